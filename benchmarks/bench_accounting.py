@@ -18,8 +18,8 @@ from records import ours as our_record
 from records import write
 from results import write_section
 
-from discreet.accounting.convert import epsilon_from_rho
-from discreet.accounting.events import Gaussian, Laplace, loss
+from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURE = ROOT / "tests" / "accounting" / "fixtures" / "pld.json"
@@ -43,7 +43,11 @@ def ours(case: dict) -> float:
     losses = []
     for kind, scale, times in case["events"]:
         exact_scale = Fraction(repr(scale))
-        event = Laplace(scale=exact_scale, l1=1) if kind == "laplace" else Gaussian(sigma2=exact_scale**2, l2_squared=1)
+        event = (
+            LaplaceEvent(scale=exact_scale, l1=1)
+            if kind == "laplace"
+            else GaussianEvent(sigma2=exact_scale**2, l2_squared=1)
+        )
         losses += [loss(event)] * times
     rho = sum(part.rho for part in losses)
     bounds = [epsilon_from_rho(rho, Fraction(repr(case["delta"])))]

@@ -18,7 +18,7 @@ from results import write_section
 from sql_data import REGIONS, ROWS, table
 
 import discreet
-from discreet.answers.bounds.limit import LIMITS, limit_of, limit_price
+from discreet.answers.bounds.row_limit import LIMITS, chosen_limit, limit_price
 
 RUNS = 100
 EPSILONS = ("0.02", "0.05", "0.1", "0.5")
@@ -72,7 +72,7 @@ def limits(project: discreet.Project, epsilon: str) -> list[int]:
     """Limits as they are chosen, each charged."""
     version, cells = project.version("visits"), len(REGIONS)
     found = limit_price(version, epsilon=Fraction(epsilon), cells=cells, for_epsilon=Fraction(FOR_EPSILON))
-    return [limit_of(project.curator.measure(found, [version])) for _ in range(RUNS)]
+    return [chosen_limit(project.curator.measure(found, [version])) for _ in range(RUNS)]
 
 
 def bounds_line(project: discreet.Project, source: Path, epsilon: str) -> list[str]:

@@ -19,12 +19,12 @@ from pathlib import Path
 
 from results import write_section
 
-from discreet.collect.sending import shown
-from discreet.collect.store import Store, open_store
-from discreet.collect.survey import Survey
-from discreet.local.hashing import LocalHashing
-from discreet.local.randomizer import Randomizer
-from discreet.local.response import RandomizedResponse
+from discreet.surveys.collector.survey_definition import Survey
+from discreet.surveys.collector.survey_store import SurveyStore, open_survey_store
+from discreet.surveys.device.report_sender import report_text
+from discreet.surveys.protocols.local_hash import LocalHashing
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomizer import Randomizer
 
 SECONDS = 10.0
 SERVE = "from discreet.cli import run; run()"
@@ -34,7 +34,7 @@ RUNS = (("batches of 50", 50, 16), ("single posts", 1, 64), ("single posts, few 
 def bodies(survey: Survey, *, size: int, many: int) -> list[bytes]:
     """Requests that are whole but for nothing: `many` of `size` reports each."""
     choices = survey.randomizer.choices  # type: ignore[attr-defined]
-    reports = [shown(survey.randomizer.randomize(choices[place % len(choices)])) for place in range(100)]
+    reports = [report_text(survey.randomizer.randomize(choices[place % len(choices)])) for place in range(100)]
     made = []
     for number in range(many):
         told = [
@@ -94,7 +94,7 @@ def serve(place: str) -> tuple[subprocess.Popen[str], int]:
 
 def measure(place: str, randomizer: Randomizer) -> list[str]:
     """A row for each way of sending, on one store."""
-    store = open_store(place, Path("."), make=True)
+    store = open_survey_store(place, Path("."), make=True)
     server, port = serve(place)
     try:
         return [row(store, server.pid, port, randomizer, way) for way in RUNS]
@@ -104,7 +104,7 @@ def measure(place: str, randomizer: Randomizer) -> list[str]:
         store.close()
 
 
-def row(store: Store, server: int, port: int, randomizer: Randomizer, way: tuple[str, int, int]) -> str:
+def row(store: SurveyStore, server: int, port: int, randomizer: Randomizer, way: tuple[str, int, int]) -> str:
     """One way of sending to one server, and the check that what was acknowledged is what is stored."""
     name, size, connections = way
     survey = Survey.new("How fast?", randomizer)

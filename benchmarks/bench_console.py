@@ -87,13 +87,13 @@ def serve(folder: Path, handle: int) -> None:
     """This file again, as the server."""
     import uvicorn
 
-    from discreet.console.app import make as app
+    from discreet.console.app import make_app as app
+    from discreet.console.app_state import open_state
     from discreet.console.settings import Settings
-    from discreet.console.starting import house_of
 
     listening = socket.socket(fileno=handle)
     origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    house, _ = house_of(folder, Settings(origin=origin), log=folder.parent / "console.log")
+    house, _ = open_state(folder, Settings(origin=origin), log=folder.parent / "console.log")
     config = uvicorn.Config(app(house), log_config=None, log_level="error", access_log=False, ws="none")
     uvicorn.Server(config).run(sockets=[listening])
 

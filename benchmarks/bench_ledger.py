@@ -20,12 +20,12 @@ from records import Record, ours, write
 from results import write_section
 
 from discreet.accounting import events
-from discreet.accounting.events import Laplace
+from discreet.accounting.events import LaplaceEvent
 from discreet.accounting.filter import Balance, Cost
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.region import Allowed, Box, Region
-from discreet.ledger.booking import balance_data
+from discreet.accounting.region import Box, Region, ValueSet
 from discreet.ledger.chain import new_id
+from discreet.ledger.charge_data import balance_data
 from discreet.ledger.journal import sha256_of
 from discreet.ledger.ledger import Ledger
 
@@ -63,7 +63,7 @@ def make(path: Path, accounting: str = "pure") -> Ledger:
 
 def region(number: int) -> Region:
     """Overlapping intervals of one column and halves of another."""
-    return Region.of([Box({"age": Allowed.interval(number % 60, number % 60 + 20), "sex": Allowed.of([number % 2])})])
+    return Region.of([Box({"age": ValueSet.interval(number % 60, number % 60 + 20), "sex": ValueSet.of([number % 2])})])
 
 
 def charging(folder: Path, charges: int, *, narrow: bool) -> tuple[float, float]:
@@ -76,7 +76,7 @@ def charging(folder: Path, charges: int, *, narrow: bool) -> tuple[float, float]
                 table="people 0",
                 version=1,
                 region=region(number) if narrow else Region.whole(),
-                event=Laplace(scale=Fraction(1000 + number % 50), l1=1),
+                event=LaplaceEvent(scale=Fraction(1000 + number % 50), l1=1),
                 question=f"q{number}",
                 price="0.001",
             )
@@ -92,7 +92,7 @@ def long_ledger(path: Path, rows: int) -> None:
         balance = Balance()
         with journal.section():
             for number in range(rows // 2):
-                event = Laplace(scale=Fraction(10**5 + number % 1000), l1=1)
+                event = LaplaceEvent(scale=Fraction(10**5 + number % 1000), l1=1)
                 cost = Cost.of(events.loss(event))
                 inside = [balance.pure, balance.rho]
                 pure, rho = balance.pure + cost.pure, balance.rho + cost.rho
@@ -134,7 +134,7 @@ def clients_text(folder: Path, path: Path) -> str:
     """By how many clients, and with a long ledger; and what this disk and this machine were like meanwhile."""
     with ledger_clients.server(folder) as url:
         long, moved_s = ledger_clients.long(path, url)
-        short = ledger_clients.short(folder, url)
+        short = ledger_clients.falls_short(folder, url)
     heading = (
         "| ledger | machines | clients each | populations | questions/s | median ms | 95% ms | CPU ms of a curator |\n"
         "|---|---:|---:|---:|---:|---:|---:|---:|"

@@ -19,14 +19,14 @@ from records import BELOW_LIMITS, Record, ours, write
 from results import write_section
 from usage import peak_mib, start_of_peak
 
-from discreet.local.choices import Choices
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import FastHashing, LocalHashing
-from discreet.local.rappor import Rappor
-from discreet.local.response import RandomizedResponse
-from discreet.local.sketch import CountMeanSketch, HadamardSketch
-from discreet.local.subset import SubsetSelection
-from discreet.local.unary import OptimisedUnary, SymmetricUnary
+from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
+from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.rappor import Rappor
+from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
+from discreet.surveys.protocols.subset_selection import SubsetSelection
+from discreet.surveys.protocols.unary import OptimisedUnary, SymmetricUnary
 
 PEERS = {"pure_ldp": "pure_ldp_local.py", "multi_freq_ldpy": "multi_freq_local.py"}
 CHOICES, EPSILON, MILLION, RUNS, FEWER = 1000, 2, 1_000_000, 20, 100_000
@@ -72,11 +72,15 @@ def randomizers() -> list[Any]:
 
 def asked(randomizer: Any, codes: Any) -> Any:
     """Answers as the randomizer takes them: places of choices, or words."""
-    return codes if isinstance(randomizer, Choices) else np.array(WORDS, dtype=object)[codes].tolist()
+    return codes if isinstance(randomizer, ChoiceRandomizer) else np.array(WORDS, dtype=object)[codes].tolist()
 
 
 def estimated(randomizer: Any, reports: Any) -> Any:
-    return randomizer.estimate(reports) if isinstance(randomizer, Choices) else randomizer.estimate(reports, WORDS)
+    return (
+        randomizer.estimate(reports)
+        if isinstance(randomizer, ChoiceRandomizer)
+        else randomizer.estimate(reports, WORDS)
+    )
 
 
 def timed(randomizer: Any, codes: Any) -> tuple[float, float, float]:

@@ -108,7 +108,7 @@ def text_of(records: list[Record], cases: list[tuple[str, int]], *, quick: bool)
     return "\n".join(
         [
             "CPU seconds for a million draws in one process, and as a multiple of ours; sigma is the Gaussian's scale. The "
-            "reference is Canonne, Kamath and Steinke's integer sampler as written in mechanisms/reference.py; OpenDP draws on "
+            "reference is Canonne, Kamath and Steinke's integer sampler as written in mechanisms/reference_sampler.py; OpenDP draws on "
             "vectors of whole numbers; diffprivlib draws one at a time, by floats; numpy is float noise that leaks (Mironov "
             f"2012) from a generator that can be predicted. So many draws were timed: {counted}.",
             "",

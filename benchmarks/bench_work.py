@@ -25,10 +25,10 @@ from scale_engines import engine as started
 from work_cpu import tree_seconds
 from work_questions import FAMILIES, POPULATION, TARGET, Family, Worst, largest
 
-from discreet.engines.engine import Engine, Tables
-from discreet.engines.place import Place
+from discreet.engines.engine import Engine, TableLocations
+from discreet.engines.table_location import TableLocation
 from discreet.plan.price import Discover, price
-from discreet.plan.work import MOST_WORK_NS
+from discreet.plan.work_bound import MOST_WORK_NS
 from discreet.schema.schema import Table
 
 #: Everybody else: few, so that little is in the way of the difference.
@@ -71,11 +71,11 @@ def rows_of(family: Family, *, target: bool, spread: bool) -> pa.Table:
     )
 
 
-def seconds(place: Ground, worst: Worst, table: Place) -> float:
+def seconds(place: Ground, worst: Worst, table: TableLocation) -> float:
     """CPU time of all steps of a question."""
     asked = worst.asked
     steps = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=Fraction(1)).steps
-    tables = Tables(files=dict.fromkeys(asked.tables, table), publics=asked.publics)
+    tables = TableLocations(files=dict.fromkeys(asked.tables, table), publics=asked.publics)
     before = tree_seconds(place.server)
     for step in steps:
         if not isinstance(step, Discover):
@@ -83,7 +83,7 @@ def seconds(place: Ground, worst: Worst, table: Place) -> float:
     return tree_seconds(place.server) - before
 
 
-def declared(place: Ground, worst: Worst, *, target: bool) -> Place:
+def declared(place: Ground, worst: Worst, *, target: bool) -> TableLocation:
     name = f"{'with' if target else 'without'}_{abs(hash((worst.family.name, target)))}"
     schema = worst.asked.schemas["visits"]
     source = place.lay(rows_of(worst.family, target=target, spread=place.name == "duckdb"), f"source_{name}")
@@ -107,7 +107,7 @@ def places(name: str) -> Iterator[Ground]:
 
             yield Ground(name=name, engine=DuckDBEngine(threads=1), lay=file, server=None, folder=folder)
         elif name == "spark":
-            from discreet.engines.spark.engine import SparkEngine
+            from discreet.engines.spark.spark_engine import SparkEngine
 
             def lake(rows: pa.Table, called: str) -> str:
                 (folder / called).mkdir()
@@ -124,7 +124,7 @@ def places(name: str) -> Iterator[Ground]:
 def _postgresql(address: str, server: int | None, folder: Path) -> Ground:
     import psycopg
 
-    from discreet.engines.postgres.engine import PostgresEngine
+    from discreet.engines.postgres.postgres_engine import PostgresEngine
 
     types = {"int64": "bigint", "string": "text", "date32[day]": "date"}
 

@@ -11,9 +11,9 @@ from curves_data import AGES, REGIONS, People, people, project
 from curves_picture import BLUE, BROWN, DELTA, GREEN, OLIVE, PURPLE, Picture, computed, measured, peer
 from curves_theory import gaussian, laplace
 
-from discreet.accounting.convert import rho_from_epsilon
-from discreet.api import Project
-from discreet.charts import Curve, Panel
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.present.charts import ChartCurve, CurvePanel
+from discreet.project.project import Project
 
 QUESTION = "SELECT region, age, count(*) AS n FROM people GROUP BY region, age"
 MANY = 100
@@ -47,7 +47,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
                 epsilons=epsilons,
             ),
         ]
-        panels.append(Panel(title=title, curves=(*own, *_peers(told, many))))
+        panels.append(CurvePanel(title=title, curves=(*own, *_peers(told, many))))
     return [
         Picture(
             name="curves-counts",
@@ -90,7 +90,7 @@ def _squares(made: Project, found: People, epsilon: str, asks: int) -> np.ndarra
     return np.concatenate(squares)
 
 
-def _peers(told: dict[str, object], many: int) -> Iterator[Curve]:
+def _peers(told: dict[str, object], many: int) -> Iterator[ChartCurve]:
     hues = {("OpenDP", "laplace"): BROWN, ("OpenDP", "gaussian"): PURPLE, ("SmartNoise", "laplace"): OLIVE}
     for (name, law), hue in hues.items():
         found = told[name]

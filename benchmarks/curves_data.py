@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import discreet
-from discreet.api import Project
+from discreet.project.project import Project
 
 ROWS = 50_000
 REGIONS, AGES = 50, 100

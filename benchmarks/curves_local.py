@@ -15,9 +15,9 @@ from curves_data import AGES, people
 from curves_picture import BLUE, BROWN, FEW, GREEN, GREY, OLIVE, PURPLE, SOME, Picture, computed, measured, peer
 from curves_theory import frequencies, laplace, mean
 
-from discreet.charts import Curve, Panel, Spot
-from discreet.local.best import KINDS
-from discreet.local.choices import Choices
+from discreet.present.charts import ChartCurve, CurvePanel, CurvePoint
+from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
+from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES
 
 PEOPLE = 20_000
 SMALL, LARGE = 8, 512
@@ -61,7 +61,7 @@ def _frequencies(
         for label, (environment, _) in LIBRARIES.items()
     }
     panels = tuple(
-        Panel(title=protocol, curves=tuple(_panel(protocol, codes, exact, epsilons, runs, told)))
+        CurvePanel(title=protocol, curves=tuple(_panel(protocol, codes, exact, epsilons, runs, told)))
         for protocol in protocols
     )
     return Picture(
@@ -79,7 +79,7 @@ def _frequencies(
 
 def _panel(
     protocol: str, codes: np.ndarray, exact: np.ndarray, epsilons: Sequence[str], runs: int, told: dict[str, Any]
-) -> Iterator[Curve]:
+) -> Iterator[ChartCurve]:
     found = {epsilon: _run(protocol, epsilon, codes, exact, runs) for epsilon in epsilons}
     yield measured("Discreet", [(each, squares) for each, (squares, _, _) in found.items()], hue=GREEN)
     yield measured("Discreet, repaired", [(each, repaired) for each, (_, repaired, _) in found.items()], hue=BLUE)
@@ -89,8 +89,8 @@ def _panel(
             "theory", lambda epsilon: frequencies(protocol, epsilon, shares, PEOPLE), hue=GREEN, epsilons=epsilons
         )
     else:
-        stated = tuple(Spot(x=float(each), value=error) for each, (_, _, error) in found.items())
-        yield Curve(name="theory", kind="computed", points=stated, hue=GREEN)
+        stated = tuple(CurvePoint(x=float(each), value=error) for each, (_, _, error) in found.items())
+        yield ChartCurve(name="theory", kind="computed", points=stated, hue=GREEN)
     yield computed("central", lambda epsilon: laplace(epsilon) / PEOPLE, hue=GREY, epsilons=epsilons)
     for label, (_, hue) in LIBRARIES.items():
         known = told[label].get(protocol) if isinstance(told[label], dict) else None
@@ -104,9 +104,11 @@ def _run(
     """The squared errors of shares, those of repaired ones, and the error that the protocol itself states."""
     words = [f"word {place}" for place in range(len(exact))]
     randomizer: Any = (
-        KINDS[protocol](words, epsilon=epsilon) if protocol in DECLARED else KINDS[protocol](epsilon=epsilon)
+        PROTOCOL_CLASSES[protocol](words, epsilon=epsilon)
+        if protocol in DECLARED
+        else PROTOCOL_CLASSES[protocol](epsilon=epsilon)
     )  # type: ignore[call-arg]
-    listed = isinstance(randomizer, Choices)
+    listed = isinstance(randomizer, ChoiceRandomizer)
     answers = np.tile(codes, runs) if listed else [words[code] for code in codes] * runs
     reports = randomizer.randomize_all(answers)
     squares: list[float] = []
@@ -125,7 +127,7 @@ def _run(
 def _means(epsilons: Sequence[str], *, runs: int) -> Picture:
     ages = people().codes["age"][:PEOPLE]
     around = 2 * ages / (AGES - 1) - 1  # between -1 and 1, as the papers have it
-    curves: list[Curve] = []
+    curves: list[ChartCurve] = []
     for protocol, hue in MEANS.items():
         found = [(epsilon, _mean_errors(protocol, epsilon, ages, runs)) for epsilon in epsilons]
         curves.append(measured(protocol, found, hue=hue))
@@ -134,7 +136,7 @@ def _means(epsilons: Sequence[str], *, runs: int) -> Picture:
             lambda epsilon, protocol=protocol: (AGES - 1) / 2 * mean(protocol, epsilon, around),
             hue=hue,
             epsilons=epsilons,
-            told=False,
+            is_named=False,
         )
         curves.append(law)
     central = computed(
@@ -149,7 +151,7 @@ def _means(epsilons: Sequence[str], *, runs: int) -> Picture:
         name="curves-local-means",
         title="Local means",
         up="error of a mean age: root mean square, in years",
-        panels=(Panel(title="", curves=(*curves, central, drawn)),),
+        panels=(CurvePanel(title="", curves=(*curves, central, drawn)),),
         told=f"The mean age of {PEOPLE:,} respondents, between 0 and {AGES - 1}, over {runs} surveys. Theory: the published "
         "variances. Central: the centred sum with Laplace noise, by a curator who is trusted, over a number of people that is "
         "known. Other people: how far the mean of another sample of as many would be off, without any privacy.",
@@ -158,7 +160,7 @@ def _means(epsilons: Sequence[str], *, runs: int) -> Picture:
 
 
 def _mean_errors(protocol: str, epsilon: str, ages: np.ndarray, runs: int) -> list[float]:
-    randomizer: Any = KINDS[protocol](low=0, high=AGES - 1, step=1, epsilon=epsilon)  # type: ignore[call-arg]
+    randomizer: Any = PROTOCOL_CLASSES[protocol](low=0, high=AGES - 1, step=1, epsilon=epsilon)  # type: ignore[call-arg]
     exact, found = float(ages.mean()), []
     for _ in range(runs):
         found.append((randomizer.estimate(randomizer.randomize_all(ages)).value - exact) ** 2)

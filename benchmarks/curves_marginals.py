@@ -11,8 +11,8 @@ from curves_data import People, households, project
 from curves_picture import BLUE, BROWN, DELTA, GREEN, GREY, PURPLE, SOME, TEAL, Picture, computed, measured, peer
 from curves_theory import tables_apart
 
-from discreet.api import Project
-from discreet.charts import Curve, Panel, Spot
+from discreet.present.charts import ChartCurve, CurvePanel, CurvePoint
+from discreet.project.project import Project
 
 COLUMNS = ("education", "work", "household", "health", "sector", "sex")
 PAIRS = tuple(combinations(COLUMNS, 2))
@@ -53,7 +53,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
             name="curves-marginals",
             title="Marginals",
             up="error of a cell: root mean square, in people",
-            panels=(Panel(title="", curves=(*own, apart, *peers)),),
+            panels=(CurvePanel(title="", curves=(*own, apart, *peers)),),
             told=f"All {len(PAIRS)} tables of two of {len(COLUMNS)} columns, {sum(sizes):,} cells, {found.rows:,} people, each "
             "release for one epsilon. Theory is what the planner tells beforehand; apart: Laplace noise, epsilon split at "
             "best. OpenDP counts each table with its part of epsilon. private-pgm gets the same tables with Gaussian noise of "
@@ -74,7 +74,7 @@ def _both(
     hue: int,
     whole: bool = False,
     **terms: Any,
-) -> list[Curve]:
+) -> list[ChartCurve]:
     squares: list[tuple[str, list[float]]] = []
     repaired: list[tuple[str, list[float]]] = []
     for epsilon in epsilons:
@@ -86,7 +86,7 @@ def _both(
         if whole:
             repaired.append((epsilon, [_error(each, exact, whole=True) for each in found[:10]]))
     plans = [
-        Spot(
+        CurvePoint(
             x=float(each),
             value=made.plan_marginals("people", order=2, exactly=True, epsilon=each, **terms).expected_rmse,
         )
@@ -94,7 +94,7 @@ def _both(
     ]
     curves = [
         measured(name, squares, hue=hue),
-        Curve(name=f"{name}, theory", kind="computed", points=tuple(plans), hue=hue, told=False),
+        ChartCurve(name=f"{name}, theory", kind="computed", points=tuple(plans), hue=hue, is_named=False),
     ]
     return [*curves, *([measured(f"{name}, whole", repaired, hue=TEAL)] if whole else [])]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from peer import TITLES, Silent, ask
 
-from discreet.charts import Curve, Panel, Spot, alone, curves
-from discreet.charts.curves import STYLE
+from discreet.present.charts import ChartCurve, CurvePanel, CurvePoint, curves, standalone_svg
+from discreet.present.charts.curves import STYLE
 
 #: From almost nothing to almost everything.
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2", "4", "8")
@@ -33,7 +33,7 @@ class Picture:
     name: str
     title: str
     up: str
-    panels: tuple[Panel, ...]
+    panels: tuple[CurvePanel, ...]
     told: str
     missing: tuple[str, ...] = ()
 
@@ -51,10 +51,10 @@ class Picture:
         """A picture from its numbers."""
         told = json.loads(path.read_text(encoding="utf-8"))
         panels = tuple(
-            Panel(
+            CurvePanel(
                 title=panel["title"],
                 curves=tuple(
-                    Curve(**{**curve, "points": tuple(Spot(**spot) for spot in curve["points"])})
+                    ChartCurve(**{**curve, "points": tuple(CurvePoint(**spot) for spot in curve["points"])})
                     for curve in panel["curves"]
                 ),
             )
@@ -64,7 +64,9 @@ class Picture:
 
     def drawn(self) -> str:
         across = "epsilon, less privacy to the right"
-        return alone(curves(self.panels, title=self.title, across=across, up=self.up, name=self.name), style=STYLE)
+        return standalone_svg(
+            curves(self.panels, title=self.title, across=across, up=self.up, name=self.name), style=STYLE
+        )
 
     def table(self) -> str:
         """Every curve at the epsilons that are shown in words, measured ones with their standard error."""
@@ -91,7 +93,7 @@ def _rounded(data: Any) -> Any:
     return data
 
 
-def _said(curve: Curve) -> str:
+def _said(curve: ChartCurve) -> str:
     return (
         f"**{curve.name}**"
         if curve.kind == "measured"
@@ -101,7 +103,7 @@ def _said(curve: Curve) -> str:
     )
 
 
-def _cell(spot: Spot | None) -> str:
+def _cell(spot: CurvePoint | None) -> str:
     if spot is None:
         return "-"
     return f"{spot.value:.4g}" + (f" ± {100 * spot.error / spot.value:.1f}%" if spot.error else "")
@@ -109,14 +111,14 @@ def _cell(spot: Spot | None) -> str:
 
 def measured(
     name: str, found: Iterable[tuple[str, Sequence[float]]], *, hue: int, kind: Any = "measured", **more: Any
-) -> Curve:
+) -> ChartCurve:
     """A curve of root mean squares of errors, each with its standard error. Epsilons of which there is nothing are left out."""
-    return Curve(
+    return ChartCurve(
         name=name, kind=kind, hue=hue, points=tuple(root_mean_square(*each) for each in found if len(each[1])), **more
     )
 
 
-def root_mean_square(epsilon: str, squares: Sequence[float]) -> Spot:
+def root_mean_square(epsilon: str, squares: Sequence[float]) -> CurvePoint:
     """From independent squared errors (or means of such): the root of their mean, and the standard error of that.
 
     >>> root_mean_square("1", [4.0, 4.0]).value
@@ -125,28 +127,28 @@ def root_mean_square(epsilon: str, squares: Sequence[float]) -> Spot:
     every = np.asarray(squares, dtype=float)
     mean = float(every.mean())
     spread = float(every.std(ddof=1)) / math.sqrt(every.size) if every.size > 1 else 0.0
-    return Spot(x=float(epsilon), value=math.sqrt(mean), error=spread / (2 * math.sqrt(mean)))
+    return CurvePoint(x=float(epsilon), value=math.sqrt(mean), error=spread / (2 * math.sqrt(mean)))
 
 
-def average(epsilon: str, values: Sequence[float]) -> Spot:
+def average(epsilon: str, values: Sequence[float]) -> CurvePoint:
     """The mean, and its standard error."""
     every = np.asarray(values, dtype=float)
     spread = float(every.std(ddof=1)) / math.sqrt(every.size) if every.size > 1 else 0.0
-    return Spot(x=float(epsilon), value=float(every.mean()), error=spread)
+    return CurvePoint(x=float(epsilon), value=float(every.mean()), error=spread)
 
 
 def averaged(
     name: str, found: Iterable[tuple[str, Sequence[float]]], *, hue: int, kind: Any = "measured", **more: Any
-) -> Curve:
+) -> ChartCurve:
     """A curve of means. Where nothing at all was off there is no point: a logarithmic axis has no 0."""
     points = tuple(average(*each) for each in found if any(each[1]))
-    return Curve(name=name, kind=kind, hue=hue, points=points, **more)
+    return ChartCurve(name=name, kind=kind, hue=hue, points=points, **more)
 
 
-def computed(name: str, law: Callable[[float], float], *, hue: int, epsilons: Sequence[str], **more: Any) -> Curve:
+def computed(name: str, law: Callable[[float], float], *, hue: int, epsilons: Sequence[str], **more: Any) -> ChartCurve:
     """A formula over the same epsilons."""
-    points = tuple(Spot(x=float(each), value=law(float(each))) for each in epsilons)
-    return Curve(name=name, kind="computed", hue=hue, points=points, **more)
+    points = tuple(CurvePoint(x=float(each), value=law(float(each))) for each in epsilons)
+    return ChartCurve(name=name, kind="computed", hue=hue, points=points, **more)
 
 
 def peer(environment: str, script: str, order: dict[str, Any], *, limit_s: float = 900) -> dict[str, Any] | str:

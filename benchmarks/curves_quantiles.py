@@ -10,7 +10,7 @@ import numpy as np
 from curves_data import People, project
 from curves_picture import BLUE, BROWN, GREEN, GREY, Picture, averaged, computed, peer
 
-from discreet.charts import Panel
+from discreet.present.charts import CurvePanel
 
 TOWNS, EACH = 100, 1000
 #: So fine a grid that a cell holds about one person of a town: what is measured is the mechanism, not its cells. And no
@@ -46,7 +46,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
             lambda epsilon: _expected(groups, ESTIMATE * epsilon),
             hue=GREEN,
             epsilons=epsilons,
-            told=False,
+            is_named=False,
         ),
         averaged("Discreet, from ranges", read, hue=BLUE),
         computed(
@@ -69,7 +69,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
                 lambda epsilon: _expected(groups, epsilon),
                 hue=BROWN,
                 epsilons=epsilons,
-                told=False,
+                is_named=False,
             ),
         ]
     return [
@@ -77,7 +77,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
             name="curves-quantiles",
             title="Quantiles",
             up="error of a median: people between it and the exact one, on average",
-            panels=(Panel(title="", curves=(*own, *peers)),),
+            panels=(CurvePanel(title="", curves=(*own, *peers)),),
             told=f"The median salary in {TOWNS} towns of {EACH:,} people, on a grid of {CELLS:,} values. Theory: the expectation "
             "under the exponential mechanism's exact law on these data, and the textbook bound, which 95% of the draws keep. "
             "Discreet spends half of the epsilon on the estimate and half on the two ends of its interval; OpenDP gives no "

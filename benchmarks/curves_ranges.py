@@ -10,8 +10,8 @@ from curves_data import SALARIES, People, people, project
 from curves_picture import BLUE, BROWN, DELTA, GREEN, GREY, OLIVE, PURPLE, Picture, computed, measured, peer
 from curves_theory import all_ranges_of_single_counts, laplace
 
-from discreet.api import Project
-from discreet.charts import Curve, Panel, Spot
+from discreet.present.charts import ChartCurve, CurvePanel, CurvePoint
+from discreet.project.project import Project
 
 
 def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
@@ -19,7 +19,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
     exact = found.table("salary")
     order = {"what": "ranges", "counts": exact.tolist(), "epsilons": epsilons, "asks": 3 if quick else 6}
     told = peer("opendp", "opendp_curves.py", order)
-    own: list[Curve] = []
+    own: list[ChartCurve] = []
     with project(found, numbers=("salary",)) as made:
         own += _both(made, exact, epsilons, releases, "planned", hue=GREEN)
         own += _both(made, exact, epsilons, releases, "binary tree", hue=OLIVE, strategy="binary")
@@ -44,7 +44,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
             name="curves-ranges",
             title="Ranges",
             up="error of an interval: root mean square over all 524,800, in people",
-            panels=(Panel(title="", curves=(*own, alone, *peers)),),
+            panels=(CurvePanel(title="", curves=(*own, alone, *peers)),),
             told=f"All intervals of the salaries of {found.rows:,} people in {SALARIES:,} cells, from one release each; "
             "theory is what the planner tells before anything is spent, and for single counts the closed form. Gaussian: "
             f"delta {DELTA}.{branching}",
@@ -59,19 +59,19 @@ def _salaries(found: People) -> People:
 
 def _both(
     made: Project, exact: np.ndarray, epsilons: Sequence[str], releases: int, name: str, *, hue: int, **wish: Any
-) -> list[Curve]:
+) -> list[ChartCurve]:
     """What was measured, and what the planner had told."""
     plans = [
-        Spot(x=float(epsilon), value=made.plan_ranges("people", "salary", epsilon=epsilon, **wish).expected_rmse)
+        CurvePoint(x=float(epsilon), value=made.plan_ranges("people", "salary", epsilon=epsilon, **wish).expected_rmse)
         for epsilon in epsilons
     ]
-    planned = Curve(name=f"{name}, theory", kind="computed", points=tuple(plans), hue=hue, told=False)
+    planned = ChartCurve(name=f"{name}, theory", kind="computed", points=tuple(plans), hue=hue, is_named=False)
     return [_measured(made, exact, epsilons, releases, name, hue=hue, **wish), planned]
 
 
 def _measured(
     made: Project, exact: np.ndarray, epsilons: Sequence[str], releases: int, name: str, *, hue: int, **wish: Any
-) -> Curve:
+) -> ChartCurve:
     found = [
         (
             epsilon,

@@ -27,7 +27,7 @@ from curves_picture import (
 )
 from curves_theory import sampling
 
-from discreet.charts import Panel
+from discreet.present.charts import CurvePanel
 
 MODELS = {"random": GREY, "independent": OLIVE, "privbayes": BROWN, "mst": BLUE, "aim": GREEN}
 #: Name, environment, script, kind, hue.
@@ -64,7 +64,7 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
             name="curves-synth",
             title="Synthetic data",
             up="how far the rows are from the real ones: mean total variation of two columns",
-            panels=(Panel(title="", curves=(*own, *lines, *peers)),),
+            panels=(CurvePanel(title="", curves=(*own, *lines, *peers)),),
             told=f"{found.rows:,} people, nine columns of 2 to 12 values, delta {DELTA}; as many synthetic rows, and total "
             f"variation averaged over all {len(pairs)} pairs of columns; the mean of {fits} fits, of a peer one. Columns apart: "
             "what the exact columns tell without their pairs. Other people: as many rows drawn anew from the same distribution; "

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from discreet.engines.network.distinct import distinct
+from discreet.engines.network.distinct_numbers import distinct
 
 TOWNS = 50
 #: The share of edges that stay in a town, and of those that close a triangle.

@@ -174,7 +174,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def act(name: str, folder: Path) -> None:
     """What the process of an act does. What is imported once is not the act's."""
-    for module in ("discreet.graph.network", "duckdb", "pandas", "pyarrow.compute", "pyarrow.parquet"):
+    for module in ("discreet.graph.project_network", "duckdb", "pandas", "pyarrow.compute", "pyarrow.parquet"):
         import_module(module)
     ready = ACTS[name].ready(folder)
     cpu_s, wall_s = time.process_time(), time.perf_counter()

@@ -18,8 +18,8 @@ from graph_data import network
 from pyarrow import parquet
 
 import discreet
-from discreet.graph.model.sampling import Sampled
-from discreet.graph.model.spreading import Neighbours, told
+from discreet.graph.model.graph_sampler import SampledGraph
+from discreet.graph.model.rumour_spread import AdjacencyList, spread_rumour
 
 NODES = 100_000
 SEEDS, RATE = 10, 0.1
@@ -72,7 +72,9 @@ def opened(folder: Path, declared: str, one, other, communities):
 
 def times(neighbours, count: int, generator) -> list[float]:
     nodes = neighbours.nodes
-    return [told(neighbours, seeds=SEEDS, rate=RATE, generator=generator).time_to(nodes / 2) for _ in range(count)]
+    return [
+        spread_rumour(neighbours, seeds=SEEDS, rate=RATE, generator=generator).time_to(nodes / 2) for _ in range(count)
+    ]
 
 
 def main(words: list[str]) -> None:
@@ -81,7 +83,7 @@ def main(words: list[str]) -> None:
     generator = np.random.default_rng(3)
     one, other, communities = network(NODES)
     degrees = np.bincount(np.concatenate([one, other]), minlength=NODES)
-    true = Neighbours.of(Sampled(ends=np.array([one, other]), blocks=communities))
+    true = AdjacencyList.of(SampledGraph(ends=np.array([one, other]), blocks=communities))
     truth = times(true, RUMOURS, generator)
     mean = float(np.mean(truth))
     print(
@@ -114,7 +116,7 @@ def row(said: str, epsilon: str, net, fits: int, truth: list[float], generator) 
         graph = model.graph()
         took["fit"] += middle - start
         took["graph"] += time.process_time() - middle
-        found.append(float(np.mean(times(Neighbours.of(graph), IN_MODEL, generator))))
+        found.append(float(np.mean(times(AdjacencyList.of(graph), IN_MODEL, generator))))
     start = time.process_time()
     low, high = model.spread(seeds=SEEDS, rate=RATE).interval
     spread = time.process_time() - start

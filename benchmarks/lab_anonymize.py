@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 from synth_data import ADULT
 
-from discreet.lab import homogeneity, intersection, minimality
 from discreet.lab.anonymize import anonymize, check
-from discreet.lab.reading import read
+from discreet.lab.attacks import homogeneity, intersection, minimality
+from discreet.lab.table_reader import read
 
 QUASI = ("age", "education", "marital-status", "occupation", "sex", "native-country")
 SENSITIVE = ("income",)

@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from discreet.lab.audit import audit, lower_bound, onerun
-from discreet.lab.audit.lower import tried
+from discreet.lab.privacy_audit import audit, lower_bound, one_run_audit
+from discreet.lab.privacy_audit.epsilon_lower_bound import count_output_set
 
 REPEATS = 400
 
@@ -32,7 +32,9 @@ def _worlds(epsilon, generator, size=10_000):
 
 
 def _caught(epsilon, generator):
-    return 100 * sum(tried(*_worlds(epsilon, generator)).p_value(1.0) <= 0.01 for _ in range(REPEATS)) / REPEATS
+    return (
+        100 * sum(count_output_set(*_worlds(epsilon, generator)).p_value(1.0) <= 0.01 for _ in range(REPEATS)) / REPEATS
+    )
 
 
 def _bound_ms(generator):
@@ -48,9 +50,9 @@ def _one_run_ms(generator):
     scores = included + generator.laplace(0, 1, 10_000)
     began = time.process_time()
     for _ in range(20):
-        guessed = onerun.guesses(scores, 2_500)
+        guessed = one_run_audit.guess_canaries(scores, 2_500)
         right = int((guessed == np.where(included, 1, -1)).sum())
-        onerun.lower_bound(right, 2_500, canaries=10_000)
+        one_run_audit.lower_bound(right, 2_500, canaries=10_000)
     return 1000 * (time.process_time() - began) / 20
 
 

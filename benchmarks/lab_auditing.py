@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from discreet.lab.auditing import SumAuditor, boolean
+from discreet.lab.query_auditing import SumAuditor, boolean_auditor
 
 
 def figures() -> list[tuple[str, float, float]]:
@@ -20,7 +20,7 @@ def figures() -> list[tuple[str, float, float]]:
         verdicts = [auditor.ask(question) for question in asked]
         seconds.append(time.process_time() - began)
         assert verdicts.count("deny") > 0 and not auditor.span.exposed()
-    grown = dict(boolean.growth((16, 32, 48), chance=chance))
+    grown = dict(boolean_auditor.measure_growth((16, 32, 48), chance=chance))
     return [
         ("sum auditor, n = 200, 400 random sums: CPU s, median of 5", float(np.median(seconds)), 0.2),
         *((f"Boolean audit, {people} people: CPU s (no limit: coNP)", spent, 60.0) for people, spent in grown.items()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
-from discreet.lab.census import seven, worlds
+from discreet.lab.attacks.census import find_worlds, seven_people
 
 #: What is left out, means rounded to, how many worlds there are, CPU seconds allowed.
 CASES = (
@@ -20,7 +20,7 @@ RUNS = 5
 
 def figures() -> list[tuple[str, float, float]]:
     """(what, CPU seconds, the most they may be); the best of a few runs, the solver loaded before."""
-    worlds(seven())
+    find_worlds(seven_people())
     return [
         (f"census, {name}: {ways} worlds, s", _seconds(left_out, rounding, ways), most)
         for name, left_out, rounding, ways, most in CASES
@@ -31,7 +31,7 @@ def _seconds(left_out: tuple[str, ...], rounding: str, ways: int) -> float:
     best = float("inf")
     for _ in range(RUNS):
         started = time.process_time()
-        found = worlds(seven(mean_rounding=Fraction(rounding)).without(left_out))
+        found = find_worlds(seven_people(mean_rounding=Fraction(rounding)).without(left_out))
         best = min(best, time.process_time() - started)
         assert found.complete and len(found.worlds) == ways
     return best

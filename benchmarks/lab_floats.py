@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from discreet.lab.floats import demo, discreet_laplace, floats
+from discreet.lab.attacks.floats import demo, discreet_laplace, floats
 
 
 def figures() -> list[tuple[str, float, float]]:

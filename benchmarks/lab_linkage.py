@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 
-from discreet.lab import linkage, sampling
-from discreet.lab.worlds.state import make
+from discreet.lab.attacks import linkage, sampling
+from discreet.lab.worlds.state import make_state
 
 
 def figures() -> list[tuple[str, float, float]]:
     """What, seen, limit."""
-    state = make(1_000_000)
+    state = make_state(1_000_000)
     began = time.process_time()
     linked = linkage.link(state.people, state.voters, on=["zip", "birth", "sex"], truth="person")
     link_s = time.process_time() - began
     began = time.process_time()
-    sampling.expose(sampling.draw(state.people, 0.01, seed=1), state.people, on=["zip", "birth", "sex"])
+    sampling.expose(sampling.draw_sample(state.people, 0.01, seed=1), state.people, on=["zip", "birth", "sex"])
     sample_s = time.process_time() - began
     assert linked.n == 1_000_000
     return [

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 
-from discreet.lab.ratings import attack
-from discreet.lab.records import index
-from discreet.lab.worlds.ratings import make
+from discreet.lab.attacks.rating_records import index_ratings
+from discreet.lab.attacks.ratings import attack
+from discreet.lab.worlds.rating_service import make_ratings
 
 
 def figures() -> list[tuple[str, float, float]]:
     """What, seen, limit."""
     began = time.process_time()
-    table = make()
+    table = make_ratings()
     make_s = time.process_time() - began
     began = time.process_time()
-    records = index(table)
+    records = index_ratings(table)
     index_s = time.process_time() - began
     eight = attack(records, targets=2_000)
     two = attack(records, count=2, wrong=0, days=3, targets=2_000)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from discreet.lab.reconstruction import Noise, exhaustive, hadamard, reconstruct
+from discreet.lab.attacks.reconstruction import AnswerNoise, exhaustive, hadamard, reconstruct
 
 TURNS = 5
 
@@ -17,7 +17,7 @@ def figures() -> list[tuple[str, float, float]]:
     seconds, wrong = [], []
     for _ in range(TURNS):
         secret = chance.random(2_000) < 0.5
-        found = reconstruct(secret, queries=8_000, noise=Noise(multiple=0.25), method="squares", chance=chance)
+        found = reconstruct(secret, queries=8_000, noise=AnswerNoise(multiple=0.25), method="squares", chance=chance)
         seconds.append(found.seconds)  # with making the questions and answering them
         wrong.append(100 * np.mean(found.bits != secret))
     return [
@@ -29,7 +29,7 @@ def figures() -> list[tuple[str, float, float]]:
 
 
 def _hadamard(chance: np.random.Generator) -> float:
-    answers = Noise(multiple=0.25).blur(hadamard.counts(chance.random(2_048) < 0.5), 2_048, chance)
+    answers = AnswerNoise(multiple=0.25).add_noise(hadamard.counts(chance.random(2_048) < 0.5), 2_048, chance)
     began = time.process_time()
     for _ in range(100):
         hadamard.estimate(answers, 2_048)
@@ -37,7 +37,7 @@ def _hadamard(chance: np.random.Generator) -> float:
 
 
 def _exhaustive(chance: np.random.Generator) -> float:
-    noise, people = Noise(multiple=0.25), exhaustive.MOST_PEOPLE
+    noise, people = AnswerNoise(multiple=0.25), exhaustive.MOST_PEOPLE
     return reconstruct(
         chance.random(people) < 0.5, queries=None, noise=noise, method="exhaustive", chance=chance
     ).seconds

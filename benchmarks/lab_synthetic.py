@@ -5,7 +5,7 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
-from discreet.lab.synthetic import coded, density_ratio, distances, inference, multivariate, univariate
+from discreet.lab.attacks.synthetic import code_tables, density_ratio, distances, inference, multivariate, univariate
 from discreet.lab.worlds.town import town
 
 
@@ -22,7 +22,7 @@ def figures() -> list[tuple[str, float, float]]:
     """What, seen, limit."""
     original, control = tables()
     start = process_time()
-    held = coded(original, original, control)
+    held = code_tables(original, original, control)
     found = [("synthetic: code 36,000 rows x 12 columns, CPU s", process_time() - start, 1.0)]
     for word, attack, limit in (
         ("singling out, 500 on several columns (anonymeter 18.2)", multivariate, 1.0),

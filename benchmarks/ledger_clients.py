@@ -18,9 +18,9 @@ from pathlib import Path
 import psycopg
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.ledger import moving, repair
+from discreet.ledger import ledger_move, repair
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.where import Address, Where
+from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 
 WORKER = Path(__file__).with_name("ledger_worker.py")
 SECONDS = 5
@@ -43,11 +43,11 @@ def server(folder: Path) -> Iterator[str]:
         made.cleanup()
 
 
-def schema(url: str) -> Address:
+def schema(url: str) -> DatabaseAddress:
     name = f"bench_{secrets.token_hex(6)}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
-    return Address(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}")
+    return DatabaseAddress(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}")
 
 
 def declare(ledger: Ledger, populations: int) -> None:
@@ -57,9 +57,9 @@ def declare(ledger: Ledger, populations: int) -> None:
         ledger.add_version(name, population=name, schema={}, source={})
 
 
-def run(where: Where, states: list[Path], clients: int, populations: int) -> list[str]:
+def run(where: LedgerLocation, states: list[Path], clients: int, populations: int) -> list[str]:
     """Machines together: questions a second, latency in milliseconds, CPU milliseconds of the curator each."""
-    place = where.url if isinstance(where, Address) else str(where)
+    place = where.url if isinstance(where, DatabaseAddress) else str(where)
     words = [sys.executable, str(WORKER), place, str(clients), str(populations), str(SECONDS)]
     machines = [
         subprocess.Popen(
@@ -88,7 +88,7 @@ def start_together(machines: list[subprocess.Popen[str]]) -> list[subprocess.Pop
     return machines
 
 
-def prepared(where: Where, folder: Path, machines: int, populations: int) -> list[Path]:
+def prepared(where: LedgerLocation, folder: Path, machines: int, populations: int) -> list[Path]:
     """A new ledger, and the state folders of the machines that use it."""
     states = [folder / secrets.token_hex(6) for _ in range(machines)]
     os.environ["DISCREET_STATE"] = str(states[0])
@@ -131,7 +131,7 @@ def long(path: Path, url: str) -> tuple[list[str], float]:
     state = [Path(os.environ["DISCREET_STATE"])]
     lines = [f"| SQLite | 1 | {clients} | 1 | {' | '.join(run(path, state, clients, 1))} |" for clients in (1, 32)]
     target, start = schema(url), time.perf_counter()
-    moving.move(path, target)
+    ledger_move.move_to_postgres(path, target)
     moved_s = time.perf_counter() - start
     lines += [
         f"| PostgreSQL | 1 | {clients} | 1 | {' | '.join(run(target, state, clients, 1))} |" for clients in (1, 32)

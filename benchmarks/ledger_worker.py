@@ -12,7 +12,7 @@ import threading
 import time
 from fractions import Fraction
 
-from discreet.accounting.events import Laplace
+from discreet.accounting.events import LaplaceEvent
 from discreet.accounting.region import Region
 from discreet.ledger.ledger import Ledger
 
@@ -25,7 +25,7 @@ def ask(ledger: Ledger, who: str, number: int) -> None:
         table=who,
         version=1,
         region=Region.whole(),
-        event=Laplace(scale=Fraction(100_000 + number % 50), l1=1),
+        event=LaplaceEvent(scale=Fraction(100_000 + number % 50), l1=1),
         question=f"{threading.get_ident()}-{number}",
         price="0.001",
     )

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from drawing import serve
 
-from discreet.mechanisms import reference
+from discreet.mechanisms import reference_sampler
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -23,7 +23,7 @@ def discreet(law: str, scale: int, draws: int) -> Callable[[], object]:
 
 
 def integers(law: str, scale: int, draws: int) -> Callable[[], object]:
-    draw = reference.laplace if law == "Laplace" else reference.gaussian
+    draw = reference_sampler.laplace if law == "Laplace" else reference_sampler.gaussian
     parameter = Fraction(scale) if law == "Laplace" else Fraction(scale) ** 2
     return lambda: [draw(parameter, bits=system()) for _ in range(draws)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from records import HERE, OURS, QUICK, Run
 from summary import cases
 
-from discreet.charts import alone
-from discreet.charts.dots import STYLE, SYSTEMS, Row, dots
+from discreet.present.charts import standalone_svg
+from discreet.present.charts.dot_plot import STYLE, SYSTEMS, DotRow, dot_plot
 
 
 def folder(*, quick: bool) -> Path:
@@ -43,13 +43,13 @@ def of_run(run: Run) -> str:
     for case, records in cases(run).items():
         known = {record.system: record.cpu_s for record in records if record.cpu_s}
         if OURS in known:
-            rows.append(Row(label=case, figures=tuple(known.get(system) for system in systems)))
+            rows.append(DotRow(label=case, figures=tuple(known.get(system) for system in systems)))
     title = f"CPU seconds: {run.benchmark}"
-    chart = dots(
+    chart = dot_plot(
         rows,
         systems=systems,
         title=title,
         across="CPU seconds, a logarithmic axis; a dash: no answer",
         name=f"plot-{run.benchmark}",
     )
-    return alone(chart, style=STYLE)
+    return standalone_svg(chart, style=STYLE)

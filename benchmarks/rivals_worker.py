@@ -10,8 +10,8 @@ import pyarrow.csv as csv
 from usage import peak_mib, start_of_peak
 
 from discreet.lab.anonymize import anonymize, check
-from discreet.lab.reading import read
-from discreet.lab.synthetic import coded, multivariate, univariate
+from discreet.lab.attacks.synthetic import code_tables, multivariate, univariate
+from discreet.lab.table_reader import read
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     else:
         original, control = csv.read_csv(order["original"]), csv.read_csv(order["control"])
         attack = multivariate if order["what"] == "multivariate" else univariate
-        work = lambda: attack(coded(original, original, control))  # noqa: E731
+        work = lambda: attack(code_tables(original, original, control))  # noqa: E731
     before, start = start_of_peak(), time.process_time()
     work()
     json.dump({"cpu_s": time.process_time() - start, "peak_mib": max(0.0, peak_mib() - before)}, sys.stdout)

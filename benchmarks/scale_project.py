@@ -15,7 +15,7 @@ from typing import Any, Literal
 from scale_data import CODES, DAYS, KINDS, MOST_AGE, MOST_COST, REGIONS, SEXES, Data, number_of_people
 
 import discreet
-from discreet.api import Project
+from discreet.project.project import Project
 
 Unit = Literal["row", "person"]
 Source = Callable[[str], str]

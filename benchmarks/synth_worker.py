@@ -24,7 +24,7 @@ def peak_mb() -> float:
 def main() -> None:
     order = json.load(sys.stdin)
     import discreet
-    from discreet.synth.writing import write_rows
+    from discreet.synth.sample_files import write_rows
 
     project = discreet.open(order["project"])
     started = time.process_time()

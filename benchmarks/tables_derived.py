@@ -17,8 +17,8 @@ from pathlib import Path
 import discreet
 from discreet.answers.reconcile import history
 from discreet.answers.reconcile.agreement import agree
-from discreet.api import Project
-from discreet.question import Explanation
+from discreet.project.project import Project
+from discreet.project.question import Explanation
 
 TOML = """
 [tables.people]
@@ -65,14 +65,14 @@ def project(folder: Path, size: int) -> Project:
 
 def row(made: Project, size: int) -> str:
     """One line of the table."""
-    history._READ = history._Memory()
+    history._READ = history._ReadCache()
     cold, told = timed(made)
     warm, _ = timed(made)
     alone = made.sql("select count(*) from people where age > 97").explain(within=10)["cost"]["epsilon"]
     start = time.process_time()
     if size:
         found = agree(
-            made.version("people"), curator=made.curator, reads=lambda text: made.sql(text).asked, wholes=True
+            made.version("people"), curator=made.curator, reads=lambda text: made.sql(text).query, wholes=True
         )
         ratio = sum(line.reconciled_error**2 / line.standard_error**2 for line in found.lines) / len(found.lines)
         numbers, all_of_it = len(found.lines), f"{time.process_time() - start:.2f} s, variance x {ratio:.2f}"

@@ -21,18 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.events import Reserved
-from discreet.tables.marginals.planning import Planned, plan
-from discreet.tables.marginals.release import Marginals, expected_rmse
-from discreet.tables.marginals.workload import Wish
+from discreet.accounting.events import ReservationEvent
+from discreet.tables.marginals.marginal_workload import MarginalWorkload
+from discreet.tables.marginals.marginals_plan import MarginalsPlan, plan_marginals
+from discreet.tables.marginals.marginals_release import MarginalsRelease, expected_rmse
 
 #: Adult's domain as private-pgm has it: 14 attributes, 6e17 cells.
 ADULT = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
 HUNDRED = (10,) * 100
 ROWS = 48_842
 
-RHO = Reserved(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
-PURE = Reserved(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
+RHO = ReservationEvent(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
+PURE = ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,20 +40,26 @@ class Case:
     """A wish; `target`: the RMSE to reach under zCDP at rho 0.5; `apart`: that of independent tables, best split."""
 
     name: str
-    wish: Wish
+    wish: MarginalWorkload
     target: float | None
     apart: float | None
     released: bool = True
 
 
 CASES = [
-    Case(name="Adult, 1-way", wish=Wish.of_order(ADULT, 1, exactly=True), target=3.05, apart=3.16),
-    Case(name="Adult, 2-way", wish=Wish.of_order(ADULT, 2, exactly=True), target=6.36, apart=6.88),
-    Case(name="Adult, 3-way", wish=Wish.of_order(ADULT, 3, exactly=True), target=10.52, apart=11.89),
-    Case(name="Adult, up to 3-way", wish=Wish.of_order(ADULT, 3), target=10.67, apart=12.44, released=False),
-    Case(name="100 of 10, up to 2-way", wish=Wish.of_order(HUNDRED, 2), target=58.28, apart=71.07),
+    Case(name="Adult, 1-way", wish=MarginalWorkload.of_order(ADULT, 1, exactly=True), target=3.05, apart=3.16),
+    Case(name="Adult, 2-way", wish=MarginalWorkload.of_order(ADULT, 2, exactly=True), target=6.36, apart=6.88),
+    Case(name="Adult, 3-way", wish=MarginalWorkload.of_order(ADULT, 3, exactly=True), target=10.52, apart=11.89),
     Case(
-        name="12 binary, 2-way", wish=Wish.of_order((2,) * 12, 2, exactly=True), target=None, apart=None, released=False
+        name="Adult, up to 3-way", wish=MarginalWorkload.of_order(ADULT, 3), target=10.67, apart=12.44, released=False
+    ),
+    Case(name="100 of 10, up to 2-way", wish=MarginalWorkload.of_order(HUNDRED, 2), target=58.28, apart=71.07),
+    Case(
+        name="12 binary, 2-way",
+        wish=MarginalWorkload.of_order((2,) * 12, 2, exactly=True),
+        target=None,
+        apart=None,
+        released=False,
     ),
 ]
 
@@ -69,11 +75,11 @@ def main() -> None:
             print("| " + " | ".join(line) + " |", flush=True)
 
 
-def _planned(case: Case, event: Reserved) -> Iterator[str]:
+def _planned(case: Case, event: ReservationEvent) -> Iterator[str]:
     gaussian = event.epsilon is None
     start = time.process_time()
-    wish = Wish(sizes=case.wish.sizes, sets=case.wish.sets, weights=case.wish.weights)
-    planned = plan(wish, gaussian=gaussian)
+    wish = MarginalWorkload(sizes=case.wish.sizes, sets=case.wish.sets, weights=case.wish.weights)
+    planned = plan_marginals(wish, gaussian=gaussian)
     took = time.process_time() - start
     yield from (case.name, f"{sum(case.wish.cells):,}", "zCDP, rho 0.5" if gaussian else "pure, epsilon 1")
     yield f"{_rmse(planned, event):.3f}"
@@ -82,17 +88,17 @@ def _planned(case: Case, event: Reserved) -> Iterator[str]:
     yield f"{took:.3f}"
 
 
-def _rmse(planned: Planned, event: Reserved) -> float:
+def _rmse(planned: MarginalsPlan, event: ReservationEvent) -> float:
     return expected_rmse(planned, planned.precision(planned.laws(event, rows=1)))
 
 
-def _apart(wish: Wish) -> float:
+def _apart(wish: MarginalWorkload) -> float:
     """Each table measured by itself, Laplace noise, epsilon 1 split at best, nothing shared between tables."""
     cells = np.array(wish.cells, dtype=float)
     return math.sqrt(2 * float(np.cbrt(cells).sum()) ** 3 / float(cells.sum()))
 
 
-def _released(case: Case, event: Reserved) -> Iterator[str]:
+def _released(case: Case, event: ReservationEvent) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         os.environ["DISCREET_STATE"] = str(Path(name) / "state")
         project, codes = _project(Path(name) / "project", case.wish.sizes)
@@ -114,7 +120,7 @@ def _released(case: Case, event: Reserved) -> Iterator[str]:
         yield f"{time.process_time() - start:.2f}"
 
 
-def _errors(made: Marginals, codes: np.ndarray, sizes: tuple[int, ...]) -> Iterator[tuple[float, int, int]]:
+def _errors(made: MarginalsRelease, codes: np.ndarray, sizes: tuple[int, ...]) -> Iterator[tuple[float, int, int]]:
     for table in made:
         axes = [int(column[1:]) for column in table.columns]
         shape = [sizes[axis] for axis in axes]

@@ -12,18 +12,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.inference.linear.solver import solver
+from discreet.inference.linear.solver_choice import solver_for
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.tables.planning.plan import Planned, plan
-from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, Product, Workload
+from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy
+from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 
 MILLION = 2**20
 
 
-def per_query(planned: Planned) -> float:
-    moves = planned.strategy.moves(1)
+def per_query(planned: StrategyPlan) -> float:
+    moves = planned.strategy.sensitivity(1)
     scale = moves.l2_squared if planned.gaussian else 2 * moves.l1**2
     return math.sqrt(scale * planned.mean_variance)
 
@@ -48,7 +48,7 @@ def lines() -> None:
     random = np.random.default_rng(1)
     ends = np.sort(random.integers(0, 1024, (100, 2)), axis=1)
     hundred = GivenRanges(1024, ends[:, 0], ends[:, 1])
-    square = Product(AllRanges(256), AllRanges(256))
+    square = ProductWorkload(AllRanges(256), AllRanges(256))
     for name, workload, gaussian, strategy, seconds, target in (
         ("all ranges, 1,024", AllRanges(1024), False, "identity", 0, "26.15"),
         ("all ranges, 1,024", AllRanges(1024), False, "binary", 0, "21.83"),
@@ -79,7 +79,7 @@ def lines() -> None:
 
 def line(name: str, workload: Workload, gaussian: bool, strategy: str, seconds: float, target: str) -> None:
     start = time.process_time()
-    planned = plan(workload, gaussian=gaussian, seconds=seconds, strategy=strategy)
+    planned = plan_strategy(workload, gaussian=gaussian, seconds=seconds, strategy=strategy)
     spent = time.process_time() - start
     error = per_query(planned)
     bound = error * math.sqrt(planned.lower_bound / planned.mean_variance)
@@ -92,8 +92,8 @@ def drawn() -> None:
     """Promised and measured, with the real noise."""
     print("\n| all ranges | noise | draws | promised RMSE | measured | standard error |\n|---|---|---|---|---|---|")
     for cells, gaussian, draws in ((256, False, 3000), (256, True, 3000), (1024, False, 500), (1024, True, 500)):
-        planned = plan(AllRanges(cells), gaussian=gaussian)
-        moves, found = planned.strategy.moves(1), solver(planned.strategy)
+        planned = plan_strategy(AllRanges(cells), gaussian=gaussian)
+        moves, found = planned.strategy.sensitivity(1), solver_for(planned.strategy)
         law = (
             DiscreteGaussian(sigma2=Fraction(moves.l2_squared))
             if gaussian
@@ -118,9 +118,9 @@ def widths() -> None:
         (MILLION, "best", 5000),
         (1024, "binary", 500),
     ):
-        planned = plan(AllRanges(cells), gaussian=False, strategy=strategy)
+        planned = plan_strategy(AllRanges(cells), gaussian=False, strategy=strategy)
         ends = np.sort(random.integers(0, cells, (count, 2)), axis=1)
-        found, law = solver(planned.strategy), DiscreteLaplace(scale=Fraction(planned.strategy.moves(1).l1))
+        found, law = solver_for(planned.strategy), DiscreteLaplace(scale=Fraction(planned.strategy.sensitivity(1).l1))
         start = time.process_time()
         found.half_widths(ends[:, 0], ends[:, 1], law, Fraction(95, 100))
         print(f"| {cells:,}, {strategy} | {count:,} | {time.process_time() - start:.2f} |")

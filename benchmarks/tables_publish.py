@@ -26,11 +26,11 @@ import pyarrow.parquet
 
 import discreet
 from discreet.answers.sql import Asker
-from discreet.inference.linear.hierarchy import Precisions, Tree, smooth, variances
 from discreet.inference.linear.topdown import whole_tables
+from discreet.inference.linear.tree_least_squares import LevelPrecisions, NodeTree, fit_tree, level_variances
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.tables.publish.publish import publish, told_of
+from discreet.tables.publish.publish import plan_of, publish
 
 SIZES = (1, 50, 3_000, 1_000_000)
 CELLS = 8
@@ -81,12 +81,12 @@ def clock(times: dict[str, float], name: str) -> Iterator[None]:
     times[name] = time.process_time() - start
 
 
-def nation(generator: np.random.Generator) -> tuple[Tree, list[np.ndarray]]:
+def nation(generator: np.random.Generator) -> tuple[NodeTree, list[np.ndarray]]:
     """A tree and its exact tables, cells by nodes: most blocks small, most cells of a block empty."""
     parents = []
     for above, size in pairwise(SIZES):
         parents.append(np.sort(np.concatenate([np.arange(above), generator.integers(0, above, size - above)])))
-    tree = Tree(tuple(parents))
+    tree = NodeTree(tuple(parents))
     chances = generator.dirichlet(np.full(CELLS, 0.4))
     people = generator.gamma(0.5, 13.72, size=SIZES[-1])
     exact = [generator.poisson(people[None] * chances[:, None])]
@@ -95,7 +95,7 @@ def nation(generator: np.random.Generator) -> tuple[Tree, list[np.ndarray]]:
     return tree, exact
 
 
-def refined(tree: Tree, exact: list[np.ndarray]) -> list[str]:
+def refined(tree: NodeTree, exact: list[np.ndarray]) -> list[str]:
     """Noise, least squares, projection and rounding alone."""
     times: dict[str, float] = {}
     law, bits = DiscreteGaussian(sigma2=SIGMA2), system()
@@ -104,9 +104,9 @@ def refined(tree: Tree, exact: list[np.ndarray]) -> list[str]:
     values = [each.astype(np.float64) for each in noisy]
     with clock(times, "least squares"):
         shape = (len(SIZES), CELLS)
-        precisions = Precisions(of=np.full(shape, 1 / law.variance()), known=np.zeros(shape, dtype=np.bool_))
-        spread = variances(tree, precisions)
-        estimates = smooth(tree, precisions, spread, values)
+        precisions = LevelPrecisions(of=np.full(shape, 1 / law.variance()), is_exact=np.zeros(shape, dtype=np.bool_))
+        spread = level_variances(tree, precisions)
+        estimates = fit_tree(tree, precisions, spread, values)
     with clock(times, "projection and rounding"):
         found = whole_tables(tree, estimates, [np.repeat(each.subtree, CELLS, axis=0) for each in spread], {})
     for level in range(len(SIZES) - 1):
@@ -137,7 +137,7 @@ def refined(tree: Tree, exact: list[np.ndarray]) -> list[str]:
     return lines
 
 
-def write_data(folder: Path, tree: Tree, exact: list[np.ndarray]) -> None:
+def write_data(folder: Path, tree: NodeTree, exact: list[np.ndarray]) -> None:
     county = tree.parents[2]
     state = tree.parents[1][county]
     names = [f"{code:02d}{inner:04d}{block:07d}" for block, (code, inner) in enumerate(zip(state, county, strict=True))]
@@ -157,7 +157,7 @@ def write_data(folder: Path, tree: Tree, exact: list[np.ndarray]) -> None:
     pyarrow.parquet.write_table(people, folder / "people.parquet")
 
 
-def whole_verb(tree: Tree, exact: list[np.ndarray]) -> list[str]:
+def whole_verb(tree: NodeTree, exact: list[np.ndarray]) -> list[str]:
     """Refresh, publish, publish again, write: everything that a user waits for."""
     times: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as name:
@@ -177,7 +177,7 @@ def whole_verb(tree: Tree, exact: list[np.ndarray]) -> list[str]:
 
         def run():
             return publish(
-                told_of(PLAN),
+                plan_of(PLAN),
                 epsilon=2,
                 delta=None,
                 version=project.version("people"),

@@ -13,7 +13,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from discreet.errors import Refused
-from discreet.inference.reconcile import Known, positive, table, whole
+from discreet.inference.reconcile import Reconciliation, fit_table, make_nonnegative, round_answers
 from inference.reconcile.question_log import DOMAIN, People, QuestionLog, measured
 
 SIZES = (100, 300, 1000, 2000)
@@ -41,9 +41,9 @@ def line(count: int) -> list[float]:
     for seed in SEEDS:
         numbers, exact = ask(count, seed)
         variances = np.array([number.variance for number in numbers])
-        known, fitting = timed(lambda numbers=numbers: Known(numbers, DOMAIN))
-        nearest, nearing = timed(lambda known=known: positive(known))
-        rounded, rounding = timed(lambda known=known, nearest=nearest: whole(known, nearest.values))
+        known, fitting = timed(lambda numbers=numbers: Reconciliation(numbers, DOMAIN))
+        nearest, nearing = timed(lambda known=known: make_nonnegative(known))
+        rounded, rounding = timed(lambda known=known, nearest=nearest: round_answers(known, nearest.values))
         _, asking = timed(lambda known=known: [known.about(region) for region in QuestionLog(99).regions(20)])
         raw = [float(number.value) for number in numbers]
         error = [
@@ -63,9 +63,9 @@ def tables() -> None:
     print("\n| questions | table: CPU s | squared distance | no table below |\n|---|---|---|---|")
     for count in TABLE_SIZES:
         numbers, _ = ask(count, 1)
-        known = Known(numbers, DOMAIN)
+        known = Reconciliation(numbers, DOMAIN)
         try:
-            found, taken = timed(lambda known=known: table(known))
+            found, taken = timed(lambda known=known: fit_table(known))
         except Refused as refused:
             print(f"| {count} | refused: {refused.reason} | | |")
             continue

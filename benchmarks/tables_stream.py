@@ -22,10 +22,10 @@ import numpy as np
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.sums import half_width
-from discreet.tables.stream.counter import Counter
-from discreet.tables.stream.root import Root
-from discreet.tables.stream.tree import Tree, best_tree
+from discreet.mechanisms.weighted_sum import half_width
+from discreet.tables.stream.square_root_counter import SquareRootCounter
+from discreet.tables.stream.stream_counter import StreamCounter
+from discreet.tables.stream.tree_counter import TreeCounter, best_tree
 
 QUICK = "--quick" in sys.argv
 TIMES = 50 if QUICK else 400
@@ -38,19 +38,19 @@ KNOWN = {
 }
 
 
-def law_of(counter: Counter, gaussian: bool) -> DiscreteGaussian | DiscreteLaplace:
-    moves = counter.strategy.moves(1)
+def law_of(counter: StreamCounter, gaussian: bool) -> DiscreteGaussian | DiscreteLaplace:
+    moves = counter.strategy.sensitivity(1)
     if gaussian:
         return DiscreteGaussian(sigma2=Fraction(moves.l2_squared))  # rho = 1/2
     return DiscreteLaplace(scale=Fraction(moves.l1))  # epsilon = 1
 
 
-def readings(counter: Counter) -> list[tuple[np.ndarray, np.ndarray]]:
+def readings(counter: StreamCounter) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each step the weights of the total so far and of the step alone."""
-    return [(counter.reading(0, step), counter.reading(step, step)) for step in range(counter.horizon)]
+    return [(counter.estimate_weights(0, step), counter.reading(step, step)) for step in range(counter.horizon)]
 
 
-def drawn(counter: Counter, law, times: int) -> tuple[float, float, float]:
+def drawn(counter: StreamCounter, law, times: int) -> tuple[float, float, float]:
     """Measured: RMSE of totals, of steps, and the share of totals inside their 95% intervals."""
     order = [row for step in range(counter.horizon) for row in counter.due(step)]
     noise = law.draw(len(order) * times, bits=system()).reshape(times, -1).astype(np.float64)
@@ -70,7 +70,7 @@ def errors() -> None:
         name = "zCDP, rho 0.5" if gaussian else "pure, epsilon 1"
         for size in (32, 365, 1024):
             begin = time.process_time()
-            counter: Counter = Root(size) if gaussian else best_tree(size)
+            counter: StreamCounter = SquareRootCounter(size) if gaussian else best_tree(size)
             law = law_of(counter, gaussian)
             variances = counter.total_variances() * law.variance()
             took = time.process_time() - begin
@@ -84,8 +84,8 @@ def errors() -> None:
 
 def others() -> None:
     """The lecture's tree, under the same guarantee, and the root whose columns are left as they come."""
-    binary = Tree(1024, tuple((2**level, 1) for level in range(11)))
-    plain = np.cumsum(Root(1024).strategy.coefficients.astype(float) ** 2)
+    binary = TreeCounter(1024, tuple((2**level, 1) for level in range(11)))
+    plain = np.cumsum(SquareRootCounter(1024).strategy.coefficients.astype(float) ** 2)
     print("\n| for comparison, 1,024 steps | mean; worst |\n|---|---|")
     for words, found in (
         ("zCDP: square root, columns as they come", plain * plain[-1] / plain[0] ** 2),
@@ -107,7 +107,7 @@ def steps() -> None:
     import pyarrow.parquet as pq
 
     import discreet
-    from discreet.tables.stream import verbs
+    from discreet.tables.stream import project_streams
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "project"
@@ -124,16 +124,16 @@ def steps() -> None:
         project.refresh("visits")
         print(f"\n| {PERSONS:,} persons, 1,024 steps | CPU |\n|---|---|")
         timed("start (plan, charge)", lambda: start(project))
-        stream = verbs.stream(project, "visits", "daily")[0]
+        stream = project_streams.stream(project, "visits", "daily")[0]
         timed("first step: everybody is new", stream.next)
         timed("second step: everybody is known", stream.next)
         timed("read all rows", lambda: stream.rows)
 
 
 def start(project) -> None:
-    from discreet.tables.stream import verbs
+    from discreet.tables.stream import project_streams
 
-    verbs.stream(project, "visits", "daily", epsilon=2, horizon=1024, contributions=1)
+    project_streams.stream(project, "visits", "daily", epsilon=2, horizon=1024, contributions=1)
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 from usage import peak_mib, start_of_peak
 
-from discreet.inference.linear.solver import solver
+from discreet.inference.linear.solver_choice import solver_for
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.tables.planning.plan import plan
+from discreet.tables.strategy_choice.strategy_plan import plan_strategy
 from discreet.tables.workload import AllRanges
 
 
@@ -24,13 +24,13 @@ def main() -> None:
     exact = np.zeros(leaves, dtype=np.int64)
     before = start_of_peak()
     start = time.process_time()
-    planned = plan(AllRanges(leaves), gaussian=False, strategy=order["strategy"])
+    planned = plan_strategy(AllRanges(leaves), gaussian=False, strategy=order["strategy"])
     planning_s = time.process_time() - start
-    l1, squares = planned.strategy.moves(1).l1, []
+    l1, squares = planned.strategy.sensitivity(1).l1, []
     start = time.process_time()
     for _ in range(order["draws"]):
         noisy, _ = DiscreteLaplace(scale=Fraction(l1)).release(planned.strategy.apply(exact), l1=l1, bits=system())
-        prefixes = np.cumsum(solver(planned.strategy).fit(noisy))
+        prefixes = np.cumsum(solver_for(planned.strategy).fit(noisy))
         squares.append(((leaves + 1) * (prefixes**2).sum() - prefixes.sum() ** 2) / planned.workload.queries)
     spent = (time.process_time() - start) / order["draws"]
     error = math.sqrt(float(np.mean(squares)))

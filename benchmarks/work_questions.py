@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from discreet.errors import Refused
-from discreet.plan.work import unit_work
-from discreet.schema.column import Category, Column, Moment, Number, Text
+from discreet.plan.work_bound import unit_work
+from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.asked import Asked
-from discreet.sql.catalog import Known, PublicTable
-from discreet.sql.read import read
+from discreet.sql.catalog import CatalogTable, PublicTable
+from discreet.sql.parsed_query import ParsedQuery
+from discreet.sql.query_parser import parse_query
 
 #: The age that only the target has.
 TARGET = 120
@@ -25,33 +25,34 @@ POPULATION = "people"
 MOST_SIZE = 40
 
 COLUMNS: tuple[Column, ...] = (
-    Number(name="age", type="integer", low=0, high=TARGET),
-    Number(name="cost", type="integer", low=-1_000_000, high=1_000_000),
-    Number(name="wide", type="integer", low=-(2**59), high=2**59),
-    Category(name="kind", values=("a", "b", "c", "d")),
-    Moment(name="day", type="date", low=18_000, high=19_000),
-    Text(name="note"),
+    NumberColumn(name="age", type="integer", low=0, high=TARGET),
+    NumberColumn(name="cost", type="integer", low=-1_000_000, high=1_000_000),
+    NumberColumn(name="wide", type="integer", low=-(2**59), high=2**59),
+    CategoryColumn(name="kind", values=("a", "b", "c", "d")),
+    MomentColumn(name="day", type="date", low=18_000, high=19_000),
+    TextColumn(name="note"),
 )
 
 
 def _public(name: str, codes: Mapping[str, Iterable[int]]) -> PublicTable:
     listed = {column: tuple(values) for column, values in codes.items()}
     columns = tuple(
-        Number(name=column, type="integer", low=min(values), high=max(values)) for column, values in listed.items()
+        NumberColumn(name=column, type="integer", low=min(values), high=max(values))
+        for column, values in listed.items()
     )
     return PublicTable(name=name, columns=columns, codes=listed)
 
 
-def catalog(rows: int, *, public: int = 1000) -> dict[str, Known]:
+def catalog(rows: int, *, public: int = 1000) -> dict[str, CatalogTable]:
     """A private table of persons with so many rows each; `ones`, all of one key; `ages`, one row for each."""
     visits = Schema(table="visits", columns=COLUMNS, unit=PrivacyUnit(person=("pid",), rows=rows))
-    found = {"visits": Known(schema=visits, population=POPULATION)}
+    found = {"visits": CatalogTable(schema=visits, population=POPULATION)}
     for table in (
         _public("ones", {"one": [1] * public, "v": range(public)}),
         _public("many", {"n": range(public), "v": range(public)}),
     ):
         schema = Schema(table=table.name, columns=table.columns, unit=PrivacyUnit())
-        found[table.name] = Known(schema=schema, public=lambda table=table: table)
+        found[table.name] = CatalogTable(schema=schema, public=lambda table=table: table)
     return found
 
 
@@ -110,19 +111,19 @@ class Worst:
 
     family: Family
     text: str
-    asked: Asked
+    asked: ParsedQuery
     work_ns: int
 
 
 def largest(family: Family) -> Worst:
     """The largest accepted question of a family."""
     known = catalog(family.rows, public=family.public)
-    low, high, best = 1, MOST_SIZE, read(family.question(1), known)
+    low, high, best = 1, MOST_SIZE, parse_query(family.question(1), known)
     text = family.question(1)
     while low < high:
         middle = (low + high + 1) // 2
         try:
-            best, text, low = read(family.question(middle), known), family.question(middle), middle
+            best, text, low = parse_query(family.question(middle), known), family.question(middle), middle
         except Refused:
             high = middle - 1
     return Worst(family=family, text=text, asked=best, work_ns=unit_work(best.inquiry, best.schemas))

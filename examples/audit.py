@@ -7,7 +7,7 @@ shown so; that is what proofs are for.
 
 import numpy as np
 
-from discreet.lab.audit import audit, measured
+from discreet.lab.privacy_audit import audit, measure_epsilon
 
 CLAIMED = 1.0
 
@@ -29,7 +29,7 @@ def forgetful(count: int, n: int) -> np.ndarray:
 
 def main() -> None:
     for mechanism in (honest, careless, forgetful):
-        found = measured(mechanism(0, 20_000), mechanism(1, 20_000), epsilon=CLAIMED, confidence=1 - 1e-7)
+        found = measure_epsilon(mechanism(0, 20_000), mechanism(1, 20_000), epsilon=CLAIMED, confidence=1 - 1e-7)
         bound, caught = found.details["lower_bound"], found.details["caught"]
         print(
             f"{mechanism.__name__:9} claims {CLAIMED:g}, has at least {bound:.2f}: {'caught' if caught else 'stands'}"

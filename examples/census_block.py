@@ -8,7 +8,7 @@ tables with noise: an attacker who knows everybody but one is held to what epsil
 import tempfile
 from pathlib import Path
 
-from discreet.lab import census
+from discreet.lab.attacks import census
 
 PUBLISHED = """
 title = "the pay of three colleagues"
@@ -42,7 +42,7 @@ def main(scratch: Path) -> None:
     for person in found.details["certain"]["people"]:
         print(f"  a {person['role']} with {person['pay']}")
 
-    block = census.seven()
+    block = census.seven_people()
     print("seven people, exact tables:", census.attack(block).details["solutions"], "way it can be")
     print("without one of the tables:", census.attack(block, without=["3B"]).details["solutions"], "ways")
 

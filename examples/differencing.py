@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import discreet
-from discreet.lab import differencing
+from discreet.lab.attacks import differencing
 
 DECLARED = """
 [tables.staff]

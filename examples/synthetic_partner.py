@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import discreet
-from discreet.synth.inspect import inspected
+from discreet.synth.inspect import inspect_model
 
 DECLARED = """
 [tables.customers]
@@ -47,7 +47,7 @@ def partner(path: Path) -> None:
     print("others who left:", round(rows.left[rows.plan != "student"].mean(), 3))
     students = model.sample(1000, given={"plan": "student"}).to_pandas()
     print("half of the students are younger than", students.age.median())
-    print(*inspected(model).lines(), sep="\n")
+    print(*inspect_model(model).lines(), sep="\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ What was done, in mathematics, and stored for ever: the meaning of a kind never 
 
 def kinds() -> dict[str, type[Any]]:
     """Every kind of event by the name that is stored."""
-    return {**events._KINDS, "together": events.Together}
+    return {**events._KINDS, "together": events.ComposedEvent}
 
 
 def text() -> str:

@@ -204,11 +204,11 @@ def _call(line: str, last: dict[str, str]) -> Any:
 @contextmanager
 def _world() -> Iterator[Path]:
     """A folder with small generated files, which is the current one, and a state folder of its own."""
-    from discreet.ledger.place import state_in
+    from discreet.ledger.filesystem import use_state_folder
 
     chance = random.Random(3)  # noqa: S311 - sample data, not noise
     home = Path.cwd()
-    with tempfile.TemporaryDirectory(prefix="discreet-reference-") as name, state_in(Path(name) / "state"):
+    with tempfile.TemporaryDirectory(prefix="discreet-reference-") as name, use_state_folder(Path(name) / "state"):
         folder = Path(name) / "project"
         (folder / "other").mkdir(parents=True)
         rows = [f"{chance.randrange(100)},{chance.choice('FM')},{chance.choice('abcd')}\n" for _ in range(300)]

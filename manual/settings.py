@@ -22,7 +22,7 @@ from manual.words import agree, words
 import discreet
 from discreet.bundle.about import About
 from discreet.console.settings import Settings
-from discreet.schema.file import _KEYS
+from discreet.schema.project_file import _KEYS
 
 WHERE = "manual/words/settings.toml"
 OPENING = """\
@@ -30,10 +30,10 @@ What can be written into the files that Discreet reads, and what it takes from t
 is refused with the closest one that is, so a typing error never passes for a setting."""
 #: Modules that read TOML, by the file that they read; `about.toml` is a dataclass.
 READERS = {
-    "discreet.toml": "discreet.schema.file",
-    "plan.toml": "discreet.tables.publish.told",
-    "constraints": "discreet.synth.told",
-    "block.toml": "discreet.lab.census.file",
+    "discreet.toml": "discreet.schema.project_file",
+    "plan.toml": "discreet.tables.publish.plan_file",
+    "constraints": "discreet.synth.constraints_file",
+    "block.toml": "discreet.lab.attacks.census.block_file",
 }
 
 

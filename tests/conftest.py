@@ -16,7 +16,7 @@ import pytest
 import typer.main
 from hypothesis import settings
 
-from discreet.engines import writing
+from discreet.engines import parquet_writer
 from order import Scheduling, place
 from tiers import DEEP, examples, mark_deep_cases, named
 
@@ -69,7 +69,7 @@ def _quick_files(request):
         yield
 
 
-#: The settings of `engines.writing`.
+#: The settings of `engines.parquet_writer`.
 WRITING = {"threads": 1, "memory_limit": "512MB", "temp_directory": ""}
 
 
@@ -78,8 +78,8 @@ _writers: dict[int, duckdb.DuckDBPyConnection] = {}
 
 
 def _connected(name: str, *, config: dict) -> duckdb.DuckDBPyConnection:
-    """Stands for `duckdb.connect` in `engines.writing`. A parent's database is never closed in a child, as in
-    `sql.grammar`: it keeps one reference for ever.
+    """Stands for `duckdb.connect` in `engines.parquet_writer`. A parent's database is never closed in a child, as in
+    `sql.duckdb_grammar`: it keeps one reference for ever.
     """
     assert name == ":memory:" and config == WRITING
     if os.getpid() not in _writers:
@@ -97,7 +97,7 @@ def _quick_writing(request):
     """
     with pytest.MonkeyPatch.context() as patch:
         if not DURABLE & set(request.path.parts):
-            patch.setattr(writing, "duckdb", SimpleNamespace(connect=_connected, Error=duckdb.Error))
+            patch.setattr(parquet_writer, "duckdb", SimpleNamespace(connect=_connected, Error=duckdb.Error))
         yield
 
 

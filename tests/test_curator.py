@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from clinic import make
-from discreet.accounting.events import Laplace
-from discreet.engines.engine import EngineFailure, Exact
+from discreet.accounting.events import LaplaceEvent
+from discreet.engines.engine import EngineFailure, ExactCells
 from discreet.errors import LedgerFault, LedgerLocked, QueryFailed, UsageError
-from discreet.measurement import Measurement
+from discreet.kernel.measurement import Measurement
 from discreet.mechanisms.laplace import DiscreteLaplace
 
 COUNT = "select count(*) from patients"
@@ -109,7 +109,7 @@ def test_noise_that_is_not_the_noise_charged_is_never_shown(tmp_path, monkeypatc
 
     def cheat(self, exact, *, l1, bits):
         noisy, _ = real(self, exact, l1=l1, bits=bits)
-        return noisy, Laplace(scale=self.scale / 2, l1=l1)
+        return noisy, LaplaceEvent(scale=self.scale / 2, l1=l1)
 
     monkeypatch.setattr(DiscreteLaplace, "release", cheat)
     with pytest.raises(LedgerFault, match="not the noise charged"):
@@ -139,7 +139,7 @@ def test_what_is_shown_is_read_back_from_the_store(tmp_path):
 def test_exact_cells_do_not_leave(tmp_path):
     import pickle
 
-    cells = Exact((np.array([4711]),))
+    cells = ExactCells((np.array([4711]),))
     assert "4711" not in f"{cells!r} {cells!s} {cells}"
     with pytest.raises(TypeError):
         pickle.dumps(cells)
@@ -150,7 +150,7 @@ def test_no_exact_count_is_written_anywhere(tmp_path, monkeypatch):
     project = make(tmp_path)
     project.version("patients")
     count = 977_977_977
-    monkeypatch.setattr(type(project.curator.engine), "count", lambda *_, **__: Exact((np.array([count]),)))
+    monkeypatch.setattr(type(project.curator.engine), "count", lambda *_, **__: ExactCells((np.array([count]),)))
     monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, size, *, bits: np.full(size, 5, dtype=np.int64))
     release = project.sql(COUNT).ask(epsilon="0.1")
     assert release.rows == ((count + 5,),)
@@ -174,7 +174,7 @@ def test_a_price_belongs_to_its_table(tmp_path):
 
     from discreet.plan.price import price
 
-    asked = question.asked
+    asked = question.query
     found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=Fraction(1, 10))
     for other in (replace(version, table="others"), replace(version, number=7)):
         with pytest.raises(KeyError):
@@ -188,6 +188,6 @@ def test_a_price_belongs_to_its_table(tmp_path):
 def test_an_engine_that_returns_other_cells_fails(tmp_path):
     project = make(tmp_path)
     spied(project)
-    project.curator.engine.count = lambda *args, **more: Exact((np.zeros(3, dtype=np.int64),))
+    project.curator.engine.count = lambda *args, **more: ExactCells((np.zeros(3, dtype=np.int64),))
     with pytest.raises(QueryFailed):
         project.sql(COUNT).ask(epsilon="0.1")

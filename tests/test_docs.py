@@ -8,7 +8,7 @@ from discreet.accounting import events
 
 def test_every_event_kind_can_be_stored():
     """A new event is unsound until storage knows it."""
-    stored = {*events._KINDS.values(), events.Together}
+    stored = {*events._KINDS.values(), events.ComposedEvent}
     assert set(typing.get_args(events.Event)) == stored
 
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet import leftovers
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from discreet.errors import UsageError
-from discreet.version import check_in_time, is_named_after, is_nobodys, new_name
+from discreet.kernel.version import check_in_time, is_named_after, is_orphaned, new_version_name
+from discreet.project import orphaned_tables
 from killed import aged, kill_making
 
 LEDGER = "abcdefghijklmnop"
@@ -59,10 +59,10 @@ def grow_old(project, names, *, days):
 
 
 def test_a_name_says_whose_it_is_and_when_it_began():
-    name = new_name("visits of 2026, in all the wards", ledger=LEDGER, ending=".parquet")
+    name = new_version_name("visits of 2026, in all the wards", ledger=LEDGER, ending=".parquet")
     assert name.startswith("visits_of_2026__-abcdefghijklmnop-")
     assert len((name.removesuffix(".parquet") + "-tags").encode()) <= 63
-    assert name != new_name("visits of 2026, in all the wards", ledger=LEDGER, ending=".parquet")
+    assert name != new_version_name("visits of 2026, in all the wards", ledger=LEDGER, ending=".parquet")
     assert is_named_after(name, "visits of 2026, in all the wards") and not is_named_after(
         name, "visits of 2026, in all the beds"
     )
@@ -71,8 +71,8 @@ def test_a_name_says_whose_it_is_and_when_it_began():
 
 @pytest.mark.parametrize(("days", "nobodys", "late"), [(0, False, False), (5.9, False, False), (6.5, False, True), (7.1, True, True)])  # fmt: skip
 def test_a_making_ends_before_it_is_nobodys(days, nobodys, late):
-    name = aged(new_name("visits", ledger=LEDGER, ending=""), days=days)
-    assert is_nobodys(name) is nobodys
+    name = aged(new_version_name("visits", ledger=LEDGER, ending=""), days=days)
+    assert is_orphaned(name) is nobodys
     if late:
         with pytest.raises(UsageError, match="more than 6 days"):
             check_in_time(name)
@@ -87,7 +87,7 @@ def test_who_is_forgotten_is_forgotten_in_what_a_killed_making_left(tmp_path):
     assert len(left(project)) == 2, "a table, and its persons"
     assert len(holding(project, "p7")) == 2
     erased = project.forget("visits", ["p7"])
-    assert (erased.exact_versions, erased.missing, erased.left) == (1, (), ())
+    assert (erased.exact_versions, erased.missing, erased.orphaned) == (1, (), ())
     assert holding(project, "p7") == set()
     assert len(holding(project, "p8")) == 2, "it may be a making that runs, so it stays"
 
@@ -141,14 +141,14 @@ def test_a_version_entered_while_one_looks_is_known(tmp_path, monkeypatch):
     def entered(self, ledger, **how):
         found = set(listed(self, ledger, **how))
         with monkeypatch.context() as patch:
-            patch.setattr(type(engine), "listed", listed)
+            patch.setattr(type(engine), "table_names", listed)
             project.versions._make("visits")
             found |= set(listed(self, ledger, **how))
         return found
 
-    monkeypatch.setattr(type(engine), "listed", entered)
-    monkeypatch.setattr(leftovers, "is_nobodys", lambda name: True)
-    project.versions._sweep({"duckdb"})
+    monkeypatch.setattr(type(engine), "table_names", entered)
+    monkeypatch.setattr(orphaned_tables, "is_orphaned", lambda name: True)
+    project.versions._drop_orphaned_tables({"duckdb"})
     assert len(project.ledger.refresh().versions["visits"]) == 2
     assert left(project) == set() and len(tables(project)) == 4
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 import discreet
-from discreet.api import Project
 from discreet.cli.main import app, call
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from discreet.errors import Refused, SchemaError, UsageError
+from discreet.project.project import Project
 
 FILE = """
 [populations.people]
@@ -68,7 +68,7 @@ VERBS = {
     "reconcile": lambda project: project.reconcile("friends"),
     "stream": lambda project: project.stream("friends", "month", epsilon=1, horizon=4),
     "version": lambda project: project.version("friends"),
-    "known_version": lambda project: project.known_version("friends"),
+    "known_version": lambda project: project.peek_version("friends"),
 }
 
 #: Others: acts of the owner, budgets, what was released or is public; graphs; and `about`, which takes what `sql` read.
@@ -170,7 +170,7 @@ def test_a_network_too_large_or_unreadable_says_so_at_a_refresh_alone(tmp_path, 
     project = make(tmp_path)
     with pytest.raises(UsageError, match="'friends' has no version yet"):
         project.versions.newest("friends")
-    monkeypatch.setattr("discreet.engines.network.limit.MOST_EDGES", 3)
+    monkeypatch.setattr("discreet.engines.network.network_size.MOST_EDGES", 3)
     with pytest.raises(UsageError, match="has 3 different edges"):
         project.refresh("friends")
     assert project.ledger.refresh().versions == {}

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 import clinic
 import discreet
-from discreet import notebook
-from discreet.api import Project
-from discreet.client import Remote, RemoteQuestion
-from discreet.graph.model.document import GraphModel
+from discreet.graph.model.graph_model import GraphModel
 from discreet.lab.evidence import Evidence
-from discreet.question import Explanation
+from discreet.present import notebook
+from discreet.project.budget import BudgetStatus
+from discreet.project.project import Project
+from discreet.project.question import Explanation
+from discreet.project.remote import Remote, RemoteQuestion
 from discreet.release import ReleaseColumn, Spending
-from discreet.standing import Standing
-from discreet.synth.inspect.evidence import Evidence as Measured
-from discreet.synth.inspect.marginals import marginals
-from discreet.synth.model import Card, Model
+from discreet.synth.inspect.marginal_verdicts import judge_marginals
+from discreet.synth.inspect.model_evidence import ModelEvidence as Measured
+from discreet.synth.model import Model, ModelCard
 
 HOSTILE = '<script>alert(1)</script>" onload=x &amp; {{x}} <style>'
 COUNT = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
@@ -77,7 +77,7 @@ def budget(**changes):
         "counts": 7,
         "largest_question": Fraction(2, 3),
     }
-    return Standing(**{**told, **changes})
+    return BudgetStatus(**{**told, **changes})
 
 
 def read(html):
@@ -165,7 +165,7 @@ def test_a_question_shows_its_price_only_once_it_was_explained(project):
     question.explain(epsilon="0.5")
     tree = read(question._repr_html_())
     assert "would have cost epsilon 0.5." in text(tree) and "Noise at 95%: n ± 6." in text(tree)
-    assert tree.find("pre").text == question.asked.text
+    assert tree.find("pre").text == question.query.text
     question.explain(epsilon=2)
     assert "would have cost epsilon 2." in text(read(question._repr_html_()))  # the last one
 
@@ -199,12 +199,18 @@ def test_long_texts_are_cut_wherever_they_stand(project):
     data = question.explain(epsilon=60, confidence="0.9").data | {"stored": None, "told": None, "region": long}
     noise = [{**each, "column": long, "plus_minus": 6.0} for each in data["noise"]]
     hostile = Explanation(data={**data, "noise": noise})
-    question._told[:] = [hostile]
+    question._last_shown[:] = [hostile]
     assert "… ± 6." in text(read(question._repr_html_()))
     faces = [question._repr_html_(), hostile._repr_html_()]
-    parts = [notebook.line, notebook.quiet, notebook.head, notebook.quoted, lambda said: notebook.meter(0.5, said)]
-    faces += [part(long) for part in parts] + [notebook.listed([(long, long)])]
-    faces += [notebook.face(lambda: iter([1]), lambda: long)]  # type: ignore[list-item]
+    parts = [
+        notebook.line,
+        notebook.small_print,
+        notebook.head,
+        notebook.code_block,
+        lambda said: notebook.meter(0.5, said),
+    ]
+    faces += [part(long) for part in parts] + [notebook.definition_table([(long, long)])]
+    faces += [notebook.notebook_html(lambda: iter([1]), lambda: long)]  # type: ignore[list-item]
     assert max(map(len, faces)) < 100_000
 
 
@@ -234,7 +240,7 @@ def test_looking_is_free_and_asks_nothing(tmp_path, monkeypatch):
 
 
 def test_a_question_to_a_server_sends_nothing():
-    question = Remote(wire=None).sql(f"SELECT count(*) FROM t WHERE x = '{HOSTILE}'")
+    question = Remote(transport=None).sql(f"SELECT count(*) FROM t WHERE x = '{HOSTILE}'")
     tree = read(question._repr_html_())
     assert HOSTILE in text(tree) and "Not priced yet" in text(tree)
     assert len(repr(question)) < 120
@@ -273,30 +279,32 @@ def test_a_model_says_what_it_is_good_for(model):
     assert head == ["tables of", "good", "partly", "poor", "unknown"]
     assert [(row[0], sum(map(int, row[1:]))) for row in body] == [("single columns", 3), ("pairs", 3), ("threes", 1)]
     assert "Rely on: " in text(tree) and model.card.release in text(tree)
-    judged = marginals(Measured(model)).judged
+    judged = judge_marginals(Measured(model)).judged
     for row, size in zip(body, (1, 2, 3), strict=True):
         found = [each.verdict for each in judged if len(each.columns) == size]
         assert list(map(int, row[1:])) == [found.count(each) for each in ("good", "partly", "poor", "unknown")]
 
 
 def test_of_many_good_tables_a_few_are_named(model, monkeypatch):
-    good = [" × ".join(each.columns) for each in marginals(Measured(model)).judged if each.verdict == "good"]
+    good = [" × ".join(each.columns) for each in judge_marginals(Measured(model)).judged if each.verdict == "good"]
     assert len(good) > 1
     for most, said in ((len(good), ", ".join(good)), (1, f"{good[0]}, and {len(good) - 1} more")):
-        monkeypatch.setattr("discreet.synth.face.NAMED", most)
+        monkeypatch.setattr("discreet.synth.model_notebook.NAMED", most)
         assert f"Rely on: {said}\n" in text(read(model._repr_html_()))
 
 
 def test_a_wide_model_and_an_empty_one_are_drawn_at_once(model, monkeypatch):
-    monkeypatch.setattr("discreet.synth.face.MOST_TABLES", 6)
-    monkeypatch.setattr("discreet.synth.face.marginals", lambda _: pytest.fail("all tables were judged"))
+    monkeypatch.setattr("discreet.synth.model_notebook.MOST_TABLES", 6)
+    monkeypatch.setattr(
+        "discreet.synth.model_notebook.judge_marginals", lambda _: pytest.fail("all tables were judged")
+    )
     assert "3 columns are modelled" in text(read(model._repr_html_()))
     monkeypatch.undo()
-    monkeypatch.setattr("discreet.synth.face.marginals", lambda _: SimpleNamespace(judged=()))
+    monkeypatch.setattr("discreet.synth.model_notebook.judge_marginals", lambda _: SimpleNamespace(judged=()))
     for columns, wide in ((13, False), (14, True)):  # 377 tables of up to three columns, 469
         many = replace(model, attributes=(model.attributes * 5)[:columns])
         assert (f"{columns} columns are modelled" in text(read(many._repr_html_()))) == wide
-    card = Card(kind="random", table=HOSTILE, version=1, unit="row", warnings=(HOSTILE,))
+    card = ModelCard(kind="random", table=HOSTILE, version=1, unit="row", warnings=(HOSTILE,))
     bare = replace(model, measured=(), card=card)
     assert "say nothing of the data" in text(read(bare._repr_html_())) and HOSTILE in text(read(bare._repr_html_()))
 
@@ -349,22 +357,22 @@ def test_hostile_names_and_values_are_words(release):
 PARTS = {
     "head": notebook.head,
     "line": notebook.line,
-    "quiet": notebook.quiet,
-    "quoted": notebook.quoted,
-    "title": lambda said: notebook.folded(said, ""),
-    "folded": lambda said: notebook.folded("", said),
-    "name": lambda said: notebook.listed([(said, "")]),
-    "listed": lambda said: notebook.listed([("", said)]),
+    "quiet": notebook.small_print,
+    "quoted": notebook.code_block,
+    "title": lambda said: notebook.collapsible_code(said, ""),
+    "folded": lambda said: notebook.collapsible_code("", said),
+    "name": lambda said: notebook.definition_table([(said, "")]),
+    "listed": lambda said: notebook.definition_table([("", said)]),
     "column": lambda said: notebook.table([said], []),
-    "cell": lambda said: notebook.table([""], [[notebook.Cell(text=said)]]),
-    "number": lambda said: notebook.table([""], [[notebook.Cell(text=f"1 {said}", number=True)]]),
+    "cell": lambda said: notebook.table([""], [[notebook.NotebookCell(text=said)]]),
+    "number": lambda said: notebook.table([""], [[notebook.NotebookCell(text=f"1 {said}", number=True)]]),
     "meter": lambda said: notebook.meter(0.5, said),
 }
 
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_every_part_of_a_face_takes_texts_as_words(part):
-    tree = read(notebook.face(lambda: [part(HOSTILE)], lambda: ""))
+    tree = read(notebook.notebook_html(lambda: [part(HOSTILE)], lambda: ""))
     assert HOSTILE in text(tree)
 
 
@@ -381,9 +389,9 @@ def test_whoever_is_named_in_a_face_is_words(project, release, model, network):
     card = replace(model.card, kind=HOSTILE, table=HOSTILE, release=HOSTILE, warnings=(HOSTILE,))
     attributes = tuple(replace(each, column=replace(each.column, name=HOSTILE)) for each in model.attributes)
     question = project.sql(f"SELECT count(*) AS n FROM patients WHERE note = '{HOSTILE}'")
-    priced, stored = (RemoteQuestion(remote=Remote(wire=None), text=COUNT) for _ in range(2))
-    priced._told.append(Explanation(data=hostile(explained)))
-    stored._told.append(Explanation(data=explained | {"stored": {"release": HOSTILE, "plus_minus": 3.0}}))
+    priced, stored = (RemoteQuestion(remote=Remote(transport=None), text=COUNT) for _ in range(2))
+    priced._last_shown.append(Explanation(data=hostile(explained)))
+    stored._last_shown.append(Explanation(data=explained | {"stored": {"release": HOSTILE, "plus_minus": 3.0}}))
     faces = {
         "question": (question, 1),
         "priced question": (priced, 1),
@@ -407,7 +415,7 @@ def test_whoever_is_named_in_a_face_is_words(project, release, model, network):
     "drawn", [(float("nan"), 0.0, 1.0), (0.0, float("-inf"), 1.0), (1e308, -1e308, 1e308), (0.0, 0.0, 0.0)]
 )
 def test_what_cannot_be_drawn_is_not(drawn):
-    cell = notebook.Cell(text="1", number=True, drawn=drawn)
+    cell = notebook.NotebookCell(text="1", number=True, plotted=drawn)
     assert "<svg" not in notebook.table(["n"], [[cell], [cell]])
 
 
@@ -416,9 +424,9 @@ def test_a_face_never_raises(release):
         raise RuntimeError("secret")
 
     face = replace(release, reread=broken)._repr_html_()
-    assert face == f"<pre>{notebook.words(repr(release))}</pre>"
-    assert notebook.face(broken, broken) == "<pre>there is nothing to show</pre>"
-    assert notebook.face(lambda: iter([1]), lambda: "<x>") == "<pre>&lt;x&gt;</pre>"  # type: ignore[list-item]
+    assert face == f"<pre>{notebook.escape_text(repr(release))}</pre>"
+    assert notebook.notebook_html(broken, broken) == "<pre>there is nothing to show</pre>"
+    assert notebook.notebook_html(lambda: iter([1]), lambda: "<x>") == "<pre>&lt;x&gt;</pre>"  # type: ignore[list-item]
 
 
 def test_plain_reprs_are_short(project, release, model):
@@ -439,19 +447,19 @@ LETTERS = st.text(st.characters(exclude_characters="\ufffe\uffff\r"))
 
 @given(LETTERS)
 def test_words_come_out_as_they_went_in_but_for_what_cannot_be_seen(said):
-    seen = ElementTree.fromstring(f"<p title='{notebook.words(said)}'>{notebook.words(said)}</p>")
+    seen = ElementTree.fromstring(f"<p title='{notebook.escape_text(said)}'>{notebook.escape_text(said)}</p>")
     assert len(seen.text or "") == len(said)
     assert all(shown in (letter, "\ufffd") for shown, letter in zip(seen.text or "", said, strict=True))
-    json.dumps(notebook.words(said)).encode("utf-8")
+    json.dumps(notebook.escape_text(said)).encode("utf-8")
 
 
 @given(st.lists(st.tuples(LETTERS, st.floats(), st.floats(), st.floats(), st.booleans()), max_size=5), LETTERS)
 def test_any_table_is_well_formed(given_rows, head):
     cells = [
-        [notebook.Cell(text=said, number=flag, drowned=flag, drawn=(value, low, high))]
+        [notebook.NotebookCell(text=said, number=flag, below_noise=flag, plotted=(value, low, high))]
         for said, value, low, high, flag in given_rows
     ]
-    tree = read(notebook.face(lambda: [notebook.table([head], cells)], lambda: ""))
+    tree = read(notebook.notebook_html(lambda: [notebook.table([head], cells)], lambda: ""))
     assert len(tree.find("table/tbody") if cells else []) == len(cells)
 
 

@@ -5,7 +5,7 @@ import pytest
 from clinic import make
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import DiscreetError
-from discreet.pace import paced, until_due
+from discreet.timing import hold_entries_until, wait_until_due
 
 
 def kinds(project):
@@ -17,20 +17,20 @@ def kinds(project):
     [
         lambda ledger: ledger.store("r-nothing", "{}"),
         lambda ledger: ledger.fail("r-nothing"),
-        lambda ledger: ledger.row("r-nothing", number=1, kept="", payload="{}"),
+        lambda ledger: ledger.row("r-nothing", number=1, owner_file="", payload="{}"),
     ],
     ids=["store", "fail", "row"],
 )
 def test_an_end_waits_before_it_is_entered(tmp_path, act):
     project, waited = make(tmp_path), []
-    with paced(lambda: waited.append(1)), pytest.raises(DiscreetError):
+    with hold_entries_until(lambda: waited.append(1)), pytest.raises(DiscreetError):
         act(project.ledger)
     assert waited == [1]
 
 
 def test_a_question_waits_for_its_first_version_and_for_its_answer(tmp_path):
     project, seen = make(tmp_path), []
-    with paced(lambda: seen.append(kinds(project))):
+    with hold_entries_until(lambda: seen.append(kinds(project))):
         project.sql("select count(*) from patients").ask(epsilon="0.1")
     made, answered = seen
     assert "version" not in made and "population" not in made, "nothing of the making is entered before"
@@ -41,12 +41,12 @@ def test_a_making_that_fails_waits_too(tmp_path, monkeypatch):
     """Else who waits behind it would know when it failed."""
     project, waited = make(tmp_path), []
     monkeypatch.setattr(DuckDBEngine, "declare", lambda *told, **more: 1 / 0)
-    with paced(lambda: waited.append(1)), pytest.raises(ZeroDivisionError):
+    with hold_entries_until(lambda: waited.append(1)), pytest.raises(ZeroDivisionError):
         project.sql("select count(*) from patients").ask(epsilon="0.1")
     assert waited == [1]
 
 
 def test_elsewhere_there_is_no_wait():
-    with paced(pytest.fail):
+    with hold_entries_until(pytest.fail):
         pass
-    until_due()
+    wait_until_due()

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.accounting.events import Reserved
+from discreet.accounting.events import ReservationEvent
 from discreet.accounting.region import Region
-from discreet.cut import Candidate, moves_of_distances
 from discreet.errors import LedgerFault, QueryFailed
+from discreet.kernel.binned_table import Candidate, moves_of_distances
+from discreet.kernel.program import Program
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.strategy.strategy import Identity, Matrix
-from discreet.program import Program
+from discreet.mechanisms.strategy.strategy import IdentityStrategy, MatrixStrategy
 from discreet.synth.attribute import attribute_of
 from synth.worlds import PEOPLE, open_project
 
 LINES = [f"{n % 60},{'FM'[n % 2]}" for n in range(600)]
 BUDGET = "{ epsilon = 9, delta = 1e-6 }"
-RHO = Reserved(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
-PURE = Reserved(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
+RHO = ReservationEvent(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
+PURE = ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def with_persons(folder, more):
 def start(project, event=RHO, question="fit") -> Program:
     version = project.version("people")
     ledger = project.ledger
-    held = ledger.reserved("people", version.number, question)
+    held = ledger.find_reservation("people", version.number, question)
     if held is None:
         id_ = ledger.charge(
             population=version.population,
@@ -60,7 +60,7 @@ def start(project, event=RHO, question="fit") -> Program:
 
 def cut_of(program):
     schema = program.version.schema
-    return program.cut(tuple(attribute_of(column).axis() for column in schema.columns))
+    return program.binned_table(tuple(attribute_of(column).axis() for column in schema.columns))
 
 
 def exact(cut, places):
@@ -142,12 +142,14 @@ def test_shares_are_exact_and_add_up_to_all(project, event):
     program = start(project, event)
     cut = cut_of(program)
     cut.measure([(0,), (1,)], [program.law(Fraction(1, 7)), program.law(Fraction(2, 7))])
-    assert program.left == Fraction(4, 7)
-    chosen = cut.choose([(0,), (1,)], lambda: candidates((4, 2)), epsilon=program.choice(Fraction(1, 7)), most_weight=1)
+    assert program.share_left == Fraction(4, 7)
+    chosen = cut.choose(
+        [(0,), (1,)], lambda: candidates((4, 2)), epsilon=program.choice_epsilon(Fraction(1, 7)), most_weight=1
+    )
     assert chosen in (0, 1)
-    assert Fraction(3, 7) <= program.left < Fraction(3, 7) + Fraction(1, 10**6)
-    cut.measure([(0, 1)], [program.law(program.left)])
-    assert program.left == 0
+    assert Fraction(3, 7) <= program.share_left < Fraction(3, 7) + Fraction(1, 10**6)
+    cut.measure([(0, 1)], [program.law(program.share_left)])
+    assert program.share_left == 0
     spent = [step.loss for step in project.ledger.reservation(program.id).steps]
     total = sum(each.epsilon for each in spent) if event is PURE else sum(each.rho for each in spent)
     assert total == (event.epsilon if event is PURE else event.rho)
@@ -188,7 +190,7 @@ def test_another_program_under_the_same_reservation_is_refused(project):
         cut_of(other).measure([(0,)], [other.law(Fraction(1, 3))])
 
 
-SWAPPED = Matrix(np.array([[0, 1], [1, 0]]))
+SWAPPED = MatrixStrategy(np.array([[0, 1], [1, 0]]))
 
 
 def whole_table(program, strategy):
@@ -203,11 +205,11 @@ def one_marginal(program, strategy):
 @pytest.mark.parametrize("measure", [whole_table, one_marginal])
 def test_another_strategy_that_moves_as_far_is_another_step(project, measure):
     """What was drawn for one must not be read as what the other measures: here, women as men."""
-    assert Identity(2).moves(1) == SWAPPED.moves(1)
-    drawn = measure(start(project), Identity(2))
+    assert IdentityStrategy(2).sensitivity(1) == SWAPPED.sensitivity(1)
+    drawn = measure(start(project), IdentityStrategy(2))
     with pytest.raises(LedgerFault, match="another one"):
         measure(start(project), SWAPPED)
-    assert measure(start(project), Identity(2)).tolist() == drawn.tolist()
+    assert measure(start(project), IdentityStrategy(2)).tolist() == drawn.tolist()
 
 
 def test_what_raises_ends_the_program_with_one_sentence(project):

@@ -7,7 +7,7 @@ import pytest
 import clinic
 import discreet
 from discreet.errors import UsageError
-from discreet.recall import KINDS
+from discreet.project.recall import KINDS
 
 BY_SEX = "SELECT sex, count(*) AS n, sum(age) AS years FROM patients GROUP BY sex"
 LARGE = "{ epsilon = 100, delta = 1e-6 }"
@@ -35,7 +35,7 @@ def test_an_answer_is_read_back_as_it_was_given_and_costs_what_it_cost(project):
     assert same(found, given)
     assert (found.cost, found.cached, found.warnings) == (given.cost, False, given.warnings)
     assert project.ledger.refresh().seq == entries
-    told = project.recalled(given.id)
+    told = project.recall(given.id)
     assert (told.kind, told.texts, told.charge.analyst, told.cost) == ("question", (BY_SEX,), "ann", given.cost)
 
 
@@ -57,7 +57,7 @@ def test_each_statement_of_a_batch(project):
     assert given[0].id == given[1].id
     for place, release in enumerate(given, start=1):
         assert same(project.release(release.id, statement=place), release)
-    told = project.recalled(given[0].id)
+    told = project.recall(given[0].id)
     assert told.kind == "batch" and [text.split()[1] for text in told.texts] == ["sex,", "avg(age)"]
     for statement in (0, 3):
         with pytest.raises(UsageError, match="answers 2 statements"):
@@ -70,7 +70,7 @@ def test_measured_again_is_read_with_what_came_before(project):
     third = project.again(second.id, epsilon="0.1")
     assert same(project.release(third.id), third) and same(project.release(second.id), second)
     assert project.release(third.id).plus_minus() < project.release(first.id).plus_minus()
-    assert project.recalled(third.id).kind == "again" and project.recalled(third.id).also == (second.id, first.id)
+    assert project.recall(third.id).kind == "again" and project.recall(third.id).also == (second.id, first.id)
 
 
 @pytest.mark.thin(3)
@@ -160,7 +160,7 @@ high = 9
 def test_a_stream_is_told(tmp_path):
     project = two_tables(tmp_path)
     project.stream("people", "daily", epsilon=1, horizon=8)
-    told = project.recalled(next(iter(project.ledger.refresh().charges)))
+    told = project.recall(next(iter(project.ledger.refresh().charges)))
     assert (told.kind, told.about["name"], told.about["count"]) == ("stream", "daily", 8)
     with pytest.raises(UsageError, match="step by step"):
         project.release(told.id)
@@ -186,12 +186,12 @@ def test_other_kinds_are_told_and_not_read(project):
     project.marginals("patients", ["sex", "disease"], epsilon=1)
     kinds = {}
     for id_, charge in project.ledger.refresh().charges.items():
-        told = project.recalled(id_)
+        told = project.recall(id_)
         kinds[told.kind] = told
         assert told.words == KINDS[told.kind] and told.cost.rho is not None and told.cost.rho > 0
         assert told.charge == charge
         json.dumps(told.about)
-        if not told.readable:
+        if not told.is_readable:
             with pytest.raises(UsageError, match="no answer in rows"):
                 project.release(id_)
     assert {"model", "ranges", "marginals"} <= set(kinds)
@@ -204,12 +204,12 @@ def test_bounds_and_what_was_never_answered(project, monkeypatch):
     file.write_text(file.read_text().replace("low = 0\nhigh = 99\n", ""))
     opened = discreet.open(project.folder)
     opened.bounds("patients", ["age"], epsilon=1)
-    assert opened.recalled(next(iter(opened.ledger.refresh().charges))).kind == "bounds"
+    assert opened.recall(next(iter(opened.ledger.refresh().charges))).kind == "bounds"
     monkeypatch.setattr(type(opened.curator), "draw", lambda *ignored: 1 / 0)
     with pytest.raises(discreet.errors.QueryFailed):
         opened.sql("SELECT count(*) FROM patients").ask(epsilon=1)
     lost = list(opened.ledger.refresh().charges)[-1]
-    told = opened.recalled(lost)
+    told = opened.recall(lost)
     assert (told.kind, told.event, told.cost.epsilon) == ("unfinished", None, 1)
 
 

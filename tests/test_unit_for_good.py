@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 import discreet
-from discreet import standing
-from discreet.bundle import make as bundles
-from discreet.bundle.verify import verify
+from discreet.bundle import bundle_files as bundles
+from discreet.bundle.verification import verify
 from discreet.cli.main import call
 from discreet.errors import UsageError
 from discreet.ledger import repair
-from discreet.schema.unit import PrivacyUnit
+from discreet.project import budget
+from discreet.schema.privacy_unit import PrivacyUnit
 from tables.stream.visits import as_an_older_program
 
 TOML = """
@@ -190,7 +190,7 @@ def test_a_grant_corrects_nothing(declare):
     project = declare()
     project.refresh("visits")
     edited = replace(project.table("visits"), schema=replace(project.table("visits").schema, unit=PrivacyUnit()))
-    standing.grant(edited, project.ledger, epsilon=3)
+    budget.grant(edited, project.ledger, epsilon=3)
     state = project.ledger.refresh()
     assert state.units == {"people": "person"} and not state.protected["people"].corrected
 
@@ -218,7 +218,7 @@ def test_parquet_that_was_text_stays_text(declare, tmp_path):
 def test_cards_and_bundles_say_who_is_protected(declare, tmp_path):
     project = declare('"patient_id"', 20)
     release = project.sql(COUNT).ask(epsilon=1).id
-    bundles.write(bundles.bundle(project, release), tmp_path / "out")
+    bundles.write(bundles.make_bundle(project, release), tmp_path / "out")
     told = json.loads((tmp_path / "out" / "plan.json").read_text())
     naming = {"table": "visits", "person": ["patient_id"], "through": None, "on": [], "kinds": ["text"]}
     assert told["schemas"]["visits"]["persons"] == [naming] and told["unit_changes"] == []
@@ -234,7 +234,7 @@ def test_a_card_promises_no_limit_where_an_older_program_let_the_unit_change(dec
         as_an_older_program(patch)
         project.refresh("visits")
     release = project.sql(COUNT).ask(epsilon=0.5).id
-    bundles.write(bundles.bundle(project, release), tmp_path / "out")
+    bundles.write(bundles.make_bundle(project, release), tmp_path / "out")
     card = (tmp_path / "out" / "card.yaml").read_text()
     assert "No single limit holds for all releases about these people" in card
     assert "All that is ever released" not in card

@@ -78,7 +78,7 @@ def test_a_table_that_is_well_is_made(tmp_path):
     assert found.sql("select count(*) from lines").ask(epsilon=1).rows
     assert found.refresh("orders")[0] == 1
     assert found.refresh("orders")[0] == 2
-    assert found.version("orders").number == found.known_version("ORDERS").number == 2
+    assert found.version("orders").number == found.peek_version("ORDERS").number == 2
 
 
 @pytest.mark.thin(1)
@@ -135,8 +135,8 @@ def test_a_version_of_before_keeps_its_step_and_the_owner_hears_of_it(tmp_path):
     (tmp_path / "discreet.toml").write_text(RATES)
     (tmp_path / "rates.csv").write_text("rate\n0.0038\n0.05\n")
     with pytest.MonkeyPatch.context() as patch:  # the release before this one: no steps from bounds
-        patch.setattr("discreet.versions.with_steps", lambda table: table)
-        patch.setattr("discreet.schema.file.with_steps", lambda table: table)
+        patch.setattr("discreet.project.versions.with_steps", lambda table: table)
+        patch.setattr("discreet.schema.project_file.with_steps", lambda table: table)
         old = discreet.init(tmp_path)
         _, making = old.refresh("rates")
         assert (making.exact_rounded["rate"].exact_values, making.exact_rounded["rate"].exact_most) == (
@@ -171,11 +171,11 @@ def test_a_public_table_without_columns_takes_them_from_its_file(tmp_path):
 
 def test_forgetting_a_missing_mark_erases_it_from_versions_of_before(tmp_path):
     """NA was a person once; it is nobody in a new version, and can be erased from the old ones."""
-    from discreet.engines import missing
+    from discreet.engines import missing_values
 
     found = project(tmp_path, orders=ORDERS + "NA,1,3,7\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(missing, "MISSING", ("",))
+        patch.setattr(missing_values, "MISSING", ("",))
         assert found.refresh("orders")[1].exact_persons == 3
     _, making = found.refresh("orders")
     assert (making.exact_persons, making.exact_without_person) == (2, 1)

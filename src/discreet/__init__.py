@@ -22,8 +22,8 @@ from discreet.errors import (
 )
 
 if TYPE_CHECKING:
-    from discreet.api import Project
-    from discreet.client import Remote
+    from discreet.project.project import Project
+    from discreet.project.remote import Remote
     from discreet.synth.model import Model
 
 __version__ = "0.1.0"
@@ -46,21 +46,21 @@ __all__ = [
 
 def open(path: str | PathLike[str] = ".") -> Project:
     """The project at `path`, or in the nearest folder above it that holds a discreet.toml."""
-    from discreet.api import Project  # numpy and the engines load when a project is opened, not on import
+    from discreet.project.project import Project  # numpy and the engines load when a project is opened, not on import
 
     return Project.find(path)
 
 
 def connect(url: str, token: str) -> Remote:
-    """The project behind a console, asked as if it were here. See `discreet.client`."""
-    from discreet.client import connect
+    """The project behind a console, asked as if it were here. See `discreet.project.remote`."""
+    from discreet.project.remote import connect
 
     return connect(url, token)
 
 
 def init(path: str | PathLike[str] = ".", *, epsilon: object = None, delta: object = None) -> Project:
     """Make a project folder: discreet.toml and an empty ledger."""
-    from discreet.api import Project
+    from discreet.project.project import Project
 
     return Project.make(path, epsilon=epsilon, delta=delta)
 

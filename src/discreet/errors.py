@@ -35,10 +35,10 @@ def in_python(sentence: str) -> str:
     'rows_per_person needs a person, or discreet bounds visits --report'
     """
 
-    def instead(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0]
-        return found[1].replace("-", "_") + (f"={found[2]}" if found[2] else "")
+    def instead(flag: re.Match[str]) -> str:
+        if flag[1] is None:
+            return flag[0]
+        return flag[1].replace("-", "_") + (f"={flag[2]}" if flag[2] else "")
 
     return _FLAG.sub(instead, sentence)
 
@@ -56,7 +56,7 @@ class DiscreetError(Exception):
         self.reason = reason
         self.hint = hint
 
-    def told(self) -> str:
+    def command_line_text(self) -> str:
         """The sentence and the hint, as the command line prints them."""
         return self._joined(self.reason, self.hint)
 

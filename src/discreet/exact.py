@@ -53,22 +53,22 @@ def number(value: object, *, name: str) -> Fraction:
 
 def positive(value: object, *, name: str, most: Fraction) -> Fraction:
     """A number above zero, not absurdly small, and no larger than `most`."""
-    found = number(value, name=name)
-    if found <= 0 or found > most:
-        raise UsageError(f"{name} must be above 0 and at most {show(most)}, got {show(found)}")
-    if found < MIN_EPSILON:
-        raise UsageError(f"{name} must be at least {show(MIN_EPSILON)}, got {show(found)}")
-    return found
+    parsed = number(value, name=name)
+    if parsed <= 0 or parsed > most:
+        raise UsageError(f"{name} must be above 0 and at most {show(most)}, got {show(parsed)}")
+    if parsed < MIN_EPSILON:
+        raise UsageError(f"{name} must be at least {show(MIN_EPSILON)}, got {show(parsed)}")
+    return parsed
 
 
 def probability(value: object, *, name: str) -> Fraction:
     """A number in [0, 1)."""
-    found = number(value, name=name)
-    if not 0 <= found < 1:
-        raise UsageError(f"{name} must be at least 0 and below 1, got {show(found)}")
-    if 0 < found < MIN_DELTA:
-        raise UsageError(f"{name} must be 0 or at least {show(MIN_DELTA)}, got {show(found)}")
-    return found
+    parsed = number(value, name=name)
+    if not 0 <= parsed < 1:
+        raise UsageError(f"{name} must be at least 0 and below 1, got {show(parsed)}")
+    if 0 < parsed < MIN_DELTA:
+        raise UsageError(f"{name} must be 0 or at least {show(MIN_DELTA)}, got {show(parsed)}")
+    return parsed
 
 
 def write(value: Fraction) -> str:

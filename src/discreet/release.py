@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet import exact, notebook
+from discreet import exact
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.present.noisy_numbers import DASH, with_noise
+from discreet.present import notebook
+from discreet.present.noisy_numbers import DASH, format_with_noise
 
 if TYPE_CHECKING:
     import pandas
@@ -82,9 +83,9 @@ class ReleaseColumn:
             least=data.get("least"),
         )
 
-    def drowned(self, cell: Cell, ends: Interval) -> bool:
+    def is_below_noise(self, cell: Cell, ends: Interval) -> bool:
         """Whether a number of this column is lost in its noise."""
-        return self.kind != "key" and drowned(cell, ends, self.bounds, least=self.least)
+        return self.kind != "key" and is_below_noise(cell, ends, self.bounds, least=self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +112,10 @@ class Release:
     derived: bool = False
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    reread: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
-    _read: dict[Fraction, tuple[Intervals, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
+    _interval_cache: dict[Fraction, tuple[Intervals, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def intervals(self) -> tuple[Intervals, ...]:
@@ -120,20 +123,20 @@ class Release:
         return self.interval()
 
     @property
-    def bought(self) -> Spending:
+    def purchase_cost(self) -> Spending:
         """What its measurement cost when it was charged, which for a stored answer may be long ago."""
         loss = events.loss(self.event)
         return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta)
 
     def plus_minus(self, confidence: object = None) -> float:
         """The widest noise of any number: half of the widest interval."""
-        found = [
+        half_widths = [
             (ends[1] - ends[0]) / 2
             for row in self.interval(confidence)
             for ends in row
             if ends is not None and not isinstance(ends[0], str) and not isinstance(ends[1], str)
         ]
-        widest = max(found, default=0.0)
+        widest = max(half_widths, default=0.0)
         return int(widest) if widest == int(widest) else widest
 
     def interval(self, confidence: object = None) -> tuple[Intervals, ...]:
@@ -142,32 +145,34 @@ class Release:
         It speaks of the noise alone: the number describes the declared table, with its limits and bounds, whatever
         these left out. A quantile's interval was bought with the answer and stays as it is.
         """
-        wanted = self.confidence if confidence is None else exact.number(confidence, name="confidence")
-        if wanted not in self._read:
-            self._read[wanted] = self.reread(wanted)
-        return self._read[wanted]
+        level = self.confidence if confidence is None else exact.number(confidence, name="confidence")
+        if level not in self._interval_cache:
+            self._interval_cache[level] = self.read_intervals(level)
+        return self._interval_cache[level]
 
-    def at(self, confidence: Fraction) -> Release:
+    def at_confidence(self, confidence: Fraction) -> Release:
         """The same answer, read at another confidence."""
         return replace(self, confidence=confidence)
 
-    def warning(self, told: Iterable[str]) -> Release:
+    def with_warnings(self, warnings: Iterable[str]) -> Release:
         """The same answer with these warnings; intervals that were read are kept."""
-        found = replace(self, warnings=tuple(told))
-        found._read.update(self._read)
-        return found
+        release = replace(self, warnings=tuple(warnings))
+        release._interval_cache.update(self._interval_cache)
+        return release
 
-    def drowned(self, row: int, column: int) -> bool:
+    def is_below_noise(self, row: int, column: int) -> bool:
         """Whether a number is lost in its noise."""
-        return self.columns[column].drowned(self.rows[row][column], self.intervals[row][column])
+        return self.columns[column].is_below_noise(self.rows[row][column], self.intervals[row][column])
 
-    def drowned_numbers(self) -> tuple[int, int, int]:
+    def count_below_noise(self) -> tuple[int, int, int]:
         """How many numbers are lost in their noise, how many are hidden by it and not shown, and of how many in all."""
         places = [(place, column) for place, column in enumerate(self.columns) if column.kind != "key"]
         pairs = list(zip(self.rows, self.intervals, strict=True))
         hidden = sum(row[place] is None for place, _ in places for row in self.rows)
-        found = sum(column.drowned(row[place], ends[place]) for place, column in places for row, ends in pairs)
-        return found - hidden, hidden, len(pairs) * len(places)
+        below_noise = sum(
+            column.is_below_noise(row[place], ends[place]) for place, column in places for row, ends in pairs
+        )
+        return below_noise - hidden, hidden, len(pairs) * len(places)
 
     def to_data(self) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract."""
@@ -208,18 +213,18 @@ class Release:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas frame."""
-        _needs("pandas")
-        found: pandas.DataFrame = self.to_arrow().to_pandas()
-        return found
+        _require_package("pandas")
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars frame."""
-        _needs("polars")
+        _require_package("polars")
         import polars
 
-        found = polars.from_arrow(self.to_arrow())
-        assert isinstance(found, polars.DataFrame)
-        return found
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -230,14 +235,14 @@ class Release:
     def __iter__(self) -> Iterator[tuple[Cell, ...]]:
         return iter(self.rows)
 
-    def shown(self, row: int, column: int) -> str:
+    def cell_text(self, row: int, column: int) -> str:
         """A cell for people: no more digits than the noise leaves meaningful, and how wrong it may be."""
-        return written(self.rows[row][column], self.intervals[row][column], key=self.columns[column].kind == "key")
+        return format_cell(self.rows[row][column], self.intervals[row][column], key=self.columns[column].kind == "key")
 
     def __str__(self) -> str:
         table = [[column.name for column in self.columns]]
         places = range(len(self.columns))
-        table += [[self.shown(row, place) for place in places] for row in range(min(20, len(self.rows)))]
+        table += [[self.cell_text(row, place) for place in places] for row in range(min(20, len(self.rows)))]
         widths = [max(len(row[place]) for row in table) for place in places]
         lines = ["  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in table]
         return "\n".join([*lines, *(["…"] if len(self.rows) > 20 else []), repr(self)])
@@ -247,44 +252,44 @@ class Release:
 
     def _repr_html_(self) -> str:
         """The answer in a notebook. Free: it reads what is here."""
-        return notebook.face(self._face, lambda: repr(self))
+        return notebook.notebook_html(self._html_parts, lambda: repr(self))
 
-    def _face(self) -> Iterator[str]:
+    def _html_parts(self) -> Iterator[str]:
         places, most = range(len(self.columns)), min(notebook.MOST_ROWS, len(self.rows))
         drawn = sum(column.kind != "key" for column in self.columns) <= 2
         rows = [[self._cell(row, place, drawn=drawn) for place in places] for row in range(most)]
         yield notebook.table([column.name for column in self.columns], rows, more=len(self.rows) - most)
         if any(column.kind != "key" for column in self.columns):
-            grey = any(cell.drowned and cell.text != DASH for row in rows for cell in row)
+            grey = any(cell.below_noise and cell.text != DASH for row in rows for cell in row)
             dash = any(cell.text == DASH for row in rows for cell in row)
-            yield notebook.quiet(legend(self.confidence, mark="Grey" if grey else "", dash=dash))
-        yield notebook.quiet(
-            f"{self.price}; {_paid(self.spent)} spent, {_paid(self.remaining, up=False)} left. "
+            yield notebook.small_print(legend(self.confidence, mark="Grey" if grey else "", dash=dash))
+        yield notebook.small_print(
+            f"{self.price}; {_spending_text(self.spent)} spent, {_spending_text(self.remaining, up=False)} left. "
             f"Release {self.id} of {self.table}, version {self.version}."
         )
         for warning in self.warnings:
-            yield notebook.quiet(f"note: {warning}")
+            yield notebook.small_print(f"note: {warning}")
 
-    def _cell(self, row: int, place: int, *, drawn: bool) -> notebook.Cell:
+    def _cell(self, row: int, place: int, *, drawn: bool) -> notebook.NotebookCell:
         cell, ends, key = self.rows[row][place], self.intervals[row][place], self.columns[place].kind == "key"
         whole = None
         if drawn and not key and ends is not None and isinstance(cell, int | float):
             low, high = ends
             if not isinstance(low, str) and not isinstance(high, str):
                 whole = (float(cell), float(low), float(high))
-        return notebook.Cell(
-            text=self.shown(row, place),
+        return notebook.NotebookCell(
+            text=self.cell_text(row, place),
             number=isinstance(cell, int | float) and not isinstance(cell, bool),
-            drowned=self.drowned(row, place),
+            below_noise=self.is_below_noise(row, place),
             word=key and (cell is None or isinstance(cell, bool)),
-            drawn=whole,
+            plotted=whole,
         )
 
     @property
     def price(self) -> str:
         """What it cost, in words."""
-        stored = f"stored answer, bought for {_paid(self.bought)}, free now" if self.cached else ""
-        return stored or ("derived answer, free" if self.derived else f"cost {_paid(self.cost)}")
+        stored = f"stored answer, bought for {_spending_text(self.purchase_cost)}, free now" if self.cached else ""
+        return stored or ("derived answer, free" if self.derived else f"cost {_spending_text(self.cost)}")
 
 
 def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, whose: str = "per number") -> str:
@@ -301,7 +306,7 @@ def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, 
     return " ".join(parts)
 
 
-def written(cell: Cell, ends: Interval, *, key: bool) -> str:
+def format_cell(cell: Cell, ends: Interval, *, key: bool) -> str:
     """A cell for people: a key as it is, a number with its noise, a dash for a number that the noise hides."""
     if key:
         return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
@@ -311,10 +316,10 @@ def written(cell: Cell, ends: Interval, *, key: bool) -> str:
         return f"{cell:.6g} ± ?" if isinstance(cell, float) else f"{cell} ± ?"
     if isinstance(cell, str) or isinstance(ends[0], str) or isinstance(ends[1], str):
         return f"{cell} ({ends[0]} to {ends[1]})"
-    return with_noise(cell, ends[0], ends[1])
+    return format_with_noise(cell, ends[0], ends[1])
 
 
-def drowned(cell: Cell, ends: Interval, bounds: Bounds = None, *, least: Literal[0] | None = None) -> bool:
+def is_below_noise(cell: Cell, ends: Interval, bounds: Bounds = None, *, least: Literal[0] | None = None) -> bool:
     """Whether a number is lost in its noise. Every table, chart and warning greys by this one rule.
 
     A number is, where it is no larger than its noise, or where its interval says no more than its column's `bounds`,
@@ -326,12 +331,12 @@ def drowned(cell: Cell, ends: Interval, bounds: Bounds = None, *, least: Literal
     low, high = ends
     if isinstance(low, str) or isinstance(high, str):
         return bounds is not None and ends == tuple(bounds)
-    if _tells_nothing(low, high, bounds) or (least is not None and high < least):
+    if _covers_bounds(low, high, bounds) or (least is not None and high < least):
         return True
     return not isinstance(cell, str) and (cell is None or abs(cell) <= (high - low) / 2)
 
 
-def _tells_nothing(low: float, high: float, bounds: Bounds) -> bool:
+def _covers_bounds(low: float, high: float, bounds: Bounds) -> bool:
     """Whether an interval reaches over all of its bounds, but for what rounding moved."""
     if bounds is None or isinstance(bounds[0], str) or isinstance(bounds[1], str):
         return False
@@ -351,12 +356,12 @@ def _array(values: list[Any]) -> Any:
         return pyarrow.array([None if value is None else float(value) for value in values])
 
 
-def _needs(package: str) -> None:
+def _require_package(package: str) -> None:
     if importlib.util.find_spec(package) is None:
         raise UsageError(f"{package} is not installed", hint=f"pip install 'discreet[{package}]', or use to_arrow()")
 
 
-def _paid(cost: Spending, *, up: bool = True) -> str:
+def _spending_text(cost: Spending, *, up: bool = True) -> str:
     """What was paid, or is left: on a Gaussian it has no epsilon."""
     if cost.epsilon is None:
         return f"rho {exact.show(cost.rho or Fraction(0), up=up)}"

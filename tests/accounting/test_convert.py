@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.convert import epsilon_from_rho, rho_from_epsilon
-from discreet.accounting.events import Gaussian, Laplace, loss
+from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
+from discreet.accounting.zcdp_conversion import epsilon_from_rho, rho_from_epsilon
 from discreet.exact import RHO_UNITS
 
 CASES = json.loads((Path(__file__).parent / "fixtures" / "pld.json").read_text())
@@ -72,7 +72,7 @@ def ours(case, rho_factor=Fraction(1)) -> float:
     losses = []
     for kind, scale, times in case["events"]:
         size = Fraction(repr(scale))
-        event = Laplace(scale=size, l1=1) if kind == "laplace" else Gaussian(sigma2=size**2, l2_squared=1)
+        event = LaplaceEvent(scale=size, l1=1) if kind == "laplace" else GaussianEvent(sigma2=size**2, l2_squared=1)
         losses += [loss(event)] * times
     delta = Fraction(repr(case["delta"]))
     bounds = [epsilon_from_rho(rho_factor * sum(part.rho for part in losses), delta)]

@@ -6,35 +6,35 @@ import pytest
 
 from discreet.accounting import events
 from discreet.accounting.events import (
-    Exponential,
-    Gap,
-    Gaussian,
-    Laplace,
+    ComposedEvent,
+    ExponentialEvent,
+    GapEvent,
+    GaussianEvent,
+    LaplaceEvent,
     Loss,
-    PermuteAndFlip,
-    Threshold,
-    Together,
+    PermuteAndFlipEvent,
+    ThresholdEvent,
     loss,
 )
 from discreet.errors import LedgerFault
 
 HALF = Fraction(1, 2)
 EXAMPLES = [
-    (Laplace(scale=Fraction(6), l1=3), Loss(epsilon=HALF, rho=Fraction(1, 8))),
-    (Gaussian(sigma2=Fraction(8), l2_squared=4), Loss(epsilon=None, rho=Fraction(1, 4))),
-    (Exponential(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 32))),
-    (PermuteAndFlip(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 8))),
+    (LaplaceEvent(scale=Fraction(6), l1=3), Loss(epsilon=HALF, rho=Fraction(1, 8))),
+    (GaussianEvent(sigma2=Fraction(8), l2_squared=4), Loss(epsilon=None, rho=Fraction(1, 4))),
+    (ExponentialEvent(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 32))),
+    (PermuteAndFlipEvent(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 8))),
     (
-        Threshold(scale=Fraction(2), l1=1, delta=Fraction(1, 10**7)),
+        ThresholdEvent(scale=Fraction(2), l1=1, delta=Fraction(1, 10**7)),
         Loss(epsilon=HALF, rho=Fraction(1, 8), delta=Fraction(1, 10**7)),
     ),
-    (Gap(epsilon=None, rho=HALF, delta=Fraction(0)), Loss(epsilon=None, rho=HALF)),
+    (GapEvent(epsilon=None, rho=HALF, delta=Fraction(0)), Loss(epsilon=None, rho=HALF)),
     (
-        Together(events=(Laplace(scale=Fraction(2), l1=1), Exponential(epsilon=HALF))),
+        ComposedEvent(events=(LaplaceEvent(scale=Fraction(2), l1=1), ExponentialEvent(epsilon=HALF))),
         Loss(epsilon=Fraction(1), rho=Fraction(5, 32)),
     ),
     (
-        Together(events=(Laplace(scale=Fraction(2), l1=1), Gaussian(sigma2=Fraction(4), l2_squared=1))),
+        ComposedEvent(events=(LaplaceEvent(scale=Fraction(2), l1=1), GaussianEvent(sigma2=Fraction(4), l2_squared=1))),
         Loss(epsilon=None, rho=Fraction(1, 4)),
     ),
 ]

@@ -7,24 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.events import Gaussian, Laplace, loss
+from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
 from discreet.accounting.filter import FULL, Cost, Segment, decide
-from discreet.accounting.guarantee import Guarantee, Limits
-from discreet.accounting.region import Allowed, Box, Region
+from discreet.accounting.guarantee import FilterLimits, Guarantee
+from discreet.accounting.region import Box, Region, ValueSet
 from discreet.errors import UsageError
 from discreet.exact import EPSILON_UNITS, UNBOUNDED
 from tiers import examples
 
 WHOLE = Region.whole()
-MALE = Region((Box({"sex": Allowed.of([1])}),))
-FEMALE = Region((Box({"sex": Allowed.of([0])}),))
-OLDER = Region((Box({"age": Allowed.interval(21, None)}),))
+MALE = Region((Box({"sex": ValueSet.of([1])}),))
+FEMALE = Region((Box({"sex": ValueSet.of([0])}),))
+OLDER = Region((Box({"age": ValueSet.interval(21, None)}),))
 REGIONS = [WHOLE, MALE, FEMALE, OLDER]
 RECORDS = [{"sex": sex, "age": age} for sex in (0, 1, None) for age in (10, 30, None)]
 
 
 def pure_cost(epsilon):
-    return Cost.of(loss(Laplace(scale=1 / Fraction(epsilon), l1=1)))
+    return Cost.of(loss(LaplaceEvent(scale=1 / Fraction(epsilon), l1=1)))
 
 
 def charge(segments, key, region, cost, limits, delta=0):
@@ -58,7 +58,7 @@ def test_versions_add_their_maxima():
 
 
 def test_delta_of_keys_is_a_third_sum():
-    limits = Limits(pure=10**12, rho=None, delta_keys=5)
+    limits = FilterLimits(pure=10**12, rho=None, delta_keys=5)
     cost = Cost(pure=1, rho=1, delta=3)
     segments = {}
     assert charge(segments, "t", WHOLE, cost, limits, delta=0).accepted
@@ -68,7 +68,7 @@ def test_delta_of_keys_is_a_third_sum():
 def test_a_gaussian_ends_the_pure_arm_where_it_touches():
     limits = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 10**6)).limits
     segments = {}
-    gaussian = Cost.of(loss(Gaussian(sigma2=Fraction(1000), l2_squared=1)))
+    gaussian = Cost.of(loss(GaussianEvent(sigma2=Fraction(1000), l2_squared=1)))
     assert gaussian.pure == UNBOUNDED
     assert charge(segments, "t", MALE, gaussian, limits).arm == "rho"
     assert not charge(segments, "t", MALE, pure_cost("0.9"), limits).accepted
@@ -86,7 +86,7 @@ charges = st.lists(st.tuples(st.sampled_from(REGIONS), costs), min_size=1, max_s
 @settings(max_examples=examples(300))
 @given(charges, st.none() | st.integers(0, 12), st.none() | st.integers(0, 12))
 def test_one_segment_follows_the_definition(asked, pure, rho):
-    limits = Limits(pure=pure, rho=rho, delta_keys=0)
+    limits = FilterLimits(pure=pure, rho=rho, delta_keys=0)
     segments, history = {}, []
     for region, cost in asked:
         trial = [*history, (region, cost)]
@@ -114,7 +114,7 @@ def within(history, record, limits):
 @settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(REGIONS), costs), min_size=1, max_size=8))
 def test_two_segments_need_one_arm_for_the_sum_of_maxima(asked):
-    limits = Limits(pure=10, rho=10, delta_keys=0)
+    limits = FilterLimits(pure=10, rho=10, delta_keys=0)
     segments, history = {}, {"a": [], "b": []}
     for key, region, cost in asked:
         decision = charge(segments, key, region, cost, limits)

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from accounting.workloads import Charge, Clinic, SmallWorlds, World, clique, grid, random_boxes, telling
-from discreet.accounting import grid as grids
-from discreet.accounting import overlap, relaxation, search
+from discreet.accounting import overlap, relaxation, worst_record_search
+from discreet.accounting import region_grid as grids
 from discreet.accounting.overlap import Bound, Overlap
-from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed, Box, Region, hull
+from discreet.accounting.region import NOT_NULL, ONLY_NULL, Box, Region, ValueSet, hull
 from discreet.exact import UNBOUNDED
 from tiers import size
 
@@ -124,7 +124,7 @@ def test_many_dense_worlds():
 
 
 def test_the_arm_that_holds_may_differ_from_record_to_record():
-    men, women = box(sex=Allowed.of([1])), box(sex=Allowed.of([0]))
+    men, women = box(sex=ValueSet.of([1])), box(sex=ValueSet.of([0]))
     found = Overlap()
     found.add(men, pure=UNBOUNDED, rho=10)
     found.add(women, pure=300, rho=50)
@@ -177,39 +177,39 @@ def worth_by_half(self, problem, bounds):
     return keep
 
 
-BRANCH, PUSH = search._Search._branch, search._Search.push
-INSIDE, TOUCHED = grids.Grid.inside, grids._touched
+BRANCH, PUSH = worst_record_search._Search._branch, worst_record_search._Search.push
+INSIDE, TOUCHED = grids.RegionGrid.inside, grids._touched
 MUTANTS = {
-    "NULL is nobody": (grids.Grid, "inside", cut_null),
+    "NULL is nobody": (grids.RegionGrid, "inside", cut_null),
     "a cell is touched only at its start": (grids, "_touched", only_allowed_cells_with_their_start),
     "a union is its hull": (overlap, "disjoint", lambda region: [hull(region.boxes)] if region.boxes else []),
     "a union's boxes count twice": (overlap, "disjoint", lambda region: list(region.boxes)),
     "a region is its first box": (overlap, "disjoint", lambda region: list(region.boxes[:1])),
     "parts do not add up": (relaxation, "split", forget_the_rest),
     "the limit may be passed by one unit": (
-        relaxation.Arm,
+        relaxation.ArmWeights,
         "reach",
         lambda arm, limit: arm.floor(limit) + arm.unit,
     ),
     "loads are round whatever the constant": (
-        relaxation.Arm,
+        relaxation.ArmWeights,
         "floor",
         lambda arm, bound: bound - bound % arm.unit,
     ),
     "at the limit is over": (
-        search._Search,
+        worst_record_search._Search,
         "_over",
         lambda self, loads: all(a >= b for a, b in zip(loads, self.limits, strict=True)),
     ),
     "over in one arm is over": (
-        search._Search,
+        worst_record_search._Search,
         "_over",
         lambda self, loads: any(a > b for a, b in zip(loads, self.limits, strict=True)),
     ),
-    "a neighbour outdoes too easily": (search, "peaks", peaks_at_the_wrong_edge),
-    "the last cell of a column is forgotten": (search._Search, "_branch", forget_the_last_cell),
-    "a child's bound is that of its cell alone": (search._Search, "push", push_with_too_low_a_bound),
-    "cells are dropped too soon": (search._Search, "_worth", worth_by_half),
+    "a neighbour outdoes too easily": (worst_record_search, "peaks", peaks_at_the_wrong_edge),
+    "the last cell of a column is forgotten": (worst_record_search._Search, "_branch", forget_the_last_cell),
+    "a child's bound is that of its cell alone": (worst_record_search._Search, "push", push_with_too_low_a_bound),
+    "cells are dropped too soon": (worst_record_search._Search, "_worth", worth_by_half),
 }
 
 
@@ -221,7 +221,7 @@ def check_hard() -> None:
 @pytest.fixture
 def _no_climbing(monkeypatch):
     """Good records come late, so that an answer hangs on the bounds."""
-    monkeypatch.setattr(search, "climb", lambda problem, weights, point: problem.first[:-1])
+    monkeypatch.setattr(worst_record_search, "climb", lambda problem, weights, point: problem.first[:-1])
 
 
 @pytest.mark.usefixtures("_no_climbing")
@@ -242,7 +242,7 @@ def test_dropping_cells_that_are_no_peak_is_what_saves_nodes(monkeypatch):
     """A pruning that never fires would pass every test above."""
     charges = random_boxes(100, 1)
     with_peaks = history(charges).largest(Region.whole(), arm="pure", nodes=MANY)
-    monkeypatch.setattr(search, "peaks", lambda problem: np.ones(len(problem.cell), dtype=bool))
+    monkeypatch.setattr(worst_record_search, "peaks", lambda problem: np.ones(len(problem.cell), dtype=bool))
     without = history(charges).largest(Region.whole(), arm="pure", nodes=MANY)
     assert with_peaks.upper == without.upper
     assert with_peaks.nodes < without.nodes
@@ -251,18 +251,18 @@ def test_dropping_cells_that_are_no_peak_is_what_saves_nodes(monkeypatch):
 def test_a_large_node_counts_as_several(monkeypatch):
     found = history(random_boxes(100, 1))
     once = found.largest(Region.whole(), arm="pure", nodes=1)
-    monkeypatch.setattr(search, "LARGE", 100)
+    monkeypatch.setattr(worst_record_search, "LARGE", 100)
     several = found.largest(Region.whole(), arm="pure", nodes=1)
     assert (once.nodes, several.nodes) == (1, 4)
     assert once.upper == several.upper
 
 
-def small_problem() -> relaxation.Problem:
+def small_problem() -> relaxation.RelaxationProblem:
     charges = random_boxes(20, 1)
-    axis = grids.Grid()
+    axis = grids.RegionGrid()
     for number, charge in enumerate(charges):
         axis.add(charge.region.boxes, event=number)
-    return relaxation.whole(axis.shape(), [np.array([charge.pure for charge in charges])])
+    return relaxation.whole_problem(axis.shape(), [np.array([charge.pure for charge in charges])])
 
 
 def test_no_share_dies_however_many_the_steps(monkeypatch):
@@ -282,7 +282,7 @@ def test_a_split_that_does_not_add_up_is_an_error():
     arm = problem.arms[0]
     parts = relaxation.split(problem, arm)
     assert (np.bincount(problem.piece, parts) == arm.weights).all()
-    too_much = relaxation.Arm(constant=0, weights=arm.weights, shares=arm.shares * 1.1, unit=1)
+    too_much = relaxation.ArmWeights(constant=0, weights=arm.weights, shares=arm.shares * 1.1, unit=1)
     with pytest.raises(ArithmeticError):
         relaxation.split(problem, too_much)
 
@@ -291,9 +291,9 @@ def test_a_split_that_does_not_add_up_is_an_error():
 
 LECTURE = {
     "all": (Region.whole(), 500),
-    "male": (box(sex=Allowed.of([1])), 200),
-    "female": (box(sex=Allowed.of([0])), 250),
-    "older": (box(age=Allowed.interval(21, None)), 250),
+    "male": (box(sex=ValueSet.of([1])), 200),
+    "female": (box(sex=ValueSet.of([0])), 250),
+    "older": (box(age=ValueSet.interval(21, None)), 250),
 }
 
 
@@ -323,7 +323,7 @@ def test_an_empty_history_and_a_region_of_nobody():
     found.add(Region.whole(), pure=5, rho=5)
     assert found.largest(Region(()), arm="pure").upper == 0
     assert found.within(Region(()), pure=0, rho=0).within
-    nobody = box(name=Allowed.interval(None, ""))
+    nobody = box(name=ValueSet.interval(None, ""))
     assert found.largest(nobody, arm="pure").upper == 0
     assert found.within(nobody, pure=0, rho=0).within
 
@@ -332,7 +332,7 @@ def test_a_history_of_the_whole_table_only():
     found = Overlap()
     found.add(Region.whole(), pure=3, rho=4)
     found.add(Region.whole(), pure=3, rho=4)
-    for region in (Region.whole(), box(age=Allowed.of([3]), name=Allowed.of(["x"]))):
+    for region in (Region.whole(), box(age=ValueSet.of([3]), name=ValueSet.of(["x"]))):
         assert found.largest(region, arm="rho") == Bound(lower=8, upper=8, nodes=1)
         assert found.within(region, pure=6, rho=None).within
         verdict = found.within(region, pure=5, rho=7)
@@ -349,9 +349,9 @@ def test_a_charge_on_nobody_costs_nobody():
 
 def test_no_room_at_all_is_over():
     found = Overlap()
-    found.add(box(age=Allowed.of([3])), pure=7, rho=7)
+    found.add(box(age=ValueSet.of([3])), pure=7, rho=7)
     for limit in (-1, -(10**30)):
-        verdict = found.within(box(age=Allowed.of([5])), pure=limit, rho=None)
+        verdict = found.within(box(age=ValueSet.of([5])), pure=limit, rho=None)
         assert not verdict.within
         assert verdict.witness == {"age": 5}
 
@@ -365,7 +365,7 @@ def test_a_decision_needs_a_limit_and_losses_are_not_negative():
 
 def test_null_is_a_person_too():
     found = Overlap()
-    found.add(box(age=Allowed.of([3])), pure=7, rho=7)
+    found.add(box(age=ValueSet.of([3])), pure=7, rho=7)
     found.add(box(age=ONLY_NULL), pure=9, rho=9)
     found.add(box(age=NOT_NULL), pure=1, rho=1)
     assert found.largest(Region.whole(), arm="pure").upper == 9
@@ -375,15 +375,15 @@ def test_null_is_a_person_too():
 
 def test_a_question_cuts_no_cell_yet_is_asked_exactly():
     found = Overlap()
-    found.add(box(age=Allowed.interval(10, 20)), pure=7, rho=7)
-    assert found.largest(box(age=Allowed.interval(5, 10)), arm="pure").upper == 0
-    assert found.largest(box(age=Allowed.interval(5, 11)), arm="pure").lower == 7
-    assert found.within(box(age=Allowed.interval(19, 90)), pure=6, rho=None).witness == {"age": 19}
+    found.add(box(age=ValueSet.interval(10, 20)), pure=7, rho=7)
+    assert found.largest(box(age=ValueSet.interval(5, 10)), arm="pure").upper == 0
+    assert found.largest(box(age=ValueSet.interval(5, 11)), arm="pure").lower == 7
+    assert found.within(box(age=ValueSet.interval(19, 90)), pure=6, rho=None).witness == {"age": 19}
 
 
 def test_a_repeated_region_is_one_event():
     one, many = Overlap(), Overlap()
-    region = box(age=Allowed.interval(10, 20), sex=Allowed.of([1]))
+    region = box(age=ValueSet.interval(10, 20), sex=ValueSet.of([1]))
     one.add(region, pure=700, rho=300)
     for _ in range(100):
         many.add(region, pure=7, rho=3)
@@ -419,7 +419,7 @@ def test_a_union_of_too_many_pieces_is_only_ever_widened(monkeypatch):
 
 def test_an_unbounded_loss_ends_the_pure_arm_for_those_it_touches_alone():
     found = Overlap()
-    men, women = box(sex=Allowed.of([1])), box(sex=Allowed.of([0]))
+    men, women = box(sex=ValueSet.of([1])), box(sex=ValueSet.of([0]))
     found.add(men, pure=UNBOUNDED, rho=5)
     found.add(men, pure=UNBOUNDED, rho=5)
     found.add(women, pure=300, rho=2)

@@ -5,20 +5,20 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.region import MOST_BOXES, Allowed, Box, Region, hull
+from discreet.accounting.region import MOST_BOXES, Box, Region, ValueSet, hull
 
 VALUES = [None, *range(-1, 8)]
 ends = st.one_of(st.none(), st.integers(0, 7))
 alloweds = st.builds(
-    lambda runs, null: Allowed(_union(runs).runs, null), st.lists(st.tuples(ends, ends), max_size=3), st.booleans()
+    lambda runs, null: ValueSet(_union(runs).runs, null), st.lists(st.tuples(ends, ends), max_size=3), st.booleans()
 )
 boxes = st.builds(Box, st.dictionaries(st.sampled_from("ab"), alloweds, max_size=2))
 
 
 def _union(runs):
-    whole = Allowed(())
+    whole = ValueSet(())
     for low, high in runs:
-        whole |= Allowed.interval(low, high)
+        whole |= ValueSet.interval(low, high)
     return whole
 
 
@@ -44,10 +44,10 @@ def test_runs_are_in_normal_form(allowed):
 
 
 def test_text_runs():
-    more = Allowed.interval("b\0", None)
+    more = ValueSet.interval("b\0", None)
     assert "b" not in more
     assert "b\0" in more and "ba" in more and "c" in more
-    assert "b" in Allowed.of(["b"]) and "ba" not in Allowed.of(["b"])
+    assert "b" in ValueSet.of(["b"]) and "ba" not in ValueSet.of(["b"])
 
 
 @given(st.lists(boxes, min_size=1, max_size=5))
@@ -63,7 +63,7 @@ def test_regions_and_hulls(listed):
 
 
 def test_too_many_boxes_become_their_hull():
-    many = [Box({"a": Allowed.of([2 * place]), "b": Allowed.of([2 * place])}) for place in range(MOST_BOXES + 1)]
+    many = [Box({"a": ValueSet.of([2 * place]), "b": ValueSet.of([2 * place])}) for place in range(MOST_BOXES + 1)]
     region = Region.of(many)
     assert len(region.boxes) == 1
     assert all({"a": 2 * place, "b": 2 * place} in region for place in range(MOST_BOXES + 1))

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import exact
-from discreet.accounting.convert import _best_order, epsilon_from_rho
 from discreet.accounting.events import Loss
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.zcdp_conversion import _best_order, epsilon_from_rho
 from discreet.errors import UsageError
 from discreet.release import Spending
 

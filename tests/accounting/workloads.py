@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed, Box, Region, Value
+from discreet.accounting.region import NOT_NULL, ONLY_NULL, Box, Region, Value, ValueSet
 from discreet.exact import UNBOUNDED
 
 
@@ -58,30 +58,30 @@ class Clinic:
             columns[self.random.choices(COLUMNS, POPULARITY)[0]] = None
         return Box({column: self.side(column) for column in columns})
 
-    def side(self, column: str) -> Allowed:
+    def side(self, column: str) -> ValueSet:
         return self.category(CATEGORIES[column]) if column in CATEGORIES else self.number(*NUMBERS[column])
 
-    def category(self, size: int) -> Allowed:
+    def category(self, size: int) -> ValueSet:
         kind = self.random.random()
         if kind < 0.72 or size == 2:
-            return Allowed.of(self.values(size, 1))
+            return ValueSet.of(self.values(size, 1))
         if kind < 0.92:
-            return Allowed.of(self.values(size, self.random.randint(2, 5)))
+            return ValueSet.of(self.values(size, self.random.randint(2, 5)))
         if kind < 0.97:
-            return NOT_NULL & Allowed.of(self.values(size, 1)).complement()
+            return NOT_NULL & ValueSet.of(self.values(size, 1)).complement()
         return self.random.choice([ONLY_NULL, NOT_NULL])
 
     def values(self, size: int, count: int) -> list[int]:
         return self.random.choices(range(size), [(place + 1) ** -self.skew for place in range(size)], k=count)
 
-    def number(self, low: int, high: int, step: int) -> Allowed:
+    def number(self, low: int, high: int, step: int) -> ValueSet:
         kind = self.random.random()
         one, other = sorted((self.endpoint(low, high, step), self.endpoint(low, high, step)))
         if kind < 0.25:
-            return Allowed.interval(one, None)
+            return ValueSet.interval(one, None)
         if kind < 0.4:
-            return Allowed.interval(None, one)
-        return Allowed.interval(one, other + 1) if kind < 0.85 else Allowed.of([one])
+            return ValueSet.interval(None, one)
+        return ValueSet.interval(one, other + 1) if kind < 0.85 else ValueSet.of([one])
 
     def endpoint(self, low: int, high: int, step: int) -> int:
         if self.random.random() < 0.3:
@@ -100,7 +100,7 @@ def random_boxes(count: int, seed: int, *, columns: int = 10) -> list[Charge]:
         sides = {}
         for column in source.sample(range(columns), 3):
             low = source.randrange(0, 60)
-            sides[f"c{column}"] = Allowed.interval(low, low + source.randrange(20, 60))
+            sides[f"c{column}"] = ValueSet.interval(low, low + source.randrange(20, 60))
         charges.append(Charge(region=Region.of([Box(sides)]), pure=source.randrange(5, 15) * 10**6, rho=10**6))
     return charges
 
@@ -110,7 +110,7 @@ def grid(count: int, seed: int, *, columns: int = 10, size: int = 12) -> list[Ch
     source = random.Random(f"grid {seed}")
     charges = []
     for _ in range(count):
-        sides = {f"c{c}": Allowed.of(source.sample(range(size), size // 2)) for c in source.sample(range(columns), 2)}
+        sides = {f"c{c}": ValueSet.of(source.sample(range(size), size // 2)) for c in source.sample(range(columns), 2)}
         charges.append(Charge(region=Region.of([Box(sides)]), pure=10**7, rho=10**6))
     return charges
 
@@ -120,7 +120,7 @@ def clique(count: int, seed: int, *, columns: int = 10, size: int = 6) -> list[C
     source = random.Random(f"clique {seed}")
     charges = []
     for _ in range(count):
-        sides = {f"c{c}": Allowed.of([source.randrange(size)]) for c in source.sample(range(columns), 2)}
+        sides = {f"c{c}": ValueSet.of([source.randrange(size)]) for c in source.sample(range(columns), 2)}
         charges.append(Charge(region=Region.of([Box(sides)]), pure=10**7, rho=10**6))
     return charges
 
@@ -206,16 +206,16 @@ class SmallWorlds:
         some = self.random.sample(columns, self.random.randint(1, min(3, len(columns))))
         return Box({column: self.side(column) for column in some})
 
-    def side(self, column: str) -> Allowed:
+    def side(self, column: str) -> ValueSet:
         pool: Sequence[Value] = TEXTS if column.startswith("t") else range(6)
         low, high = sorted(self.random.sample(pool, 2))
         side = self.random.choice(
             [
-                Allowed.of([low]),
-                Allowed.of(self.random.sample(pool, 3)),
-                Allowed.interval(low, high),
-                Allowed.interval(low, None),
-                Allowed.interval(None, high),
+                ValueSet.of([low]),
+                ValueSet.of(self.random.sample(pool, 3)),
+                ValueSet.interval(low, high),
+                ValueSet.interval(low, None),
+                ValueSet.interval(None, high),
                 NOT_NULL,
                 ONLY_NULL,
             ]

@@ -8,16 +8,16 @@ import pytest
 import clinic
 from answers.shop import make
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.afford import counts_left, largest_question
+from discreet.answers.affordability import counts_left, largest_question
 from discreet.errors import BudgetExceeded
 from discreet.exact import EPSILON_UNITS, number, show
-from discreet.ledger.account import Room
+from discreet.ledger.account import RemainingByArm
 
 
 def test_more_counts_are_told_by_how_far_a_person_moves_one():
     """A person of twenty rows moves a count by twenty, so that one within 50 costs twenty times as much."""
     limits = Guarantee(epsilon=number("10", name="epsilon"), delta=number("0", name="delta")).limits
-    room = Room(pure=10 * EPSILON_UNITS, rho=0)
+    room = RemainingByArm(pure=10 * EPSILON_UNITS, rho=0)
     one, twenty = (counts_left(limits, room, width=50, rows=rows) for rows in (1, 20))
     # Laplace noise of scale b is within 50 at 95% where 3 b is about 50: epsilon 0.06 for a row.
     assert one == pytest.approx(10 / 0.0594, rel=0.02)
@@ -86,11 +86,11 @@ def test_nothing_is_left_for_everybody(tmp_path, capsys):
     ],
 )
 def test_the_largest_question_by_whole_units(pure, rho, epsilon):
-    assert largest_question(Room(pure=pure, rho=rho)) == Fraction(epsilon)
+    assert largest_question(RemainingByArm(pure=pure, rho=rho)) == Fraction(epsilon)
 
 
 def test_no_question_is_larger_than_questions_are():
-    assert largest_question(Room(pure=10**6 * EPSILON_UNITS, rho=0)) == 1000
+    assert largest_question(RemainingByArm(pure=10**6 * EPSILON_UNITS, rho=0)) == 1000
 
 
 @pytest.mark.deep

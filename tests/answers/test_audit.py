@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.api import Project
-from discreet.curator import Curator
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, SchemaError, UsageError
-from discreet.measurement import Measurement
+from discreet.kernel.curator import Curator
+from discreet.kernel.measurement import Measurement
+from discreet.project.project import Project
 
 VISITS = """
 [tables.v]
@@ -69,7 +69,7 @@ def test_a_question_is_read_against_the_version_that_it_is_asked_of(tmp_path, mo
 def test_joins_do_not_multiply_one_persons_rows_without_end(tmp_path):
     found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 200"))
     joined = "v a join v b on a.pid = b.pid"
-    assert found.sql(f"select count(*) from {joined}").asked.reach.rows == 40_000
+    assert found.sql(f"select count(*) from {joined}").query.reach.rows == 40_000
     with pytest.raises(Refused, match="8,000,000 rows"):
         found.sql(f"select count(distinct a.pid) from {joined} join v c on a.pid = c.pid")
 
@@ -216,11 +216,11 @@ def test_renamed_public_columns_are_another_question(tmp_path):
     columns += '{} = {{ type = "integer" }}\n{} = {{ type = "integer" }}\n'
     found = project(tmp_path, VISITS + columns.format("lo", "hi"), pub=[["x", "lo", "hi"], [5, 100, 1]])
     text = "select sum(hi) from v join pub on v.x = pub.x"
-    first = found.sql(text).asked.inquiry.question()
+    first = found.sql(text).query.inquiry.question()
     (tmp_path / "pub.csv").write_text("x,hi,lo\n5,100,1\n")
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace(columns.format("lo", "hi"), columns.format("hi", "lo")))
-    assert Project(found.folder).sql(text).asked.inquiry.question() != first
+    assert Project(found.folder).sql(text).query.inquiry.question() != first
 
 
 def test_part_of_a_composite_person_is_not_the_person(tmp_path):
@@ -262,7 +262,7 @@ def test_found_keys_and_known_cells_fit_together(tmp_path):
     from discreet.plan.price import price
 
     found = project(tmp_path, VISITS + '[tables.v.columns.y]\ntype = "integer"\nlow = 0\nhigh = 9998\n')
-    asked = found.sql("select note, y, count(*) from v group by note, y").asked
+    asked = found.sql("select note, y, count(*) from v group by note, y").query
     told = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=Fraction(1), delta=Fraction(1, 10**6))
     assert told.most_keys == 200
 
@@ -305,7 +305,7 @@ def test_texts_are_cut(tmp_path):
 
 def test_many_rows_a_person_are_no_join(tmp_path):
     found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 200000"))
-    assert found.sql("select count(*) from v").asked.reach.rows == 200_000
+    assert found.sql("select count(*) from v").query.reach.rows == 200_000
 
 
 def test_so_many_rows_a_person_that_counting_them_takes_time(tmp_path):

@@ -21,7 +21,7 @@ def rows():
 def threshold(project, found):
     """The one that was used, of the only question that was charged."""
     (id_,) = found.releases
-    (part,) = project.curator.stored(id_).parts
+    (part,) = project.curator.stored_measurement(id_).parts
     assert part.threshold > 5  # at delta 1e-7, whatever the epsilon here
     return part.threshold
 
@@ -31,8 +31,8 @@ def test_values_are_found_by_a_threshold(tmp_path, rows):
     project = make(tmp_path, rows, bits=2)
     found = project.bounds("visits", ["city"], epsilon=2, delta="1e-7")
     assert found.columns == {"city": {"type": "category", "values": ["Oslo", "Paris", "Rome"]}}
-    (event,) = [project.curator.stored(id_).event for id_ in found.releases]
-    assert isinstance(event, events.Threshold) and event.l1 == 1 and event.scale == Fraction(1, 2)
+    (event,) = [project.curator.stored_measurement(id_).event for id_ in found.releases]
+    assert isinstance(event, events.ThresholdEvent) and event.l1 == 1 and event.scale == Fraction(1, 2)
     assert 0 < event.delta <= Fraction(1, 10**7) and found.cost.delta == event.delta
     told = f"values of 'city' that fewer than about {threshold(project, found)} persons share do not show"
     assert found.warnings == (told,)
@@ -180,7 +180,7 @@ def test_an_errand_cut_short_goes_on_free(tmp_path, rows, monkeypatch):
     """The file could not be written, or the machine stopped: what was bought is there, and nothing is paid twice."""
     project = make(tmp_path, rows)
     with monkeypatch.context() as broken:
-        broken.setattr("discreet.api.set_keys", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        broken.setattr("discreet.project.project.set_keys", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
             project.bounds("visits", epsilon=4)
     paid = set(project.ledger.refresh().charges)

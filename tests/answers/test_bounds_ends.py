@@ -12,29 +12,37 @@ from hypothesis import strategies as st
 from answers.visits import make, rows_of, sizes
 from discreet.accounting import events
 from discreet.accounting.region import Region
-from discreet.answers.bounds.ends import BEYOND, STAGES, Search, after_stage, searches, stage_event, stage_price
-from discreet.answers.bounds.rounding import first_code, last_code, outward
+from discreet.answers.bounds.end_search import (
+    BEYOND,
+    STAGES,
+    EndSearch,
+    after_stage,
+    make_searches,
+    stage_event,
+    stage_price,
+)
+from discreet.answers.bounds.round_bounds import first_code, last_code, round_outward
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.engine import Tables
+from discreet.engines.engine import TableLocations
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.memory_count import place
+from discreet.engines.memory_counter import place
 from discreet.engines.person_keys import PersonKeys
-from discreet.measurement import ChosenBins, Measurement
+from discreet.kernel.measurement import ChosenBins, Measurement
 from discreet.plan.evaluate import value
 from discreet.plan.expressions import Code
 from discreet.plan.relation import PerPerson, Scan, base
-from discreet.schema.column import MOST_CODE, Moment, Number
+from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
 from tiers import size
 
 CODE = Code("x", None, None, null=True)
-COST = Number(name="x", type="decimal", step=Fraction(1, 100))
-DAY = Moment(name="x", type="date")
-AT = Moment(name="x", type="timestamp")
+COST = NumberColumn(name="x", type="decimal", step=Fraction(1, 100))
+DAY = MomentColumn(name="x", type="date")
+AT = MomentColumn(name="x", type="timestamp")
 CODES = st.one_of(st.integers(-5, 5), st.integers(-3000, 3000), st.integers(-(2**63) + 2, 2**63 - 2))
 
 
 def search(column=COST, wanted=("low", "high"), **more):
-    return Search(column=column, wanted=wanted, codes=dict.fromkeys(wanted, CODE), **more)
+    return EndSearch(column=column, missing_ends=wanted, codes=dict.fromkeys(wanted, CODE), **more)
 
 
 @given(CODES, st.sampled_from(["low", "high"]), st.booleans(), st.sampled_from([COST, DAY, AT]), st.data())
@@ -58,7 +66,7 @@ def test_the_first_stage_goes_from_zero_or_from_the_declared_end():
     assert search().candidates("high")[:5] == [0, 1, 2, 4, 8]
     assert search().candidates("low")[:5] == [0, -1, -2, -4, -8]
     assert search().candidates("high")[-1] == MOST_CODE == -search().candidates("low")[-1]
-    declared = Number(name="x", type="integer", low=1900)
+    declared = NumberColumn(name="x", type="integer", low=1900)
     assert search(declared, ("high",)).candidates("high")[:4] == [1900, 1901, 1902, 1904]
     assert DAY.label(search(DAY).candidates("high")[-1]) == "9999-12-31"
     assert AT.label(search(AT).candidates("low")[-1]) == "0001-01-01 00:00:00"
@@ -72,7 +80,7 @@ def zoomed(codes, *, column=COST, epsilon=Fraction(1, 10), draws=3):
         found = search(column)
         for _ in range(STAGES):
             chosen = {}
-            for end in found.wanted:
+            for end in found.missing_ends:
                 axis = found.axis(end)
                 cut = np.clip(codes, found.low, found.high) if found.low is not None else codes
                 counts = np.diff(np.searchsorted(cut, [float(edge) for edge in axis.edges]))
@@ -122,7 +130,7 @@ def test_no_data_one_row_and_one_value_give_some_bounds():
 def test_a_value_that_a_hundredth_of_the_rows_has_is_not_lost(share):
     """Half a percent may lie beyond, and a value costs half a nat: 500 rows more for the ones, or 8 nats of luck."""
     codes = (np.arange(100_000) < share * 100_000).astype(float)
-    ends = zoomed(codes, column=Number(name="x", type="integer"), draws=20)
+    ends = zoomed(codes, column=NumberColumn(name="x", type="integer"), draws=20)
     assert (ends[:, 0] <= 0).all() and (ends[:, 1] >= 1).all()
     assert ends[:, 1].max() < 40 and ends[:, 0].min() > -40
 
@@ -130,10 +138,10 @@ def test_a_value_that_a_hundredth_of_the_rows_has_is_not_lost(share):
 def test_ends_are_never_one_value():
     for wanted, found in ((("low", "high"), (5, 6)), (("high",), (5, 6)), (("low",), (4, 5))):
         one = search(wanted=wanted, low=5, high=5)
-        assert one.is_one_value and (one.parted().low, one.parted().high) == found
+        assert one.is_one_value and (one.with_distinct_ends().low, one.with_distinct_ends().high) == found
     two = search(low=5, high=6)
-    assert not two.is_one_value and two.parted() == two
-    last = search(wanted=("high",), low=MOST_CODE, high=MOST_CODE).parted()
+    assert not two.is_one_value and two.with_distinct_ends() == two
+    last = search(wanted=("high",), low=MOST_CODE, high=MOST_CODE).with_distinct_ends()
     assert (last.low, last.high) == (MOST_CODE - 1, MOST_CODE)
 
 
@@ -143,7 +151,7 @@ def declared(folder, rows, **more):
 
 
 def exact_of(project, version, found, engine):
-    tables = Tables(files={Scan(table="visits", version=1): project.curator.folder / version.file})
+    tables = TableLocations(files={Scan(table="visits", version=1): project.curator.folder / version.file})
     return [engine.count(step.cells, Region.whole(), tables=tables).exact_values[0].tolist() for step in found.steps]
 
 
@@ -160,7 +168,7 @@ def test_one_person_moves_one_bin_of_each_choice_by_one(tmp_path, monkeypatch, l
         declared(tmp_path / name, kept, extra=f"rows_per_person = {limit}")
         for name, kept in (("all", rows), ("less", [row for row in rows if row[0] != gone]))
     ]
-    plan, looking = searches(sides[0][1], {"cost": ("low", "high"), "day": ("low", "high")})
+    plan, looking = make_searches(sides[0][1], {"cost": ("low", "high"), "day": ("low", "high")})
     assert isinstance(plan, PerPerson if limit > 1 else Scan) and base(plan) == Scan(table="visits", version=1)
     for _ in range(STAGES):
         found = stage_price(sides[0][1], plan, looking, share=Fraction(6))
@@ -183,7 +191,7 @@ def test_a_person_counts_by_their_least_and_largest_row(tmp_path):
     """Low ends by the least cost, high ends by the largest, each person once."""
     rows = rows_of(sizes(30))
     project, version = declared(tmp_path, rows, extra="rows_per_person = 100000")
-    plan, (looking,) = searches(version, {"cost": ("low", "high")})
+    plan, (looking,) = make_searches(version, {"cost": ("low", "high")})
     found = exact_of(
         project, version, stage_price(version, plan, [looking], share=Fraction(1)), DuckDBEngine(threads=1)
     )
@@ -199,11 +207,11 @@ def test_a_person_counts_by_their_least_and_largest_row(tmp_path):
 def test_the_price_of_a_stage_is_known_before_the_first(tmp_path):
     _, version = declared(tmp_path, rows_of(sizes(5)))
     wanted = {"cost": ("low", "high"), "day": ("low", "high")}
-    plan, looking = searches(version, wanted)
+    plan, looking = make_searches(version, wanted)
     share = Fraction(1, 7)
     first = stage_price(version, plan, looking, share=share)
     assert events.loss(first.event).epsilon == 2 * share / STAGES == first.epsilon
-    later = [each.narrowed(dict.fromkeys(each.wanted, 3)) for each in looking]
+    later = [each.narrowed(dict.fromkeys(each.missing_ends, 3)) for each in looking]
     assert stage_price(version, plan, later, share=share).event == first.event
     assert stage_event(version, plan, looking, share=share) == first.event
 
@@ -240,7 +248,7 @@ def test_only_the_end_that_is_missing_is_bought(tmp_path):
     project = make(tmp_path, rows_of(sizes(300)), person=False, columns=columns, bits=4)
     found = project.bounds("visits", ["cost"], epsilon=2)
     assert set(found.columns["cost"]) == {"high"} and found.columns["cost"]["high"] > 100
-    assert [event.epsilon for id_ in found.releases for event in [project.curator.stored(id_).event]] == [
+    assert [event.epsilon for id_ in found.releases for event in [project.curator.stored_measurement(id_).event]] == [
         Fraction(2, 3)
     ] * STAGES
     assert project.table("visits").schema.column("cost").low == 1000
@@ -260,8 +268,8 @@ def test_an_empty_table_gets_bounds(tmp_path):
 @given(st.integers(-(2**60), 2**60), st.integers(0, 2**60), st.sampled_from(["0.01", "0.25", "1", "1000", "0.5"]))
 def test_numbers_are_rounded_outward_to_the_grid(low, width, step):
     high = min(low + width, 2**60)
-    column = Number(name="x", type="decimal", step=Fraction(step))
-    down, up = outward(column, low, high)
+    column = NumberColumn(name="x", type="decimal", step=Fraction(step))
+    down, up = round_outward(column, low, high)
     assert (down <= low and high <= up) or up == MOST_CODE or down == -MOST_CODE
     unit = max(1, Fraction(high - low, 9))  # no more than two significant digits of the width
     assert low - down <= unit + 1 and up - high <= unit + 1
@@ -281,7 +289,7 @@ def test_numbers_are_rounded_outward_to_the_grid(low, width, step):
 )
 def test_dates_are_rounded_to_periods(low, high, wanted):
     codes = [(date.fromisoformat(text) - date(1970, 1, 1)).days for text in (low, high)]
-    assert tuple(DAY.label(code) for code in outward(DAY, *codes)) == wanted
+    assert tuple(DAY.label(code) for code in round_outward(DAY, *codes)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -298,4 +306,4 @@ def test_dates_are_rounded_to_periods(low, high, wanted):
 def test_instants_are_rounded_to_periods(low, high, wanted):
     epoch = datetime(1970, 1, 1)
     codes = [int((datetime.fromisoformat(text) - epoch).total_seconds()) * 10**6 for text in (low, high)]
-    assert tuple(AT.label(code) for code in outward(AT, *codes)) == wanted
+    assert tuple(AT.label(code) for code in round_outward(AT, *codes)) == wanted

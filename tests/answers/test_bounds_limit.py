@@ -8,9 +8,9 @@ import pytest
 
 from answers.visits import make, rows_of, sizes
 from discreet.accounting import events
-from discreet.answers.bounds.limit import LIMITS, limit_choice, limit_price
+from discreet.answers.bounds.row_limit import LIMITS, limit_choice, limit_price
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.engine import Tables
+from discreet.engines.engine import TableLocations
 
 CELLS, FOR_EPSILON = 50, Fraction(1)
 
@@ -117,7 +117,7 @@ def test_one_person_moves_one_bin_by_one(tmp_path):
         version = project.version("visits")
         found = limit_price(version, epsilon=Fraction(1), cells=CELLS, for_epsilon=FOR_EPSILON)
         (step,) = found.steps
-        tables = Tables(files={step.cells.plan: project.curator.folder / version.file})
+        tables = TableLocations(files={step.cells.plan: project.curator.folder / version.file})
         (exact[gone],) = engine.count(step.cells, found.region, tables=tables).exact_values
     whole = exact.pop(None)
     assert whole.tolist() == histogram(counts).tolist()
@@ -136,7 +136,9 @@ def test_it_is_charged_and_written_down(tmp_path):
     assert found.shares == {"rows_per_person": Fraction(1, 2)}
     (charge,) = project.ledger.state.charges.values()
     assert charge.price == Fraction(1, 2)
-    assert project.curator.stored(found.releases[0]).event == events.Exponential(epsilon=Fraction(1, 2))
+    assert project.curator.stored_measurement(found.releases[0]).event == events.ExponentialEvent(
+        epsilon=Fraction(1, 2)
+    )
     text = (tmp_path / "discreet.toml").read_text()
     assert f"rows_per_person = {limit}\nrows_per_person_measured = 0.5\n" in text
     assert "# the visits" in text and "# in euros" in text

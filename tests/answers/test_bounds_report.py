@@ -7,12 +7,12 @@ import pytest
 
 from answers.visits import make, rows_of, sizes
 from discreet.accounting import events
-from discreet.answers.bounds import roster
+from discreet.answers.bounds import roster_estimate
 from discreet.answers.bounds.bias import _share
-from discreet.answers.bounds.terms import Terms
-from discreet.answers.bounds.truncation import COMPARED, NARROW, narrow_edges, truncation, wide_edges
+from discreet.answers.bounds.bounds_terms import BoundsTerms
+from discreet.answers.bounds.truncation import COMPARED, NARROW, narrow_edges, truncation_of, wide_edges
 from discreet.errors import UsageError
-from discreet.measurement import Measurement, NoisyCells
+from discreet.kernel.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.source import FixedBits
 from tiers import size
@@ -28,10 +28,10 @@ def measured(counts, edges, epsilon, bits):
 
 
 def report(counts, epsilon="1", *, declared=20, cells=50, bits=1):
-    terms, source = Terms.of(epsilon=epsilon, cells=cells), FixedBits(bits)
+    terms, source = BoundsTerms.of(epsilon=epsilon, cells=cells), FixedBits(bits)
     wide = measured(counts, wide_edges(declared), terms.epsilon * (1 - NARROW), source)
     narrow = measured(counts, narrow_edges(declared), terms.epsilon * NARROW, source)
-    return truncation(wide, narrow, terms, declared=declared)
+    return truncation_of(wide, narrow, terms, declared=declared)
 
 
 def left_out(counts, limit):
@@ -91,7 +91,7 @@ def test_intervals_hold_the_share_as_often_as_they_say(name, epsilon):
 
 
 def test_intervals_that_forget_their_noise_are_caught(monkeypatch):
-    monkeypatch.setattr(roster, "quick_half_width", lambda parts, confidence: 0.0)
+    monkeypatch.setattr(roster_estimate, "chernoff_half_width", lambda parts, confidence: 0.0)
     assert misses(SHAPES["one or a hundred"](None), "0.1", range(8))[0] > 4
 
 
@@ -177,12 +177,12 @@ def test_report_end_to_end(tmp_path):
     assert age.at_high == pytest.approx((10 / 130, 10 / 130), abs=0.03)
     assert age.at_low == pytest.approx((1 / 130, 1 / 130), abs=0.03)
     assert age.at_high[0] < age.at_high[1] and age.at_low[0] < age.at_low[1]
-    spent = [project.curator.stored(id_).event for id_ in found.releases]
+    spent = [project.curator.stored_measurement(id_).event for id_ in found.releases]
     assert [events.loss(event).epsilon for event in spent] == [Fraction(15, 4), Fraction(5, 4), 5]
     assert spent == [
-        events.Laplace(scale=Fraction(4, 15), l1=1),
-        events.Laplace(scale=Fraction(4, 5), l1=1),
-        events.Laplace(scale=Fraction(3, 5), l1=3),
+        events.LaplaceEvent(scale=Fraction(4, 15), l1=1),
+        events.LaplaceEvent(scale=Fraction(4, 5), l1=1),
+        events.LaplaceEvent(scale=Fraction(3, 5), l1=3),
     ]
     assert found.cost.epsilon == 10
     again = project.bias("visits", epsilon=10, cells=5)

@@ -18,7 +18,7 @@ def shop(tmp_path_factory):
 
 
 def told(shop, text: str) -> list[str]:
-    return caveats(shop.sql(text).asked)
+    return caveats(shop.sql(text).query)
 
 
 def limits(shop, text: str) -> list[str]:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.measurement import ChosenBins
+from discreet.kernel.measurement import ChosenBins
 from discreet.plan import formula
 from discreet.plan.expressions import Code
-from discreet.present.noisy_numbers import with_noise
+from discreet.present.noisy_numbers import format_with_noise
 from discreet.release import Release
-from discreet.sql.keys import between, middle, quantile_axis
-from discreet.sql.typed import Numeric, Typed
+from discreet.sql.group_keys import bin_middle, bin_range_labels, quantile_axis
+from discreet.sql.typed_expression import NumericKind, TypedExpression
 
 TOML = """
 [tables.trips]
@@ -85,7 +85,7 @@ def test_every_way_of_reading_gives_the_same_number(trips):
             name = release.columns[column].name
             assert frame[name][place].as_py() == cell
             if column and cell is not None:
-                shown = release.shown(place, column).split(" ")[0]
+                shown = release.cell_text(place, column).split(" ")[0]
                 assert float(shown) == cell, (name, shown, cell)
 
 
@@ -94,7 +94,7 @@ def test_sorting_goes_by_all_digits(trips):
     release = project.sql("select kind, sum(metres) m from trips group by kind order by m desc").ask(
         epsilon="0.0001", fresh=True
     )
-    stored = project.curator.stored(release.id).parts[0].noisy_values[0]
+    stored = project.curator.stored_measurement(release.id).parts[0].noisy_values[0]
     wanted = [kind for kind, _ in sorted(zip(["a", "b", "c", None], stored, strict=True), key=lambda pair: -pair[1])]
     assert [row[0] for row in release.rows] == wanted
     assert all(row[1] % 1_000_000 == 0 for row in release.rows)
@@ -105,7 +105,7 @@ def test_a_quantile_stays_where_it_was_chosen(trips, asked):
     """It is shown at a 200th of the way to the nearer end of its interval, or nearer."""
     project, _ = trips
     release = project.sql(f"select kind, {asked} q from trips group by kind").ask(epsilon="1", fresh=True)
-    (chosen,) = [part for part in project.curator.stored(release.id).parts if isinstance(part, ChosenBins)]
+    (chosen,) = [part for part in project.curator.stored_measurement(release.id).parts if isinstance(part, ChosenBins)]
     size = 50_001  # hundredths from 0 to 500, in 4,096 bins
     assert len(release.rows) >= 3
     for (kind, cell), (_, (low, high)) in list(zip(release.rows, release.intervals, strict=True))[
@@ -130,7 +130,7 @@ def test_a_quantile_stays_where_it_was_chosen(trips, asked):
     ],
 )
 def test_a_number_and_its_noise_in_two_digits(cell, low, high, shown):
-    assert with_noise(cell, low, high) == shown
+    assert format_with_noise(cell, low, high) == shown
 
 
 def test_combined_answers_are_rounded_too(trips):
@@ -174,7 +174,7 @@ def test_large_numbers_are_rounded_as_others_are():
 
 
 def test_bins_of_fractions_beyond_floats_have_their_ends_outside():
-    found = Typed(Code("x", 4 * 2**60 + 1, 4 * 2**60 + 7, null=True), Numeric(step=Fraction(1, 4)))
+    found = TypedExpression(Code("x", 4 * 2**60 + 1, 4 * 2**60 + 7, null=True), NumericKind(step=Fraction(1, 4)))
     axis = quantile_axis(found)
-    assert between(axis, found, 0, 6) == (2**60, 2**60 + 2)
-    assert [middle(axis, found, place) - 2**60 for place in range(7)] == [0, 0, 0, 1, 1, 1, 1]
+    assert bin_range_labels(axis, found, 0, 6) == (2**60, 2**60 + 2)
+    assert [bin_middle(axis, found, place) - 2**60 for place in range(7)] == [0, 0, 0, 1, 1, 1, 1]

@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.answers.columns import columns_of
-from discreet.answers.refine import Reading
-from discreet.bundle.chart import chart_of
-from discreet.bundle.page import _cell
+from discreet.answers.answer_columns import columns_of
+from discreet.answers.refine import AnswerReading
+from discreet.bundle.card_page import _cell
 from discreet.bundle.sheet import Sheet
-from discreet.cli.show import marked
-from discreet.console.answered import sheet
-from discreet.measurement import Measurement, NoisyCells
+from discreet.bundle.sheet_chart import chart_of
+from discreet.cli.terminal import marked_cells
+from discreet.console.pages.release_view import page_sheet
+from discreet.kernel.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan import formula
-from discreet.release import ReleaseColumn, drowned
+from discreet.release import ReleaseColumn, is_below_noise
 
 CONFIDENCE = Fraction(95, 100)
 LAW = DiscreteLaplace(scale=Fraction(10))
@@ -43,7 +43,7 @@ WIDTH = LAW.half_width(Fraction(99, 100))
     ],
 )
 def test_the_rule(cell, ends, bounds, lost):
-    assert drowned(cell, ends, bounds) == lost
+    assert is_below_noise(cell, ends, bounds) == lost
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_the_rule(cell, ends, bounds, lost):
 def test_a_count_below_zero_says_about_zero(ends, lost):
     """All of its interval is below 0, where no count is. Of a column that may be negative it is a number like others."""
     cell = sum(ends) / 2
-    assert drowned(cell, ends, least=0) == lost
-    assert drowned(cell, ends) == (ends == (-21, 5))
+    assert is_below_noise(cell, ends, least=0) == lost
+    assert is_below_noise(cell, ends) == (ends == (-21, 5))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_count_below_zero_says_about_zero(ends, lost):
     ],
 )
 def test_which_columns_are_never_negative(shop, text, least):
-    (column,) = columns_of(shop.sql(f"select {text} as x from orders").asked)
+    (column,) = columns_of(shop.sql(f"select {text} as x from orders").query)
     assert column.least == least and ("least" in column.to_data()) == (least is not None)
     assert ReleaseColumn.from_data(json.loads(json.dumps(column.to_data()))) == column
 
@@ -84,18 +84,18 @@ def test_every_surface_marks_a_count_below_zero(shop):
     low = replace(
         found,
         rows=(*found.rows[1:], ("nowhere", -width - 2)),
-        reread=lambda _: (*found.intervals[1:], (None, (-2 * width - 2, -2))),
+        read_intervals=lambda _: (*found.intervals[1:], (None, (-2 * width - 2, -2))),
     )
-    others = sum(found.drowned(row, 1) for row in range(1, len(found)))
-    assert low.drowned(len(low) - 1, 1) and low.drowned_numbers()[0] == others + 1
-    assert marked(low)[1][-1][1].endswith(" ~")
+    others = sum(found.is_below_noise(row, 1) for row in range(1, len(found)))
+    assert low.is_below_noise(len(low) - 1, 1) and low.count_below_noise()[0] == others + 1
+    assert marked_cells(low)[1][-1][1].endswith(" ~")
     high = replace(
         low,
         rows=(*found.rows[1:], ("nowhere", 9 * width)),
-        reread=lambda _: (*found.intervals[1:], (None, (8 * width, 9 * width))),
+        read_intervals=lambda _: (*found.intervals[1:], (None, (8 * width, 9 * width))),
     )
     assert low._repr_html_().count("discreet-drowned") > high._repr_html_().count("discreet-drowned")
-    assert sheet(low.to_data())["cells"][-1][1]["drowned"]
+    assert page_sheet(low.to_data())["cells"][-1][1]["drowned"]
     told = Sheet.from_data(Sheet.of(low.columns, low.rows, low.intervals).to_data())
     assert 'class="drowned"' in _cell(told, len(low) - 1, 1)
     assert "(below the noise)" in chart_of(told, title="T")
@@ -103,11 +103,11 @@ def test_every_surface_marks_a_count_below_zero(shop):
 
 def read(shop, text, *values):
     """A reading of statistics that were drawn so, one group each."""
-    asked = shop.sql(text).asked
+    asked = shop.sql(text).query
     part = NoisyCells(
         place=0, statistics=tuple(range(len(values))), noisy_values=tuple(map(tuple, values)), laws=(LAW,) * len(values)
     )
-    return Reading(asked=asked, measurement=Measurement(id="r-1", text="", parts=(part,), event=LAW.event(l1=1)))
+    return AnswerReading(query=asked, measurement=Measurement(id="r-1", text="", parts=(part,), event=LAW.event(l1=1)))
 
 
 AVERAGE = "select city, avg(items) as a, count(*) as n from orders group by city"
@@ -115,14 +115,17 @@ AVERAGE = "select city, avg(items) as a, count(*) as n from orders group by city
 
 def shown(reading, place):
     """Of each group: whether the number is lost, and its interval."""
-    bounds = columns_of(reading.asked)[place].bounds
+    bounds = columns_of(reading.query)[place].bounds
     rows, intervals = reading.rows, reading.intervals(CONFIDENCE)
-    return [(drowned(row[place], ends[place], bounds), ends[place]) for row, ends in zip(rows, intervals, strict=True)]
+    return [
+        (is_below_noise(row[place], ends[place], bounds), ends[place])
+        for row, ends in zip(rows, intervals, strict=True)
+    ]
 
 
 def test_an_average_of_perhaps_nobody_is_not_shown(shop):
     """Where the number of rows is no larger than its noise the interval is all that is declared, whatever the sum says."""
-    asked = shop.sql(AVERAGE).asked
+    asked = shop.sql(AVERAGE).query
     (count,) = formula.numbers_of_rows(asked.outputs[1].formula)
     total = next(iter(formula.cells(asked.outputs[1].formula) - {count}))
     others = len(asked.inquiry.statistics)
@@ -149,7 +152,7 @@ def test_an_average_of_perhaps_nobody_is_not_shown(shop):
     ],
 )
 def test_bounds_are_what_is_declared(shop, text, bounds):
-    (column,) = columns_of(shop.sql(text).asked)
+    (column,) = columns_of(shop.sql(text).query)
     assert column.bounds == bounds
     assert ReleaseColumn.from_data(json.loads(json.dumps(column.to_data()))) == column
     assert ("bounds" in column.to_data()) == (bounds is not None)
@@ -159,9 +162,9 @@ def test_a_release_warns_of_what_is_grey(shop):
     """The warning counts the very cells that every table and chart shows in grey."""
     for epsilon in ("0.002", "900"):
         release = shop.sql(AVERAGE).ask(epsilon=epsilon, fresh=True)
-        lost = sum(release.drowned(row, place) for row in range(len(release)) for place in (1, 2))
+        lost = sum(release.is_below_noise(row, place) for row in range(len(release)) for place in (1, 2))
         hidden = sum(row[place] is None for row in release.rows for place in (1, 2))
-        assert release.drowned_numbers() == (lost - hidden, hidden, 2 * len(release))
+        assert release.count_below_noise() == (lost - hidden, hidden, 2 * len(release))
         grey = f"{lost - hidden} of 8 numbers are below the noise"
         dashes = f"{hidden} of 8 numbers are not shown (–): the noise is too large"
         assert any(grey in each for each in release.warnings) == (lost > hidden)

@@ -5,9 +5,9 @@ from itertools import product
 import pytest
 
 import discreet
-from discreet.bundle import make as bundling
-from discreet.bundle.card import card_of
+from discreet.bundle import bundle_files as bundling
 from discreet.bundle.content import content_of
+from discreet.bundle.registry_card import card_of
 
 CITIES = ("north", "south", "east")
 EDGES = [(0, 1), (1, 2), (4, 5), (0, 3), (3, 6), (4, 0), (5, 2), (2, 5), (7, 8), (8, 8), (9, 1), (1, 9), (None, 0)]
@@ -99,6 +99,6 @@ def test_the_card_says_that_attributes_are_not_protected(friends):
     release = friends.sql(MIXED).ask(epsilon=1)
     flavor = card_of(content_of(friends, release.id))["deployment"]["dp_flavor"]
     assert flavor["unprotected_quantities"] == "everything that the public table people says"
-    assert b"everything that the public table people says" in bundling.bundle(friends, release.id)["card.html"]
+    assert b"everything that the public table people says" in bundling.make_bundle(friends, release.id)["card.html"]
     plain = friends.sql("SELECT count(*) FROM friends").ask(epsilon=1)
     assert card_of(content_of(friends, plain.id))["deployment"]["dp_flavor"]["unprotected_quantities"] == "none"

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from discreet.answers.block import Block
+from discreet.answers.answer_block import AnswerBlock
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan import formula
-from discreet.sql.asked import Output
+from discreet.sql.parsed_query import OutputColumn
 
 PAIRS, GROUPS = 9, 2**9
 
@@ -24,7 +24,7 @@ def plus(*parts):
 
 
 def literal(value):
-    return formula.Number(Fraction(value))
+    return formula.FormulaConstant(Fraction(value))
 
 
 def mean(pair):
@@ -35,7 +35,7 @@ def mean(pair):
 def block():
     """Pair by pair a sum and its number of rows; each group has rows in another set of pairs."""
     asked = SimpleNamespace(inquiry=SimpleNamespace(statistics=[None] * (2 * PAIRS)))
-    block = Block(asked=asked, place=0, keys=None, shape=(GROUPS,))
+    block = AnswerBlock(query=asked, place=0, keys=None, shape=(GROUPS,))
     rows = 60 * np.array(list(product((0, 1), repeat=PAIRS))).T
     for pair in range(PAIRS):
         block.values.update({2 * pair: rows[pair] * (pair - 4), 2 * pair + 1: rows[pair]})
@@ -46,7 +46,7 @@ def block():
 
 
 def hidden(block, of):
-    return block.hidden(Output(name="", formula=of))
+    return block.hidden(OutputColumn(name="", formula=of))
 
 
 def test_each_coalesce_is_looked_at_once(block, monkeypatch):
@@ -58,7 +58,7 @@ def test_each_coalesce_is_looked_at_once(block, monkeypatch):
             formula, name, lambda *args, real=real, **options: calls.append(args[0]) or real(*args, **options)
         )
     of = plus(*(coalesce(mean(pair), literal(7)) for pair in range(PAIRS)))
-    output = Output(name="", formula=of)
+    output = OutputColumn(name="", formula=of)
     block.cells(output), block.sortable(output), block.interval(output, Fraction(95, 100))
     assert len(calls) <= 8 * PAIRS
 
@@ -80,7 +80,7 @@ def test_a_group_has_the_sum_of_what_it_takes(block):
     expected = sum(np.where(some > 0, 50 + (pair - 4), -pair) for pair, some in enumerate(rows))
     assert np.array_equal(block._computed(plus(*parts)), expected)
     assert not hidden(block, plus(*parts)).any()
-    shown = np.array(block.cells(Output(name="", formula=plus(*parts))))
+    shown = np.array(block.cells(OutputColumn(name="", formula=plus(*parts))))
     assert shown[0] == -36 and np.abs(shown - expected).max() < 20
 
 
@@ -96,8 +96,10 @@ def test_a_part_outside_hides_the_number(block):
 
 def test_a_count_that_cannot_be_null_changes_nothing(block):
     """The ratio of two is judged as a ratio, as without `coalesce`."""
-    ratio = formula.Arithmetic("/", formula.Cell(0), formula.Cell(1))
-    same = formula.Arithmetic("/", coalesce(formula.Cell(0), literal(0)), coalesce(formula.Cell(1), literal(1)))
+    ratio = formula.Arithmetic("/", formula.StatisticRef(0), formula.StatisticRef(1))
+    same = formula.Arithmetic(
+        "/", coalesce(formula.StatisticRef(0), literal(0)), coalesce(formula.StatisticRef(1), literal(1))
+    )
     block.values[1] = np.arange(GROUPS) % 9 - 2
     assert np.array_equal(hidden(block, same), hidden(block, ratio))
     assert 0 < hidden(block, same).sum() < GROUPS
@@ -114,9 +116,9 @@ def test_a_quotient_of_sums_of_nobody_shows_one_time_in_20(scales):
         [float(below.tail(abs(int(at)) - 1) - below.tail(abs(int(at)))) / 2 if at else 0.0 for at in divisors]
     )
     for dividend in (0, 1, int(above.half_width(Fraction(95, 100)))):
-        block = Block(asked=asked, place=0, keys=None, shape=divisors.shape)
+        block = AnswerBlock(query=asked, place=0, keys=None, shape=divisors.shape)
         block.values.update({0: np.full(divisors.shape, dividend), 1: divisors})
         block.laws.update(enumerate(laws))
-        shown = ~hidden(block, formula.Arithmetic("/", formula.Cell(0), formula.Cell(1)))
+        shown = ~hidden(block, formula.Arithmetic("/", formula.StatisticRef(0), formula.StatisticRef(1)))
         assert np.array_equal(shown, np.abs(divisors) > below.half_width(Fraction(95, 100)))
         assert 0.02 < chances[shown].sum() <= 0.05

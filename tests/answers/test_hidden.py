@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.answers.refine import Reading
-from discreet.bundle.chart import chart_of
-from discreet.bundle.page import _cell
+from discreet.answers.refine import AnswerReading
+from discreet.bundle.card_page import _cell
 from discreet.bundle.sheet import Sheet, to_csv
-from discreet.cli.show import answer, save
-from discreet.measurement import ChosenBins, Measurement, NoisyCells
-from discreet.mechanisms.exponential import Exponential
+from discreet.bundle.sheet_chart import chart_of
+from discreet.cli.terminal import answer_lines, save_rows
+from discreet.kernel.measurement import ChosenBins, Measurement, NoisyCells
+from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
 
@@ -82,12 +82,12 @@ def test_the_numbers_of_nobody_are_not_shown(release):
 
 
 def test_terminal_json_files_and_frames(release, stays, tmp_path):
-    text = "\n".join(str(part) for part in answer(release, stays.budget("stays"))[1:])
+    text = "\n".join(str(part) for part in answer_lines(release, stays.budget("stays"))[1:])
     assert "– not shown: the noise is too large." in text and f"{2 * 15} of 64 numbers are not shown (–)" in text
     assert str(release).count("–") == 30
     data = json.loads(json.dumps(release.to_data()))
     assert data["rows"][2][2:] == [None] * 15 and data["intervals"][2][2] == [0.0, 110.0]
-    save(release, csv=tmp_path / "a.csv", parquet=tmp_path / "a.parquet")
+    save_rows(release, csv=tmp_path / "a.csv", parquet=tmp_path / "a.parquet")
     line = (tmp_path / "a.csv").read_text().splitlines()[3].split(",")
     header = (tmp_path / "a.csv").read_text().splitlines()[0].replace('"', "").split(",")
     assert line[header.index("c0")] == "" and line[header.index("c0_low")] == "0"
@@ -165,7 +165,7 @@ def test_coalesce_shows_its_fallback_where_there_may_be_nobody(stays, text, show
     a, b, nobody, null = (row[1] for row in found.rows)
     assert (nobody, null) == (shown, shown) and None not in (a, b)
     assert found.intervals[2][1] == found.intervals[3][1] == ends
-    assert found.drowned(2, 1) and not found.drowned(0, 1)
+    assert found.is_below_noise(2, 1) and not found.is_below_noise(0, 1)
     if ends is not None:  # who is there is not in doubt; what x / y is where y may be 0, is
         assert found.intervals[0][1][1] - found.intervals[0][1][0] < 5
 
@@ -178,10 +178,10 @@ def test_a_fallback_sorts_and_is_compared_as_it_is_shown(stays):
 
 def read(stays, text, low, middle, high):
     """A reading of a quantile without noise on its way: these bins were drawn, in each of four groups."""
-    asked = stays.sql(text).asked
+    asked = stays.sql(text).query
     part = ChosenBins(place=0, quantile=0, noisy_bins=((low, middle, high),) * 4, confidence=Fraction(95, 100))
-    event = Exponential(epsilon=Fraction(1), sensitivity=1).event()
-    return Reading(asked=asked, measurement=Measurement(id="r-1", text="", parts=(part,), event=event))
+    event = ExponentialMechanism(epsilon=Fraction(1), sensitivity=1).event()
+    return AnswerReading(query=asked, measurement=Measurement(id="r-1", text="", parts=(part,), event=event))
 
 
 @pytest.mark.parametrize(
@@ -236,13 +236,13 @@ def test_few_groups_without_rows_show_a_quantile(fraction, epsilon):
 
 def test_a_count_in_the_question_tells_whether_there_is_anybody(stays):
     """The bins would be shown: an interval that reaches one bound, of less than two thirds of the column."""
-    asked = stays.sql("select ward, count(*), median(age) from stays group by ward").asked
+    asked = stays.sql("select ward, count(*), median(age) from stays group by ward").query
     law = DiscreteLaplace(scale=Fraction(10))
     counts = (500, law.half_width(Fraction(99, 100)), 0, -9)
     cells = NoisyCells(place=0, statistics=(0,), noisy_values=(counts,), laws=(law,))
     bins = ChosenBins(place=0, quantile=0, noisy_bins=((0, 20, 60),) * 4, confidence=Fraction(95, 100))
     measurement = Measurement(id="r-1", text="", parts=(cells, bins), event=law.event(l1=1))
-    found = Reading(asked=asked, measurement=measurement).rows
+    found = AnswerReading(query=asked, measurement=measurement).rows
     assert [row[2] is None for row in found] == [False, True, True, True]
 
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 
 from answers.shop import make
-from discreet.answers.refine import Reading
-from discreet.measurement import Measurement, NoisyCells
+from discreet.answers.refine import AnswerReading
+from discreet.kernel.measurement import Measurement, NoisyCells
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.release import drowned
+from discreet.release import is_below_noise
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -20,7 +20,7 @@ def asked(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
         shop = make(tmp_path_factory.mktemp("shop"))
-        yield shop.sql("select city, count(*) as n from orders group by city").asked
+        yield shop.sql("select city, count(*) as n from orders group by city").query
 
 
 def measured(values, law, *, id_="r-1") -> Measurement:
@@ -42,7 +42,7 @@ LAWS = [
 def test_measurements_are_weighed_by_inverse_variance(asked, laws):
     """The mean of the least variance: an exact number counts for more, and every measurement for something."""
     draws = [measured([1000 * (turn + 1)] * 4, law, id_=f"r-{turn}") for turn, law in enumerate(laws)]
-    reading = Reading(asked=asked, measurement=draws[0], others=tuple(draws[1:]))
+    reading = AnswerReading(query=asked, measurement=draws[0], others=tuple(draws[1:]))
     inverse = [1 / law.variance() for law in laws]
     mean = sum(1000 * (turn + 1) * part for turn, part in enumerate(inverse)) / sum(inverse)
     assert reading.blocks[0].values[0].tolist() == pytest.approx([mean] * 4, rel=1e-3)
@@ -59,10 +59,10 @@ def test_several_measurements_are_read_by_what_was_measured(asked):
     one, two = measured([100] * 4, law), measured([200] * 4, law)
     (part,) = two.parts
     more = replace(part, statistics=(1, 0), noisy_values=((9999,) * 4, (200,) * 4), laws=(law, law))
-    reading = Reading(asked=asked, measurement=one, others=(replace(two, parts=(more,)),))
+    reading = AnswerReading(query=asked, measurement=one, others=(replace(two, parts=(more,)),))
     assert reading.blocks[0].values[0].tolist() == [150] * 4
     elsewhere = replace(two, parts=(replace(part, place=1),))
-    assert Reading(asked=asked, measurement=one, others=(elsewhere,)).blocks[0].values[0].tolist() == [100] * 4
+    assert AnswerReading(query=asked, measurement=one, others=(elsewhere,)).blocks[0].values[0].tolist() == [100] * 4
 
 
 def told(reading, confidence):
@@ -73,19 +73,19 @@ def told(reading, confidence):
 def test_numbers_no_larger_than_their_noise_are_marked(asked):
     law = DiscreteLaplace(scale=Fraction(10))
     width = law.half_width(CONFIDENCE)
-    reading = Reading(asked=asked, measurement=measured([0, width, width + 1, -width - 1], law))
-    assert [drowned(*pair) for pair in told(reading, CONFIDENCE)] == [True, True, False, False]
+    reading = AnswerReading(query=asked, measurement=measured([0, width, width + 1, -width - 1], law))
+    assert [is_below_noise(*pair) for pair in told(reading, CONFIDENCE)] == [True, True, False, False]
     assert [ends[1] for ends in reading.intervals(CONFIDENCE)] == [
         (value - width, value + width) for value in (0, width, width + 1, -width - 1)
     ]
-    assert all(drowned(*pair) for pair in told(reading, Fraction(999, 1000)))
+    assert all(is_below_noise(*pair) for pair in told(reading, Fraction(999, 1000)))
 
 
 def test_an_interval_is_as_wide_as_the_law_of_its_noise(asked):
     """Exactly: one step less would miss more often than it says."""
     for law in (DiscreteLaplace(scale=Fraction(10)), DiscreteGaussian(sigma2=Fraction(100))):
         for confidence in (Fraction(1, 2), CONFIDENCE, Fraction(999, 1000)):
-            reading = Reading(asked=asked, measurement=measured([500] * 4, law))
+            reading = AnswerReading(query=asked, measurement=measured([500] * 4, law))
             low, high = reading.intervals(confidence)[0][1]
             half = (high - low) // 2
             assert law.tail(half) <= 1 - confidence < law.tail(half - 1)

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from answers.shop import make
-from discreet.answers.repeats import alone
+from discreet.answers.repeats import single_statement
 from discreet.errors import UsageError
-from discreet.measurement import FoundKeys, Measurement
+from discreet.kernel.measurement import DiscoveredKeys, Measurement
 
 TWICE = [
     (
@@ -77,8 +77,8 @@ def test_again_reads_all_that_was_measured_before(shop):
     first = shop.sql("select city, count(*) from orders group by city").ask(epsilon=1)
     second = shop.again(first.id, epsilon=1)
     third = shop.again(second.id, epsilon=1)
-    assert shop.curator.stored(third.id).also == (second.id, first.id)
-    stored = [shop.curator.stored(each.id).parts[0].noisy_values[0] for each in (first, second, third)]
+    assert shop.curator.stored_measurement(third.id).also == (second.id, first.id)
+    stored = [shop.curator.stored_measurement(each.id).parts[0].noisy_values[0] for each in (first, second, third)]
     means = [sum(values) / 3 for values in zip(*stored, strict=True)]
     assert [row[1] for row in third.rows] == pytest.approx(means, abs=0.51)  # noise of tens leaves no decimals
     assert 0.5 < third.plus_minus() / first.plus_minus() < 0.65
@@ -168,14 +168,14 @@ def test_within_is_for_every_number_of_an_answer(shop):
 def test_again_says_what_it_can_repeat(shop, tmp_path):
     batch = shop.batch(BATCH, epsilon=1)[0]
     with pytest.raises(UsageError, match="2 statements of a batch") as problem:
-        alone(shop.curator.stored(batch.id))
+        single_statement(shop.curator.stored_measurement(batch.id))
     assert '--fresh --epsilon E "select city, count(*) from orders group by city"' in problem.value.hint
     bounds = shop.bias("orders", epsilon=1)
     with pytest.raises(UsageError, match="discreet bounds orders") as problem:
-        alone(shop.curator.stored(bounds.releases[0]))
+        single_statement(shop.curator.stored_measurement(bounds.releases[0]))
     assert "finds them anew" in problem.value.hint
     single = shop.sql("select count(*) from orders ;").ask(epsilon=1)
-    assert alone(shop.curator.stored(single.id)) == "select count(*) from orders"
+    assert single_statement(shop.curator.stored_measurement(single.id)) == "select count(*) from orders"
 
 
 def test_answers_of_older_builds_can_be_read(shop):
@@ -188,7 +188,7 @@ def test_answers_of_older_builds_can_be_read(shop):
         part.pop("cut", None)
     old = Measurement.from_text(json.dumps(data))
     assert old == Measurement.from_text(text)
-    assert any(isinstance(part, FoundKeys) and not part.cut for part in old.parts)
+    assert any(isinstance(part, DiscoveredKeys) and not part.is_truncated for part in old.parts)
 
 
 @pytest.mark.deep

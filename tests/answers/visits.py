@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import numpy as np
 
 import discreet
-from discreet.curator import Curator
+from discreet.kernel.curator import Curator
 from noise.source import FixedBits
 
 NAMES = ["id", "cost", "day", "at", "city", "age", "seen"]

@@ -39,10 +39,10 @@ def test_published_variances_are_those_of_the_protocols(protocol, epsilon):
     """Within 3%: ours use coins of whole bytes, and hashing its own number of buckets."""
     from curves_theory import frequencies
 
-    from discreet.local.best import KINDS
+    from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES
 
     shares = np.array([0.4, 0.3, 0.1, 0.1, 0.05, 0.05])
-    randomizer = KINDS[protocol]([str(place) for place in range(6)], epsilon=epsilon)
+    randomizer = PROTOCOL_CLASSES[protocol]([str(place) for place in range(6)], epsilon=epsilon)
     stated = math.sqrt(float(randomizer.variances(shares * 10_000, 10_000).mean())) / 10_000
     assert frequencies(protocol, float(epsilon), shares, 10_000) == pytest.approx(stated, rel=0.03)
 
@@ -52,9 +52,9 @@ def test_published_variances_are_those_of_the_protocols(protocol, epsilon):
 def test_published_variances_of_means_are_those_of_the_protocols(protocol, epsilon):
     from curves_theory import mean
 
-    from discreet.local.best import KINDS
+    from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES
 
-    randomizer = KINDS[protocol](low=-1, high=1, step="0.01", epsilon=epsilon)
+    randomizer = PROTOCOL_CLASSES[protocol](low=-1, high=1, step="0.01", epsilon=epsilon)
     codes = np.array([0, 20, 100, 150, 190])
     stated = 0.01 * math.sqrt(np.mean([randomizer.variance_at(code) for code in codes]) / len(codes))
     assert mean(protocol, float(epsilon), codes / 100 - 1) == pytest.approx(stated, rel=0.03)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import discreet
-from discreet.collect.strict import HEADERS
-from discreet.local.randomizer import Randomizer
+from discreet.surveys.collector.collector_headers import HEADERS
+from discreet.surveys.protocols.randomizer import Randomizer
 
 ROOT = Path(discreet.__file__).parent
-PAGES = ROOT / "collect" / "pages"
+PAGES = ROOT / "surveys" / "collector" / "pages"
 CLIENT = ROOT / "local" / "client" / "discreet-local.js"
 KINDS = {
     ".html": "text/html; charset=utf-8",

@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from browser.conftest import Opened
 from browser.server import Pretender, pretending
-from discreet.local.response import RandomizedResponse
-from discreet.local.unary import OptimisedUnary
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.unary import OptimisedUnary
 
 FRUIT = ["apple", "pear", "plum", "fig", "kiwi"]
 #: So many coins that two draws agree once in far more than a million times.

@@ -12,18 +12,18 @@ import uvicorn
 from playwright.sync_api import Page, expect
 
 from browser.conftest import Opened
-from discreet.collect.app import make
-from discreet.collect.enrolment import enrol
-from discreet.collect.serving import address_of, bind
-from discreet.collect.store import Batch, Sent, Store, open_store
-from discreet.collect.survey import Survey
-from discreet.local.hashing import LocalHashing
-from discreet.local.numbers import Duchi
-from discreet.local.rappor import BasicRappor
-from discreet.local.response import RandomizedResponse
-from discreet.local.sketch import CountMeanSketch, HadamardSketch
-from discreet.local.subset import SubsetSelection
-from discreet.local.window import Hybrid
+from discreet.surveys.collector.app import make_collector_app
+from discreet.surveys.collector.enrolment import enrol
+from discreet.surveys.collector.http_server import bind_socket, url_of
+from discreet.surveys.collector.survey_definition import Survey
+from discreet.surveys.collector.survey_store import IncomingReport, ReportBatch, SurveyStore, open_survey_store
+from discreet.surveys.protocols.grid_numbers import Duchi
+from discreet.surveys.protocols.local_hash import LocalHashing
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.rappor import BasicRappor
+from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
+from discreet.surveys.protocols.subset_selection import SubsetSelection
+from discreet.surveys.protocols.window_mechanism import Hybrid
 
 FRUIT = ["apple", "pear", "plum", "fig", "kiwi"]
 MANY = [f"choice {place}" for place in range(40)]
@@ -32,7 +32,7 @@ MANY = [f"choice {place}" for place in range(40)]
 class Served:
     """A store, and the address at which it is served."""
 
-    def __init__(self, store: Store, address: str) -> None:
+    def __init__(self, store: SurveyStore, address: str) -> None:
         self.store = store
         self.address = address
 
@@ -41,19 +41,23 @@ class Served:
         made = Survey.new("Which one?", randomizer, **more)
         self.store.make(made)
         if others:
-            reports = [Sent(secrets.token_bytes(16), randomizer.randomize(answer), None) for _ in range(others)]
-            self.store.add([Batch(made.id, tuple(reports))])
+            reports = [
+                IncomingReport(secrets.token_bytes(16), randomizer.randomize(answer), None) for _ in range(others)
+            ]
+            self.store.add([ReportBatch(made.id, tuple(reports))])
         return made
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    store = open_store(None, tmp_path_factory.mktemp("surveys"), make=True)
-    listening = bind("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(make(store, rate=0), log_config=None, access_log=False, ws="none"))
+    store = open_survey_store(None, tmp_path_factory.mktemp("surveys"), make=True)
+    listening = bind_socket("127.0.0.1", 0)
+    server = uvicorn.Server(
+        uvicorn.Config(make_collector_app(store, rate=0), log_config=None, access_log=False, ws="none")
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    yield Served(store, address_of(listening))
+    yield Served(store, url_of(listening))
     server.should_exit = True
     thread.join()
     store.close()

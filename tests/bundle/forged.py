@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import discreet
 from discreet.accounting import events
-from discreet.bundle import make, reread
+from discreet.bundle import answer_replay, bundle_files
 from discreet.bundle.content import content_of
-from discreet.bundle.signing import Signer
-from discreet.bundle.verify import _derivation, verify
+from discreet.bundle.signing_key import Signer
+from discreet.bundle.verification import _derivation, verify
 from verify.forging import worst
 
 DECLARED = """
@@ -86,8 +86,8 @@ def with_payloads(content, change):
 def with_tables(content):
     if content.kind != "answer":
         return content
-    catalog = reread.catalog_of(content.schemas)
-    sheets = reread.sheets_of(
+    catalog = answer_replay.catalog_of(content.schemas)
+    sheets = answer_replay.sheets_of(
         content.release, content.payloads, catalog, question=content.question, confidence=content.confidence
     )
     content = replace(content, sheets=sheets)
@@ -96,8 +96,8 @@ def with_tables(content):
 
 def judged(content, folder):
     """What either verifier says of the bundle, and which checks of `release verify` fail."""
-    files = make.files_of(content, Signer.here())
-    make.write(files, folder)
+    files = bundle_files.signed_files(content, Signer.load_or_make())
+    bundle_files.write(files, folder)
     report = verify(folder)
     return report.state, worst(files), [check.name for check in report.checks if check.holds is False]
 

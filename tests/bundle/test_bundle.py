@@ -20,18 +20,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import clinic
 import discreet
 from discreet.accounting import events
-from discreet.bundle import make, manifest, signing
-from discreet.bundle.about import NOT_TOLD, About
-from discreet.bundle.chart import chart_of
+from discreet.bundle import bundle_files, manifest, signing_key
+from discreet.bundle.about import NOT_STATED, About
+from discreet.bundle.card_page import _cell
 from discreet.bundle.claims import claims_of, claims_of_event, loss_of, parameters
 from discreet.bundle.content import commitment, content_of
-from discreet.bundle.page import _cell
 from discreet.bundle.sheet import Sheet
-from discreet.bundle.signing import Signer
-from discreet.bundle.verify import verify
+from discreet.bundle.sheet_chart import chart_of
+from discreet.bundle.signing_key import Signer
+from discreet.bundle.verification import verify
 from discreet.errors import LedgerFault, UsageError
 from discreet.release import ReleaseColumn
-from discreet.synth.kept import keep
+from discreet.synth.model_folder import save_in_project
 from tiers import size
 
 SQL = "SELECT disease, count(*) AS n, avg(age) AS a FROM patients GROUP BY disease"
@@ -57,7 +57,7 @@ def made(tmp_path_factory):
         patch.setenv("DISCREET_STATE", str(state))
         project = clinic.make(tmp_path_factory.mktemp("project"), budget="{ epsilon = 9.0, delta = 1e-6 }")
         release = project.sql(SQL).ask(epsilon=0.5)
-        yield project, release, make.bundle(project, release.id, About(name="Diseases")), state
+        yield project, release, bundle_files.make_bundle(project, release.id, About(name="Diseases")), state
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def state(made, monkeypatch):
 
 
 def written(files, folder):
-    make.write(files, folder)
+    bundle_files.write(files, folder)
     return folder
 
 
@@ -94,9 +94,9 @@ def test_a_bundle_is_whole_and_says_one_thing(made, tmp_path, state):
 def test_the_same_release_gives_the_same_bytes(made, state):
     project, release, files, _ = made
     project.sql("SELECT count(*) FROM patients WHERE age < 40").ask(epsilon=0.1)  # the ledger goes on
-    again = make.bundle(discreet.open(project.folder), release.id, About(name="Diseases"))
+    again = bundle_files.make_bundle(discreet.open(project.folder), release.id, About(name="Diseases"))
     assert again == files
-    assert make.archive(again, name="x") == make.archive(files, name="x")
+    assert bundle_files.archive(again, name="x") == bundle_files.archive(files, name="x")
 
 
 def test_every_changed_byte_is_seen(made, tmp_path):
@@ -111,7 +111,7 @@ def test_every_changed_byte_is_seen(made, tmp_path):
             for part in (flipped, b"", content[place : place + 1] * 2):
                 changed = content[:place] + part + content[place + 1 :]
                 folder = tmp_path / "out"
-                make.write(files | {name: changed}, folder)
+                bundle_files.write(files | {name: changed}, folder)
                 assert not verify(folder).sound, (name, place, part)
                 shutil.rmtree(folder)
 
@@ -142,10 +142,10 @@ def signed_again(files, **changed):
     files = {**files, **changed}
     told = manifest.read(files["manifest.json"]).manifest
     digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
-    body = manifest.Manifest(
+    body = manifest.BundleManifest(
         release=told.release, discreet=told.discreet, files=digests, claims=told.claims, ledger=told.ledger
     )
-    return files | {"manifest.json": body.signed(Signer.here())}
+    return files | {"manifest.json": body.sign(Signer.load_or_make())}
 
 
 @pytest.mark.parametrize("name", ["exact.csv", "data-2.csv", "data-1.csv", "notes.html"])
@@ -163,7 +163,7 @@ def older(files):
     files = {name: content for name, content in files.items() if name != "proof.json"} | {"plan.json": written}
     told = manifest.read(files["manifest.json"]).manifest
     digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
-    return files | {"manifest.json": replace(told, format=1, files=digests).signed(Signer.here())}
+    return files | {"manifest.json": replace(told, format=1, files=digests).sign(Signer.load_or_make())}
 
 
 def test_a_bundle_from_before_proofs_is_still_good(made, tmp_path, state):
@@ -175,7 +175,7 @@ def test_a_bundle_from_before_proofs_is_still_good(made, tmp_path, state):
     told = manifest.read(files["manifest.json"]).manifest
     newer = {name: content for name, content in files.items() if name != "proof.json"}
     digests = {name: digest for name, digest in told.files.items() if name != "proof.json"}
-    newer["manifest.json"] = replace(told, files=digests).signed(Signer.here())
+    newer["manifest.json"] = replace(told, files=digests).sign(Signer.load_or_make())
     assert problems(verify(written(newer, tmp_path / "taken out"))) == ["proof"]
 
 
@@ -188,7 +188,9 @@ def test_a_bundle_that_does_not_say_which_numbers_are_never_negative_is_still_go
 
     def saying(leasts):
         columns = tuple(replace(column, least=least) for column, least in zip(sheet.columns, leasts, strict=True))
-        files = make.files_of(replace(content, sheets=(replace(sheet, columns=columns),)), Signer.here())
+        files = bundle_files.signed_files(
+            replace(content, sheets=(replace(sheet, columns=columns),)), Signer.load_or_make()
+        )
         return verify(written(files, tmp_path / str(hash(leasts))))
 
     assert saying((None,) * len(sheet.columns)).sound
@@ -234,7 +236,7 @@ def test_numbers_that_were_not_measured_fail_even_in_all_three_files(made, tmp_p
     sheet = content.sheets[0]
     row = (*sheet.rows[0][:1], sheet.rows[0][1] + 1, *sheet.rows[0][2:])
     lied = replace(sheet, rows=(row, *sheet.rows[1:]))
-    changed = make.files_of(replace(content, sheets=(lied,)), Signer.here())
+    changed = bundle_files.signed_files(replace(content, sheets=(lied,)), Signer.load_or_make())
     assert problems(verify(written(changed, tmp_path / "out"))) == ["data"]
 
 
@@ -242,13 +244,13 @@ def test_the_ledger_at_hand_says_more(made, tmp_path, state):
     project, release, files, _ = made
     told = manifest.read(files["manifest.json"]).manifest
     lie = files["proof.json"].replace(f'"row": {told.ledger["row"]}'.encode(), b'"row": 3')
-    wrong = manifest.Manifest(
+    wrong = manifest.BundleManifest(
         release=told.release,
         discreet=told.discreet,
         files=dict(told.files) | {"proof.json": manifest.digest(lie)},
         claims=told.claims,
         ledger={**told.ledger, "row": 3},
-    ).signed(Signer.here())
+    ).sign(Signer.load_or_make())
     folder = written(files | {"proof.json": lie, "manifest.json": wrong}, tmp_path / "out")
     assert verify(folder).sound
     assert problems(verify(folder, project=project)) == ["ledger"]
@@ -277,7 +279,7 @@ def test_the_card_is_the_registrys(made):
     assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 0.5}
     assert "adding or removing one row" in deployment["privacy_loss"]["privacy_unit_description"]
     assert deployment["product"]["name"] == "Diseases"
-    assert deployment["product"]["intended_use"] == NOT_TOLD
+    assert deployment["product"]["intended_use"] == NOT_STATED
     assert "discrete Laplace noise of scale" in deployment["implementation"]["mechanisms"]
 
 
@@ -285,15 +287,15 @@ def test_a_grant_changes_what_the_card_says(made, tmp_path, state):
     project, release, files, _ = made
     assert b"(epsilon 9, delta 1e-06)" in files["card.yaml"]
     discreet.open(project.folder).grant("patients", epsilon=10)
-    after = make.bundle(discreet.open(project.folder), release.id)
+    after = bundle_files.make_bundle(discreet.open(project.folder), release.id)
     assert b"(epsilon 10, delta 1e-06)" in after["card.yaml"]
 
 
 def test_claims_double_where_exact_totals_were_published():
-    event = events.Together(
+    event = events.ComposedEvent(
         events=(
-            events.Laplace(scale=Fraction(10), l1=1),
-            events.Threshold(scale=Fraction(5), l1=1, delta=Fraction(1, 8)),
+            events.LaplaceEvent(scale=Fraction(10), l1=1),
+            events.ThresholdEvent(scale=Fraction(5), l1=1, delta=Fraction(1, 8)),
         )
     )
     loss = loss_of(event, doubled=True)
@@ -301,7 +303,7 @@ def test_claims_double_where_exact_totals_were_published():
     assert (loss.epsilon, loss.rho, loss.delta) == (2 * plain.epsilon, 4 * plain.rho, 2 * plain.delta)
     told = claims_of(release="r", kind="answer", table="t", version=1, unit="one row", event=event, doubled=True)
     assert told["variant"] == "Approximate DP" and parameters(told) == {"epsilon": 0.6, "delta": 0.25}
-    gaussian = events.Gaussian(sigma2=Fraction(2), l2_squared=1)
+    gaussian = events.GaussianEvent(sigma2=Fraction(2), l2_squared=1)
     told = claims_of(release="r", kind="answer", table="t", version=1, unit="one row", event=gaussian, doubled=False)
     assert told["variant"] == "Zero-concentrated DP" and parameters(told) == {"rho": 0.25}
 
@@ -336,7 +338,7 @@ x = {{ type = "category", values = [{json.dumps(HOSTILE, ensure_ascii=False)}, "
         for field in About().to_data()
         if field != "publication_date"
     })  # fmt: skip
-    files = make.bundle(project, release.id, told)
+    files = bundle_files.make_bundle(project, release.id, told)
     assert verify(written(files, tmp_path / "out")).sound
     card = pyyaml.safe_load(files["card.yaml"])
     assert card["deployment"]["product"]["name"] == HOSTILE
@@ -355,7 +357,7 @@ def test_batches_have_a_sheet_for_each_statement(made, tmp_path, state):
         "SELECT sex, count(*) n FROM patients GROUP BY sex; SELECT sex, avg(age) a FROM patients GROUP BY sex",
         epsilon=1,
     )
-    files = make.bundle(project, answers[0].id)
+    files = bundle_files.make_bundle(project, answers[0].id)
     assert {"data.csv", "data-2.csv", "data-2.parquet"} <= set(files)
     assert verify(written(files, tmp_path / "out")).sound
     sheets = content_of(project, answers[0].id).sheets
@@ -366,7 +368,7 @@ def test_a_second_measurement_goes_along(made, tmp_path, state):
     project, release, _, _ = made
     project = discreet.open(project.folder)
     both = project.again(release.id, epsilon=0.5)
-    files = make.bundle(project, both.id)
+    files = bundle_files.make_bundle(project, both.id)
     assert verify(written(files, tmp_path / "out"), project=project).sound
     assert content_of(project, both.id).sheets[0].rows == both.rows
     assert release.id in json.loads(files["plan.json"])["payloads"]
@@ -379,7 +381,7 @@ def test_what_a_second_measurement_is_read_with_is_in_its_loss(made, tmp_path, s
     both = project.again(first.id, epsilon="0.01")
     third = project.again(both.id, epsilon="0.01")
     for release, epsilon in ((first, 1), (both, 1.01), (third, 1.02)):
-        files = make.bundle(project, release.id)
+        files = bundle_files.make_bundle(project, release.id)
         card = pyyaml.safe_load(files["card.yaml"])["deployment"]
         assert card["privacy_loss"]["privacy_parameters"] == {"epsilon": pytest.approx(epsilon, rel=0.01)}
         assert card["privacy_loss"]["privacy_parameters"]["epsilon"] >= sum(
@@ -391,8 +393,10 @@ def test_what_a_second_measurement_is_read_with_is_in_its_loss(made, tmp_path, s
     lie = replace(own, payloads={both.id: own.payloads[both.id].replace(first.id, "")})
     small = {**own.claims, **claims_of_event(own.event, doubled=False)}
     for forged in (
-        signed_again(files_claiming(make.files_of(own, Signer.here()), small)),
-        make.files_of(replace(lie, payloads=lie.payloads | {"": own.payloads[first.id]}), Signer.here()),
+        signed_again(files_claiming(bundle_files.signed_files(own, Signer.load_or_make()), small)),
+        bundle_files.signed_files(
+            replace(lie, payloads=lie.payloads | {"": own.payloads[first.id]}), Signer.load_or_make()
+        ),
     ):
         folder = written(forged, tmp_path / f"forged{len(list(tmp_path.iterdir()))}")
         assert not verify(folder, project=project).sound
@@ -402,7 +406,7 @@ def test_what_a_second_measurement_is_read_with_is_in_its_loss(made, tmp_path, s
 def files_claiming(files, claims):
     """The files with other claims in the manifest."""
     told = replace(manifest.read(files["manifest.json"]).manifest, claims=claims)
-    return files | {"manifest.json": told.signed(Signer.here())}
+    return files | {"manifest.json": told.sign(Signer.load_or_make())}
 
 
 def stranger():
@@ -416,15 +420,15 @@ def test_a_stranger_with_numbers_of_their_own_is_told_beside_the_project(made, t
     sheet = true.sheets[0]
     lie = replace(true, sheets=(replace(sheet, rows=tuple((row[0], 666, row[2]) for row in sheet.rows)),))
     for version in ("9.9", discreet.__version__):
-        monkeypatch.setattr(make, "__version__", version)
-        folder = written(make.files_of(lie, stranger()), tmp_path / f"stranger {version}")
+        monkeypatch.setattr(bundle_files, "__version__", version)
+        folder = written(bundle_files.signed_files(lie, stranger()), tmp_path / f"stranger {version}")
         assert problems(verify(folder, project=project)) == ["signed"]
         theirs = verify(folder)
         assert theirs.sound == (version == "9.9") and not theirs.expected
         assert theirs.open == (("proof", "noise", "data") if version == "9.9" else ())
-        folder = written(make.files_of(lie, Signer.here()), tmp_path / f"own {version}")
+        folder = written(bundle_files.signed_files(lie, Signer.load_or_make()), tmp_path / f"own {version}")
         assert not verify(folder, project=project).sound
-        honest = written(make.files_of(true, Signer.here()), tmp_path / f"honest {version}")
+        honest = written(bundle_files.signed_files(true, Signer.load_or_make()), tmp_path / f"honest {version}")
         report = verify(honest, project=project)
         assert report.sound and report.open == () and report.expected and report.checks[-1].name == "ledger"
 
@@ -450,7 +454,9 @@ def test_nothing_but_what_the_ledger_tells_passes_beside_the_project(made, tmp_p
     """Even under the right key, and whichever Discreet it names: everything in a bundle is told anew by the ledger."""
     project, release, _, _ = made
     true = content_of(project, release.id, About(name="N"))
-    assert verify(written(make.files_of(true, Signer.here()), tmp_path / "true"), project=project).sound
+    assert verify(
+        written(bundle_files.signed_files(true, Signer.load_or_make()), tmp_path / "true"), project=project
+    ).sound
     if "guarantee" in lie:
         lie = {"guarantee": replace(true.guarantee, epsilon=true.guarantee.epsilon / 1000)}
     if "schemas" in lie:
@@ -459,8 +465,8 @@ def test_nothing_but_what_the_ledger_tells_passes_beside_the_project(made, tmp_p
         lie = {"schemas": other}
     other = () if "warnings" in lie else ("9.9",)  # another may word them otherwise
     for version in size(other or (discreet.__version__,), (discreet.__version__, *other)):
-        monkeypatch.setattr(make, "__version__", version)
-        forged = make.files_of(replace(true, **lie), Signer.here())
+        monkeypatch.setattr(bundle_files, "__version__", version)
+        forged = bundle_files.signed_files(replace(true, **lie), Signer.load_or_make())
         assert not verify(written(forged, tmp_path / f"lie {version}"), project=project).sound
 
 
@@ -494,7 +500,7 @@ def test_what_a_card_says_is_not_taken_from_words_of_the_plan(made, tmp_path, st
     project, release, _, _ = made
     lie = replace(content_of(project, release.id), **{name: tuple(told) if isinstance(told, list) else told
                                                       for name, told in part.items()})  # fmt: skip
-    files = make.files_of(lie, Signer.here())
+    files = bundle_files.signed_files(lie, Signer.load_or_make())
     assert b"exact: flu 200" in files["card.html"]
     assert problems(verify(written(files, tmp_path / "out"))) == ["card"]
 
@@ -503,7 +509,7 @@ def by_another(files, version="0.0.9"):
     """The same files, had they been made by another Discreet, and signed again."""
     told = manifest.read(files["manifest.json"]).manifest
     digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
-    return files | {"manifest.json": replace(told, discreet=version, files=digests).signed(Signer.here())}
+    return files | {"manifest.json": replace(told, discreet=version, files=digests).sign(Signer.load_or_make())}
 
 
 def test_what_another_discreet_computed_otherwise_stays_open(tmp_path):
@@ -514,7 +520,7 @@ def test_what_another_discreet_computed_otherwise_stays_open(tmp_path):
     )
     (sheet,) = counts.sheets
     rounded = replace(sheet, rows=tuple((row[0], row[1] + 10) for row in sheet.rows))
-    files = make.files_of(replace(counts, sheets=(rounded,)), Signer.here())
+    files = bundle_files.signed_files(replace(counts, sheets=(rounded,)), Signer.load_or_make())
     assert "data" in problems(verify(written(files, tmp_path / "same")))
     folder = written(by_another(files), tmp_path / "other")
     assert verify(folder).sound and verify(folder).open == ("proof", "noise", "data")
@@ -528,11 +534,15 @@ def test_numbers_as_they_were_drawn_are_the_same_whoever_computed(tmp_path):
     counts = project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=1).id
     marginals = project.marginals("patients", ["sex", "disease"], epsilon=1).release
     for number, content in enumerate((content_of(project, counts), content_of(project, marginals))):
-        alike = written(by_another(make.files_of(content, Signer.here())), tmp_path / f"alike {number}")
+        alike = written(
+            by_another(bundle_files.signed_files(content, Signer.load_or_make())), tmp_path / f"alike {number}"
+        )
         assert verify(alike, project=project).sound and verify(alike, project=project).open == ()
     (drawn,) = content.sheets
     fewer = replace(content, sheets=(replace(drawn, rows=drawn.rows[:-1], intervals=drawn.intervals[:-1]),))
-    assert problems(verify(written(by_another(make.files_of(fewer, Signer.here())), tmp_path / "fewer"))) == ["data"]
+    assert problems(
+        verify(written(by_another(bundle_files.signed_files(fewer, Signer.load_or_make())), tmp_path / "fewer"))
+    ) == ["data"]
 
 
 def test_numbers_beyond_the_noise_are_no_other_rounding(tmp_path):
@@ -551,7 +561,7 @@ def test_numbers_beyond_the_noise_are_no_other_rounding(tmp_path):
     ):
         (sheet,) = content.sheets
         rows = tuple((*row[:-1], lie(row[-1])) for row in sheet.rows)
-        files = make.files_of(replace(content, sheets=(replace(sheet, rows=rows),)), Signer.here())
+        files = bundle_files.signed_files(replace(content, sheets=(replace(sheet, rows=rows),)), Signer.load_or_make())
         folder = written(by_another(files), tmp_path / f"other {number}")
         assert problems(verify(folder, project=project)) == [seen]
         assert verify(folder).sound == (seen == "ledger")
@@ -560,15 +570,17 @@ def test_numbers_beyond_the_noise_are_no_other_rounding(tmp_path):
 def test_what_was_true_before_an_exact_total_is_told_as_open(tmp_path):
     project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
     release = project.sql("SELECT count(*) AS n FROM patients").ask(epsilon=1)
-    old = written(make.bundle(project, release.id), tmp_path / "old")
+    old = written(bundle_files.make_bundle(project, release.id), tmp_path / "old")
     assert verify(old, project=project).open == ()
-    project.ledger.invariant("patients", 1, words="rows in all")
+    project.ledger.declare_invariant("patients", 1, words="rows in all")
     report = verify(old, project=project)
     assert report.sound and report.open == ("ledger",) and "changed since" in report.checks[-1].words
-    new = verify(written(make.bundle(project, release.id), tmp_path / "new"), project=project)
+    new = verify(written(bundle_files.make_bundle(project, release.id), tmp_path / "new"), project=project)
     assert new.sound and new.open == ()
     lie = replace(content_of(project, release.id), doubled=False, invariants=())
-    assert not verify(written(make.files_of(lie, Signer.here()), tmp_path / "lie"), project=project).sound
+    assert not verify(
+        written(bundle_files.signed_files(lie, Signer.load_or_make()), tmp_path / "lie"), project=project
+    ).sound
 
 
 def test_a_project_with_another_ledger_says_nothing_of_the_numbers_and_wants_the_key_named(made, tmp_path, state):
@@ -578,7 +590,7 @@ def test_a_project_with_another_ledger_says_nothing_of_the_numbers_and_wants_the
     key = verify(folder).fingerprint
     report = verify(folder, key=key, project=other)
     assert report.sound and report.open == () and report.checks[-1].name == "card"
-    forged = written(make.files_of(content_of(made[0], made[1].id), stranger()), tmp_path / "forged")
+    forged = written(bundle_files.signed_files(content_of(made[0], made[1].id), stranger()), tmp_path / "forged")
     assert problems(verify(forged, project=other)) == ["signed"]
 
 
@@ -590,7 +602,7 @@ def test_an_older_version_can_still_be_bundled(tmp_path):
     )
     project = discreet.open(tmp_path / "p")
     project.refresh("patients")
-    files = make.bundle(project, release.id)
+    files = bundle_files.make_bundle(project, release.id)
     assert verify(written(files, tmp_path / "out")).sound
     assert content_of(project, release.id).sheets[0].rows == release.rows
 
@@ -607,12 +619,12 @@ def test_ranges_marginals_and_models(made, tmp_path, state):
     assert cells.intervals[30][2] == read.between(30, 30).interval
     marginals = project.marginals("patients", ["sex", "disease"], epsilon=0.3).release
     model = project.synthesize("patients", epsilon=1, model="independent", columns=["sex", "disease"])
-    keep(project.folder, model)
+    save_in_project(project.folder, model)
     for number, id_ in enumerate((ranges, marginals, model.card.release)):
-        files = make.bundle(project, id_)
+        files = bundle_files.make_bundle(project, id_)
         report = verify(written(files, tmp_path / str(number)), project=project)
         assert report.sound, report
-        assert make.bundle(project, id_) == files
+        assert bundle_files.make_bundle(project, id_) == files
     card = pyyaml.safe_load(files["card.yaml"])
     assert card["deployment"]["product"]["data_product_type"] == "Synthetic data"
     assert set(json.loads(files["data.json"])["tables"][0]["rows"][0]) <= {"F", "M", *clinic_diseases(), None}
@@ -636,7 +648,7 @@ def test_public_tables_are_not_carried_along_and_that_is_said(tmp_path):
     release = project.sql(
         "SELECT ward, count(*) n FROM patients JOIN wards ON patients.disease = wards.disease GROUP BY ward"
     ).ask(epsilon=0.5)
-    files = make.bundle(project, release.id)
+    files = bundle_files.make_bundle(project, release.id)
     report = verify(written(files, tmp_path / "out"))
     assert report.sound and [check.holds for check in report.checks if check.name == "data"] == [None]
     changed = signed_again(files, **{"card.html": files["card.html"].replace(b"are not trusted", b"are trusted")})
@@ -647,7 +659,7 @@ def test_public_tables_are_not_carried_along_and_that_is_said(tmp_path):
 def test_archives_are_checked_as_folders_are(made, tmp_path):
     files = made[2]
     packed = tmp_path / "bundle.zip"
-    packed.write_bytes(make.archive(files, name="bundle"))
+    packed.write_bytes(bundle_files.archive(files, name="bundle"))
     assert verify(packed).sound
     with zipfile.ZipFile(packed, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("bundle/data.csv", b"other")
@@ -658,20 +670,22 @@ def test_archives_are_checked_as_folders_are(made, tmp_path):
 
 
 def test_the_key_is_made_once_and_belongs_to_its_owner(tmp_path, state_folder):
-    first = Signer.here()
-    assert Signer.here().public == first.public
-    path = signing.place()
+    first = Signer.load_or_make()
+    assert Signer.load_or_make().public == first.public
+    path = signing_key.key_path()
     assert state_folder in path.parents and path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert [each.name for each in path.parent.iterdir()] == ["key"]
-    assert signing.signed(b"x", signature=first.sign(b"x"), public=first.public)
-    assert not signing.signed(b"y", signature=first.sign(b"x"), public=first.public)
-    assert signing.read_fingerprint(signing.fingerprint(first.public).upper()) == signing.fingerprint(first.public)
+    assert signing_key.is_signed_by(b"x", signature=first.sign(b"x"), public=first.public)
+    assert not signing_key.is_signed_by(b"y", signature=first.sign(b"x"), public=first.public)
+    assert signing_key.read_fingerprint(signing_key.fingerprint(first.public).upper()) == signing_key.fingerprint(
+        first.public
+    )
     with pytest.raises(UsageError):
-        signing.read_fingerprint(signing.fingerprint(first.public)[:32])
+        signing_key.read_fingerprint(signing_key.fingerprint(first.public)[:32])
     path.write_bytes(b"short")
     with pytest.raises(LedgerFault):
-        Signer.here()
+        Signer.load_or_make()
 
 
 def test_the_state_folder_is_never_the_projects(tmp_path, monkeypatch):
@@ -679,7 +693,7 @@ def test_the_state_folder_is_never_the_projects(tmp_path, monkeypatch):
     release = project.sql("SELECT count(*) FROM patients").ask(epsilon=0.1)
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "p" / "state"))
     with pytest.raises(UsageError):
-        make.bundle(project, release.id)
+        bundle_files.make_bundle(project, release.id)
     assert not (tmp_path / "p" / "state").exists()
 
 
@@ -697,13 +711,13 @@ def test_what_people_tell_is_checked(tmp_path):
 
 def test_unknown_releases(made, state):
     with pytest.raises(UsageError, match="no release"):
-        make.bundle(made[0], "r-nothing")
+        bundle_files.make_bundle(made[0], "r-nothing")
 
 
 def test_a_full_folder_is_not_written_to(made, tmp_path):
     (tmp_path / "mine").write_text("x")
     with pytest.raises(UsageError, match="not empty"):
-        make.write(made[2], tmp_path)
+        bundle_files.write(made[2], tmp_path)
     assert os.listdir(tmp_path) == ["mine"]
 
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.bundle import make, proof, reread
+from discreet.bundle import answer_replay, bundle_files, proof
 from discreet.bundle.content import content_of
-from discreet.bundle.signing import Signer
-from discreet.bundle.verify import verify
-from discreet.measurement import Measurement
+from discreet.bundle.signing_key import Signer
+from discreet.bundle.verification import verify
+from discreet.kernel.measurement import Measurement
 from verify import world
 
 KEYS = "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town"
@@ -30,7 +30,7 @@ def contents(tmp_path_factory):
 
 
 def judged(content, folder):
-    make.write(make.files_of(content, Signer.here()), folder)
+    bundle_files.write(bundle_files.signed_files(content, Signer.load_or_make()), folder)
     report = verify(folder)
     return report, {check.name: check.holds for check in report.checks}
 
@@ -41,12 +41,14 @@ def stored_as(content, change):
     change(payload)
     payloads = dict(content.payloads) | {content.release: json.dumps(payload, sort_keys=True, separators=(",", ":"))}
     found = replace(content, payloads=payloads)
-    catalog = reread.catalog_of(content.schemas)
-    readings = reread.asked_of(Measurement.from_text(payloads[content.release]), catalog, question=content.question)
-    sheets = reread.sheets_of(
+    catalog = answer_replay.catalog_of(content.schemas)
+    readings = answer_replay.readings_of(
+        Measurement.from_text(payloads[content.release]), catalog, question=content.question
+    )
+    sheets = answer_replay.sheets_of(
         content.release, payloads, catalog, question=content.question, confidence=content.confidence
     )
-    return replace(found, sheets=sheets, derivation=proof.answered(readings, payloads, content.schemas))
+    return replace(found, sheets=sheets, derivation=proof.answer_derivation(readings, payloads, content.schemas))
 
 
 @pytest.mark.parametrize("text", [KEYS, TOP, COUNT, ROWS, "ranges"])

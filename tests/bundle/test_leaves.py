@@ -9,9 +9,9 @@ from itertools import islice
 import pytest
 
 from bundle.forged import made, style_of
-from discreet.bundle import make, manifest
-from discreet.bundle.signing import Signer
-from discreet.bundle.verify import verify
+from discreet.bundle import bundle_files, manifest
+from discreet.bundle.signing_key import Signer
+from discreet.bundle.verification import verify
 from tiers import size
 from verify.forging import worst
 
@@ -59,7 +59,7 @@ def others(value):
 
 def forgeries(content):
     """The name of each place, and the files with another value there."""
-    files = make.files_of(content, Signer.here())
+    files = bundle_files.signed_files(content, Signer.load_or_make())
     plan = json.loads(files["plan.json"])
     styles = {name: style_of(text) for name, text in plan["payloads"].items()}
     plan["payloads"] = {name: json.loads(text) for name, text in plan["payloads"].items()}
@@ -74,17 +74,17 @@ def forgeries(content):
             if path[0] == "payloads" and len(path) == 1:
                 continue
             forged["payloads"] = {name: json.dumps(each, **styles[name]) for name, each in forged["payloads"].items()}
-            changed = files | {"plan.json": make.plan_file(forged)}
+            changed = files | {"plan.json": bundle_files.plan_file(forged)}
             digests = told.files | {"plan.json": manifest.digest(changed["plan.json"])}
             named = "/".join(map(str, path)).replace(content.release, content.kind)
-            yield named, other, changed | {"manifest.json": replace(told, files=digests).signed(Signer.here())}
+            yield named, other, changed | {"manifest.json": replace(told, files=digests).sign(Signer.load_or_make())}
 
 
 def holding(content, folder):
     """Places that can be changed, for either verifier, and no check fails. In the fast tier one forgery in three."""
     here, there = set(), set()
     for number, (name, _, files) in enumerate(islice(forgeries(content), 0, None, size(3, 1))):
-        make.write(files, folder / str(number))
+        bundle_files.write(files, folder / str(number))
         if verify(folder / str(number)).state != "fails":
             here.add(name)
         if worst(files) != "broken":

@@ -11,11 +11,11 @@ import pytest
 
 from bundle.test_noise import PROGRAMS, SQL, contents  # noqa: F401 - a fixture
 from discreet.accounting import events
-from discreet.bundle import make, manifest
-from discreet.bundle.signing import Signer
-from discreet.bundle.verify import verify
+from discreet.bundle import bundle_files, manifest
+from discreet.bundle.signing_key import Signer
+from discreet.bundle.verification import verify
 from discreet.errors import LedgerFault
-from discreet.measurement import Measurement
+from discreet.kernel.measurement import Measurement
 from discreet.mechanisms.laplace import DiscreteLaplace
 from verify.forging import worst
 
@@ -24,7 +24,7 @@ SIGN = {"sort_keys": True, "separators": (",", ":")}
 
 def judged(files, folder):
     """What either verifier says, and the words of what fails here."""
-    make.write(files, folder)
+    bundle_files.write(files, folder)
     report = verify(folder)
     return report.state, worst(files), " ".join(check.words for check in report.checks if check.holds is False)
 
@@ -32,17 +32,17 @@ def judged(files, folder):
 def signed(files):
     told = manifest.read(files["manifest.json"]).manifest
     digests = {name: manifest.digest(files[name]) for name in sorted(files) if name != "manifest.json"}
-    return files | {"manifest.json": replace(told, files=digests).signed(Signer.here())}
+    return files | {"manifest.json": replace(told, files=digests).sign(Signer.load_or_make())}
 
 
 def in_plan(change):
     """The plan after a change, and all else as it was, written as Discreet writes it."""
 
     def lie(content):
-        files = make.files_of(content, Signer.here())
+        files = bundle_files.signed_files(content, Signer.load_or_make())
         plan = json.loads(files["plan.json"])
         change(plan)
-        return signed(files | {"plan.json": make.plan_file(plan)})
+        return signed(files | {"plan.json": bundle_files.plan_file(plan)})
 
     return lie
 
@@ -54,14 +54,16 @@ def in_payload(number, change):
         name = f"{content.release}.{number}" if number else content.release
         data = change(json.loads(content.payloads[name]))
         text = json.dumps(data, **({} if not number and "text" not in data else {"separators": (",", ":")}))
-        return make.files_of(replace(content, payloads={**content.payloads, name: text}), Signer.here())
+        return bundle_files.signed_files(
+            replace(content, payloads={**content.payloads, name: text}), Signer.load_or_make()
+        )
 
     return lie
 
 
 def in_file(name, change):
     def lie(content):
-        files = make.files_of(content, Signer.here())
+        files = bundle_files.signed_files(content, Signer.load_or_make())
         return signed(files | {name: change(files[name])})
 
     return lie
@@ -162,7 +164,7 @@ def test_an_unknown_member_fails_and_is_named(name, contents, tmp_path):  # noqa
 @pytest.mark.thin(6)
 @pytest.mark.parametrize("name", [*SQL, *PROGRAMS])
 def test_what_is_honest_has_no_unknown_member(name, contents, tmp_path):  # noqa: F811
-    state, checker, words = judged(make.files_of(contents[name], Signer.here()), tmp_path / "out")
+    state, checker, words = judged(bundle_files.signed_files(contents[name], Signer.load_or_make()), tmp_path / "out")
     assert state != "fails" and checker != "broken" and not words
 
 
@@ -178,7 +180,7 @@ def test_a_measurement_of_an_older_program_is_read():
 
 
 def test_a_together_event_has_no_other_member():
-    parts = events.Together(events=(DiscreteLaplace(scale=Fraction(1)).event(l1=1),) * 2)
+    parts = events.ComposedEvent(events=(DiscreteLaplace(scale=Fraction(1)).event(l1=1),) * 2)
     assert events.from_data(events.to_data(parts)) == parts
     with pytest.raises(LedgerFault):
         events.from_data(exact(events.to_data(parts)))

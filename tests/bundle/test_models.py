@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import clinic
-from discreet.accounting.convert import epsilon_from_rho
-from discreet.bundle import make, manifest
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
+from discreet.bundle import bundle_files, manifest
+from discreet.bundle.card_page import claims_on_page
 from discreet.bundle.content import content_of
-from discreet.bundle.measured import measured_sheets
-from discreet.bundle.page import said_by
-from discreet.bundle.signing import Signer
-from discreet.bundle.verify import verify
-from discreet.packing import packed
-from discreet.synth.kept import keep
+from discreet.bundle.number_sheets import noisy_number_sheets
+from discreet.bundle.signing_key import Signer
+from discreet.bundle.verification import verify
+from discreet.mechanisms.packed_integers import pack_integers
+from discreet.synth.model_folder import save_in_project
 
 KINDS = ("independent", "privbayes", "mst", "aim")
 
@@ -33,7 +33,7 @@ def world(tmp_path_factory):
         found = {}
         for kind in KINDS:
             model = project.synthesize("patients", epsilon=1, model=kind, columns=["sex", "smoker", "disease"])
-            keep(project.folder, model)
+            save_in_project(project.folder, model)
             found[kind] = model.card.release
         yield project, found
 
@@ -68,14 +68,14 @@ def drawn(ledger, release):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_numbers_that_a_model_was_fitted_to_are_in_its_bundle(kind, world, tmp_path):
     project, models = world
-    files = make.bundle(project, models[kind])
+    files = bundle_files.make_bundle(project, models[kind])
     wanted = [list(each) for each in drawn(project.ledger, models[kind])]
     assert len(wanted) >= 10
     sampled, measured = json.loads(files["data.json"])["tables"]
     assert measured["rows"] == wanted and len(sampled["rows"]) > 100
     rows = list(csv.reader(io.StringIO(files["data-2.csv"].decode())))
     assert rows == [["step", "part", "place", "value"], *([str(cell) for cell in row] for row in wanted)]
-    make.write(files, tmp_path / "out")
+    bundle_files.write(files, tmp_path / "out")
     left = ("data",) if kind == "independent" else ("noise", "data")  # what choices were scored by is not in it
     assert (report := verify(tmp_path / "out")).sound and report.open == left
     beside = verify(tmp_path / "out", project=project)
@@ -85,7 +85,7 @@ def test_the_numbers_that_a_model_was_fitted_to_are_in_its_bundle(kind, world, t
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_of_a_model_shows_a_few_rows_and_no_chart_of_them(kind, world):
     project, models = world
-    files = make.bundle(project, models[kind])
+    files = bundle_files.make_bundle(project, models[kind])
     assert "chart.svg" not in files and "<svg" not in files["card.html"].decode()
     sampled, measured = Tables(files["card.html"].decode()).rows
     assert sampled == 10 and 10 <= measured <= 100
@@ -94,12 +94,14 @@ def test_a_page_of_a_model_shows_a_few_rows_and_no_chart_of_them(kind, world):
 def test_no_model_has_a_chart(world, tmp_path):
     """Whichever Discreet is said to have made it."""
     project, models = world
-    files = make.bundle(project, models["mst"]) | {"chart.svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>"}
+    files = bundle_files.make_bundle(project, models["mst"]) | {
+        "chart.svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>"
+    }
     told = manifest.read(files["manifest.json"]).manifest
     digests = {name: manifest.digest(content) for name, content in files.items() if name != "manifest.json"}
     for version in (told.discreet, "0.0.9"):
-        signed = replace(told, discreet=version, files=digests).signed(Signer.here())
-        make.write(files | {"manifest.json": signed}, tmp_path / version)
+        signed = replace(told, discreet=version, files=digests).sign(Signer.load_or_make())
+        bundle_files.write(files | {"manifest.json": signed}, tmp_path / version)
         wrong = [check.words for check in verify(tmp_path / version).checks if check.holds is False]
         assert wrong[:1] == ["no bundle of this kind has chart.svg"]
 
@@ -110,7 +112,7 @@ def test_a_model_that_is_kept_no_more_has_its_numbers_alone(world):
     content = path.read_bytes()
     path.unlink()
     try:
-        files = make.bundle(project, models["mst"])
+        files = bundle_files.make_bundle(project, models["mst"])
     finally:
         path.write_bytes(content)
     assert "data-2.csv" not in files and len(Tables(files["card.html"].decode()).rows) == 1
@@ -122,16 +124,16 @@ def test_every_form_in_which_a_step_stores_numbers_is_read():
     many = np.arange(-50, 50)
     payloads = {
         "r": '{"kind": "model"}',
-        "r.1": json.dumps([packed(many), [7, 8]]),
+        "r.1": json.dumps([pack_integers(many), [7, 8]]),
         "r.2": "3",
         "r.3": "[5, -6]",
-        "r.4": json.dumps({"noisy": [packed(many), [9]], "beside": [1, 2]}),
+        "r.4": json.dumps({"noisy": [pack_integers(many), [9]], "beside": [1, 2]}),
         "r.5": json.dumps({"parts": [{"kind": "cells", "noisy": [[1, 2], [3]]}, {"kind": "choice", "place": 4}]}),
         "r.6": '{"chosen": 4}',
         "r.7": "[]",
         "other.1": "[[4]]",
     }
-    (found,) = measured_sheets(payloads, "r")
+    (found,) = noisy_number_sheets(payloads, "r")
     lists = {}
     for step, part, _, value in found.rows:
         lists.setdefault((step, part), []).append(value)
@@ -145,8 +147,8 @@ def test_a_rho_is_told_in_epsilon_first(world):
     """By words alone: what programs read is rho, as before."""
     project, models = world
     content = content_of(project, models["aim"])
-    page = make.unsigned(content)["card.html"].decode()
-    said = said_by(page)
+    page = bundle_files.unsigned_files(content)["card.html"].decode()
+    said = claims_on_page(page)
     assert said["variant"] == "Zero-concentrated DP" and set(said["parameters"]) == {"rho"}
     rho, delta = Fraction(content.claims["rho"]), content.guarantee.delta_rho
     epsilon = epsilon_from_rho(rho, delta)
@@ -161,5 +163,5 @@ def test_a_rho_is_told_in_epsilon_first(world):
 def test_a_pure_release_needs_no_other_words(tmp_path):
     project = clinic.make(tmp_path / "p", budget="{ epsilon = 9.0, delta = 1e-6 }")
     release = project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=0.5)
-    files = make.bundle(project, release.id)
+    files = bundle_files.make_bundle(project, release.id)
     assert "In other words" not in files["card.html"].decode() and "chart.svg" in files

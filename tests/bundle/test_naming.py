@@ -9,16 +9,16 @@ import pytest
 
 import clinic
 import discreet
-from discreet.bundle import make
-from discreet.bundle.chart import room_of
+from discreet.bundle import bundle_files
+from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.content import content_of
-from discreet.bundle.naming import _written, named, names_of
-from discreet.bundle.reread import schema_of
-from discreet.bundle.verify import verify
-from discreet.charts.bars import MOST, Bar
-from discreet.charts.bars import bars as draw
-from discreet.charts.bars import room as room_beside
-from discreet.graph.shape import thresholds
+from discreet.bundle.number_names import _fit_names, names_of, with_names
+from discreet.bundle.sheet_chart import room_of
+from discreet.bundle.verification import verify
+from discreet.graph.graph_shape import thresholds
+from discreet.present.charts.bars import MOST, Bar
+from discreet.present.charts.bars import bars as draw
+from discreet.present.charts.bars import label_width as room_beside
 from graph.friends import LINKS, NODES, make_persons
 from graph.friends import make as make_friends
 from tables.publish.census import PLAN, exact_table, people, plan
@@ -42,14 +42,14 @@ def counts(project, release):
     sheet, found = names(project, release)
     sizes = Counter((step, part) for step, part, _, _ in sheet.rows)
     assert found and all(len(own) == sizes[where] for where, own in found.items())
-    rows = named(sheet, found).rows
+    rows = with_names(sheet, found).rows
     assert len(dict(rows)) == len(rows)
     return dict(rows)
 
 
 def bars(project, release):
     """What the bars of the bundle's chart are said to be."""
-    return said(make.bundle(project, release)["chart.svg"].decode())
+    return said(bundle_files.make_bundle(project, release)["chart.svg"].decode())
 
 
 def said(chart):
@@ -93,7 +93,7 @@ def test_marginals_are_named_by_columns_and_values(patients, tmp_path):
     wanted = Counter(f"disease = {disease or 'NULL'}, sex = {sex}" for _, sex, disease, _, _ in UNEVEN)
     assert {cell: value for cell, value in counts(patients, release).items() if value} == wanted
     assert f"disease = mumps, sex = M: {wanted['disease = mumps, sex = M']}" in bars(patients, release)
-    make.write(make.bundle(patients, release), tmp_path / "out")
+    bundle_files.write(bundle_files.make_bundle(patients, release), tmp_path / "out")
     for report in (verify(tmp_path / "out"), verify(tmp_path / "out", project=patients)):
         assert report.sound and report.open == (), report
 
@@ -237,7 +237,7 @@ def test_releases_that_were_stored_without_names_are_drawn_as_they_are(patients,
 
 
 def test_a_publication_of_too_many_numbers_has_no_names(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.tables.publish.naming.MOST", 7)  # less than 8 cells of the nation
+    monkeypatch.setattr("discreet.tables.publish.cell_names.MOST", 7)  # less than 8 cells of the nation
     project = make_census(tmp_path / "p")
     release = project.publish(plan(tmp_path, PLAN), epsilon=1, to=tmp_path / "out").release
     assert names(project, release)[1] == {} and bars(project, release)
@@ -273,7 +273,7 @@ def test_tables_of_one_chart_are_told_apart_where_one_of_them_is_too_wide(tmp_pa
     exact = Counter(row[2] for row in rows)
     cut = {name: value for name, value in found.items() if name.startswith("t")}
     assert {name.split("… = ")[1]: value for name, value in cut.items()} == exact
-    chart = make.bundle(project, release)["chart.svg"].decode()
+    chart = bundle_files.make_bundle(project, release)["chart.svg"].decode()
     labels = seen(chart)
     assert len(set(labels)) == len(labels) == 27 and "by " not in notes(chart)
     assert [label[:9] for label in labels if label[0] == "t"] == ["t… = aaaa", "t… = bbbb", "t… = cccc"]
@@ -288,7 +288,7 @@ def test_columns_that_names_leave_out_stand_above_in_the_order_of_values(asked, 
     rows = [("yes" if row % 10 < 9 else "no", "yes" if row % 10 < 5 else "no") for row in range(1000)]
     project = survey(tmp_path, columns, rows)
     release = project.marginals("s", [full[each] for each in asked], order=2, exactly=True, epsilon=SURE).release
-    chart = make.bundle(project, release)["chart.svg"].decode()
+    chart = bundle_files.make_bundle(project, release)["chart.svg"].decode()
     assert notes(chart).startswith("by ")
     order = notes(chart).removeprefix("by ").split(", ")
     assert sorted(order) == sorted(columns)
@@ -304,7 +304,7 @@ def test_a_text_that_looks_like_null_is_quoted(tmp_path):
     project = survey(tmp_path, columns, rows)
     release = project.marginals("s", ["answer"], order=1, exactly=True, epsilon=SURE).release
     assert counts(project, release) == {'answer = "NULL"': 30, "answer = x": 20, "answer = NULL": 7}
-    assert len(set(seen(make.bundle(project, release)["chart.svg"].decode()))) == 3
+    assert len(set(seen(bundle_files.make_bundle(project, release)["chart.svg"].decode()))) == 3
 
 
 @pytest.mark.parametrize("number", [52, 45_210, -12_345_678, 1_234_567_890_123])
@@ -315,7 +315,7 @@ def test_names_have_the_room_that_numbers_leave_them(column, number):
     values = [number + place for place in range(4)]
     room = room_beside([Bar(label="", value=value) for value in values])
     for lists in (cells, cells | {(1, 1): [(("sex", sex),) for sex in "FM"]}):
-        found = _written(lists, room)
+        found = _fit_names(lists, room)
         labels = [name for where in lists for name in found.lists[where]]
         given = [Bar(label=label, value=value) for label, value in zip(labels, values * 2, strict=False)]
         shown = seen(str(draw(given, title="t", name="c", note=found.note)))
@@ -326,9 +326,9 @@ def test_names_have_the_room_that_numbers_leave_them(column, number):
 
 def test_columns_are_cut_only_as_far_as_they_stay_apart():
     cells = {(1, 0): [(("income_before", "x" * 12),)], (1, 1): [(("income_behind", "y"),)], (1, 2): [(("rooms", 1),)]}
-    narrow = _written(cells, 142.0).lists
+    narrow = _fit_names(cells, 142.0).lists
     assert narrow == {(1, 0): ["income_bef… = xxxxxxxxxxxx"], (1, 1): ["income_behind = y"], (1, 2): ["rooms = 1"]}
-    assert _written({(1, 0): [(("a", "x" * 90),)], (1, 1): [(("b", "x"),)]}, 142.0).lists[1, 0] == [f"a = {'x' * 90}"]
+    assert _fit_names({(1, 0): [(("a", "x" * 90),)], (1, 1): [(("b", "x"),)]}, 142.0).lists[1, 0] == [f"a = {'x' * 90}"]
 
 
 def test_labels_that_read_alike_are_numbered():

@@ -7,18 +7,18 @@ import yaml as pyyaml
 
 import clinic
 import discreet
-from discreet.bundle import content, make
+from discreet.bundle import bundle_files, content
 from discreet.bundle.content import content_of
-from discreet.bundle.verify import verify
-from discreet.curator import Curator
+from discreet.bundle.verification import verify
 from discreet.errors import QueryFailed, UsageError
-from discreet.graph import steps
+from discreet.graph import graph_steps
+from discreet.kernel.curator import Curator
 from graph.friends import make as make_friends
 from graph.friends import make_persons
 
 
 def card_of(project, release):
-    return pyyaml.safe_load(make.bundle(project, release)["card.yaml"])["deployment"]
+    return pyyaml.safe_load(bundle_files.make_bundle(project, release)["card.yaml"])["deployment"]
 
 
 def unprotected(project, release):
@@ -27,7 +27,7 @@ def unprotected(project, release):
 
 def checked(project, release, folder):
     """The bundle alone, and beside its project: nothing is wrong, and nothing stays open."""
-    make.write(make.bundle(project, release), folder)
+    bundle_files.write(bundle_files.make_bundle(project, release), folder)
     for report in (verify(folder), verify(folder, project=project)):
         assert report.sound and report.open == (), report
 
@@ -132,17 +132,17 @@ def test_what_failed_in_its_draw_is_no_release(tmp_path, monkeypatch, verb):
     project = make_friends(tmp_path / "p")
     net = project.graph("friends")
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "applied", broken)
+        patch.setattr(graph_steps, "apply_statistics", broken)
         with pytest.raises(QueryFailed):
             getattr(net, verb)(epsilon=1)
     failed = last(project)
-    assert "(charged, and failed)" in project.recalled(failed).words
+    assert "(charged, and failed)" in project.recall(failed).words
     with pytest.raises(UsageError, match="no whole answer") as refused:
-        make.bundle(project, failed)
+        bundle_files.make_bundle(project, failed)
     assert "--fresh" in refused.value.hint
     getattr(net, verb)(epsilon=1, fresh=True)
     whole = last(project)
-    assert whole != failed and "charged, and" not in project.recalled(whole).words
+    assert whole != failed and "charged, and" not in project.recall(whole).words
     checked(project, whole, tmp_path / "out")
 
 
@@ -152,7 +152,7 @@ def test_what_died_between_its_steps_is_no_release_until_it_is_whole(tmp_path, m
     """A process that died stored all steps that it took, and not all that there are: measured, triangles, wedges."""
     project = make_friends(tmp_path / "p")
     net, taken = project.graph("friends"), []
-    step = steps.Steps.step
+    step = graph_steps.ReservationSteps.step
 
     def dies(self, *parts, **named):
         if len(taken) == drawn:
@@ -161,7 +161,7 @@ def test_what_died_between_its_steps_is_no_release_until_it_is_whole(tmp_path, m
         return step(self, *parts, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(steps.Steps, "step", dies)
+        patch.setattr(graph_steps.ReservationSteps, "step", dies)
         if drawn < 3:
             with pytest.raises(KeyboardInterrupt):
                 net.stats(epsilon=1)
@@ -169,12 +169,12 @@ def test_what_died_between_its_steps_is_no_release_until_it_is_whole(tmp_path, m
             net.stats(epsilon=1)
     begun = last(project)
     if drawn < 3:
-        assert "(charged, and not measured to its end)" in project.recalled(begun).words
+        assert "(charged, and not measured to its end)" in project.recall(begun).words
         with pytest.raises(UsageError, match="no whole answer") as refused:
             content_of(project, begun)
         assert "costs nothing more" in refused.value.hint
     assert net.stats(epsilon=1).release == begun
-    assert project.recalled(begun).words == "statistics of a network"
+    assert project.recall(begun).words == "statistics of a network"
     checked(project, begun, tmp_path / "out")
 
 
@@ -183,7 +183,7 @@ def test_a_limit_without_its_numbers_is_no_release(tmp_path, monkeypatch):
     net = project.graph("ties", nodes="members")
     for verb in ("stats", "synth"):
         with monkeypatch.context() as patch:
-            patch.setattr(steps.Drawing, "persons", stopped)
+            patch.setattr(graph_steps.GraphSteps, "persons", stopped)
             with pytest.raises(KeyboardInterrupt):
                 getattr(net, verb)(epsilon=1)
         begun = last(project)
@@ -197,12 +197,12 @@ def test_a_bundle_of_what_failed_does_not_pass_beside_the_project(tmp_path, monk
     """Whoever made one before this was refused."""
     project = make_friends(tmp_path / "p")
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "applied", broken)
+        patch.setattr(graph_steps, "apply_statistics", broken)
         with pytest.raises(QueryFailed):
             project.graph("friends").stats(epsilon=1)
     with monkeypatch.context() as patch:
         patch.setattr(content, "refuse_unmeasured", lambda *ignored: None)
-        make.write(make.bundle(project, last(project)), tmp_path / "out")
+        bundle_files.write(bundle_files.make_bundle(project, last(project)), tmp_path / "out")
     report = verify(tmp_path / "out", project=project)
     assert [check.name for check in report.checks if check.holds is False] == ["noise"]
 
@@ -227,7 +227,7 @@ def test_what_is_no_question_in_sql_is_not_measured_again(tmp_path):
 def test_ranges_that_failed_are_no_release_either(tmp_path, monkeypatch):
     project = clinic.make(tmp_path / "p")
     with monkeypatch.context() as patch:
-        patch.setattr(Curator, "add", broken)
+        patch.setattr(Curator, "add_noise", broken)
         with pytest.raises(QueryFailed):
             project.ranges("patients", "age", epsilon="0.3", seconds=0.1)
     with pytest.raises(UsageError, match="no whole answer"):

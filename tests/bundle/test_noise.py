@@ -9,11 +9,11 @@ import pytest
 import clinic
 import discreet
 from discreet.accounting import events
-from discreet.bundle import make, proof, reread
+from discreet.bundle import answer_replay, bundle_files, proof
 from discreet.bundle.content import content_of
-from discreet.bundle.signing import Signer
-from discreet.bundle.verify import verify
-from discreet.measurement import Measurement
+from discreet.bundle.signing_key import Signer
+from discreet.bundle.verification import verify
+from discreet.kernel.measurement import Measurement
 from graph.friends import make_persons
 
 DECLARED = """
@@ -87,13 +87,15 @@ def of_ten_rows(content):
     if content.kind != "answer":
         return lie
     measurement = Measurement.from_text(content.payloads[content.release])
-    readings = reread.asked_of(measurement, reread.catalog_of(schemas), question=content.question)
-    warnings = dict.fromkeys(line for reading in readings for line in reread.warnings_of(reading.asked))
-    return replace(lie, derivation=proof.answered(readings, content.payloads, schemas), warnings=tuple(warnings))
+    readings = answer_replay.readings_of(measurement, answer_replay.catalog_of(schemas), question=content.question)
+    warnings = dict.fromkeys(line for reading in readings for line in answer_replay.warnings_of(reading.query))
+    return replace(
+        lie, derivation=proof.answer_derivation(readings, content.payloads, schemas), warnings=tuple(warnings)
+    )
 
 
 def checked(content, folder):
-    make.write(make.files_of(content, Signer.here()), folder)
+    bundle_files.write(bundle_files.signed_files(content, Signer.load_or_make()), folder)
     return verify(folder, key=None)
 
 
@@ -112,7 +114,7 @@ def test_steps_that_lose_more_than_was_reserved(name, contents, tmp_path):
     content = contents[name]
     event = content.event
     epsilon = None if event.epsilon is None else event.epsilon / 10
-    lie = replace(content, event=events.Reserved(epsilon=epsilon, rho=event.rho / 100, delta=event.delta))
+    lie = replace(content, event=events.ReservationEvent(epsilon=epsilon, rho=event.rho / 100, delta=event.delta))
     assert [check.name for check in checked(lie, tmp_path / "lie").checks if check.holds is False] == ["noise"]
 
 
@@ -137,8 +139,10 @@ def test_keys_that_no_step_discovered(contents, tmp_path):
     )
     lie = replace(of_ten_rows(lie), schemas=content.schemas)
     measurement = Measurement.from_text(lie.payloads[lie.release])
-    readings = reread.asked_of(measurement, reread.catalog_of(lie.schemas), question=lie.question)
-    lie = replace(lie, derivation=proof.answered(readings, lie.payloads, lie.schemas), warnings=content.warnings)
+    readings = answer_replay.readings_of(measurement, answer_replay.catalog_of(lie.schemas), question=lie.question)
+    lie = replace(
+        lie, derivation=proof.answer_derivation(readings, lie.payloads, lie.schemas), warnings=content.warnings
+    )
     assert "noise" in [check.name for check in checked(lie, tmp_path / "lie").checks if check.holds is False]
 
 
@@ -160,21 +164,21 @@ def test_a_network_of_a_person_with_more_edges(tmp_path):
 
 def test_a_bundle_without_a_proof_is_derived_from_its_plan_all_the_same(contents, tmp_path):
     """Who says that it was made before there were proofs is not believed more."""
-    told = make.files_of(of_ten_rows(contents["marginals"]), Signer.here())
+    told = bundle_files.signed_files(of_ten_rows(contents["marginals"]), Signer.load_or_make())
     files = {name: content for name, content in told.items() if name != "proof.json"}
     from discreet.bundle import manifest
 
     own = manifest.read(files.pop("manifest.json")).manifest
     digests = {name: manifest.digest(content) for name, content in files.items()}
-    signed = replace(own, files=digests, format=1).signed(Signer.here())
-    make.write({**files, "manifest.json": signed}, tmp_path / "out")
+    signed = replace(own, files=digests, format=1).sign(Signer.load_or_make())
+    bundle_files.write({**files, "manifest.json": signed}, tmp_path / "out")
     report = verify(tmp_path / "out")
     assert [check.name for check in report.checks if check.holds is False] == ["noise"]
 
 
 def test_what_is_not_derived_is_no_success(contents, tmp_path, capsys):
     """It is said, in words, in JSON and by the exit code, which is not that of a bundle that fails."""
-    make.write(make.files_of(contents["aim"], Signer.here()), tmp_path / "out")
+    bundle_files.write(bundle_files.signed_files(contents["aim"], Signer.load_or_make()), tmp_path / "out")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     code, report, _ = clinic.run(capsys, elsewhere, "release", "verify", str(tmp_path / "out"))

@@ -7,7 +7,7 @@ import yaml as pyyaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.bundle import yaml
+from discreet.bundle import card_yaml
 from tiers import examples
 
 HOSTILE = [
@@ -34,14 +34,14 @@ DATA = st.recursive(
 @settings(max_examples=examples(40))
 @given(DATA)
 def test_pyyaml_reads_what_we_write(data):
-    text = yaml.write(data)
+    text = card_yaml.write(data)
     assert (pyyaml.safe_load(text) or {}) == data
-    assert yaml.read(text) == data
+    assert card_yaml.read(text) == data
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_text_is_a_text(text):
-    written = yaml.write({"a": text, "b": [text]})
+    written = card_yaml.write({"a": text, "b": [text]})
     assert pyyaml.safe_load(written) == {"a": text, "b": [text]}
     assert written.count("\n") == 3
 
@@ -49,19 +49,19 @@ def test_a_text_is_a_text(text):
 def test_only_what_we_write_is_read():
     for text in ("a: b\n", "a: 'b'\n", 'a: "b"', 'a:  "b"\n', 'a: "b" # c\n', "a: 1e5\n", 'a: "1"\na: "2"\n', "- 1\n"):
         with pytest.raises(ValueError, match=r".+"):
-            yaml.read(text)
+            card_yaml.read(text)
 
 
 @pytest.mark.parametrize("key", NO_WORDS)
 def test_a_key_is_a_word(key):
     """PyYAML would read `no: 1` as False: 1. Neither written nor read."""
     with pytest.raises(ValueError, match="no plain word"):
-        yaml.write({"a": {key: 1}})
+        card_yaml.write({"a": {key: 1}})
     with pytest.raises(ValueError, match="no plain word"):
-        yaml.read(f"{key}: 1\n")
+        card_yaml.read(f"{key}: 1\n")
 
 
 def test_what_has_no_form_is_refused():
     for value in (math.nan, math.inf, object(), {1: 2}, {"A b": 1}):
         with pytest.raises((ValueError, TypeError)):
-            yaml.write({"a": value})
+            card_yaml.write({"a": value})

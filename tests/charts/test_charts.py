@@ -8,9 +8,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet import charts
-from discreet.charts import Bar, Density, Heat, Mark, Point, Series, Step, heat, moments, svg
-from discreet.charts.scale import Scale, span, widened
+from discreet.present import charts
+from discreet.present.charts import (
+    Bar,
+    BudgetStep,
+    Density,
+    HeatCell,
+    LinePoint,
+    LineSeries,
+    Mark,
+    heat_map,
+    svg,
+    time_ticks,
+)
+from discreet.present.charts.scale import Scale, span, widen_to_round
 
 NAME = "{http://www.w3.org/2000/svg}"
 HOSTILE = (
@@ -53,8 +64,12 @@ def every(label="a", name=""):
         charts.bars([bar(label, 50), bar("b", -20)], title=label, name=name and f"{name}-b"),
         charts.lines(
             [
-                Series(name=label, points=(Point(x=1, value=2, low=1, high=3), Point(x=2, value=4, low=3, high=5))),
-                Series(name="other", points=(Point(x=1, value=2), Point(x=2, value=None), Point(x=3, value=1))),
+                LineSeries(
+                    name=label, points=(LinePoint(x=1, value=2, low=1, high=3), LinePoint(x=2, value=4, low=3, high=5))
+                ),
+                LineSeries(
+                    name="other", points=(LinePoint(x=1, value=2), LinePoint(x=2, value=None), LinePoint(x=3, value=1))
+                ),
             ],
             title=label,
             across=label,
@@ -62,7 +77,7 @@ def every(label="a", name=""):
             name=name and f"{name}-c",
         ),
         charts.heatmap(
-            [Heat(row=label, column="x", value=3), Heat(row="other", column=label, value=-3, drowned=True)],
+            [HeatCell(row=label, column="x", value=3), HeatCell(row="other", column=label, value=-3, drowned=True)],
             title=label,
             rows=label,
             columns=label,
@@ -70,8 +85,8 @@ def every(label="a", name=""):
         ),
         charts.burn_down(
             [
-                Step(when=when, remaining=2, limit=3, who=label),
-                Step(when=when + timedelta(days=9), remaining=1, limit=3, who="other"),
+                BudgetStep(when=when, remaining=2, limit=3, who=label),
+                BudgetStep(when=when + timedelta(days=9), remaining=1, limit=3, who="other"),
             ],
             title=label,
             unit=label,
@@ -132,12 +147,13 @@ def test_a_named_chart_is_the_same_each_time():
 
 
 def test_classes_have_rules_and_nothing_else_says_how_it_looks():
-    sheet = (Path(charts.__file__).parents[1] / "console" / "static" / "charts.css").read_text()
+    sheet = (Path(charts.__file__).parents[2] / "console" / "static" / "charts.css").read_text()
     known = set(re.findall(r"\.(chart[a-z0-9-]*)", sheet))
     starts = tuple(re.findall(r'\[class\^="([^"]+)"\]', sheet))
     plain = {"chart-label", "chart-number", "chart-less-4", "chart-more-4"}
     people = [
-        Step(when=datetime(2026, 1, 1 + place), remaining=9 - place, limit=10, who=str(place)) for place in range(9)
+        BudgetStep(when=datetime(2026, 1, 1 + place), remaining=9 - place, limit=10, who=str(place))
+        for place in range(9)
     ]
     many = [*every(), charts.burn_down(people, title="many"), charts.bars([Bar(label=None, value=None)], title="none")]
     for chart in many:
@@ -151,7 +167,7 @@ def test_bars_lie_where_labels_are_long_and_are_true_to_their_numbers():
     given = [bar("a department with a long name", 100, 20), bar("other", -30, 20), bar("third", 60.5, 7.25)]
     root = read(charts.bars(given, title="departments"))
     rects, rules = found(root, "rect", "chart-bar"), found(root, "line", "chart-whisker")
-    ends = widened(span([120, -50], zero=True), about=4)
+    ends = widen_to_round(span([120, -50], zero=True), about=4)
     zero = float(rects[0].get("x"))
     scale_of = (float(rects[0].get("width"))) / 100
     assert float(rects[1].get("x")) + float(rects[1].get("width")) == pytest.approx(zero, abs=0.02)
@@ -247,15 +263,15 @@ def test_extremes_of_bars(given):
         lambda: Bar(label="a", value=1, low=2),
         lambda: Bar(label="a", value=None, low=1, high=2),
         lambda: Bar(label="a", value=10**400),
-        lambda: Point(x=math.inf, value=1),
-        lambda: Point(x=1, value=math.nan),
-        lambda: Point(x=1, value=1, low=1),
-        lambda: Series(name="", points=(Point(x=2, value=1), Point(x=1, value=1))),
-        lambda: Series(name="", points=(Point(x=2, value=1), Point(x=date(2026, 1, 1), value=1))),
-        lambda: Heat(row=1, column=1, value=math.inf),
-        lambda: charts.heatmap([Heat(row=1, column=1, value=1)] * 2, title="twice"),
-        lambda: Step(when=datetime(2026, 1, 1), remaining=4, limit=3),
-        lambda: Step(when=datetime(2026, 1, 1), remaining=math.nan, limit=3),
+        lambda: LinePoint(x=math.inf, value=1),
+        lambda: LinePoint(x=1, value=math.nan),
+        lambda: LinePoint(x=1, value=1, low=1),
+        lambda: LineSeries(name="", points=(LinePoint(x=2, value=1), LinePoint(x=1, value=1))),
+        lambda: LineSeries(name="", points=(LinePoint(x=2, value=1), LinePoint(x=date(2026, 1, 1), value=1))),
+        lambda: HeatCell(row=1, column=1, value=math.inf),
+        lambda: charts.heatmap([HeatCell(row=1, column=1, value=1)] * 2, title="twice"),
+        lambda: BudgetStep(when=datetime(2026, 1, 1), remaining=4, limit=3),
+        lambda: BudgetStep(when=datetime(2026, 1, 1), remaining=math.nan, limit=3),
         lambda: Density(kind="laplace", centre=0, scale=0),
         lambda: charts.distribution(title="", draws=[math.nan]),
         lambda: Mark(at=math.nan, name=""),
@@ -268,9 +284,9 @@ def test_what_cannot_be_drawn_is_refused(make):
 
 def test_lines_are_true_to_their_numbers():
     points = tuple(
-        Point(x=place, value=value, low=value - 5, high=value + 5) for place, value in enumerate((10, 30, 20))
+        LinePoint(x=place, value=value, low=value - 5, high=value + 5) for place, value in enumerate((10, 30, 20))
     )
-    root = read(charts.lines([Series(name="n", points=points)], title="line"))
+    root = read(charts.lines([LineSeries(name="n", points=points)], title="line"))
     places = [tuple(map(float, pair.split(","))) for pair in found(root, "polyline")[0].get("points").split()]
     steps = [places[place + 1][0] - places[place][0] for place in range(2)]
     assert steps[0] == pytest.approx(steps[1], abs=0.02)
@@ -282,30 +298,30 @@ def test_lines_are_true_to_their_numbers():
 
 
 def test_a_gap_breaks_a_line():
-    points = tuple(Point(x=place, value=None if place == 2 else place) for place in range(5))
-    assert len(found(read(charts.lines([Series(name="", points=points)], title="gap")), "polyline")) == 2
+    points = tuple(LinePoint(x=place, value=None if place == 2 else place) for place in range(5))
+    assert len(found(read(charts.lines([LineSeries(name="", points=points)], title="gap")), "polyline")) == 2
 
 
 def test_dates_and_times_are_round():
-    days = tuple(Point(x=date(2026, 1, 1) + timedelta(days=place), value=place) for place in range(120))
+    days = tuple(LinePoint(x=date(2026, 1, 1) + timedelta(days=place), value=place) for place in range(120))
     assert {"2026-01", "2026-02", "2026-03", "2026-04"} & set(
-        texts(read(charts.lines([Series(name="", points=days)], title="days")))
+        texts(read(charts.lines([LineSeries(name="", points=days)], title="days")))
     )
     zone = timezone(timedelta(hours=2))
-    assert moments.seconds(datetime(1970, 1, 1, 2, tzinfo=zone)) == 0
-    hours = tuple(Point(x=datetime(2026, 1, 1, hour, tzinfo=zone), value=1) for hour in range(2, 20))
-    assert "01-01 12:00" in texts(read(charts.lines([Series(name="", points=hours)], title="hours")))
-    ages = tuple(Point(x=date(year, 1, 1), value=1) for year in (1, 9999))
-    assert "4000" in " ".join(texts(read(charts.lines([Series(name="", points=ages)], title="ages"))))
-    read(charts.lines([Series(name="", points=days[:1])], title="one day"))
+    assert time_ticks.seconds(datetime(1970, 1, 1, 2, tzinfo=zone)) == 0
+    hours = tuple(LinePoint(x=datetime(2026, 1, 1, hour, tzinfo=zone), value=1) for hour in range(2, 20))
+    assert "01-01 12:00" in texts(read(charts.lines([LineSeries(name="", points=hours)], title="hours")))
+    ages = tuple(LinePoint(x=date(year, 1, 1), value=1) for year in (1, 9999))
+    assert "4000" in " ".join(texts(read(charts.lines([LineSeries(name="", points=ages)], title="ages"))))
+    read(charts.lines([LineSeries(name="", points=days[:1])], title="one day"))
 
 
 def test_lines_over_different_axes_are_refused():
     with pytest.raises(ValueError, match="all over"):
         charts.lines(
             [
-                Series(name="a", points=(Point(x=1, value=1),)),
-                Series(name="b", points=(Point(x=date(2026, 1, 1), value=1),)),
+                LineSeries(name="a", points=(LinePoint(x=1, value=1),)),
+                LineSeries(name="b", points=(LinePoint(x=date(2026, 1, 1), value=1),)),
             ],
             title="both",
         )
@@ -313,20 +329,20 @@ def test_lines_over_different_axes_are_refused():
 
 @pytest.mark.parametrize("value", [0, 5, -1e300, 1e300, 5e-324])
 def test_extremes_of_lines(value):
-    read(charts.lines([Series(name="", points=(Point(x=value, value=value),))], title="one", zero=False))
-    read(charts.lines([Series(name="", points=())], title="none"))
+    read(charts.lines([LineSeries(name="", points=(LinePoint(x=value, value=value),))], title="one", zero=False))
+    read(charts.lines([LineSeries(name="", points=())], title="none"))
 
 
 def test_heat_goes_by_steps_from_the_middle():
-    shades = [heat.depth(value, 100, diverging=True) for value in range(-100, 101, 25)]
-    assert tuple(shades) == heat.CLASSES
-    assert heat.depth(90, 100, diverging=False) == "chart-more-4", "to the nearest step"
-    assert heat.depth(500, 100, diverging=False) == "chart-more-4", "beyond the deepest there is none"
-    assert heat.depth(-100, 100, diverging=False) == "chart-even" == heat.depth(0, 0, diverging=True)
+    shades = [heat_map.depth(value, 100, diverging=True) for value in range(-100, 101, 25)]
+    assert tuple(shades) == heat_map.CLASSES
+    assert heat_map.depth(90, 100, diverging=False) == "chart-more-4", "to the nearest step"
+    assert heat_map.depth(500, 100, diverging=False) == "chart-more-4", "beyond the deepest there is none"
+    assert heat_map.depth(-100, 100, diverging=False) == "chart-even" == heat_map.depth(0, 0, diverging=True)
 
 
 def test_a_heat_map_has_each_cell_in_its_place():
-    cells = [Heat(row=row, column=column, value=row * 10 + column) for row in range(3) for column in range(4)]
+    cells = [HeatCell(row=row, column=column, value=row * 10 + column) for row in range(3) for column in range(4)]
     root = read(charts.heatmap(cells, title="heat"))
     said = {group.find(f"{NAME}title").text: group.find(f"{NAME}rect") for group in found(root, "g")}
     left, top = (float(said["0, 0: 0"].get(name)) for name in ("x", "y"))
@@ -337,12 +353,14 @@ def test_a_heat_map_has_each_cell_in_its_place():
 
 
 def test_true_and_one_are_two_keys_of_a_heat_map():
-    root = read(charts.heatmap([Heat(row=True, column=1, value=1), Heat(row=1, column=1, value=2)], title="keys"))
+    root = read(
+        charts.heatmap([HeatCell(row=True, column=1, value=1), HeatCell(row=1, column=1, value=2)], title="keys")
+    )
     assert {"true", "1"} <= set(texts(root))
 
 
 def test_a_large_heat_map_is_cut_and_says_so():
-    cells = [Heat(row=row, column=column, value=row) for row in range(40) for column in range(2)]
+    cells = [HeatCell(row=row, column=column, value=row) for row in range(40) for column in range(2)]
     root = read(charts.heatmap(cells, title="heat"))
     assert "… 10 more rows" in texts(root) and "39" in texts(root) and "9" not in texts(root)
 
@@ -350,9 +368,9 @@ def test_a_large_heat_map_is_cut_and_says_so():
 def test_a_burn_down_falls_by_its_steps_and_rises_with_its_limit():
     start = datetime(2026, 1, 1)
     steps = [
-        Step(when=start, remaining=3, limit=4, who="anna"),
-        Step(when=start + timedelta(days=5), remaining=1, limit=4, who="ben"),
-        Step(when=start + timedelta(days=10), remaining=3, limit=6),
+        BudgetStep(when=start, remaining=3, limit=4, who="anna"),
+        BudgetStep(when=start + timedelta(days=5), remaining=1, limit=4, who="ben"),
+        BudgetStep(when=start + timedelta(days=10), remaining=3, limit=6),
     ]
     root = read(charts.burn_down(steps, title="budget"))
     edge = [
@@ -379,7 +397,8 @@ def test_a_burn_down_falls_by_its_steps_and_rises_with_its_limit():
 
 def test_many_people_share_the_last_pattern():
     steps = [
-        Step(when=datetime(2026, 1, 1 + place), remaining=9 - place, limit=10, who=f"p{place}") for place in range(9)
+        BudgetStep(when=datetime(2026, 1, 1 + place), remaining=9 - place, limit=10, who=f"p{place}")
+        for place in range(9)
     ]
     root = read(charts.burn_down(steps, title="budget"))
     assert len(found(root, "pattern")) == 6 and "4 others" in texts(root)
@@ -425,9 +444,11 @@ def test_charts_from_plain_data_are_the_same():
     ]  # fmt: skip
     direct = [
         charts.bars([Bar(label="a", value=3, low=1, high=5)], title="t", name="n"),
-        charts.lines([Series(name="", points=(Point(x=date(2026, 1, 5), value=1),))], title="t", name="n"),
-        charts.heatmap([Heat(row="a", column=None, value=1)], title="t", name="n"),
-        charts.burn_down([Step(when=datetime.fromisoformat(when), remaining=1, limit=2, who="a")], title="t", name="n"),
+        charts.lines([LineSeries(name="", points=(LinePoint(x=date(2026, 1, 5), value=1),))], title="t", name="n"),
+        charts.heatmap([HeatCell(row="a", column=None, value=1)], title="t", name="n"),
+        charts.burn_down(
+            [BudgetStep(when=datetime.fromisoformat(when), remaining=1, limit=2, who="a")], title="t", name="n"
+        ),
         charts.distribution(title="t", densities=[Density(kind="laplace", centre=0, scale=1)], name="n"),
     ]
     assert [charts.draw(each) for each in plain] == direct
@@ -438,19 +459,19 @@ def test_charts_from_plain_data_are_the_same():
 def test_what_a_text_is_cut_to_fits():
     for said in ("cardiology", "長長長長", "ab"):
         for room in range(8, 120, 7):
-            assert svg.width(svg.short(said, room)) <= max(room, svg.LETTER) + 0.02
+            assert svg.width(svg.shorten(said, room)) <= max(room, svg.LETTER) + 0.02
 
 
 def test_a_chart_alone_brings_its_colours_and_nothing_else():
     """As a file it has no page around it: one style, no script, and texts stay texts."""
     given = [Bar(label=label, value=place, low=place - 1, high=place + 1) for place, label in enumerate(HOSTILE)]
     made = charts.bars([*given, Bar(label="</desc>", value=3)], title="</desc><style>x</style>", name="chart")
-    root = read(charts.alone(made))
+    root = read(charts.standalone_svg(made))
     (style,) = found(root, "style")
     classes = {word for each in root.iter() for word in each.get("class", "").split()}
     missing = {word for word in classes if word not in ("chart", "chart-label", "chart-number")}
     assert all(f".{word}" in style.text for word in missing) and missing
     assert found(root, "script") == [] and "url(" not in style.text and "import" not in style.text
-    assert str(made) == charts.alone(made).replace(f"<style>{style.text}</style>", "").removesuffix("\n")
+    assert str(made) == charts.standalone_svg(made).replace(f"<style>{style.text}</style>", "").removesuffix("\n")
     with pytest.raises(ValueError, match="no description"):
-        charts.alone(made[:20])
+        charts.standalone_svg(made[:20])

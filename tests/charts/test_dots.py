@@ -4,14 +4,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.charts import alone
-from discreet.charts.dots import STYLE, SYSTEMS, Row, dots
+from discreet.present.charts import standalone_svg
+from discreet.present.charts.dot_plot import STYLE, SYSTEMS, DotRow, dot_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def read(*rows, systems=("ours", "theirs"), **more):
-    return ElementTree.fromstring(str(dots(rows, systems=systems, title="seconds", **more)))
+    return ElementTree.fromstring(str(dot_plot(rows, systems=systems, title="seconds", **more)))
 
 
 def circles(root):
@@ -25,7 +25,7 @@ def circles(root):
 
 def test_equal_ratios_are_equally_far_apart():
     systems = ("ours", "rect", "ring")
-    rows = [Row(label=name, figures=(value, None, value)) for name, value in (("a", 0.1), ("b", 1.0), ("c", 10.0))]
+    rows = [DotRow(label=name, figures=(value, None, value)) for name, value in (("a", 0.1), ("b", 1.0), ("c", 10.0))]
     at = circles(read(*rows, systems=systems))
     assert at["ours, b: 1"] - at["ours, a: 0.1"] == pytest.approx(at["ours, c: 10"] - at["ours, b: 1"], abs=0.02)
     assert at["ours, a: 0.1"] < at["ours, b: 1"]
@@ -33,7 +33,7 @@ def test_equal_ratios_are_equally_far_apart():
 
 
 def test_none_is_a_dash_and_no_dot():
-    root = read(Row(label="a", figures=(2.0, None)), Row(label="b", figures=(1.0, 4.0)))
+    root = read(DotRow(label="a", figures=(2.0, None)), DotRow(label="b", figures=(1.0, 4.0)))
     told = [each.text for each in root.iter(f"{SVG}title")]
     assert "theirs, a: no figure" in told and "theirs, b: 4" in told
     dashes = [line for line in root.iter(f"{SVG}line") if "dots-dash" in line.get("class", "")]
@@ -44,24 +44,24 @@ def test_none_is_a_dash_and_no_dot():
 @pytest.mark.parametrize("figure", [0.0, -1.0, float("inf"), float("nan")])
 def test_what_has_no_logarithm_is_refused(figure):
     with pytest.raises(ValueError, match="above 0"):
-        Row(label="a", figures=(figure,))
+        DotRow(label="a", figures=(figure,))
 
 
 def test_systems_and_figures_belong_together():
     with pytest.raises(ValueError, match="each system"):
-        read(Row(label="a", figures=(1.0,)))
+        read(DotRow(label="a", figures=(1.0,)))
     with pytest.raises(ValueError, match="told apart"):
         read(systems=tuple("abcdefghij"[: SYSTEMS + 1]))
 
 
 def test_nothing_is_said_to_be_nothing():
-    assert "nothing to show" in read(Row(label="a", figures=(None, None))).find(f"{SVG}desc").text
+    assert "nothing to show" in read(DotRow(label="a", figures=(None, None))).find(f"{SVG}desc").text
 
 
 def test_labels_are_escaped_and_a_file_brings_its_colours():
     hostile = "</title><script>alert(1)</script>"
-    row = Row(label=hostile, figures=(1.0, 2.0))
-    text = alone(dots([row], systems=(hostile, "b"), title=hostile, across=hostile), style=STYLE)
+    row = DotRow(label=hostile, figures=(1.0, 2.0))
+    text = standalone_svg(dot_plot([row], systems=(hostile, "b"), title=hostile, across=hostile), style=STYLE)
     root = ElementTree.fromstring(text)
     assert not list(root.iter(f"{SVG}script")) and "<script" not in text
     assert "prefers-color-scheme:dark" in "".join(root.find(f"{SVG}style").itertext())

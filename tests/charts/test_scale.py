@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from discreet.charts.scale import Scale, finite, span, ticks, widened
+from discreet.present.charts.scale import Scale, check_finite, span, ticks, widen_to_round
 
 numbers = some.floats(-1e300, 1e300, allow_nan=False)
 
@@ -33,7 +33,7 @@ def test_the_widest_scale_there_is():
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400])
 def test_what_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="no number"):
-        finite(value, of="a bar")
+        check_finite(value, of="a bar")
 
 
 @given(numbers, numbers, some.integers(3, 8))
@@ -47,7 +47,7 @@ def test_ticks_are_few_in_order_and_within(low, high, about):
 
 @given(some.integers(-(10**9), 10**9), some.integers(1, 10**9))
 def test_round_ends_hold_the_data_and_are_not_far(low, wide):
-    ends = widened((float(low), float(low + wide)))
+    ends = widen_to_round((float(low), float(low + wide)))
     assert ends[0] <= low and ends[1] >= low + wide
     assert ends[1] - ends[0] <= 2.01 * wide
     assert len(ticks(*ends)) >= 3

@@ -237,7 +237,7 @@ def test_gaussian_noise_takes_over_when_the_pure_filter_is_full(tmp_path):
     for place in range(34):
         release = project.sql(f"{COUNT} where age > {place}").ask(epsilon="0.03")
         kinds.append(type(release.event).__name__)
-    assert kinds == ["Laplace"] * 33 + ["Gaussian"]  # 33 x 0.03 < 1 < 34 x 0.03
+    assert kinds == ["LaplaceEvent"] * 33 + ["GaussianEvent"]  # 33 x 0.03 < 1 < 34 x 0.03
     assert release.cost.epsilon is None and release.spent.epsilon < 1
     told = project.sql(f"{COUNT} where age > 50").explain(epsilon="0.03")
     assert "pure filter is full" in told["noise"][0]["because"] and told["filter"] == "rho"

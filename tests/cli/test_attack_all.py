@@ -8,7 +8,7 @@ from clinic import run, say
 from discreet.errors import MissingPackage, UsageError
 from discreet.lab import registry
 from discreet.lab.evidence import Evidence
-from discreet.lab.registry import Listed
+from discreet.lab.registry import AttackEntry
 
 
 def broken():
@@ -22,9 +22,11 @@ def held():
 @pytest.fixture
 def two(monkeypatch):
     def listed(name):
-        return Listed(name=name, title=name, falls=f"{name} falls", stands=f"{name} stands", where=f"{__name__}:{name}")
+        return AttackEntry(
+            name=name, title=name, falls=f"{name} falls", stands=f"{name} stands", where=f"{__name__}:{name}"
+        )
 
-    monkeypatch.setattr(Listed, "run", lambda self: {"broken": broken, "held": held}[self.name]())
+    monkeypatch.setattr(AttackEntry, "run", lambda self: {"broken": broken, "held": held}[self.name]())
     monkeypatch.setattr(registry, "ATTACKS", (listed("broken"), listed("held")))
 
 
@@ -56,7 +58,7 @@ def test_an_attack_without_its_package_is_left_out_and_named(two, tmp_path, caps
     def lacking():
         raise MissingPackage("this attack needs <OR-tools>", hint="pip install 'discreet[lab]'")
 
-    monkeypatch.setattr(Listed, "run", lambda self: {"broken": lacking, "held": held}[self.name]())
+    monkeypatch.setattr(AttackEntry, "run", lambda self: {"broken": lacking, "held": held}[self.name]())
     code, told, heard = say(capsys, tmp_path, "attack", "all", "--report", str(tmp_path / "report"))
     assert code == 0 and "[1/2] broken left out" in heard and "[2/2] held" in heard
     assert "held stands" in told and "0 of 1 attacks" in told
@@ -73,7 +75,7 @@ def test_a_fault_of_an_attack_is_not_passed_over(two, tmp_path, capsys, monkeypa
     def wrong():
         raise UsageError("something else")
 
-    monkeypatch.setattr(Listed, "run", lambda self: {"broken": wrong, "held": held}[self.name]())
+    monkeypatch.setattr(AttackEntry, "run", lambda self: {"broken": wrong, "held": held}[self.name]())
     assert run(capsys, tmp_path, "attack", "all")[0] == 2
 
 

@@ -9,7 +9,7 @@ from tiers import size
 @pytest.mark.deep
 def test_it_runs_on_generated_secrets(tmp_path, capsys, monkeypatch):
     many = size(20, 50)
-    monkeypatch.setattr("discreet.lab.auditing.attacking.SIZES", size((6, 8), (8, 12)))
+    monkeypatch.setattr("discreet.lab.query_auditing.auditor_attack.SIZES", size((6, 8), (8, 12)))
     plot = tmp_path / "picture.svg"
     words = ("attack", "auditing", "--n", str(many), "--queries", "80", "--plot", str(plot))
     code, told, _ = run(capsys, tmp_path, *words)

@@ -94,12 +94,12 @@ def test_ctrl_c_ends_a_search_at_once(tmp_path):
     block = written(tmp_path, ENDLESS)
     words = ["attack", "census", str(block), "--most", "100000000", "--seconds", "600"]
     script = (
-        "import sys, discreet.cli, discreet.lab.census.solve as solve\n"
-        "inner = solve.searched\n"
+        "import sys, discreet.cli, discreet.lab.attacks.census.world_search as solve\n"
+        "inner = solve.run_solver\n"
         "def searched(*given, **named):\n"
         "    print('searching', flush=True)\n"
         "    return inner(*given, **named)\n"
-        "solve.searched = searched\n"
+        "solve.run_solver = searched\n"
         "discreet.cli.run()\n"
     )
     search = subprocess.Popen(

@@ -49,7 +49,7 @@ def test_people_may_be_called_what_their_records_are(files, tmp_path, capsys):
 
 @pytest.mark.deep  # tests/lab/test_ratings.py attacks it too
 def test_on_the_generated_service(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("discreet.lab.worlds.ratings.make", demos.service)
+    monkeypatch.setattr("discreet.lab.worlds.rating_service.make_ratings", demos.service)
     code, told, _ = say(capsys, tmp_path, "attack", "ratings", "--known", "4", "--wrong", "0", "--targets", "50")
     assert code == 0 and "out of 20,000" in told
 

@@ -12,8 +12,8 @@ import pytest
 import discreet
 from cli.lying import DECLARED, LARGE, PLAN, REGIONS, SEXES, TYPES, WARDS, Postgres, Spark, visits
 from clinic import run, say
-from discreet.engines.engines import Engines
-from discreet.sql.write import Writer
+from discreet.engines.engine_registry import EngineRegistry
+from discreet.sql.sql_writer import SqlWriter
 from engines.postgres import server as postgres
 from engines.spark import server as spark
 from engines.spark.server import spark_tests
@@ -236,7 +236,7 @@ def test_a_table_that_is_not_there_is_told_at_add(there, capsys):
 
 @pytest.mark.parametrize("lying", ["postgres", STOPPED], indirect=True)
 def test_what_dies_in_the_middle_is_charged_and_the_next_question_works(there, ask, capsys, monkeypatch):
-    known = Writer.count
+    known = SqlWriter.count
 
     def dying(*parts):
         if there.name == "postgres":
@@ -245,7 +245,7 @@ def test_what_dies_in_the_middle_is_charged_and_the_next_question_works(there, a
         return known(*parts)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Writer, "count", dying)
+        patch.setattr(SqlWriter, "count", dying)
         code, told, charged = refused(capsys, there, "query", COUNT.format(13), *LARGE)
     assert (code, charged) == (6, 1), told
     assert "terminat" not in told and "SparkContext" not in told and "Traceback" not in told
@@ -320,5 +320,5 @@ def test_a_password_in_the_file_is_refused(there, elsewhere, capsys):
 
 def test_engines_are_kept(there):
     """One for each address, whoever asks."""
-    engines = Engines()
+    engines = EngineRegistry()
     assert engines.at(there.address) is engines.at(there.address) is not engines

@@ -3,7 +3,7 @@
 import pytest
 
 from clinic import rows_of_ledger, run, say
-from discreet.graph.shape import NAMES
+from discreet.graph.graph_shape import NAMES
 from graph.friends import EDGES, NODES, PEOPLE, edges, make, make_persons, write
 
 WORDS = ("graph", "stats", "friends", "--nodes", "people", "--by", "colour")

@@ -5,9 +5,9 @@ import typer
 
 import discreet
 from clinic import make, run, say
-from discreet.api import Project
-from discreet.cli import main, stopped
-from discreet.declaring import _snake
+from discreet.cli import interruption, main
+from discreet.project.declaration import _snake
+from discreet.project.project import Project
 
 COUNT = "select count(*) from patients"
 VISITS = "visit,ward\n" + "".join(f"{place % 7 or ''},a\n" for place in range(70))
@@ -345,5 +345,5 @@ def test_a_stop_speaks_of_charges_only_where_there_are_some(tmp_path, capsys, mo
 def test_every_verb_that_is_free_exists():
     groups = typer.main.get_command(main.app).commands
     verbs = {f"{name} {inner}" for name, one in groups.items() for inner in getattr(one, "commands", {})} | set(groups)
-    assert verbs >= stopped.FREE
-    assert not stopped.FREE & {"query", "again", "bounds", "ledger", "synth", "synth fit", "synth inspect", "demo"}
+    assert verbs >= interruption.FREE
+    assert not interruption.FREE & {"query", "again", "bounds", "ledger", "synth", "synth fit", "synth inspect", "demo"}

@@ -11,8 +11,8 @@ import pytest
 import discreet
 from clinic import make, run, say
 from collect.database import server
-from discreet import folder
-from discreet.ledger import postgres as stores
+from discreet.ledger import postgres_ledger as stores
+from discreet.project import folder
 
 
 @pytest.fixture(scope="module")

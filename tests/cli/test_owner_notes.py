@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from clinic import say
-from discreet.cli import show, streams
+from discreet.cli import standard_streams, terminal
 
 
 @pytest.fixture
@@ -102,10 +102,10 @@ def test_who_is_nowhere_leaves_a_tombstone_as_everybody_does(project, capsys):
 def test_that_spark_starts_is_said_while_it_does(monkeypatch):
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100)
-    monkeypatch.setattr(streams, "progress_console", lambda: console)
-    with show.progress("making visits", engines=["duckdb", "postgresql://db/clinic"]):
+    monkeypatch.setattr(standard_streams, "progress_console", lambda: console)
+    with terminal.progress("making visits", engines=["duckdb", "postgresql://db/clinic"]):
         pass
     assert "making visits" in screen.getvalue() and "Spark" not in screen.getvalue()
-    with show.progress("making visits", engines=["duckdb", "sc://lake"]):
+    with terminal.progress("making visits", engines=["duckdb", "sc://lake"]):
         pass
     assert "making visits; starting Spark first" in screen.getvalue()

@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import clinic
 import discreet
-from discreet.bundle import make
+from discreet.bundle import bundle_files
 from discreet.bundle.content import content_of
-from discreet.bundle.signing import Signer
+from discreet.bundle.signing_key import Signer
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ def test_a_forged_bundle_beside_the_project_and_one_that_cannot_be_checked(proje
     opened.ledger.close()
     numbers = true.sheets[0]
     lie = replace(true, sheets=(replace(numbers, rows=tuple((row[0], 666) for row in numbers.rows)),))
-    monkeypatch.setattr(make, "__version__", "9.9")
-    make.write(make.files_of(lie, Signer(Ed25519PrivateKey.generate())), tmp_path / "forged")
-    make.write(make.files_of(true, Signer.here()), tmp_path / "true")
+    monkeypatch.setattr(bundle_files, "__version__", "9.9")
+    bundle_files.write(bundle_files.signed_files(lie, Signer(Ed25519PrivateKey.generate())), tmp_path / "forged")
+    bundle_files.write(bundle_files.signed_files(true, Signer.load_or_make()), tmp_path / "true")
     code, text, _ = clinic.say(capsys, folder, "release", "verify", str(tmp_path / "forged"))
     assert code == 5 and text.splitlines()[-1] == "do not trust this bundle"
     assert clinic.say(capsys, folder, "release", "verify", str(tmp_path / "true"))[0] == 0

@@ -8,9 +8,9 @@ import json
 import pytest
 
 import discreet
-from discreet.cli import stream as cli
+from discreet.cli import ranges_stream as cli
 from discreet.errors import UsageError
-from discreet.tables.stream import verbs
+from discreet.tables.stream import project_streams
 from tables.stream.visits import grow, make
 
 MANY = {f"p{number}": 1 + number % 4 for number in range(40)}
@@ -24,7 +24,7 @@ def project(tmp_path):
 
 def said(capsys, project, *words, **more):
     capsys.readouterr()
-    cli.run(project, "visits", "daily", *words, **more)
+    cli.run_stream(project, "visits", "daily", *words, **more)
     return capsys.readouterr().out
 
 
@@ -68,11 +68,11 @@ def test_for_people(project, capsys):
     text = said(capsys, project, step=True, label="monday", between=[("1", "")])
     assert "1 monday" in text and "±" in text and "steps 1 to now" in text
     assert "1 of 30 steps taken" in text
-    cli.run(project, "visits", "pure", epsilon="1", delta="0", horizon="3")
+    cli.run_stream(project, "visits", "pure", epsilon="1", delta="0", horizon="3")
     assert "epsilon 1 (pure)" in capsys.readouterr().out
-    cli.listed(project, "visits")
+    cli.list_streams(project, "visits")
     assert capsys.readouterr().out == "daily: 1 of 30 steps\npure: 0 of 3 steps\n"
-    cli.listed(project, "visits", as_json=True)
+    cli.list_streams(project, "visits", as_json=True)
     assert [each["stream"] for each in json.loads(capsys.readouterr().out)["streams"]] == ["daily", "pure"]
 
 
@@ -83,7 +83,7 @@ def test_a_file_of_all_rows(project, capsys, tmp_path):
         rows = list(csv.DictReader(stream))
     assert [row["label"] for row in rows] == ["a"]
     assert float(rows[0]["total_low"]) < float(rows[0]["total"]) < float(rows[0]["total_high"])
-    (row,) = verbs.stream(project, "visits", "daily")[0].rows
+    (row,) = project_streams.stream(project, "visits", "daily")[0].rows
     assert float(rows[0]["total"]) == pytest.approx(row.total.value, abs=row.total.plus_minus / 100)
     assert all(len(rows[0][name].partition(".")[2]) <= 1 for name in rows[0])  # a half width above 10
     assert row.total.plus_minus > 10
@@ -129,7 +129,7 @@ def test_wrong_usage(project, capsys):
 def test_many_steps_are_cut_on_a_screen(tmp_path, capsys):
     project = make(tmp_path, {"a": 1}, budget="{ epsilon = 3 }")
     said(capsys, project, epsilon="1", horizon="70")
-    stream = verbs.stream(project, "visits", "daily")[0]
+    stream = project_streams.stream(project, "visits", "daily")[0]
     for _ in range(63):
         stream.next()
     text = said(capsys, project)

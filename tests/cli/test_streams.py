@@ -10,9 +10,9 @@ import pytest
 
 import discreet
 from clinic import make, run, say
-from discreet.cli import streams
+from discreet.cli import standard_streams
 from discreet.cli.main import READER_GONE, call
-from discreet.ledger.place import state_in
+from discreet.ledger.filesystem import use_state_folder
 from tiers import DEEP
 
 WORDS = ["allergy", "Grippe é", "Вирус", "mumps ≤ 3"]
@@ -49,7 +49,7 @@ def home(tmp_path_factory):
     (folder / "clinic").mkdir()
     rows = [[age % 100, "F", WORDS[age % 4], "true", f"n{age}"] for age in range(200)]
     budget = "{ epsilon = 1000, delta = 1e-6 }"
-    with state_in(folder / "state"):
+    with use_state_folder(folder / "state"):
         make(folder / "clinic", budget=budget, rows=rows, columns=COLUMNS, extra='person = "note"')
     return folder
 
@@ -121,8 +121,8 @@ def test_columns_stay_columns_where_letters_are_spelled_out(monkeypatch, clinic)
 
 def test_a_batch_of_letters_is_spelled_in_ascii():
     text = "".join(map(chr, range(0x80, 0x3000)))
-    assert streams.spelled(text).isascii()
-    assert streams.spelled("± … – ≤ × ▇ ─ \udcc3") == "+/- ... - <= x # - \\udcc3"
+    assert standard_streams.spell_in_ascii(text).isascii()
+    assert standard_streams.spell_in_ascii("± … – ≤ × ▇ ─ \udcc3") == "+/- ... - <= x # - \\udcc3"
 
 
 def process(folder, *words, **more):
@@ -183,9 +183,9 @@ def test_a_stream_that_is_closed_goes_nowhere(monkeypatch, clinic):
     ],
 )
 def test_the_way_back_is_one_that_costs_nothing(words, way):
-    from discreet.cli.stopped import way_back
+    from discreet.cli.interruption import retry_hint
 
-    assert way_back(words).startswith(way)
+    assert retry_hint(words).startswith(way)
 
 
 FILES = {
@@ -213,11 +213,11 @@ def test_a_file_that_cannot_be_written_is_told_before_the_charge(capsys, clinic,
 
 
 def test_trying_a_file_changes_nothing(tmp_path):
-    from discreet.cli.flags import has_place
+    from discreet.cli.flags import refuse_unwritable_path
 
     there, new = tmp_path / "there", tmp_path / "new"
     there.write_bytes(b"kept")
-    has_place(there), has_place(new)
+    refuse_unwritable_path(there), refuse_unwritable_path(new)
     assert there.read_bytes() == b"kept" and not new.exists()
 
 
@@ -231,7 +231,7 @@ def test_a_file_that_may_not_be_written_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(flags.Path, "open", refused)
     with pytest.raises(UsageError, match="Permission denied"):
-        flags.has_place(tmp_path / "file")
+        flags.refuse_unwritable_path(tmp_path / "file")
 
 
 @pytest.mark.parametrize("verb", ["query", "histogram", "ranges", "stream", "inspect"])

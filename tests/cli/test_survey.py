@@ -15,9 +15,9 @@ import pytest
 from clinic import run, say
 from collect.asked import line, lines, sent
 from collect.serving import ask, served
-from discreet.collect import sending
-from discreet.collect.store import Batch, open_store
-from discreet.collect.survey import Survey
+from discreet.surveys.collector.survey_definition import Survey
+from discreet.surveys.collector.survey_store import ReportBatch, open_survey_store
+from discreet.surveys.device import report_sender
 
 DRINKING = ("survey", "new", "Did you go out drinking?", "--choices", "yes,no", "--epsilon", "1.1")
 
@@ -30,8 +30,8 @@ def asked(tmp_path, capsys):
 
 
 def fill(folder, id_, reports):
-    store = open_store(None, folder)
-    store.add([Batch(id_, tuple(sent(report) for report in reports))])
+    store = open_survey_store(None, folder)
+    store.add([ReportBatch(id_, tuple(sent(report) for report in reports))])
     store.close()
 
 
@@ -59,7 +59,7 @@ def test_an_epsilon_that_protects_little_is_noted(tmp_path, capsys, epsilon, odd
 def test_respondents_are_told_who_asks(tmp_path, capsys, asked):
     code, told, _ = run(capsys, tmp_path, *DRINKING, "--asker", " The city clinic ")
     assert code == 0 and told["asker"] == "The city clinic"
-    store = open_store(None, tmp_path)
+    store = open_survey_store(None, tmp_path)
     with served(store) as port:
         found = [ask(port, f"/surveys/{id_}.json")[2]["asker"] for id_ in (told["survey"], asked)]
     store.close()
@@ -118,7 +118,7 @@ def test_an_answer_is_the_same_bytes_dry_or_not_and_counts_once(tmp_path, capsys
     other = run(capsys, tmp_path, "survey", "answer", asked, "no")[1]
     assert (other["id"], other["repeated"]) == (told["id"], 1)  # the same person: the first stays
     assert other["lifetime"] == pytest.approx(2 * told["lifetime"])
-    assert open_store(None, tmp_path).count(asked) == 1
+    assert open_survey_store(None, tmp_path).count(asked) == 1
 
 
 def test_an_answer_in_words(tmp_path, capsys, asked):
@@ -248,7 +248,7 @@ def test_a_store_by_name_or_environment(tmp_path, capsys, monkeypatch):
 
 
 def test_answering_a_collector_at_an_address(tmp_path, capsys, asked):
-    store = open_store(None, tmp_path)
+    store = open_survey_store(None, tmp_path)
     empty = tmp_path / "somewhere else"
     empty.mkdir()
     with served(store) as port:
@@ -267,7 +267,7 @@ def test_answering_a_collector_at_an_address(tmp_path, capsys, asked):
 
 
 def test_a_collector_that_is_none_or_lies(tmp_path, capsys, asked, monkeypatch):
-    store = open_store(None, tmp_path)
+    store = open_survey_store(None, tmp_path)
     honest = Survey.to_data
     with served(store) as port:
         for lie in ({"randomizer": {"protocol": "response"}}, {"version": 7}, {"survey": "b" * 10}):
@@ -275,7 +275,7 @@ def test_a_collector_that_is_none_or_lies(tmp_path, capsys, asked, monkeypatch):
             code, _, _ = run(capsys, tmp_path, "survey", "answer", asked, "yes", "--url", f"http://127.0.0.1:{port}")
             assert code == 2
         monkeypatch.undo()
-        monkeypatch.setattr(sending, "MOST", 10)
+        monkeypatch.setattr(report_sender, "MOST_RESPONSE_BYTES", 10)
         assert run(capsys, tmp_path, "survey", "answer", asked, "yes", "--url", f"http://127.0.0.1:{port}")[0] == 2
     assert store.count(asked) == 0
     store.close()
@@ -293,7 +293,7 @@ def test_serve_until_interrupted(tmp_path, asked):
         "results": f"{told['url']}/s/{asked}/results",
     }
     port = int(told["url"].rpartition(":")[2])
-    survey = open_store(None, tmp_path).survey(asked)
+    survey = open_survey_store(None, tmp_path).survey(asked)
     assert ask(port, f"/collect/{asked}", lines(line(survey)))[0] == 200
     with urllib.request.urlopen(listed["url"]) as page:
         assert b"<html" in page.read()
@@ -301,7 +301,7 @@ def test_serve_until_interrupted(tmp_path, asked):
     out, err = server.communicate(timeout=30)
     assert (server.returncode, out) == (0, "")
     assert err.strip() == "stopped; every report that was acknowledged is stored"
-    assert open_store(None, tmp_path).count(asked) == 1
+    assert open_survey_store(None, tmp_path).count(asked) == 1
 
 
 def test_a_port_in_use_is_one_sentence(tmp_path, capsys, asked):

@@ -209,16 +209,16 @@ def test_what_is_public_is_known_exactly(project, tmp_path, capsys):
     facts = {"totals": [{"column": "sex", "counts": {"F": 1000, "M": 1000}}], "rows": 2000}
     facts["dependencies"] = [{"from": "sex", "to": "ward", "map": {"F": "maternity", "M": "surgery"}}]
     model = project.synthesize("visits", epsilon="0.05", columns=["sex", "ward", "age"], constraints=facts)
-    from discreet.synth.inspect.evidence import Evidence
+    from discreet.synth.inspect.model_evidence import ModelEvidence
 
-    evidence = Evidence(model)
+    evidence = ModelEvidence(model)
     for names in (["sex"], ["ward"], ["sex", "ward"]):
         own = tuple(model.place(name) for name in names)
         bounds = evidence.bounds(own)
         assert (bounds.low == bounds.high).all() and bounds.model.sum() == pytest.approx(2000), names
-    assert evidence.everybody().low == evidence.everybody().high
+    assert evidence.total_bounds().low == evidence.total_bounds().high
     age = evidence.bounds((model.place("age"),))
     assert (age.low < age.high).any()
     partial = {**facts, "dependencies": [{"from": "sex", "to": "ward", "map": {"F": "maternity"}}]}
     model = project.synthesize("visits", epsilon="0.05", columns=["sex", "ward", "age"], constraints=partial)
-    assert not Evidence(model).public((model.place("ward"),))
+    assert not ModelEvidence(model).public((model.place("ward"),))

@@ -6,9 +6,9 @@ import pytest
 
 import discreet
 from clinic import make, run, say
-from discreet.api import Project
-from discreet.client import _AT_HOME, Remote, connect
 from discreet.errors import UsageError, in_python
+from discreet.project.project import Project
+from discreet.project.remote import _LOCAL_ONLY, Remote, connect
 
 PEOPLE = "patient_id,sex\n" + "".join(f"{row % 4},{'FM'[row % 2]}\n" for row in range(8))
 COUNT = "select count(*) from patients"
@@ -134,7 +134,7 @@ def test_python_is_told_in_python_and_the_command_line_as_it_is(tmp_path, capsys
     with pytest.raises(UsageError) as caught:
         project.sql(COUNT).ask()
     assert "try: epsilon=0.1, or within=50" in str(caught.value) and "--" not in str(caught.value)
-    assert "try: --epsilon 0.1, or --within 50" in caught.value.told()
+    assert "try: --epsilon 0.1, or --within 50" in caught.value.command_line_text()
     assert "--epsilon 0.1, or --within 50" in say(capsys, tmp_path, "query", COUNT)[2]
     with pytest.raises(UsageError) as caught:
         discreet.open(tmp_path).sql("select count(*) from patients -- epsilon 1 --epsilon 2").explain(within=-1)
@@ -148,7 +148,7 @@ def test_what_a_project_on_a_server_cannot_do_is_said():
     with pytest.raises(AttributeError, match="has no 'nonsense'"):
         remote.nonsense()
     assert not hasattr(remote, "histogram") and hasattr(remote, "sql")
-    assert set(dir(Project)) >= _AT_HOME and not _AT_HOME & set(dir(Remote))
+    assert set(dir(Project)) >= _LOCAL_ONLY and not _LOCAL_ONLY & set(dir(Remote))
 
 
 def test_a_ledger_that_is_gone_names_the_restore_which_tells_what_counts_as_spent(tmp_path, capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from collect.database import server
-from discreet.collect.store import open_store
+from discreet.surveys.collector.survey_store import open_survey_store
 
 
 @pytest.fixture(scope="session")
@@ -38,13 +38,13 @@ def place(request, tmp_path):
 
 @pytest.fixture
 def store(place):
-    made = open_store(place, Path("."), make=True)
+    made = open_survey_store(place, Path("."), make=True)
     yield made
     made.close()
 
 
 @pytest.fixture
 def file_store(tmp_path):
-    made = open_store(None, tmp_path, make=True)
+    made = open_survey_store(None, tmp_path, make=True)
     yield made
     made.close()

@@ -13,8 +13,8 @@ from typing import Any
 
 import uvicorn
 
-from discreet.collect import serving
-from discreet.collect.app import make
+from discreet.surveys.collector import http_server
+from discreet.surveys.collector.app import make_collector_app
 
 
 class Quiet(uvicorn.Server):
@@ -28,8 +28,10 @@ class Quiet(uvicorn.Server):
 @contextmanager
 def served(store: Any, *, port: int = 0, **more: Any) -> Iterator[int]:
     """The port that the application answers at."""
-    listening = serving.bind("127.0.0.1", port)
-    config = uvicorn.Config(make(store, **more), log_config=None, log_level="error", access_log=False, ws="none")
+    listening = http_server.bind_socket("127.0.0.1", port)
+    config = uvicorn.Config(
+        make_collector_app(store, **more), log_config=None, log_level="error", access_log=False, ws="none"
+    )
     server = Quiet(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

@@ -11,11 +11,11 @@ import pytest
 
 from collect.asked import NO, YES, batch, line, lines, sent, survey
 from collect.serving import ask, served
-from discreet.collect import limit
-from discreet.collect.app import CLIENT, PAGES
-from discreet.collect.enrolment import enrol
-from discreet.collect.store import everything
 from discreet.errors import StoreFault
+from discreet.surveys.collector import address_limit
+from discreet.surveys.collector.app import CLIENT, PAGES
+from discreet.surveys.collector.enrolment import enrol
+from discreet.surveys.collector.survey_store import all_reports
 
 STRICT = {
     "Content-Security-Policy": "default-src 'self'",
@@ -28,9 +28,9 @@ STRICT = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """A store, its server's port."""
-    from discreet.collect.store import open_store
+    from discreet.surveys.collector.survey_store import open_survey_store
 
-    store = open_store(None, tmp_path_factory.mktemp("served"), make=True)
+    store = open_survey_store(None, tmp_path_factory.mktemp("served"), make=True)
     with served(store) as port:
         yield store, port
     store.close()
@@ -54,7 +54,7 @@ def test_a_batch_and_its_replay(world):
     status, _, told = ask(port, f"/collect/{asked.id}", body + b"\n" + lines(line(asked, report=YES)))
     assert (status, told["accepted"], told["repeated"]) == (200, 1, 3)
     assert "first one stays" in told["note"]
-    assert everything(store, asked).tolist() == [[0], [1], [1], [0]]
+    assert all_reports(store, asked).tolist() == [[0], [1], [1], [0]]
 
 
 def test_a_batch_of_which_one_line_is_bad_is_not_counted(world):
@@ -82,8 +82,8 @@ def test_the_survey_and_its_pages(world):
 
 def test_results_wait_then_come_then_are_final(world, monkeypatch):
     store, port = world
-    monkeypatch.setattr("discreet.collect.results.REST_S", 0.0)
-    monkeypatch.setattr("discreet.collect.results.SHARE", 1e9)
+    monkeypatch.setattr("discreet.surveys.collector.results.REST_S", 0.0)
+    monkeypatch.setattr("discreet.surveys.collector.results.SHARE", 1e9)
     asked = survey(store, minimum=3)
     path = f"/surveys/{asked.id}/results.json"
     told = ask(port, path)[2]
@@ -194,7 +194,7 @@ def test_a_page_of_another_site_cannot_make_its_visitors_answer(world, headers, 
 def test_an_address_that_sends_too_much_must_wait(file_store, monkeypatch):
     """Ten at once, and one every two minutes: not even the slowest machine saves up two while this runs."""
     asked = survey(file_store)
-    monkeypatch.setattr(limit, "SAVED_S", 1200.0)
+    monkeypatch.setattr(address_limit, "SAVED_S", 1200.0)
     with served(file_store, rate=1 / 120) as port:
         assert ask(port, f"/collect/{asked.id}", lines(*(line(asked) for _ in range(9))))[0] == 200
         status, headers, told = ask(port, f"/collect/{asked.id}", lines(line(asked), line(asked), line(asked)))

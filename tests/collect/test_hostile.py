@@ -11,14 +11,14 @@ import pytest
 
 from collect.asked import line, lines, survey
 from collect.serving import ask, raw, served
-from discreet.collect import collector
-from discreet.collect.intake import LONGEST_BODY
-from discreet.collect.store import open_store
+from discreet.surveys.collector import collector
+from discreet.surveys.collector.intake import LONGEST_BODY
+from discreet.surveys.collector.survey_store import open_survey_store
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    store = open_store(None, tmp_path_factory.mktemp("hostile"), make=True)
+    store = open_survey_store(None, tmp_path_factory.mktemp("hostile"), make=True)
     with served(store) as port:
         yield store, port
     store.close()
@@ -144,7 +144,7 @@ def test_lengths_that_are_none(target, length):
 
 def test_too_much_at_once_is_told_to_come_back(target, monkeypatch):
     asked, port = target
-    monkeypatch.setattr(collector, "ROOM", 100)
+    monkeypatch.setattr(collector, "MOST_PENDING_BYTES", 100)
     status, headers, _ = ask(port, f"/collect/{asked.id}", b"x" * 1000)
     assert (status, headers["Retry-After"]) == (503, "2")
 

@@ -10,42 +10,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collect.asked import NO, YES, line, lines, survey
-from discreet.collect.intake import LONGEST_REPORT, Wrong, hashed, read_body
-from discreet.collect.sending import shown
-from discreet.collect.store import Counted, Declined
-from discreet.local.unary import OptimisedUnary
+from discreet.surveys.collector.intake import LONGEST_REPORT, RequestRefusal, read_body, token_hash
+from discreet.surveys.collector.survey_store import AcceptedBatch, DeclinedBatch
+from discreet.surveys.device.report_sender import report_text
+from discreet.surveys.protocols.unary import OptimisedUnary
 
 ASKED = survey()
 SEVEN = survey(randomizer=OptimisedUnary([str(number) for number in range(7)], epsilon=1))
 TOKENS = survey(token=True)
 
 
-def wrong(body: bytes, of=ASKED) -> Wrong:
-    with pytest.raises(Wrong) as caught:
+def wrong(body: bytes, of=ASKED) -> RequestRefusal:
+    with pytest.raises(RequestRefusal) as caught:
         read_body(body, of)
     return caught.value
 
 
 def test_one_report():
     told = line(ASKED, report=NO)
-    (found,) = read_body(lines(told), ASKED).batch.sent
+    (found,) = read_body(lines(told), ASKED).batch.reports
     assert (found.id.hex(), found.report, found.token) == (told["id"], NO, None)
 
 
 def test_a_batch_with_empty_lines_and_carriage_returns():
     told = [line(ASKED, report=report) for report in (YES, NO, YES)]
     body = b"\r\n" + b"\r\n\n".join(json.dumps(each).encode() for each in told) + b"\n"
-    assert [found.report for found in read_body(body, ASKED).batch.sent] == [YES, NO, YES]
+    assert [found.report for found in read_body(body, ASKED).batch.reports] == [YES, NO, YES]
 
 
 def test_one_report_over_several_lines():
-    (found,) = read_body(json.dumps(line(ASKED), indent=2).encode(), ASKED).batch.sent
+    (found,) = read_body(json.dumps(line(ASKED), indent=2).encode(), ASKED).batch.reports
     assert found.report == YES
 
 
 def test_an_id_is_the_same_in_capitals():
     told = line(ASKED, id_="ABCDEF" * 5 + "00")
-    assert read_body(lines(told), ASKED).batch.sent[0].id == bytes.fromhex(told["id"])
+    assert read_body(lines(told), ASKED).batch.reports[0].id == bytes.fromhex(told["id"])
 
 
 GOOD = line(ASKED)
@@ -116,15 +116,15 @@ def test_a_batch_names_the_line_at_fault(bad):
 
 
 def test_bits_that_fill_up_the_last_byte_must_be_empty():
-    assert read_body(lines(line(SEVEN, report=b"\xfe")), SEVEN).batch.sent[0].report == b"\xfe"
+    assert read_body(lines(line(SEVEN, report=b"\xfe")), SEVEN).batch.reports[0].report == b"\xfe"
     assert wrong(lines(line(SEVEN, report=b"\x01")), SEVEN).status == 400
 
 
 def test_a_token_is_hashed_and_taken_only_where_it_is_needed():
     token = secrets.token_urlsafe(16)
-    (found,) = read_body(lines(line(TOKENS, token=token)), TOKENS).batch.sent
-    assert found.token == hashed(token) != token.encode()
-    assert read_body(lines(line(ASKED, token=token)), ASKED).batch.sent[0].token is None
+    (found,) = read_body(lines(line(TOKENS, token=token)), TOKENS).batch.reports
+    assert found.token == token_hash(token) != token.encode()
+    assert read_body(lines(line(ASKED, token=token)), ASKED).batch.reports[0].token is None
     for bad in ("", "x", token + "x", 5, [token], token[:-1] + "é"):
         assert wrong(lines(line(TOKENS, token=bad)), TOKENS).status == 403
 
@@ -132,8 +132,8 @@ def test_a_token_is_hashed_and_taken_only_where_it_is_needed():
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_report_or_refused(body):
     try:
-        assert read_body(body, ASKED).batch.sent
-    except Wrong as found:
+        assert read_body(body, ASKED).batch.reports
+    except RequestRefusal as found:
         assert 400 <= found.status < 500
 
 
@@ -144,24 +144,24 @@ _JSON = st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=
 def test_any_values_are_a_report_or_refused(told):
     body = json.dumps(GOOD | told).encode()
     try:
-        (found,) = read_body(body, ASKED).batch.sent
+        (found,) = read_body(body, ASKED).batch.reports
         assert len(found.id) == 16 and found.report in (YES, NO)
-    except Wrong as refused:
+    except RequestRefusal as refused:
         assert 400 <= refused.status < 500
 
 
 @given(st.lists(st.binary(min_size=3, max_size=3), min_size=1, max_size=20))
 def test_reports_arrive_as_they_were_sent(reports):
     wide = survey(randomizer=OptimisedUnary([str(number) for number in range(24)], epsilon=1))
-    assert all(len(shown(report)) == 4 for report in reports)
+    assert all(len(report_text(report)) == 4 for report in reports)
     parcel = read_body(lines(*(line(wide, report=report) for report in reports)), wide)
-    assert [found.report for found in parcel.batch.sent] == reports
+    assert [found.report for found in parcel.batch.reports] == reports
 
 
 def test_what_the_sender_is_told():
     parcel = read_body(lines(line(ASKED), line(ASKED)), ASKED)
-    assert parcel.answer(Counted(2, 0)) == {"accepted": 2, "repeated": 0}
-    assert "first one stays" in parcel.answer(Counted(1, 1))["note"]
-    with pytest.raises(Wrong) as caught:
-        parcel.answer(Declined(410, "This survey is closed.", 1))
+    assert parcel.answer(AcceptedBatch(2, 0)) == {"accepted": 2, "repeated": 0}
+    assert "first one stays" in parcel.answer(AcceptedBatch(1, 1))["note"]
+    with pytest.raises(RequestRefusal) as caught:
+        parcel.answer(DeclinedBatch(410, "This survey is closed.", 1))
     assert (caught.value.status, caught.value.line) == (410, 2)

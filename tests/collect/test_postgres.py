@@ -8,14 +8,14 @@ import psycopg
 import pytest
 
 from collect.asked import batch, survey
-from discreet.collect import postgres as module
-from discreet.collect.postgres import PostgresStore
-from discreet.collect.store import Counted, open_store
 from discreet.errors import StoreFault, UsageError
+from discreet.surveys.collector import postgres_surveys as module
+from discreet.surveys.collector.postgres_surveys import PostgresSurveyStore
+from discreet.surveys.collector.survey_store import AcceptedBatch, open_survey_store
 
 
 def test_a_commit_is_on_disk(schema):
-    store = PostgresStore(f"{schema}%20-csynchronous_commit%3Doff")
+    store = PostgresSurveyStore(f"{schema}%20-csynchronous_commit%3Doff")
     assert store._writer.execute("SHOW synchronous_commit").fetchone() == ("on",)
     store.close()
 
@@ -28,43 +28,43 @@ def test_a_server_that_may_lose_commits_is_refused(schema, monkeypatch):
 
     monkeypatch.setattr(psycopg.Connection, "execute", careless)
     with pytest.raises(StoreFault, match="fsync"):
-        PostgresStore(schema)
+        PostgresSurveyStore(schema)
 
 
 def test_a_connection_that_was_cut_is_made_again(schema):
-    store = PostgresStore(schema)
+    store = PostgresSurveyStore(schema)
     asked = survey(store)
     with psycopg.connect(schema, autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s)", (store._writer.info.backend_pid,))
     with pytest.raises(StoreFault):
         store.add([batch(asked)])
-    assert store.add([batch(asked)]) == [Counted(1, 0)]
+    assert store.add([batch(asked)]) == [AcceptedBatch(1, 0)]
     store.close()
 
 
 def test_tables_are_made_once_and_another_version_is_refused(schema):
-    PostgresStore(schema).close()
-    PostgresStore(schema).close()
+    PostgresSurveyStore(schema).close()
+    PostgresSurveyStore(schema).close()
     with psycopg.connect(schema, autocommit=True) as raw:
         raw.execute("UPDATE discreet_collection SET version = 2")
     with pytest.raises(StoreFault, match="another version"):
-        PostgresStore(schema)
+        PostgresSurveyStore(schema)
 
 
 def test_a_store_from_before_anybody_was_named_goes_on(schema):
-    store = PostgresStore(schema)
+    store = PostgresSurveyStore(schema)
     named = survey(store, asker="The city clinic")
     assert store.survey(named.id).asker == "The city clinic"
     store.close()
     with psycopg.connect(schema, autocommit=True) as raw:
         raw.execute("ALTER TABLE discreet_surveys DROP COLUMN asker")
-    store = PostgresStore(schema)
+    store = PostgresSurveyStore(schema)
     assert store.survey(named.id).asker == ""
     store.close()
 
 
 def test_the_database_itself_keeps_a_closed_survey_closed(schema):
-    store = PostgresStore(schema)
+    store = PostgresSurveyStore(schema)
     store.end(survey(store).id)
     with psycopg.connect(schema, autocommit=True) as raw, pytest.raises(psycopg.Error, match="stays closed"):
         raw.execute("UPDATE discreet_surveys SET closed = false")
@@ -74,19 +74,19 @@ def test_the_database_itself_keeps_a_closed_survey_closed(schema):
 def test_nobody_there(monkeypatch):
     monkeypatch.setattr(module, "WAIT_S", 2)
     with pytest.raises(StoreFault, match="OperationalError") as caught:
-        open_store("postgresql://somebody:secret@127.0.0.1:1/x", Path("."))
+        open_survey_store("postgresql://somebody:secret@127.0.0.1:1/x", Path("."))
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("address", ["postgresql://%zz", "mysql://x/y"])
 def test_an_address_that_is_none(address):
     with pytest.raises((UsageError, StoreFault)):
-        open_store(address, Path("."))
+        open_survey_store(address, Path("."))
 
 
 def test_ids_are_looked_up_by_their_index(schema):
     """Whatever the planner believes: it has never looked, or it looked when there was one report."""
-    store = PostgresStore(schema)
+    store = PostgresSurveyStore(schema)
     asked = survey(store)
     store.add([batch(asked)])
     for look in (None, "ANALYZE discreet_reports"):
@@ -94,7 +94,7 @@ def test_ids_are_looked_up_by_their_index(schema):
             if look is not None:
                 reader.execute(look)
             ids = [bytes([number]) * 16 for number in range(200)]
-            plan = "".join(row[0] for row in reader.execute(f"EXPLAIN {module._COUNTED}", (ids, 1)))
+            plan = "".join(row[0] for row in reader.execute(f"EXPLAIN {module._SELECT_COUNTED_IDS}", (ids, 1)))
         assert "discreet_reports_id_survey_key" in plan
         assert "Index Cond: (id = ANY" in plan
     store.close()

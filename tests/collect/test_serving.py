@@ -8,30 +8,30 @@ import pytest
 
 from collect.asked import line, lines, survey
 from collect.serving import served
-from discreet.collect.serving import address_of, bind
 from discreet.errors import UsageError
+from discreet.surveys.collector.http_server import bind_socket, url_of
 
 
 def test_an_address_for_browsers():
-    with bind("127.0.0.1", 0) as listening:
+    with bind_socket("127.0.0.1", 0) as listening:
         host, port = listening.getsockname()
-        assert address_of(listening) == f"http://{host}:{port}"
+        assert url_of(listening) == f"http://{host}:{port}"
 
 
 @pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
 def test_an_address_of_version_6():
     try:
-        listening = bind("::1", 0)
+        listening = bind_socket("::1", 0)
     except UsageError:
         pytest.skip("IPv6 is switched off here")
     with listening:
-        assert address_of(listening).startswith("http://[::1]:")
+        assert url_of(listening).startswith("http://[::1]:")
 
 
 @pytest.mark.parametrize(("host", "port"), [("127.0.0.1", -1), ("127.0.0.1", 65536), ("no such host", 0)])
 def test_what_cannot_be_served(host, port):
     with pytest.raises(UsageError):
-        bind(host, port)
+        bind_socket(host, port)
 
 
 def test_answers_are_not_held_back(file_store, monkeypatch):

@@ -11,9 +11,9 @@ import pytest
 
 import discreet
 from collect.asked import batch, sent, survey
-from discreet.collect import sqlite
-from discreet.collect.store import Counted, everything, open_store
 from discreet.errors import StoreFault, UsageError
+from discreet.surveys.collector import sqlite_surveys
+from discreet.surveys.collector.survey_store import AcceptedBatch, all_reports, open_survey_store
 
 
 def test_a_commit_is_on_disk(file_store):
@@ -30,7 +30,7 @@ def test_a_setting_that_does_not_take_is_refused(file_store, monkeypatch):
     real = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **k, factory=Deaf))
     with pytest.raises(StoreFault, match="synchronous"):
-        sqlite._connect(file_store.path)
+        sqlite_surveys._connect(file_store.path)
 
 
 def test_only_its_owner_can_read_it(file_store, tmp_path):
@@ -45,29 +45,29 @@ def test_only_its_owner_can_read_it(file_store, tmp_path):
 
 def test_nothing_is_made_by_looking(tmp_path):
     with pytest.raises(UsageError, match="no surveys here"):
-        open_store(None, tmp_path)
+        open_survey_store(None, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
 def test_it_is_found_from_below_and_beside_a_project(file_store, tmp_path):
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
-    assert sqlite.path_in(below) == file_store.path
+    assert sqlite_surveys.survey_file_of(below) == file_store.path
     project = tmp_path / "a"
     discreet.init(project)
-    assert sqlite.path_in(below) == project / ".discreet" / "surveys.sqlite"
+    assert sqlite_surveys.survey_file_of(below) == project / ".discreet" / "surveys.sqlite"
 
 
 def test_a_project_can_be_made_where_surveys_are(file_store, tmp_path):
     asked = survey(file_store)
     discreet.init(tmp_path, epsilon=1)
     assert discreet.open(tmp_path).folder == tmp_path
-    assert open_store(None, tmp_path).survey(asked.id).question == asked.question
+    assert open_survey_store(None, tmp_path).survey(asked.id).question == asked.question
 
 
 def test_ten_makers_make_one_file(tmp_path):
     def make(number: int) -> str:
-        made = open_store(None, tmp_path, make=True)
+        made = open_survey_store(None, tmp_path, make=True)
         asked = survey(made)
         made.close()
         return asked.id
@@ -75,7 +75,7 @@ def test_ten_makers_make_one_file(tmp_path):
     with ThreadPoolExecutor(10) as pool:
         ids = set(pool.map(make, range(10)))
     assert sorted(os.listdir(tmp_path / ".discreet"))[:2] == [".gitignore", "surveys.sqlite"]
-    store = open_store(None, tmp_path)
+    store = open_survey_store(None, tmp_path)
     assert {each.id for each in store.surveys()} == ids
     store.close()
 
@@ -108,7 +108,7 @@ def test_a_report_of_another_length_in_the_file_is_seen(file_store):
     raw.execute("UPDATE reports SET report = x'0000'")
     raw.close()
     with pytest.raises(StoreFault, match="another hand"):
-        everything(file_store, asked)
+        all_reports(file_store, asked)
 
 
 def test_a_store_from_before_anybody_was_named_goes_on(file_store, tmp_path):
@@ -119,7 +119,7 @@ def test_a_store_from_before_anybody_was_named_goes_on(file_store, tmp_path):
     raw.execute("ALTER TABLE surveys DROP COLUMN asker")
     raw.close()
     for _ in range(2):
-        store = open_store(None, tmp_path)
+        store = open_survey_store(None, tmp_path)
         assert store.survey(named.id).asker == ""
         another = survey(store, asker="The city clinic")
         assert store.survey(another.id).asker == "The city clinic"
@@ -131,34 +131,34 @@ def test_another_version_is_refused(file_store, tmp_path):
     raw.execute("PRAGMA user_version = 2")
     raw.close()
     with pytest.raises(StoreFault, match="another version"):
-        open_store(None, tmp_path)
+        open_survey_store(None, tmp_path)
 
 
 def test_a_file_that_is_no_store(tmp_path):
     path = tmp_path / "x.sqlite"
     path.write_bytes(b"nothing of the kind" * 100)
     with pytest.raises(StoreFault, match="cannot be used"):
-        open_store(str(path), tmp_path)
+        open_survey_store(str(path), tmp_path)
 
 
 def test_a_locked_store_is_a_fault_and_then_goes_on(file_store, tmp_path, monkeypatch):
     asked = survey(file_store)
-    monkeypatch.setattr(sqlite, "WAIT_S", 0.1)
-    other = open_store(None, tmp_path)
+    monkeypatch.setattr(sqlite_surveys, "WAIT_S", 0.1)
+    other = open_survey_store(None, tmp_path)
     raw = sqlite3.connect(file_store.path, isolation_level=None)
     raw.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreFault, match="SQLITE_BUSY"):
         other.add([batch(asked, sent())])
     raw.execute("ROLLBACK")
     raw.close()
-    assert other.add([batch(asked, sent())]) == [Counted(1, 0)]
+    assert other.add([batch(asked, sent())]) == [AcceptedBatch(1, 0)]
     other.close()
 
 
 def test_a_network_filesystem_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite, "network", lambda path: "nfs4")
+    monkeypatch.setattr(sqlite_surveys, "network_filesystem", lambda path: "nfs4")
     with pytest.raises(StoreFault, match="network"):
-        open_store(None, tmp_path, make=True)
+        open_survey_store(None, tmp_path, make=True)
 
 
 def test_ids_are_looked_up_by_their_index(file_store):

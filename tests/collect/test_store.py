@@ -12,10 +12,18 @@ import numpy as np
 import pytest
 
 from collect.asked import NO, YES, batch, sent, survey
-from discreet.collect import store as stores
-from discreet.collect.store import Batch, Counted, Declined, Desk, Known, everything, open_store
 from discreet.errors import UsageError
-from discreet.local.unary import OptimisedUnary
+from discreet.surveys.collector import survey_store as stores
+from discreet.surveys.collector.survey_store import (
+    AcceptedBatch,
+    BatchDecider,
+    DeclinedBatch,
+    ReportBatch,
+    SurveySnapshot,
+    all_reports,
+    open_survey_store,
+)
+from discreet.surveys.protocols.unary import OptimisedUnary
 
 
 def tokens(*names: str) -> list[bytes]:
@@ -43,11 +51,11 @@ def test_a_survey_that_is_not_there(store, id_):
 def test_reports_are_counted_and_read_in_order(store):
     asked = survey(store)
     assert store.count(asked.id) == 0
-    assert everything(store, asked).shape == (0, 1)
+    assert all_reports(store, asked).shape == (0, 1)
     outcomes = store.add([batch(asked, sent(YES), sent(NO)), batch(asked, sent(NO))])
-    assert outcomes == [Counted(2, 0), Counted(1, 0)]
+    assert outcomes == [AcceptedBatch(2, 0), AcceptedBatch(1, 0)]
     assert store.count(asked.id) == 3
-    assert everything(store, asked).tolist() == [[0], [1], [1]]
+    assert all_reports(store, asked).tolist() == [[0], [1], [1]]
     assert store.reports(asked, after=1, most=1).tolist() == [[1]]
 
 
@@ -55,30 +63,30 @@ def test_reading_in_pieces_is_reading_all(store, monkeypatch):
     asked = survey(store, randomizer=OptimisedUnary([str(number) for number in range(30)], epsilon=1))
     made = asked.randomizer.randomize_all(np.arange(25))
     store.add([batch(asked, *(sent(bytes(row)) for row in made))])
-    monkeypatch.setattr(stores, "PIECE", 10)
+    monkeypatch.setattr(stores, "REPORTS_PER_READ", 10)
     monkeypatch.setattr(type(store).reports, "__kwdefaults__", {"after": 0, "most": 10})
-    assert everything(store, asked).tolist() == made.tolist()
+    assert all_reports(store, asked).tolist() == made.tolist()
 
 
 def test_an_id_is_counted_once_and_the_first_report_stays(store):
     asked, first = survey(store), sent(YES)
-    assert store.add([batch(asked, first)]) == [Counted(1, 0)]
-    assert store.add([batch(asked, first)]) == [Counted(0, 1)]
-    assert store.add([batch(asked, replace(first, report=NO), sent(NO))]) == [Counted(1, 1)]
-    assert everything(store, asked).tolist() == [[0], [1]]
+    assert store.add([batch(asked, first)]) == [AcceptedBatch(1, 0)]
+    assert store.add([batch(asked, first)]) == [AcceptedBatch(0, 1)]
+    assert store.add([batch(asked, replace(first, report=NO), sent(NO))]) == [AcceptedBatch(1, 1)]
+    assert all_reports(store, asked).tolist() == [[0], [1]]
 
 
 def test_an_id_twice_in_a_batch_or_in_a_group(store):
     asked, one = survey(store), sent(YES)
-    assert store.add([batch(asked, one, replace(one, report=NO))]) == [Counted(1, 1)]
+    assert store.add([batch(asked, one, replace(one, report=NO))]) == [AcceptedBatch(1, 1)]
     other = sent(NO)
-    assert store.add([batch(asked, other), batch(asked, other)]) == [Counted(1, 0), Counted(0, 1)]
-    assert everything(store, asked).tolist() == [[0], [1]]
+    assert store.add([batch(asked, other), batch(asked, other)]) == [AcceptedBatch(1, 0), AcceptedBatch(0, 1)]
+    assert all_reports(store, asked).tolist() == [[0], [1]]
 
 
 def test_the_same_id_in_two_surveys_is_two_reports(store):
     one, other, same = survey(store), survey(store), sent()
-    assert store.add([batch(one, same), batch(other, same)]) == [Counted(1, 0), Counted(1, 0)]
+    assert store.add([batch(one, same), batch(other, same)]) == [AcceptedBatch(1, 0), AcceptedBatch(1, 0)]
     assert (store.count(one.id), store.count(other.id)) == (1, 1)
 
 
@@ -89,18 +97,18 @@ def test_a_closed_survey_stays_closed(store):
     store.end(asked.id)
     assert store.survey(asked.id).closed
     late, again = store.add([batch(asked, before, sent()), batch(asked, before)])
-    assert isinstance(late, Declined)
+    assert isinstance(late, DeclinedBatch)
     assert (late.status, late.place) == (410, 1)
-    assert again == Counted(0, 1)  # it was acknowledged, and stays counted
+    assert again == AcceptedBatch(0, 1)  # it was acknowledged, and stays counted
     assert store.count(asked.id) == 1
 
 
 def test_one_refused_batch_does_not_touch_the_others(store):
     asked, ended = survey(store), survey(store)
     store.end(ended.id)
-    nowhere = Batch("nowhere", (sent(),))
+    nowhere = ReportBatch("nowhere", (sent(),))
     outcomes = store.add([batch(asked), batch(ended), nowhere, batch(asked)])
-    assert [type(outcome) for outcome in outcomes] == [Counted, Declined, Declined, Counted]
+    assert [type(outcome) for outcome in outcomes] == [AcceptedBatch, DeclinedBatch, DeclinedBatch, AcceptedBatch]
     assert outcomes[2].status == 404
     assert (store.count(asked.id), store.count(ended.id)) == (2, 0)
 
@@ -121,18 +129,18 @@ def test_a_token_is_good_for_one_report(store):
         ]
     )
     assert (without.status, unknown.status, used.status) == (403, 403, 409)
-    assert (good, retried) == (Counted(1, 0), Counted(0, 1))
+    assert (good, retried) == (AcceptedBatch(1, 0), AcceptedBatch(0, 1))
     assert store.tokens(asked.id) == (2, 1)
     # The same again in a later transaction, and a batch of which one token is bad.
     retried, used, half = store.add(
         [batch(asked, first), batch(asked, sent(token=one)), batch(asked, sent(token=two), sent(token=one))]
     )
-    assert retried == Counted(0, 1)
+    assert retried == AcceptedBatch(0, 1)
     assert used.status == 409
     assert (half.status, half.place) == (409, 1)
     assert store.tokens(asked.id) == (2, 1)  # the other token of that batch is not lost
     assert store.count(asked.id) == 1
-    assert store.add([batch(asked, sent(token=two))]) == [Counted(1, 0)]
+    assert store.add([batch(asked, sent(token=two))]) == [AcceptedBatch(1, 0)]
 
 
 def test_one_token_for_two_reports_of_a_batch(store):
@@ -155,7 +163,7 @@ def test_two_stores_and_many_threads_count_each_id_once(store, place):
     """Every report is sent four times, through two stores, by eight threads."""
     asked = survey(store)
     reports = [sent(bytes([number % 2])) for number in range(200)]
-    other = open_store(place, Path("."))
+    other = open_survey_store(place, Path("."))
 
     def send(number: int) -> int:
         to = (store, other)[number % 2]
@@ -165,19 +173,19 @@ def test_two_stores_and_many_threads_count_each_id_once(store, place):
     with ThreadPoolExecutor(8) as pool:
         accepted = sum(pool.map(send, range(32)))
     other.close()
-    assert accepted == store.count(asked.id) == len(everything(store, asked)) == 200
+    assert accepted == store.count(asked.id) == len(all_reports(store, asked)) == 200
 
 
 def test_closing_races_with_collecting(store, place):
     """Whatever was accepted is counted, and nothing is once closing is over."""
     asked = survey(store)
-    other = open_store(place, Path("."))
+    other = open_survey_store(place, Path("."))
     accepted, go = [], threading.Event()
 
     def send() -> None:
         while True:
             (outcome,) = other.add([batch(asked)])
-            if isinstance(outcome, Declined):
+            if isinstance(outcome, DeclinedBatch):
                 return
             accepted.append(outcome)
             go.set()
@@ -194,24 +202,24 @@ def test_closing_races_with_collecting(store, place):
 
 def test_a_desk_that_forgets_ids_is_caught(store, monkeypatch):
     """So that the tests above are seen to fail: the decision matters, and the database's own rule stands behind it."""
-    real = Desk.decide
+    real = BatchDecider.decide
 
     def forgetful(desk, batch):
-        desk.known = {name: replace(known, ids=set()) for name, known in desk.known.items()}
+        desk.snapshots = {name: replace(known, ids=set()) for name, known in desk.snapshots.items()}
         return real(desk, batch)
 
     asked, one = survey(store), sent()
     store.add([batch(asked, one)])
-    monkeypatch.setattr(Desk, "decide", forgetful)
+    monkeypatch.setattr(BatchDecider, "decide", forgetful)
     with pytest.raises(stores.StoreFault):
         store.add([batch(asked, one)])
     monkeypatch.undo()
     assert store.count(asked.id) == 1
-    assert store.add([batch(asked)]) == [Counted(1, 0)]  # and the store goes on
+    assert store.add([batch(asked)]) == [AcceptedBatch(1, 0)]  # and the store goes on
 
 
 def test_places_follow_each_other():
-    desk = Desk({"a": Known(closed=False, token=False, reports=5, ids=set(), tokens={})})
-    desk.decide(Batch("a", (sent(), sent())))
-    desk.decide(Batch("a", (sent(),)))
+    desk = BatchDecider({"a": SurveySnapshot(closed=False, token=False, reports=5, ids=set(), tokens={})})
+    desk.decide(ReportBatch("a", (sent(), sent())))
+    desk.decide(ReportBatch("a", (sent(),)))
     assert [row.place for row in desk.rows] == [6, 7, 8]

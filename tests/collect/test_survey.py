@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 
 from collect.asked import survey
-from discreet.collect.survey import Survey, is_id
 from discreet.errors import UsageError
-from discreet.local.response import RandomizedResponse
-from discreet.local.several import Sampled
+from discreet.surveys.collector.survey_definition import Survey, is_survey_id
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.several_questions import Sampled
 
 COINS = RandomizedResponse(["yes", "no"], epsilon="1.1")
 
@@ -29,14 +29,14 @@ def test_the_document_of_the_wire():
         "asker": "",
     }
     assert Survey.from_data(made.to_data()).to_data() == made.to_data()
-    assert made.ended().to_data()["closed"] is True
+    assert made.as_closed().to_data()["closed"] is True
 
 
 def test_ids_are_short_plain_and_different():
     ids = {Survey.new("?", COINS).id for _ in range(200)}
     assert len(ids) == 200
-    assert all(is_id(id_) and id_.isalnum() and id_.isascii() for id_ in ids)
-    assert not is_id("../../etc/") and not is_id("") and not is_id("A" * 10)
+    assert all(is_survey_id(id_) and id_.isalnum() and id_.isascii() for id_ in ids)
+    assert not is_survey_id("../../etc/") and not is_survey_id("") and not is_survey_id("A" * 10)
 
 
 @pytest.mark.parametrize("question", ["", "  ", "a\nb", "\x1b[31mred", "x" * 2001])

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from collect.asked import batch, sent, survey
-from discreet.collect import writer as module
-from discreet.collect.store import Counted, open_store
-from discreet.collect.writer import Busy, Writer
 from discreet.errors import StoreFault
+from discreet.surveys.collector import report_writer as module
+from discreet.surveys.collector.report_writer import ReportWriter, WriterBusy
+from discreet.surveys.collector.survey_store import AcceptedBatch, open_survey_store
 
 
 class Slow:
@@ -29,7 +29,7 @@ class Slow:
 
 def test_all_that_waits_shares_a_commit_and_nobody_is_told_before_it(file_store):
     asked, slow = survey(file_store), Slow(file_store)
-    writer = Writer(slow)
+    writer = ReportWriter(slow)
     told = []
     writer.put(batch(asked), told.append)
     assert slow.entered.wait(20)
@@ -39,15 +39,15 @@ def test_all_that_waits_shares_a_commit_and_nobody_is_told_before_it(file_store)
     assert file_store.count(asked.id) == 0
     slow.go.set()
     writer.stop()
-    assert told == [Counted(1, 0)] * 51
+    assert told == [AcceptedBatch(1, 0)] * 51
     assert slow.groups == [1, 50]
     assert file_store.count(asked.id) == 51
 
 
 def test_a_group_is_bounded(file_store, monkeypatch):
-    monkeypatch.setattr(module, "GROUP", 10)
+    monkeypatch.setattr(module, "REPORTS_PER_COMMIT", 10)
     asked, slow = survey(file_store), Slow(file_store)
-    writer = Writer(slow)
+    writer = ReportWriter(slow)
     for _ in range(41):
         writer.put(batch(asked), lambda outcome: None)
     slow.go.set()
@@ -56,22 +56,22 @@ def test_a_group_is_bounded(file_store, monkeypatch):
 
 
 def test_more_than_may_wait_is_sent_away(file_store, monkeypatch):
-    monkeypatch.setattr(module, "WAITING", 2_000)
+    monkeypatch.setattr(module, "MOST_WAITING_BYTES", 2_000)
     asked, slow = survey(file_store), Slow(file_store)
-    writer = Writer(slow)
+    writer = ReportWriter(slow)
     for _ in range(6):
         writer.put(batch(asked), lambda outcome: None)
-    with pytest.raises(Busy):
+    with pytest.raises(WriterBusy):
         writer.put(batch(asked), lambda outcome: None)
     slow.go.set()
-    assert writer.add(batch(asked, sent())) == Counted(1, 0) if _room(writer) else True
+    assert writer.add(batch(asked, sent())) == AcceptedBatch(1, 0) if _room(writer) else True
     writer.stop()
-    with pytest.raises(Busy):
+    with pytest.raises(WriterBusy):
         writer.put(batch(asked), lambda outcome: None)
     assert writer._waiting == 0
 
 
-def _room(writer: Writer) -> bool:
+def _room(writer: ReportWriter) -> bool:
     """Wait until what waited is stored."""
     for _ in range(2000):
         if not writer._waiting:
@@ -94,29 +94,29 @@ def test_a_fault_is_told_to_all_of_its_group_and_ends_nothing(file_store, fault)
                 raise fault
             return file_store.add(batches)
 
-    writer = Writer(Once())
+    writer = ReportWriter(Once())
     with pytest.raises(StoreFault):
         writer.add(batch(asked))
-    assert writer.add(batch(asked)) == Counted(1, 0)
+    assert writer.add(batch(asked)) == AcceptedBatch(1, 0)
     writer.stop()
 
 
 def test_many_senders(store):
     asked = survey(store)
-    writer = Writer(store)
+    writer = ReportWriter(store)
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(lambda _: writer.add(batch(asked, sent(), sent())), range(100)))
     writer.stop()
-    assert outcomes == [Counted(2, 0)] * 100
+    assert outcomes == [AcceptedBatch(2, 0)] * 100
     assert store.count(asked.id) == 200
 
 
 def test_what_was_told_is_there_for_another(place):
-    one = open_store(place, None, make=True)
+    one = open_survey_store(place, None, make=True)
     asked = survey(one)
-    writer = Writer(one)
+    writer = ReportWriter(one)
     writer.add(batch(asked))
-    other = open_store(place, None)
+    other = open_survey_store(place, None)
     assert other.count(asked.id) == 1
     writer.stop()
     one.close()

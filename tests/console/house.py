@@ -9,10 +9,10 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 import discreet
-from discreet.console.app import House, make
+from discreet.console.app import AppState, make_app
+from discreet.console.app_state import open_state
 from discreet.console.people.passwords import Passwords
 from discreet.console.settings import Settings
-from discreet.console.starting import house_of
 
 ORIGIN = "http://127.0.0.1:8000"
 COOKIE = "discreet-8000"
@@ -89,13 +89,13 @@ values = ["east", "west"]
 class World:
     """A house, its folder, and a way in."""
 
-    house: House
+    house: AppState
     folder: Path
     setup: str | None
 
     def client(self) -> TestClient:
         """A browser that nobody has used yet."""
-        return TestClient(make(self.house), base_url=ORIGIN, follow_redirects=False, raise_server_exceptions=False)
+        return TestClient(make_app(self.house), base_url=ORIGIN, follow_redirects=False, raise_server_exceptions=False)
 
     def browser(self, role: str) -> Browser:
         """A browser of somebody with this role, who is made where there is none; of nobody for "public"."""
@@ -146,6 +146,6 @@ def world(folder: Path, **more) -> World:
     """A console over a fresh clinic. Passwords cost little here; tests of passwords use their own."""
     clinic(folder)
     settings = Settings(origin=ORIGIN, grid_ms=more.pop("grid_ms", 1), **more)
-    house, setup = house_of(folder, settings, log=folder.parent / "console.log")
+    house, setup = open_state(folder, settings, log=folder.parent / "console.log")
     house.people.passwords = Passwords(memory_kib=64, passes=1)
     return World(house=house, folder=folder, setup=setup)

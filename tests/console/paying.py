@@ -5,7 +5,7 @@ import time
 
 def charges(clinic):
     """All that was charged, in order."""
-    return list(clinic.house.desk.project.ledger.refresh().charges.values())
+    return list(clinic.house.handle.project.ledger.refresh().charges.values())
 
 
 def sent(browser, path, form):

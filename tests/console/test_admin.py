@@ -6,7 +6,7 @@ import pytest
 
 from console.house import PASSWORD, world
 from discreet.console.defects import KEPT, Defects
-from discreet.console.people.throttle import Throttle
+from discreet.console.people.throttle import LoginThrottle
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_disabling_and_enabling(clinic, owner, analyst, people):
     assert clinic.client().get("/me.json", headers={"authorization": f"Bearer {token}"}).status_code == 401
     assert "disabled" in owner.text("/admin")
     assert owner.post(f"{path}/enable").status_code == 303
-    people.throttle = Throttle(people.clock)
+    people.throttle = LoginThrottle(people.clock)
     assert people.log_in("ann", PASSWORD, address="192.0.2.1")
 
 
@@ -226,7 +226,7 @@ def test_defects_are_told_to_the_owner_by_kind_and_place_alone(clinic, owner, an
         raise ZeroDivisionError("mumps of patient 17")
 
     assert owner.get("/admin.json").json()["defects"] == []
-    monkeypatch.setattr("discreet.console.facts.table_line", broken)
+    monkeypatch.setattr("discreet.console.public_facts.table_line", broken)
     found = analyst.get("/")
     assert found.status_code == 500 and "its owner is told" in found.text and "/admin" in found.text
     assert analyst.get("/index.json").json()["code"] is None

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from console.house import world
-from discreet.console import answered, cited
+from discreet.console.pages import citation, release_view
 from discreet.mechanisms.laplace import DiscreteLaplace
 
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
@@ -24,7 +24,7 @@ def clinic(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def project(clinic):
-    return clinic.house.desk.project
+    return clinic.house.handle.project
 
 
 @pytest.fixture(scope="module")
@@ -223,11 +223,11 @@ def test_owners_may_publish(clinic, browser, release):
 
 def test_an_older_version_is_shown_and_cannot_be_measured_again(tmp_path):
     made = world(tmp_path / "clinic")
-    project, browser = made.house.desk.project, made.browser("analyst")
+    project, browser = made.house.handle.project, made.browser("analyst")
     old = project.sql(BY_DISEASE).ask(epsilon=1)
     project.refresh("patients")
     words = browser.text(f"/a/{old.id}")
-    assert "version 1 (the newest is 2)" in words and old.shown(0, 1) in words
+    assert "version 1 (the newest is 2)" in words and old.cell_text(0, 1) in words
     assert "cannot be measured again" in words and "Pay and measure again" not in words
     made.house.close()
 
@@ -240,7 +240,7 @@ def test_hostile_names_stay_text(tmp_path):
     file.write_text(
         file.read_text().replace('["flu", "mumps", "gout"]', f"['flu', '{evil}', '\\\"><script>', '{{7*7}}']")
     )
-    project, browser = made.house.desk.project, made.browser("owner")
+    project, browser = made.house.handle.project, made.browser("owner")
     found = project.sql(f'SELECT disease AS "{evil}", count(*) AS "<b>n" FROM patients GROUP BY disease').ask(epsilon=1)
     for path in (f"/a/{found.id}", "/a"):
         shown = browser.get(path).text
@@ -263,14 +263,14 @@ def test_cells_are_written_as_a_release_writes_them(project):
         for row in range(len(found)):
             for place in range(len(found.columns)):
                 key = found.columns[place].kind == "key"
-                assert answered.written(
+                assert release_view.format_cell(
                     data["rows"][row][place], data["intervals"][row][place], key=key
                 ) == found.shown(row, place)
 
 
 def test_bibtex_is_not_broken_by_names(project, release):
-    told = project.recalled(release.id)
-    found = cited.citation(told, origin="http://x")
+    told = project.recall(release.id)
+    found = citation.citation(told, origin="http://x")
     assert found["bibtex"].count("{") == found["bibtex"].count("}")
     assert release.id in found["text"] and "epsilon 1" in found["text"] and "version 1" in found["text"]
-    assert cited._plain("a{b}_c\\") == r"a\{b\}\_c\textbackslash "
+    assert citation._plain("a{b}_c\\") == r"a\{b\}\_c\textbackslash "

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from console.house import ORIGIN, world
-from discreet.console import priced
-from discreet.curator import Curator
+from discreet.console.pages import query_price
 from discreet.errors import Refused
+from discreet.kernel.curator import Curator
 
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
 
@@ -30,7 +30,7 @@ def browser(clinic):
 
 
 def charges(clinic):
-    return len(clinic.house.desk.project.ledger.refresh().charges)
+    return len(clinic.house.handle.project.ledger.refresh().charges)
 
 
 def form(sql, **more):
@@ -330,7 +330,7 @@ def test_the_public_may_not(clinic):
 
 
 def test_only_a_rewrite_that_would_be_answered_is_offered(clinic):
-    project = clinic.house.desk.project
+    project = clinic.house.handle.project
     for hint, offers in ((f"group it: {BY_DISEASE}", 1), ("SELECT * FROM patients", 0), ("GROUP BY disease", 0)):
         problem = Refused("no", hint=hint, sql="SELECT 1")
-        assert len(priced.trouble(problem, "SELECT 1", project)["offers"]) == offers
+        assert len(query_price.editor_error(problem, "SELECT 1", project)["offers"]) == offers

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from console.house import COOKIE, world
-from discreet.console import odds
-from discreet.console.burning import MOST_STEPS, Burned, thinned
+from discreet.console.pages import odds
+from discreet.console.pages.budget_history import MOST_STEPS, BudgetChange, thin_changes
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def clinic(tmp_path):
 
 
 def ask(clinic, sql="SELECT count(*) FROM patients", epsilon=0.5, analyst="ann"):
-    return clinic.house.desk.project.sql(sql).ask(epsilon=epsilon, analyst=analyst)
+    return clinic.house.handle.project.sql(sql).ask(epsilon=epsilon, analyst=analyst)
 
 
 def test_nothing_spent_yet(clinic):
@@ -74,10 +74,10 @@ def test_ask_approve_and_spend(clinic):
     assert analyst.post("/budget/requests/1/approve", {"epsilon": "4.5"}).status_code == 403
     approved = owner.post("/budget/requests/1/approve", {"epsilon": "4.5", "word": "for the beds"})
     assert approved.status_code == 303
-    assert clinic.house.desk.project.guarantee("visits").epsilon == Fraction("4.5")
+    assert clinic.house.handle.project.guarantee("visits").epsilon == Fraction("4.5")
     again = owner.post("/budget/requests/1/approve", {"epsilon": "9", "understood": "yes"})
     assert again.status_code == 400 and "approved already" in again.text
-    assert clinic.house.desk.project.guarantee("patients").epsilon == Fraction("4.5")
+    assert clinic.house.handle.project.guarantee("patients").epsilon == Fraction("4.5")
     assert "for the beds" in analyst.text("/budget")
     assert "Write it there, too" in owner.text("/budget") and "Write it there, too" not in analyst.text("/budget")
     (people,) = analyst.get("/budget.json").json()["populations"]
@@ -89,7 +89,7 @@ def test_decline(clinic):
     owner = clinic.browser("owner")
     assert owner.post("/budget/requests/1/decline", {"word": "not now"}).status_code == 303
     assert "not now" in clinic.browser("analyst").text("/budget")
-    assert clinic.house.desk.project.guarantee("patients").epsilon == 3
+    assert clinic.house.handle.project.guarantee("patients").epsilon == 3
     assert owner.post("/budget/requests/1/decline").status_code == 400
     assert owner.post("/budget/requests/99/decline").status_code == 400
     assert owner.post("/budget/requests/x/decline").status_code == 404
@@ -99,9 +99,9 @@ def test_a_large_limit_is_granted_only_by_whoever_has_read_what_it_means(clinic)
     owner = clinic.browser("owner")
     refused = owner.post("/budget/grant", {"table": "patients", "epsilon": "8"})
     assert refused.status_code == 400 and "99.97 percent sure" in refused.text and 'value="8"' in refused.text
-    assert clinic.house.desk.project.guarantee("patients").epsilon == 3
+    assert clinic.house.handle.project.guarantee("patients").epsilon == 3
     assert owner.post("/budget/grant", {"table": "patients", "epsilon": "8", "understood": "yes"}).status_code == 303
-    assert clinic.house.desk.project.guarantee("patients").epsilon == 8
+    assert clinic.house.handle.project.guarantee("patients").epsilon == 8
     lower = owner.post("/budget/grant", {"table": "patients", "epsilon": "2"})
     assert lower.status_code == 400 and "only raise" in lower.text
     assert clinic.browser("analyst").post("/budget/grant", {"table": "patients", "epsilon": "9"}).status_code == 403
@@ -170,40 +170,40 @@ def test_hostile_names_stay_names(clinic):
 
 
 def test_odds():
-    assert odds.meaning(Fraction("1.0986"))["percent"] == "75"  # a little below ln 3, rounded up
-    assert [odds.meaning(Fraction(each))["grave"] for each in (1, 5, 6)] == [False, False, True]
-    assert odds.meaning(Fraction(1000))["percent"] == "more than 99.999999"
-    assert float(odds.meaning(Fraction(12))["percent"]) < 100
-    assert "but for a chance of 1e-06" in odds.meaning(Fraction(1), Fraction(1, 10**6))["words"]
-    assert "rather than another" in odds.meaning(Fraction(1), changes=True)["words"]
+    assert odds.epsilon_meaning(Fraction("1.0986"))["percent"] == "75"  # a little below ln 3, rounded up
+    assert [odds.epsilon_meaning(Fraction(each))["grave"] for each in (1, 5, 6)] == [False, False, True]
+    assert odds.epsilon_meaning(Fraction(1000))["percent"] == "more than 99.999999"
+    assert float(odds.epsilon_meaning(Fraction(12))["percent"]) < 100
+    assert "but for a chance of 1e-06" in odds.epsilon_meaning(Fraction(1), Fraction(1, 10**6))["words"]
+    assert "rather than another" in odds.epsilon_meaning(Fraction(1), changes=True)["words"]
 
 
 def test_long_histories_are_thinned():
     acts = [
-        Burned(
+        BudgetChange(
             when="2026-01-01T00:00:00+00:00", kind="charge", who="a", table="t", price=Fraction(1),
             remaining=Fraction(5000 - number), limit=Fraction(5000),
         )
         for number in range(5000)
     ]  # fmt: skip
-    found = thinned(acts)
-    assert len(found) <= MOST_STEPS and found[-1] == acts[-1] and thinned(acts[:7]) == acts[:7]
+    found = thin_changes(acts)
+    assert len(found) <= MOST_STEPS and found[-1] == acts[-1] and thin_changes(acts[:7]) == acts[:7]
 
 
 @pytest.mark.deep
 def test_a_restored_ledger_is_read_anew(clinic, tmp_path):
-    from discreet.console.burning import Burning
+    from discreet.console.pages.budget_history import BudgetHistory
     from discreet.ledger.backup import backup, restore
     from discreet.ledger.ledger import Ledger
 
     ask(clinic)
-    path = clinic.house.desk.project.ledger_path
+    path = clinic.house.handle.project.ledger_path
     backup(path, tmp_path / "copy.db")
     ask(clinic, "SELECT count(*) FROM patients WHERE age < 30")
-    burning = Burning()
-    assert len(burning.acts(clinic.house.desk.project.ledger)["people"]) == 3
-    clinic.house.desk.project.ledger.close()
+    burning = BudgetHistory()
+    assert len(burning.changes_by_population(clinic.house.handle.project.ledger)["people"]) == 3
+    clinic.house.handle.project.ledger.close()
     path.write_bytes(b"lost")
     restore(path, tmp_path / "copy.db")
     with Ledger.open(path) as ledger:
-        assert [act.kind for act in burning.acts(ledger)["people"]] == ["population", "charge", "gap"]
+        assert [act.kind for act in burning.changes_by_population(ledger)["people"]] == ["population", "charge", "gap"]

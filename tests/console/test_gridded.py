@@ -1,6 +1,6 @@
 """Which requests can pay, by hand: their answers leave on the time grid. A route that is in neither list fails here."""
 
-from discreet.console.routes import table
+from discreet.console.routes import route_table
 
 #: What can charge a ledger, and so count; and the login, whose time would tell which names are known.
 GRIDDED = {
@@ -60,11 +60,11 @@ FREE = {
 
 
 def test_every_request_that_is_not_a_look_is_listed_and_what_can_pay_is_gridded():
-    found = {(route.method, route.path): route.gridded for route in table() if route.method != "GET"}
+    found = {(route.method, route.path): route.gridded for route in route_table() if route.method != "GET"}
     assert set(found) == GRIDDED | FREE and not GRIDDED & FREE
     assert {route for route, gridded in found.items() if gridded} == GRIDDED
 
 
 def test_no_look_is_gridded_or_pays():
     """A GET that charged could be made by an image on another site."""
-    assert not [route for route in table() if route.method == "GET" and route.gridded]
+    assert not [route for route in route_table() if route.method == "GET" and route.gridded]

@@ -32,9 +32,9 @@ def test_owners_are_told_of_requests_that_wait(clinic):
 @pytest.mark.deep
 def test_a_grant_is_told_with_the_line_to_write_and_not_as_a_fault(clinic):
     owner, file = clinic.browser("owner"), clinic.folder / "discreet.toml"
-    clinic.house.desk.project.sql("select count(*) from patients").ask(epsilon=1)
+    clinic.house.handle.project.sql("select count(*) from patients").ask(epsilon=1)
     assert owner.get("/index.json").json()["lines"] == []
-    clinic.house.desk.project.grant("patients", epsilon=120)
+    clinic.house.handle.project.grant("patients", epsilon=120)
     told = owner.get("/index.json").json()
     (line,) = told["lines"]
     assert "epsilon = 120" in line and told["warnings"] == []
@@ -60,6 +60,6 @@ def test_a_file_that_cannot_be_read_says_that_the_old_one_goes_on(clinic):
 
 def test_the_latest_answers_stand_with_their_questions(clinic):
     asked = "select disease, count(*) as n from patients group by disease"
-    found = clinic.house.desk.project.sql(asked).ask(epsilon=1, analyst="ann")
+    found = clinic.house.handle.project.sql(asked).ask(epsilon=1, analyst="ann")
     (told,) = clinic.browser("analyst").get("/index.json").json()["latest"]
     assert (told["release"], told["asked"], told["analyst"]) == (found.id, asked, "ann")

@@ -11,10 +11,10 @@ from xml.etree import ElementTree
 import pytest
 
 from console.house import world
-from discreet.console.answer import Denied
-from discreet.console.laboratory import bench, choices, trial, words
-from discreet.console.laboratory.bench import Bench, Failed, Key
-from discreet.console.pages import lab
+from discreet.console.jobs import attack_queue, attack_trial
+from discreet.console.jobs.attack_queue import AttackQueue, TrialFailed, TrialKey
+from discreet.console.pages import attack_choices, attack_descriptions, lab
+from discreet.console.responses import RequestDenied
 from discreet.errors import UsageError
 from discreet.lab import pictures
 from discreet.lab.evidence import best_under
@@ -31,7 +31,7 @@ FOUND = {
 def clinic(tmp_path_factory):
     made = world(tmp_path_factory.mktemp("lab") / "clinic")
     yield made
-    made.house.desk.close()
+    made.house.handle.close()
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def ran(monkeypatch):
         done.append((key, limit_s))
         return {**FOUND, "attack": key.attack}
 
-    monkeypatch.setattr(lab, "BENCH", Bench(run))
+    monkeypatch.setattr(lab, "ATTACK_QUEUE", AttackQueue(run))
     return done
 
 
@@ -73,9 +73,18 @@ def test_an_attack_is_run_shown_and_told_to_programs(clinic, ran):
     browser = clinic.browser("analyst")
     sent = browser.post("/lab/homogeneity")
     assert (sent.status_code, sent.headers["location"]) == (303, "/lab/homogeneity#found")
-    assert ran == [(Key(attack="homogeneity"), clinic.house.settings.deadline_s)]
+    assert ran == [(TrialKey(attack="homogeneity"), clinic.house.settings.deadline_s)]
     shown = browser.text("/lab/homogeneity")
-    for said in (*words.SHOWS["homogeneity"], "99.5%", "99.0% to 99.9%", "50.0%", "60.0%", "73.1%", "1,000", "0.40"):
+    for said in (
+        *attack_descriptions.ATTACK_DESCRIPTIONS["homogeneity"],
+        "99.5%",
+        "99.0% to 99.9%",
+        "50.0%",
+        "60.0%",
+        "73.1%",
+        "1,000",
+        "0.40",
+    ):
         assert said in shown
     told = browser.get("/lab/homogeneity.json").json()
     assert told["state"] == "done" and told["found"]["success"] == 0.995
@@ -107,7 +116,11 @@ def test_all_are_run_once(clinic, ran):
     browser = clinic.browser("analyst")
     browser.post("/lab/floats")
     assert browser.post("/lab").headers["location"] == "/lab"
-    wait_for(lambda: len(ran) == len(ATTACKS) and lab.BENCH.look(lab._usual(ATTACKS[-1])).state == "done")
+    wait_for(
+        lambda: (
+            len(ran) == len(ATTACKS) and lab.ATTACK_QUEUE.current_trial(lab._default_key(ATTACKS[-1])).state == "done"
+        )
+    )
     assert sorted(key.attack for key, _ in ran) == sorted(listed.name for listed in ATTACKS)
     assert not browser.get("/lab.json").json()["running"]
 
@@ -125,14 +138,14 @@ def test_what_cannot_be_chosen_is_refused(clinic, ran):
 
 def test_one_that_waits_says_so(clinic, monkeypatch):
     go = threading.Event()
-    slow = Bench(lambda key, limit_s: go.wait(20) and FOUND)
-    monkeypatch.setattr(lab, "BENCH", slow)
+    slow = AttackQueue(lambda key, limit_s: go.wait(20) and FOUND)
+    monkeypatch.setattr(lab, "ATTACK_QUEUE", slow)
     monkeypatch.setattr(lab, "PATIENCE_S", 0.01)
     browser = clinic.browser("analyst")
     try:
         browser.post("/lab/floats")
         browser.post("/lab/census")
-        wait_for(lambda: slow.look(Key(attack="floats")).state == "running")
+        wait_for(lambda: slow.current_trial(TrialKey(attack="floats")).state == "running")
         page = browser.get("/lab/floats").text
         assert """data-stands='"running"'""" in page, "what the script compares with what it is told"
         assert "It runs" in page and "/assets/lab.js" in page and "<button disabled>" in page
@@ -144,7 +157,7 @@ def test_one_that_waits_says_so(clinic, monkeypatch):
         assert told["running"] and json.loads(stands) == [each["state"] for each in told["attacks"]]
     finally:
         go.set()
-    wait_for(lambda: slow.look(Key(attack="census")).state == "done")
+    wait_for(lambda: slow.current_trial(TrialKey(attack="census")).state == "done")
     assert "/assets/lab.js" not in browser.get("/lab/floats").text
 
 
@@ -152,7 +165,7 @@ def test_one_that_breaks_down_tells_nothing_of_it(clinic, monkeypatch):
     def broken(key, limit_s):
         raise OSError("/secret/place")
 
-    monkeypatch.setattr(lab, "BENCH", Bench(broken))
+    monkeypatch.setattr(lab, "ATTACK_QUEUE", AttackQueue(broken))
     browser = clinic.browser("analyst")
     browser.post("/lab/floats")
     page = browser.get("/lab/floats")
@@ -174,28 +187,34 @@ def test_one_at_a_time_in_order_and_not_too_many():
         running.remove(key)
         return FOUND
 
-    made = Bench(run)
-    keys = [Key(attack=f"a{place}") for place in range(bench.MOST_WAITING + 2)]
+    made = AttackQueue(run)
+    keys = [TrialKey(attack=f"a{place}") for place in range(attack_queue.MOST_WAITING + 2)]
     made.start(keys[:1], limit_s=1)
     wait_for(lambda: running)
     made.start(keys[1:-1], limit_s=1)
     made.start(keys[1:-1], limit_s=1)  # they wait already
-    with pytest.raises(Denied) as refused:
+    with pytest.raises(RequestDenied) as refused:
         made.start(keys[-1:], limit_s=1)
     assert refused.value.status == 429 and refused.value.wait_s
     go.set()
     assert made.wait(keys[-2], 20).state == "done"
     assert order == [key.attack for key in keys[:-1]]
-    assert made.look(keys[-1]).state == "new"
+    assert made.current_trial(keys[-1]).state == "new"
 
 
 def test_only_the_last_results_are_kept(monkeypatch):
-    monkeypatch.setattr(bench, "MOST_KEPT", 3)
-    made = Bench(lambda key, limit_s: FOUND)
+    monkeypatch.setattr(attack_queue, "MOST_KEPT", 3)
+    made = AttackQueue(lambda key, limit_s: FOUND)
     for place in range(5):
-        made.start([Key(attack=f"a{place}")], limit_s=1)
-        made.wait(Key(attack=f"a{place}"), 10)
-    assert [made.look(Key(attack=f"a{place}")).state for place in range(5)] == ["new", "new", "done", "done", "done"]
+        made.start([TrialKey(attack=f"a{place}")], limit_s=1)
+        made.wait(TrialKey(attack=f"a{place}"), 10)
+    assert [made.current_trial(TrialKey(attack=f"a{place}")).state for place in range(5)] == [
+        "new",
+        "new",
+        "done",
+        "done",
+        "done",
+    ]
 
 
 def test_a_failure_is_told_and_tried_again():
@@ -203,12 +222,12 @@ def test_a_failure_is_told_and_tried_again():
 
     def run(key, limit_s):
         tries.append(key)
-        raise Failed("It took too long.")
+        raise TrialFailed("It took too long.")
 
-    made = Bench(run)
+    made = AttackQueue(run)
     for _ in range(2):
-        made.start([Key(attack="a")], limit_s=1)
-        assert made.wait(Key(attack="a"), 10).problem == "It took too long."
+        made.start([TrialKey(attack="a")], limit_s=1)
+        assert made.wait(TrialKey(attack="a"), 10).problem == "It took too long."
     assert len(tries) == 2
 
 
@@ -216,7 +235,7 @@ def test_a_failure_is_told_and_tried_again():
 
 
 def test_a_trial_runs_in_its_own_process():
-    found = bench.in_a_process(Key.of("floats", {}), 50)
+    found = attack_queue.run_in_process(TrialKey.of("floats", {}), 50)
     assert found["attack"] == "floats" and found["breaks"] and found["success"] > 0.8
     assert found["protected"] < 0.6 and not found["falls_too"]
     assert found["allowed"] == pytest.approx(best_under(0.1))
@@ -224,21 +243,21 @@ def test_a_trial_runs_in_its_own_process():
 
 def test_a_trial_past_its_time_is_ended():
     began = time.monotonic()
-    with pytest.raises(Failed, match=r"longer than 0\.2 seconds"):
-        bench.in_a_process(Key.of("synthetic", {}), 0.2)
-    with pytest.raises(Failed, match=r"longer than 0\.2 seconds"):
-        bench.written_by([sys.executable, "-c", "import time; time.sleep(50)"], 0.2)
+    with pytest.raises(TrialFailed, match=r"longer than 0\.2 seconds"):
+        attack_queue.run_in_process(TrialKey.of("synthetic", {}), 0.2)
+    with pytest.raises(TrialFailed, match=r"longer than 0\.2 seconds"):
+        attack_queue.output_of([sys.executable, "-c", "import time; time.sleep(50)"], 0.2)
     assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize("program", ["raise SystemExit(3)", "pass"])
 def test_a_trial_that_says_nothing_broke_down(program):
-    with pytest.raises(Failed, match="broke down"):
-        bench.written_by([sys.executable, "-c", program], 50)
+    with pytest.raises(TrialFailed, match="broke down"):
+        attack_queue.output_of([sys.executable, "-c", program], 50)
 
 
 def test_a_trial_ends_with_the_one_who_waits_for_it():
-    command = [sys.executable, "-m", "discreet.console.laboratory.trial", "synthetic"]
+    command = [sys.executable, "-m", "discreet.console.jobs.attack_trial", "synthetic"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdin.close()
         assert process.wait(40) == 1
@@ -249,11 +268,11 @@ def test_a_refusal_of_the_lab_is_told(monkeypatch, capsys):
     def refuse(name, chosen):
         raise UsageError("scipy is not installed", hint="pip install 'discreet[lab]'")
 
-    monkeypatch.setattr(trial, "run", refuse)
-    monkeypatch.setattr(trial.os, "nice", lambda _: 0)
-    monkeypatch.setattr(trial, "_leave_with_the_server", lambda: None)
+    monkeypatch.setattr(attack_trial, "run", refuse)
+    monkeypatch.setattr(attack_trial.os, "nice", lambda _: 0)
+    monkeypatch.setattr(attack_trial, "_leave_with_the_server", lambda: None)
     monkeypatch.setattr(sys, "argv", ["trial", "census"])
-    trial.main()
+    attack_trial.main()
     assert json.loads(capsys.readouterr().out) == {
         "error": "scipy is not installed",
         "hint": "pip install 'discreet[lab]'",
@@ -262,23 +281,25 @@ def test_a_refusal_of_the_lab_is_told(monkeypatch, capsys):
 
 @pytest.mark.deep
 def test_what_is_chosen_reaches_the_attack():
-    found = trial.run("reconstruction", {"people": "40", "questions": "2", "noise": "0"})
+    found = attack_trial.run("reconstruction", {"people": "40", "questions": "2", "noise": "0"})
     assert (found["n"], found["details"]["queries"], found["details"]["noise"]) == (40, 80, 0)
     assert found["protected"] is not None and found["allowed"] == pytest.approx(best_under(1.0))
-    found = trial.run("averaging", {"repeats": "10", "epsilon": "0.5"})
+    found = attack_trial.run("averaging", {"repeats": "10", "epsilon": "0.5"})
     assert (found["details"]["repeats"], found["details"]["epsilon"]) == (10, 0.5)
     assert found["allowed"] == found["bound"] == pytest.approx(best_under(2 * 0.5)) and not found["falls_too"]
 
 
 @pytest.mark.deep  # the attack itself is in tests/lab/test_census_noised.py
 def test_the_census_is_attacked_with_noise_too():
-    found = trial.run("census", {})
+    found = attack_trial.run("census", {})
     assert found["success"] == 1 and found["protected"] < 0.05 and found["allowed"] is None
     assert "noise for epsilon 1" in " ".join(found["story"])
 
 
 def test_pictures_are_in_the_colours_of_the_page():
-    drawn = trial.repainted(pictures.against("A <title>", {"one": (0.5, 0.2)}, mark="chance", bounds={"one": 0.7}))
+    drawn = attack_trial.repaint(
+        pictures.bars_with_marks("A <title>", {"one": (0.5, 0.2)}, mark="chance", bounds={"one": 0.7})
+    )
     root = ElementTree.fromstring(drawn)
     assert root.get("class") == "picture" and "style" not in drawn and "#3465a4" not in drawn
     assert 'fill="var(--chart-0)"' in drawn and 'stroke="var(--chart-1)"' in drawn
@@ -288,19 +309,19 @@ def test_pictures_are_in_the_colours_of_the_page():
 
 
 def test_every_attack_is_told_in_three_sentences():
-    assert list(words.SHOWS) == [listed.name for listed in ATTACKS]
-    for sentences in words.SHOWS.values():
+    assert list(attack_descriptions.ATTACK_DESCRIPTIONS) == [listed.name for listed in ATTACKS]
+    for sentences in attack_descriptions.ATTACK_DESCRIPTIONS.values():
         assert len(sentences) == 3 and all(each.endswith(".") and "\n" not in each for each in sentences)
 
 
 def test_choices_are_few_and_usual_ones_among_them():
-    for attack, those in choices.CHOICES.items():
-        assert attack in words.SHOWS
+    for attack, those in attack_choices.CHOICES.items():
+        assert attack in attack_descriptions.ATTACK_DESCRIPTIONS
         combinations = 1
         for each in those:
             combinations *= len(each.values)
-        assert combinations <= bench.MOST_KEPT
+        assert combinations <= attack_queue.MOST_KEPT
     with pytest.raises(ValueError, match="no value"):
-        choices.Choice(name="a", words="A", values=("1",), usual="2")
+        attack_choices.AttackChoice(name="a", words="A", values=("1",), usual="2")
     with pytest.raises(UsageError, match="nothing to choose"):
-        choices.check("floats", {"epsilon": "1"})
+        attack_choices.check_choices("floats", {"epsilon": "1"})

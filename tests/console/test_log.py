@@ -12,7 +12,7 @@ def clinic(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
         made = world(tmp_path_factory.mktemp("log") / "clinic")
-        project = made.house.desk.project
+        project = made.house.handle.project
         for age in range(20, 34):
             project.sql(f"SELECT count(*) FROM patients WHERE age < {age}").ask(epsilon=0.1, analyst="ann", fresh=True)
             project.sql(f"SELECT count(*) FROM visits WHERE cost < {age}").ask(epsilon=0.1, analyst="bob", fresh=True)
@@ -23,7 +23,7 @@ def clinic(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def state(clinic, monkeypatch):
-    folder = clinic.house.desk.project.ledger._journal.anchor.folder.parent
+    folder = clinic.house.handle.project.ledger._journal.anchor.folder.parent
     monkeypatch.setenv("DISCREET_STATE", str(folder))
 
 
@@ -58,7 +58,7 @@ def test_filters(clinic):
 
 def test_times_and_persons_are_told_to_owners_alone(clinic):
     analyst, owner = clinic.browser("analyst"), clinic.browser("owner")
-    entries = list(clinic.house.desk.project.ledger.entries())
+    entries = list(clinic.house.handle.project.ledger.entries())
     for path in ("/log", "/log.json", "/log.csv", "/log?page=2", "/log/ledger.jsonl"):
         text = analyst.get(path).text
         for entry in entries:
@@ -79,7 +79,7 @@ def test_times_and_persons_are_told_to_owners_alone(clinic):
 
 def test_the_export_is_whole_for_owners(clinic):
     lines = clinic.browser("owner").get("/log/ledger.jsonl").text.splitlines()
-    entries = list(clinic.house.desk.project.ledger.entries())
+    entries = list(clinic.house.handle.project.ledger.entries())
     assert [json.loads(each)["digest"] for each in lines] == [entry.digest for entry in entries]
     lines = clinic.browser("analyst").get("/log/ledger.jsonl").text.splitlines()
     assert [json.loads(each)["row"] for each in lines] == [entry.seq for entry in entries]
@@ -90,10 +90,12 @@ def test_verify_says_that_it_holds_or_where_it_does_not(clinic, monkeypatch):
     browser = clinic.browser("analyst")
     held = browser.post("/log/verify")
     assert held.status_code == 200 and "rows hold" in held.text and ".json" not in held.text.partition("<footer")[2]
-    from discreet.api import Project
-    from discreet.ledger.repair import Report
+    from discreet.ledger.repair import LedgerVerification
+    from discreet.project.project import Project
 
-    broken = Report(sound=False, rows=3, row=4, problem="row 4 was changed after it was written", warnings=("w",))
+    broken = LedgerVerification(
+        sound=False, rows=3, row=4, problem="row 4 was changed after it was written", warnings=("w",)
+    )
     monkeypatch.setattr(Project, "verify", lambda self: broken)
     assert "from row 4 on: row 4 was changed" in browser.post("/log/verify").text
     assert clinic.browser("public").post("/log/verify").status_code == 401

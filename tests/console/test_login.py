@@ -11,10 +11,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from console.house import COOKIE, ORIGIN, PASSWORD, Browser, world
-from discreet.console.app import make
-from discreet.console.pages.login import WRONG, way
+from discreet.console.app import make_app
+from discreet.console.pages.login import WRONG, safe_path
 from discreet.console.people.passwords import Passwords
-from discreet.console.people.throttle import Throttle, Try
+from discreet.console.people.throttle import LoginThrottle, LoginTry
 from discreet.console.settings import Settings
 from tiers import size
 
@@ -32,7 +32,7 @@ def shared(tmp_path_factory):
 def clinic(shared):
     """The same for all, with nobody throttled."""
     people = shared.house.people
-    people.throttle = Throttle(people.clock)
+    people.throttle = LoginThrottle(people.clock)
     return shared
 
 
@@ -81,7 +81,7 @@ def test_the_cookie_is_for_the_server_alone(nobody):
 def test_by_tls_the_cookie_is_secure_and_bound_to_the_host(clinic):
     origin = "https://console.example.org"
     house = dataclasses.replace(clinic.house, settings=Settings(origin=origin, grid_ms=1))
-    client = TestClient(make(house), base_url=origin, follow_redirects=False)
+    client = TestClient(make_app(house), base_url=origin, follow_redirects=False)
     sent = client.post("/login", data={"name": "olga", "password": PASSWORD}, headers={"origin": origin})
     found = cookie_of(sent)
     assert found.key == "__Host-discreet" and found["secure"] and found["httponly"] and not found["domain"]
@@ -101,7 +101,7 @@ def test_the_cookie_of_a_known_browser(clinic, nobody):
     assert "-known" not in out.headers["set-cookie"]  # the browser stays known
     origin = "https://console.example.org"
     house = dataclasses.replace(clinic.house, settings=Settings(origin=origin, grid_ms=1))
-    client = TestClient(make(house), base_url=origin, follow_redirects=False)
+    client = TestClient(make_app(house), base_url=origin, follow_redirects=False)
     sent = client.post("/login", data={"name": "olga", "password": PASSWORD}, headers={"origin": origin})
     assert cookie_of(sent, known=True).key == "__Host-discreet-known" and cookie_of(sent, known=True)["secure"]
 
@@ -123,7 +123,7 @@ def test_others_do_not_lock_the_owner_out(clinic, monkeypatch):
             headers={"origin": ORIGIN, "x-forwarded-for": address},
         )
 
-    owner, other, attacker = (TestClient(make(house), base_url=ORIGIN, follow_redirects=False) for _ in range(3))
+    owner, other, attacker = (TestClient(make_app(house), base_url=ORIGIN, follow_redirects=False) for _ in range(3))
     assert send(owner, PASSWORD, "198.51.100.7").status_code == 303
     for each in range(40):
         assert send(attacker, "wrong", f"192.0.2.{each // 5}").status_code == 401
@@ -173,12 +173,12 @@ def test_unknown_names_take_the_same_time(clinic, monkeypatch):
     cheap = people.passwords
     people.passwords = Passwords()
     people.set_password("ann", PASSWORD)
-    monkeypatch.setattr(Throttle, "enter", lambda *_, **more: Try(time=0.0))
-    monkeypatch.setattr(Throttle, "address", lambda *_: None)
+    monkeypatch.setattr(LoginThrottle, "enter", lambda *_, **more: LoginTry(time=0.0))
+    monkeypatch.setattr(LoginThrottle, "check_address", lambda *_: None)
     client = clinic.client()
     calls = []
-    right = people.passwords.right
-    monkeypatch.setattr(people.passwords, "right", lambda *given: calls.append(1) or right(*given))
+    right = people.passwords.is_right
+    monkeypatch.setattr(people.passwords, "is_right", lambda *given: calls.append(1) or right(*given))
 
     def cost(name):
         begun = time.process_time()
@@ -225,16 +225,16 @@ def test_an_address_that_a_client_claims_is_not_believed(clinic):
         browser.post("/login", {"name": f"name {number}", "password": "wrong"}, headers=forged)
     assert log_in(browser, "olga").status_code == 429
     house = dataclasses.replace(clinic.house, settings=Settings(origin=ORIGIN, grid_ms=1, behind_proxy=True))
-    client = TestClient(make(house), base_url=ORIGIN, follow_redirects=False)
+    client = TestClient(make_app(house), base_url=ORIGIN, follow_redirects=False)
     form, headers = {"name": "olga", "password": PASSWORD}, {"origin": ORIGIN}
     sent = client.post("/login", data=form, headers={**headers, "x-forwarded-for": "1.2.3.4, 198.51.100.7"})
     assert sent.status_code == 303
     for number in range(50):
         told = {**headers, "x-forwarded-for": f"198.51.100.{number}, 203.0.113.5"}
-        TestClient(make(house), base_url=ORIGIN).post(
+        TestClient(make_app(house), base_url=ORIGIN).post(
             "/login", data={"name": f"{number}", "password": "x"}, headers=told
         )
-    fresh = TestClient(make(house), base_url=ORIGIN, follow_redirects=False)
+    fresh = TestClient(make_app(house), base_url=ORIGIN, follow_redirects=False)
     assert fresh.post("/login", data=form, headers={**headers, "x-forwarded-for": "203.0.113.5"}).status_code == 429
 
 
@@ -293,7 +293,7 @@ def test_a_login_leads_nowhere_else(nobody, onward):
 
 @pytest.mark.parametrize("onward", ["/d/patients", "/ask?table=a%20b", "/a/r-1#plan", "/d/caf%C3%A9"])
 def test_a_login_leads_where_one_was_going(nobody, clinic, onward):
-    assert way(onward) == onward
+    assert safe_path(onward) == onward
     assert log_in(nobody, next=onward).headers["location"] == onward
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from console.house import COOKIE, world
-from discreet.console.logs import Logs
+from discreet.console.access_log import AccessLog
 
 CANARY = "canary-4711"
 
@@ -23,7 +23,7 @@ def stream():
 
 
 def test_a_line(stream):
-    logs = Logs(stream, grid_ms=250, clock=lambda: 86_400.9, passing=lambda: 107.6)
+    logs = AccessLog(stream, grid_ms=250, clock=lambda: 86_400.9, passing=lambda: 107.6)
     logs.line(method="GET", route="/a/{release}", status=200, who="ann", since=107.0)
     (line,) = lines(stream)
     assert len(line.pop("id")) == 8
@@ -38,7 +38,7 @@ def test_a_line(stream):
 
 
 def test_a_name_cannot_begin_another_line(stream):
-    Logs(stream).line(method="GET", route="/", status=200, who='ann\n{"status": 500}\u2028', since=0)
+    AccessLog(stream).line(method="GET", route="/", status=200, who='ann\n{"status": 500}\u2028', since=0)
     (line,) = lines(stream)
     assert line["who"].startswith("ann\n") and stream.getvalue().count("\n") == 1 and stream.getvalue().isascii()
 
@@ -53,7 +53,7 @@ def test_a_defect_tells_places_and_no_words(stream):
         except ValueError as problem:
             raise KeyError(CANARY) from problem
     except KeyError as problem:
-        Logs(stream).defect(problem, id_="abcd")
+        AccessLog(stream).defect(problem, id_="abcd")
     (line,) = lines(stream)
     assert line["defect"] == "KeyError" and line["id"] == "abcd"
     assert line["places"][-1].startswith("test_logs.py:")
@@ -66,26 +66,26 @@ def test_a_full_disk_ends_no_visit(tmp_path):
         def write(self, text):
             raise OSError(28, "no space")
 
-    Logs(Full()).line(method="GET", route="/", status=200, who=None, since=0)
+    AccessLog(Full()).line(method="GET", route="/", status=200, who=None, since=0)
     closed = io.StringIO()
     closed.close()
-    Logs(closed).line(method="GET", route="/", status=200, who=None, since=0)
+    AccessLog(closed).line(method="GET", route="/", status=200, who=None, since=0)
 
 
 def test_a_file_of_its_owner_alone(tmp_path):
     for _ in range(2):
-        Logs.to_file(tmp_path / "log").line(method="GET", route="/", status=200, who=None, since=0)
+        AccessLog.to_file(tmp_path / "log").line(method="GET", route="/", status=200, who=None, since=0)
     assert len((tmp_path / "log").read_text().splitlines()) == 2
     assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
 def test_standard_error_where_nothing_is_told(capsys):
-    Logs().line(method="GET", route="/", status=404, who=None, since=0)
+    AccessLog().line(method="GET", route="/", status=404, who=None, since=0)
     assert json.loads(capsys.readouterr().err)["status"] == 404
 
 
 def test_threads_do_not_mix_their_lines(stream):
-    logs = Logs(stream)
+    logs = AccessLog(stream)
     threads = [
         threading.Thread(target=lambda: [logs.line(method="GET", route="/", status=200, who="x" * 500, since=0)] * 20)
         for _ in range(8)

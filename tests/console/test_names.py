@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from console.house import world
-from discreet.console.routes import table
+from discreet.console.routes import route_table
 
 NAMES = ("patients.json", "a/b", "c/d.csv", "new.csv", "x y", "...", "q?x#y", "50%")
 TABLE = """
@@ -74,7 +74,7 @@ def test_a_name_that_no_address_can_hold_is_refused(tmp_path, name):
     made.house.close()
 
 
-PAGES = [route for route in table() if route.method == "GET" and not route.api and route.twins]
+PAGES = [route for route in route_table() if route.method == "GET" and not route.api and route.twins]
 PLAIN = sorted({route.path for route in PAGES if "{" not in route.path})
 
 

@@ -44,7 +44,7 @@ def clinic(tmp_path):
 def test_pages_stand(clinic, version):
     browser = clinic.browser("owner")
     if version:
-        clinic.house.desk.project.reread().refresh("friends")
+        clinic.house.handle.project.reread().refresh("friends")
     statuses = {page: browser.get(page).status_code for page in PAGES}
     assert {page: status for page, status in statuses.items() if status != 200} == {}
     told = browser.text("/d/friends")
@@ -57,4 +57,4 @@ def test_a_question_about_it_is_refused_with_the_reason(clinic):
     sent = browser.post("/ask", {"sql": "select count(*) from friends", "epsilon": "1", "act": "ask"})
     answered = browser.get(sent.headers["location"])
     assert "has ends" in answered.text
-    assert clinic.house.desk.project.ledger.refresh().charges == {}
+    assert clinic.house.handle.project.ledger.refresh().charges == {}

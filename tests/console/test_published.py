@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from console.house import world
-from discreet.bundle.verify import verify
+from discreet.bundle.verification import verify
 
 HOSTILE = "<script>alert(1)</script>\"'{{ 7 * 7 }}"
 FIELDS = {"name": "Diseases", "description": "By disease", "curators": "The clinic\nThe town\n", "sector": "Health"}
@@ -27,7 +27,7 @@ def clinic(tmp_path_factory):
 @pytest.fixture
 def state(clinic, monkeypatch):
     """The state folder that the clinic was made with."""
-    folder = clinic.house.desk.project.ledger._journal.anchor.folder.parent
+    folder = clinic.house.handle.project.ledger._journal.anchor.folder.parent
     monkeypatch.setenv("DISCREET_STATE", str(folder))
 
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 def ask(clinic, sql="SELECT disease, count(*) AS n FROM patients GROUP BY disease", epsilon=0.5):
-    return clinic.house.desk.project.sql(sql).ask(epsilon=epsilon, analyst="ann")
+    return clinic.house.handle.project.sql(sql).ask(epsilon=epsilon, analyst="ann")
 
 
 def publish(clinic, release, **fields):
@@ -66,7 +66,7 @@ def test_published_is_read_logged_out_and_the_rest_is_not_there(clinic, tmp_path
     assert [each["release"] for each in nobody.get("/r.json").json()["published"]] == [release.id]
     packed = nobody.get(f"/r/{release.id}.zip")
     (tmp_path / "bundle.zip").write_bytes(packed.content)
-    report = verify(tmp_path / "bundle.zip", key=told["key"], project=clinic.house.desk.project)
+    report = verify(tmp_path / "bundle.zip", key=told["key"], project=clinic.house.handle.project)
     assert report.sound and all(check.holds for check in report.checks)
     names = set(zipfile.ZipFile(io.BytesIO(packed.content)).namelist())
     assert names == {f"{release.id}/{name}" for name in told["files"]}
@@ -125,7 +125,7 @@ def test_hostile_texts_stay_texts(clinic):
 def test_a_grant_shows_on_the_card(clinic):
     release = ask(clinic)
     publish(clinic, release)
-    nobody, project = clinic.browser("public"), clinic.house.desk.project
+    nobody, project = clinic.browser("public"), clinic.house.handle.project
     before = nobody.get(f"/r/{release.id}/files/manifest.json").content
     ask(clinic, "SELECT count(*) FROM patients WHERE age < 31", epsilon=0.1)
     assert nobody.get(f"/r/{release.id}/files/manifest.json").content == before  # the ledger goes on; the card stays
@@ -137,7 +137,7 @@ def test_a_grant_shows_on_the_card(clinic):
 
 @pytest.mark.deep
 def test_batches_and_models_can_be_published(clinic):
-    project = clinic.house.desk.project
+    project = clinic.house.handle.project
     batch = project.batch(
         "SELECT sex, count(*) n FROM patients GROUP BY sex; SELECT sex, avg(age) a FROM patients GROUP BY sex",
         epsilon=0.5,
@@ -156,7 +156,7 @@ def test_batches_and_models_can_be_published(clinic):
 
 def test_a_second_measurement_is_published_with_the_first_or_not_at_all(clinic):
     """Its bundle holds the earlier noisy cells: the owner says so for each release by name."""
-    project, owner, nobody = clinic.house.desk.project, clinic.browser("owner"), clinic.browser("public")
+    project, owner, nobody = clinic.house.handle.project, clinic.browser("owner"), clinic.browser("public")
     first = ask(clinic, "SELECT disease, count(*) AS n FROM patients WHERE ward = 'w1' GROUP BY disease", epsilon=0.5)
     both = project.again(first.id, epsilon="0.05", analyst="ann")
     third = project.again(both.id, epsilon="0.05", analyst="ann")
@@ -183,6 +183,6 @@ def test_no_row_of_the_ledger_tells_its_time(clinic):
     publish(clinic, release)
     nobody = clinic.browser("public")
     told = json.dumps(nobody.get(f"/r/{release.id}.json").json()) + nobody.get(f"/r/{release.id}").text
-    for entry in clinic.house.desk.project.ledger.entries():
+    for entry in clinic.house.handle.project.ledger.entries():
         assert entry.time[11:19] not in told and entry.digest not in told
     clinic.browser("owner").post(f"/r/{release.id}/withdraw")

@@ -14,10 +14,10 @@ from fastapi.testclient import TestClient
 from console.alone import alone
 from console.house import ORIGIN, world
 from discreet.console import app as app_module
-from discreet.console import reading, strict
-from discreet.console.answer import Grid, Page
-from discreet.console.app import make
-from discreet.console.routes import Route, table
+from discreet.console import request_reader, security_headers
+from discreet.console.app import make_app
+from discreet.console.responses import Page, PageTable
+from discreet.console.routes import Route, route_table
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -32,7 +32,7 @@ def clinic(tmp_path_factory):
 @pytest.fixture(scope="module")
 def proxied(clinic):
     settings = dataclasses.replace(clinic.house.settings, behind_proxy=True)
-    return make(dataclasses.replace(clinic.house, settings=settings))
+    return make_app(dataclasses.replace(clinic.house, settings=settings))
 
 
 def ask(app, method, path, headers, content=b""):
@@ -77,7 +77,7 @@ def test_a_port_makes_no_other_address(clinic, told):
 
     settings = dataclasses.replace(clinic.house.settings, behind_proxy=True)
     request = Request({"type": "http", "headers": [(b"x-forwarded-for", told.encode())]})
-    assert reading.address(request, settings) in ("203.0.113.77", "2001:db8::1")
+    assert request_reader.client_address(request, settings) in ("203.0.113.77", "2001:db8::1")
 
 
 @pytest.mark.parametrize(
@@ -90,19 +90,21 @@ def test_a_port_makes_no_other_address(clinic, told):
     ],
 )
 def test_two_lines_of_a_host_are_none(clinic, lines, status):
-    assert log_in(make(clinic.house), *lines).status_code == status
+    assert log_in(make_app(clinic.house), *lines).status_code == status
 
 
 @pytest.mark.parametrize(
     "origins", [(ORIGIN, "https://evil.example"), ("https://evil.example", ORIGIN), (ORIGIN, ORIGIN)]
 )
 def test_two_lines_of_an_origin_are_none(clinic, origins):
-    assert log_in(make(clinic.house), origins=origins).status_code == 403
-    assert log_in(make(clinic.house), ("sec-fetch-site", "same-origin"), ("sec-fetch-site", "none")).status_code == 403
+    assert log_in(make_app(clinic.house), origins=origins).status_code == 403
+    assert (
+        log_in(make_app(clinic.house), ("sec-fetch-site", "same-origin"), ("sec-fetch-site", "none")).status_code == 403
+    )
 
 
 def test_files_and_what_is_not_there_have_the_same_names_as_pages(clinic):
-    app = make(clinic.house)
+    app = make_app(clinic.house)
     for path in ("/assets/style.css", "/assets/none", "/nowhere", "/nowhere.json"):
         assert ask(app, "GET", path, [("host", "evil.example")]).status_code == 421, path
         found = ask(app, "GET", path, [("host", "127.0.0.1:8000")])
@@ -112,21 +114,23 @@ def test_files_and_what_is_not_there_have_the_same_names_as_pages(clinic):
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "multipart/form-data; boundary=x", ""])
 def test_what_is_no_form_is_refused(clinic, kind):
     """Another site can send these without asking first; a form of ours is one kind alone."""
-    found = ask(make(clinic.house), "POST", "/login", [("origin", ORIGIN), ("content-type", kind)], b'{"name": "olga"}')
+    found = ask(
+        make_app(clinic.house), "POST", "/login", [("origin", ORIGIN), ("content-type", kind)], b'{"name": "olga"}'
+    )
     assert found.status_code == 415 and "not a form" in found.text
 
 
 @pytest.mark.parametrize(("fields", "status"), [(1_000, 401), (1_001, 400)])
 def test_a_form_of_a_thousand_fields(clinic, fields, status):
     content = "&".join(["name=x", *["f=1"] * (fields - 1)]).encode()
-    found = ask(make(clinic.house), "POST", "/login", [("origin", ORIGIN), ("content-type", FORM)], content)
+    found = ask(make_app(clinic.house), "POST", "/login", [("origin", ORIGIN), ("content-type", FORM)], content)
     assert found.status_code == status
     assert clinic.client().get("/login?" + "&".join(["f=1"] * fields)).status_code == (200 if status == 401 else 400)
 
 
 def test_nobody_sends_more_than_a_login_needs(clinic):
     headers = [("origin", ORIGIN), ("content-type", FORM)]
-    app, most = make(clinic.house), reading.LONGEST_OF_NOBODY
+    app, most = make_app(clinic.house), request_reader.LONGEST_OF_NOBODY
     assert most == 65_536
     assert ask(app, "POST", "/login", headers, b"name=" + b"a" * (most - 5)).status_code == 401
     assert ask(app, "POST", "/login", headers, b"name=" + b"a" * (most - 4)).status_code == 413
@@ -153,15 +157,15 @@ EVERYWHERE = {
 
 
 def test_the_headers_are_these(clinic):
-    assert strict.HEADERS == EVERYWHERE
+    assert security_headers.HEADERS == EVERYWHERE
     for path in ("/login", "/assets/style.css", "/nowhere", "/healthz", "/api/v1/tables"):
         found = clinic.client().get(path)
         assert {name: found.headers.get(name) for name in EVERYWHERE} == EVERYWHERE, path
 
 
 def planted(clinic, monkeypatch, *routes):
-    monkeypatch.setattr(app_module, "table", lambda: (*table(), *routes))
-    return TestClient(make(clinic.house), base_url=ORIGIN, follow_redirects=False, raise_server_exceptions=False)
+    monkeypatch.setattr(app_module, "route_table", lambda: (*route_table(), *routes))
+    return TestClient(make_app(clinic.house), base_url=ORIGIN, follow_redirects=False, raise_server_exceptions=False)
 
 
 def test_a_page_that_fails_says_one_sentence(clinic, monkeypatch):
@@ -182,8 +186,8 @@ def test_what_fails_outside_of_all_pages_is_one_sentence_with_all_headers(clinic
     def broken(**_):
         raise ValueError("a cell: 4711")
 
-    monkeypatch.setattr(clinic.house.logs.__class__, "line", lambda self, **more: broken(**more))
-    found = TestClient(make(clinic.house), base_url=ORIGIN, raise_server_exceptions=False).get("/healthz")
+    monkeypatch.setattr(clinic.house.access_log.__class__, "line", lambda self, **more: broken(**more))
+    found = TestClient(make_app(clinic.house), base_url=ORIGIN, raise_server_exceptions=False).get("/healthz")
     assert (found.status_code, found.text) == (500, "Something went wrong here.\n")
     assert {name: found.headers.get(name) for name in EVERYWHERE} == EVERYWHERE
 
@@ -192,7 +196,7 @@ def test_what_fails_outside_of_all_pages_is_one_sentence_with_all_headers(clinic
 def test_a_cell_that_a_spreadsheet_would_run_is_quoted(clinic, monkeypatch, first):
     text = f"{first}1+1"
     rows = [[text], ["plain"], [-1], ["inside\r=1"]]
-    page = Page(template="lab.html", data={}, table=Grid(columns=(text,), rows=rows))
+    page = Page(template="lab.html", data={}, table=PageTable(columns=(text,), rows=rows))
     route = Route(method="GET", path="/cells", handler=lambda _: page, role="public")
     found = planted(clinic, monkeypatch, route).get("/cells.csv")
     quoted = f'"\'{text}"' if first in "\r\n" else f"'{text}"
@@ -238,7 +242,7 @@ def logged(clinic, since):
 
 def test_who_leaves_halfway_is_no_defect(clinic):
     since = len((clinic.folder.parent / "console.log").read_text())
-    with Running(make(clinic.house)) as server:
+    with Running(make_app(clinic.house)) as server:
         for _ in range(3):
             server.begun().close()
         until = time.monotonic() + 10
@@ -248,7 +252,7 @@ def test_who_leaves_halfway_is_no_defect(clinic):
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(clinic, monkeypatch):
-    assert reading.BODY_S == 20
-    monkeypatch.setattr(reading, "BODY_S", 0.3)
-    with Running(make(clinic.house)) as server, server.begun() as slow:
+    assert request_reader.BODY_S == 20
+    monkeypatch.setattr(request_reader, "BODY_S", 0.3)
+    with Running(make_app(clinic.house)) as server, server.begun() as slow:
         assert slow.recv(100).startswith(b"HTTP/1.1 408 ")

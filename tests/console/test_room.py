@@ -8,11 +8,11 @@ import pytest
 
 from console.house import world
 from console.rooms import held
-from discreet.console import room as module
-from discreet.console.answer import Denied
+from discreet.console.jobs import concurrency_limit as module
+from discreet.console.jobs.concurrency_limit import ConcurrencyLimit
+from discreet.console.jobs.job_queue import MOST_PATIENT, JobQueue
 from discreet.console.pages import ask
-from discreet.console.room import Room
-from discreet.console.works import MOST_PATIENT, Works
+from discreet.console.responses import RequestDenied
 
 SQL = "select disease, count(*) n from patients group by disease"
 
@@ -46,11 +46,11 @@ def wait(room, person):
 
 
 def test_who_comes_to_a_full_room_is_told_at_once():
-    room = Room("things being made", at_once=2, waiting=3)
+    room = ConcurrencyLimit("things being made", at_once=2, waiting=3)
     stack, threads = full(room)
     with stack:
         began = time.monotonic()
-        with pytest.raises(Denied, match="too many things being made") as told, room.turn("ann"):
+        with pytest.raises(RequestDenied, match="too many things being made") as told, room.turn("ann"):
             pass
         assert told.value.status == 429 and told.value.wait_s and time.monotonic() - began < 1
     [thread.join(10) for thread in threads]
@@ -58,9 +58,9 @@ def test_who_comes_to_a_full_room_is_told_at_once():
 
 
 def test_one_person_has_two_places_and_others_still_come():
-    room = Room("things being made", at_once=4, waiting=4)
+    room = ConcurrencyLimit("things being made", at_once=4, waiting=4)
     with held(room, "ann"), held(room, "ann"):
-        with pytest.raises(Denied, match="You have 2 things being made"), room.turn("ann"):
+        with pytest.raises(RequestDenied, match="You have 2 things being made"), room.turn("ann"):
             pass
         with room.turn("bob"):
             pass
@@ -69,10 +69,10 @@ def test_one_person_has_two_places_and_others_still_come():
 
 
 def test_a_turn_is_waited_for_and_not_for_ever():
-    room = Room("things being made", at_once=1, waiting=1)
+    room = ConcurrencyLimit("things being made", at_once=1, waiting=1)
     with held(room, "ann"):
         began = time.monotonic()
-        with pytest.raises(Denied) as told, room.turn("bob", patience_s=0.1):
+        with pytest.raises(RequestDenied) as told, room.turn("bob", patience_s=0.1):
             pass
         assert told.value.status == 429 and 0.1 <= time.monotonic() - began < 5
         late = threading.Thread(target=wait, args=(room, "bob"))
@@ -83,7 +83,7 @@ def test_a_turn_is_waited_for_and_not_for_ever():
 
 
 def test_work_inside_of_work_is_one_turn_and_what_fails_leaves():
-    room = Room("things being made", at_once=1, waiting=0, each=1)
+    room = ConcurrencyLimit("things being made", at_once=1, waiting=0, each=1)
     with pytest.raises(ValueError), room.turn("ann"), room.turn("ann"):
         raise ValueError
     with room.turn("ann"):
@@ -97,12 +97,15 @@ def rehearse(browser):
 
 
 def test_rehearsals_prices_and_plans_are_refused_where_their_rooms_are_full(clinic):
-    browser, works = clinic.browser("analyst"), clinic.house.desk.shared(Works, lambda: Works(clinic.house.settings))
+    browser, works = (
+        clinic.browser("analyst"),
+        clinic.house.handle.shared(JobQueue, lambda: JobQueue(clinic.house.settings)),
+    )
     token = {"authorization": f"Bearer {clinic.token()}"}
     ways = {
-        ask._REHEARSING: lambda: rehearse(browser),
-        clinic.house.asking.explaining: lambda: browser.post("/ask/price", {"sql": SQL, "epsilon": "1"}),
-        works._pricing: lambda: browser.get("/tables/new/ranges?table=patients&column=age&epsilon=1"),
+        ask._REHEARSAL_LIMIT: lambda: rehearse(browser),
+        clinic.house.queries.explain_limit: lambda: browser.post("/ask/price", {"sql": SQL, "epsilon": "1"}),
+        works._pricing_limit: lambda: browser.get("/tables/new/ranges?table=patients&column=age&epsilon=1"),
     }
     for room, way in ways.items():
         assert way().status_code == 200
@@ -113,7 +116,7 @@ def test_rehearsals_prices_and_plans_are_refused_where_their_rooms_are_full(clin
         with held(room, "ann"), held(room, "ann"):  # ann is the analyst
             assert way().status_code == 429
         assert way().status_code == 200
-    with held(clinic.house.asking.explaining, "ann"), held(clinic.house.asking.explaining, "ann"):
+    with held(clinic.house.queries.explain_limit, "ann"), held(clinic.house.queries.explain_limit, "ann"):
         told = clinic.client().post("/api/v1/explain", json={"sql": SQL, "epsilon": "1"}, headers=token)
         assert told.status_code == 429 and int(told.headers["retry-after"]) > 0
 
@@ -124,9 +127,9 @@ def test_all_rooms_together_leave_threads_for_others(clinic):
     from discreet.console.people.passwords import AT_ONCE, WAITING
 
     house = clinic.house
-    works = house.desk.shared(Works, lambda: Works(house.settings))
-    rooms = (ask._REHEARSING, house.asking.explaining, works._pricing)
-    questions = house.asking._running._most_waiters - house.settings.at_once - house.settings.waiting
+    works = house.handle.shared(JobQueue, lambda: JobQueue(house.settings))
+    rooms = (ask._REHEARSAL_LIMIT, house.queries.explain_limit, works._pricing_limit)
+    questions = house.queries._queue._most_waiters - house.settings.at_once - house.settings.waiting
     assert sum(room._most for room in rooms) + questions + AT_ONCE + WAITING + MOST_PATIENT + 16 <= MORE_THREADS
 
 

@@ -14,12 +14,12 @@ from starlette.routing import Mount
 from console.alone import alone
 from console.house import COOKIE, ORIGIN, PASSWORD, world
 from discreet.console import app as app_module
-from discreet.console.answer import Json
-from discreet.console.routes import RESPONDENTS, Route, table
+from discreet.console.responses import JsonData
+from discreet.console.routes import RESPONDENTS, Route, route_table
 from tiers import size
 
 SAFE = {"GET"}
-TABLE = table()
+TABLE = route_table()
 FORMS = [route for route in TABLE if route.method not in SAFE and not route.api]
 GOOD = {"origin": ORIGIN, "sec-fetch-site": "same-origin"}
 
@@ -36,12 +36,12 @@ def reached(clinic):
     """The application, with every handler replaced."""
 
     def say(route):
-        return lambda visit: Json(data={"reached": visit.visitor.role, "route": [route.method, route.path]})
+        return lambda visit: JsonData(data={"reached": visit.visitor.role, "route": [route.method, route.path]})
 
     bare = [dataclasses.replace(route, handler=say(route), body=None, gridded=False) for route in TABLE]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app_module, "table", lambda: bare)
-        return app_module.make(clinic.house)
+        patch.setattr(app_module, "route_table", lambda: bare)
+        return app_module.make_app(clinic.house)
 
 
 @pytest.fixture(scope="module")
@@ -273,11 +273,11 @@ def test_the_application_serves_the_table_and_nothing_else(reached):
 
 
 def test_a_route_beside_the_table_would_be_seen(clinic):
-    made = app_module.make(clinic.house)
+    made = app_module.make_app(clinic.house)
     made.add_route("/extra", lambda request: None)
     assert strangers(made, TABLE)[0] == {("/extra", "GET")}
     known = [route for route in TABLE if route.path != "/login"]
-    assert ("/login", "POST") in strangers(app_module.make(clinic.house), known)[0]
+    assert ("/login", "POST") in strangers(app_module.make_app(clinic.house), known)[0]
 
 
 def test_no_address_is_in_the_table_twice():

@@ -16,7 +16,7 @@ from console.alone import alone
 from console.house import clinic
 from discreet.cli.main import call
 from discreet.console.lock import NAME
-from discreet.console.server import Server
+from discreet.console.server import ConsoleServer
 
 
 def started(folder):
@@ -89,7 +89,7 @@ def test_it_says_that_it_serves_when_the_application_answers():
         seen.append((server.started, list(loaded)))
         server.should_exit = True
 
-    server = Server(uvicorn.Config(app, log_config=None, lifespan="on"), drain=lambda: None, ready=ready)
+    server = ConsoleServer(uvicorn.Config(app, log_config=None, lifespan="on"), drain=lambda: None, ready=ready)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         alone(server.serve(sockets=[listening]))
     assert seen == [(True, ["yes"])]
@@ -100,6 +100,6 @@ def test_an_application_that_does_not_start_is_not_said_to_serve():
         await receive()
         await send({"type": "lifespan.startup.failed"})
 
-    server = Server(uvicorn.Config(app, log_config=None, lifespan="on"), drain=lambda: None, ready=pytest.fail)
+    server = ConsoleServer(uvicorn.Config(app, log_config=None, lifespan="on"), drain=lambda: None, ready=pytest.fail)
     with socket.create_server(("127.0.0.1", 0)) as listening, pytest.raises(SystemExit):
         alone(server.serve(sockets=[listening]))

@@ -3,7 +3,7 @@
 import pytest
 
 from console.api.certificates import self_signed
-from discreet.console.serving import open_door
+from discreet.console.listener import open_listener
 from discreet.console.settings import Settings
 from discreet.errors import UsageError
 
@@ -81,9 +81,9 @@ def test_tls_that_cannot_be_had_is_told_before_anything_is_served(tmp_path):
         (certificate, locked),
     ):
         with pytest.raises(UsageError, match="TLS cannot be had") as told:
-            open_door("127.0.0.1", 0, certificate=cert, key=its, behind_proxy=False)
+            open_listener("127.0.0.1", 0, certificate=cert, key=its, behind_proxy=False)
         assert "nonsense" not in str(told.value)
-    open_door("127.0.0.1", 0, certificate=certificate, key=key, behind_proxy=False).listening.close()
+    open_listener("127.0.0.1", 0, certificate=certificate, key=key, behind_proxy=False).listening.close()
 
 
 def _locked(pem):

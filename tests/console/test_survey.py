@@ -10,12 +10,12 @@ from fastapi.testclient import TestClient
 
 from console import hostile
 from console.house import ORIGIN, world
-from discreet.collect import strict
-from discreet.collect.sending import document
-from discreet.collect.survey import SEVERAL, Survey, kinds
-from discreet.console import surveying
-from discreet.console.app import make
-from discreet.console.routes import RESPONDENTS, table
+from discreet.console.app import make_app
+from discreet.console.jobs import survey_host
+from discreet.console.routes import RESPONDENTS, route_table
+from discreet.surveys.collector import collector_headers
+from discreet.surveys.collector.survey_definition import SEVERAL_QUESTION_PROTOCOLS, Survey, protocol_classes
+from discreet.surveys.device.report_sender import report_document
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,8 @@ def nobody(clinic):
 @pytest.fixture(autouse=True)
 def _look_at_once(monkeypatch):
     """Results rest for a second between looks; tests do not."""
-    monkeypatch.setattr("discreet.collect.results.REST_S", 0.0)
-    monkeypatch.setattr("discreet.collect.results.SHARE", 1e9)
+    monkeypatch.setattr("discreet.surveys.collector.results.REST_S", 0.0)
+    monkeypatch.setattr("discreet.surveys.collector.results.SHARE", 1e9)
 
 
 SMOKE = {"question": "Do you smoke?", "kind": "choices", "choices": "yes\nno", "epsilon": "1.1", "minimum": "20"}
@@ -63,7 +63,9 @@ def reports(nobody, id_, many, value="yes", tokens=()):
     """A body of reports, as devices make them."""
     survey = Survey.from_data(nobody.get(f"/surveys/{id_}.json").json())
     given = list(tokens) or [None] * many
-    told = [document(survey, secrets.token_hex(16), survey.randomizer.randomize(value), token=each) for each in given]
+    told = [
+        report_document(survey, secrets.token_hex(16), survey.randomizer.randomize(value), token=each) for each in given
+    ]
     return b"\n".join(told)
 
 
@@ -93,7 +95,10 @@ def test_the_form_shows_the_question_as_asked_and_suggests(owner):
     told = owner.get("/survey/new.json").json()
     assert told["wish"]["epsilon"] == "1" and told["design"] is None and told["trouble"] is None
     names = [each["name"] for group in told["protocols"] for each in group["protocols"]]
-    assert sorted(names) == sorted(set(kinds()) - set(SEVERAL)) and "others" not in told["protocols"][-1]["words"]
+    assert (
+        sorted(names) == sorted(set(protocol_classes()) - set(SEVERAL_QUESTION_PROTOCOLS))
+        and "others" not in told["protocols"][-1]["words"]
+    )
     assert all(each["words"] for group in told["protocols"] for each in group["protocols"])
     asked = {key: value for key, value in SMOKE.items() if key != "epsilon"} | {"asker": "The city clinic"}
     page = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", owner.get("/survey/new", params=asked).text))
@@ -211,11 +216,11 @@ def test_respondents_have_the_pages_and_headers_of_the_collector(owner, nobody):
     for path in (*paths.values(), "/static/respond.js", "/static/style.css"):
         answer = nobody.get(path)
         assert answer.status_code == 200, path
-        assert {name: answer.headers[name] for name in strict.HEADERS} == strict.HEADERS
+        assert {name: answer.headers[name] for name in collector_headers.HEADERS} == collector_headers.HEADERS
         assert "set-cookie" not in answer.headers
     for path in ("/static/nothing.js", "/static/..%2fapp.py", "/surveys/zzzzzzzzzz.json", "/s/zzzzzzzzzz"):
         assert nobody.get(path).status_code == 404
-    assert not {(path, method) for method, path in RESPONDENTS} & {(each.path, each.method) for each in table()}
+    assert not {(path, method) for method, path in RESPONDENTS} & {(each.path, each.method) for each in route_table()}
 
 
 def test_reports_are_taken_from_programs_and_our_page_and_from_nowhere_else(owner, nobody):
@@ -234,7 +239,7 @@ def test_reports_are_taken_from_programs_and_our_page_and_from_nowhere_else(owne
 
 def test_the_collector_is_not_told_who_is_logged_in(clinic, owner, analyst, monkeypatch):
     id_, seen = new(owner), []
-    found = surveying.surveys_of(clinic.house.desk)
+    found = survey_host.survey_host_of(clinic.house.handle)
     real = found._app
 
     async def watched(scope, receive, send):
@@ -247,7 +252,7 @@ def test_the_collector_is_not_told_who_is_logged_in(clinic, owner, analyst, monk
     scope = seen[0]
     assert not {b"cookie", b"authorization", b"x-forwarded-for"} & {name for name, _ in scope["headers"]}
     behind = replace(clinic.house, settings=replace(clinic.house.settings, behind_proxy=True))
-    client = TestClient(make(behind), base_url=ORIGIN)
+    client = TestClient(make_app(behind), base_url=ORIGIN)
     client.get(f"/s/{id_}", headers={"x-forwarded-for": "203.0.113.9, 192.0.2.7"})
     assert seen[1]["client"] == ("192.0.2.7", 0)  # as the proxy says last: what a client says itself counts nothing
     assert scope["client"] == ("testclient", 0) and "app" not in scope and "state" not in scope

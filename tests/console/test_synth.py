@@ -11,11 +11,11 @@ import pytest
 from console import hostile
 from console.house import world
 from console.paying import charges, sent
-from discreet.console.answer import Denied, Missing
+from discreet.console.jobs.job_queue import JobHalted, JobQueue, job_queue_of
 from discreet.console.render import number
+from discreet.console.request_context import Visitor
+from discreet.console.responses import NotFound, RequestDenied
 from discreet.console.settings import Settings
-from discreet.console.visit import Visitor
-from discreet.console.works import Halted, Works, works_of
 from discreet.errors import Refused
 from discreet.ledger.ledger import Ledger
 from discreet.synth.model import Model
@@ -130,7 +130,7 @@ def test_a_comparison_is_charged_by_its_form_alone_and_once(clinic, browser, mod
 
 def test_a_comparison_that_two_send_at_once_is_paid_once(clinic, browser, model, monkeypatch):
     """Both look whether it is reserved before either has reserved it."""
-    before, looked, real = len(charges(clinic)), threading.Barrier(2), Ledger.reserved
+    before, looked, real = len(charges(clinic)), threading.Barrier(2), Ledger.find_reservation
 
     def reserved(self, table, version, question):
         found = real(self, table, version, question)
@@ -138,7 +138,7 @@ def test_a_comparison_that_two_send_at_once_is_paid_once(clinic, browser, model,
             looked.wait(10)
         return found
 
-    monkeypatch.setattr(Ledger, "reserved", reserved)
+    monkeypatch.setattr(Ledger, "find_reservation", reserved)
     found = []
     senders = [
         threading.Thread(target=lambda who=who: found.append(sent(who, f"{model}/compare", {"epsilon": "0.5"})))
@@ -213,7 +213,7 @@ OLGA = Visitor(role="owner", name="olga")
 
 @pytest.fixture
 def works():
-    made = Works(Settings(origin="http://127.0.0.1:8000", at_once=1, waiting=2, each=2))
+    made = JobQueue(Settings(origin="http://127.0.0.1:8000", at_once=1, waiting=2, each=2))
     yield made
     made.close()
 
@@ -237,21 +237,21 @@ def test_the_same_work_is_found_and_limits_hold(works):
     assert works.start(BOB, held(go), area="synth", words="a", key="1") is not first
     works.start(ANN, held(go), area="synth", words="b", key="2")
     for who in (ANN, BOB):  # two of one's own; three in all
-        with pytest.raises(Denied, match=r"under way|wait already"):
+        with pytest.raises(RequestDenied, match=r"under way|wait already"):
             works.start(who, held(go), area="synth", words="c", key="3")
-    assert len(works.listed(ANN, "synth")) == 2 and len(works.listed(OLGA, "synth")) == 3
-    assert works.listed(ANN, "tables") == []
-    with pytest.raises(Missing):
+    assert len(works.open_jobs(ANN, "synth")) == 2 and len(works.open_jobs(OLGA, "synth")) == 3
+    assert works.open_jobs(ANN, "tables") == []
+    with pytest.raises(NotFound):
         works.find(first.id, BOB)
     assert works.find(first.id, OLGA) is first
     go.set()
-    assert works.awaited(first) == "/there"
+    assert works.next_path(first) == "/there"
 
 
 def test_an_end_and_every_word_are_told_at_a_tick(works):
     """An end between two ticks shows at the second: how long a step took depends on the data."""
     now = [100.0]
-    made = Works(Settings(origin="http://127.0.0.1:8000", grid_ms=1000), clock=lambda: now[0])
+    made = JobQueue(Settings(origin="http://127.0.0.1:8000", grid_ms=1000), clock=lambda: now[0])
 
     def act(tell):
         now[0] = 100.3
@@ -264,7 +264,7 @@ def test_an_end_and_every_word_are_told_at_a_tick(works):
     seen = {}
     for at in (100.5, 100.999, 101.0, 101.3, 101.999, 102.0):
         now[0] = at
-        told = made.told(work)
+        told = made.job_json(work)
         seen[at] = (told["state"], told["step"], told["to"])
     quiet, word, end = ("open", "", None), ("open", "counting", None), ("done", "counting", "/there")
     assert list(seen.values()) == [quiet, quiet, word, word, word, end]
@@ -275,9 +275,9 @@ def test_a_work_is_stopped_and_says_that_its_charge_stays(works):
     work = works.start(ANN, held(threading.Event()), area="synth", words="a", key="1")
     works.stop(work)
     assert work.wait(30)
-    with pytest.raises(Halted, match="stays charged"):
+    with pytest.raises(JobHalted, match="stays charged"):
         work.outcome()
-    assert works.told(work)["state"] in ("open", "stopped")
+    assert works.job_json(work)["state"] in ("open", "stopped")
 
 
 def test_an_error_of_a_work_is_the_error_of_its_form(works):
@@ -285,20 +285,22 @@ def test_an_error_of_a_work_is_the_error_of_its_form(works):
         raise Refused("not so", hint="but so")
 
     with pytest.raises(Refused, match="not so"):
-        works.awaited(works.start(ANN, act, area="synth", words="a", key="1"))
+        works.next_path(works.start(ANN, act, area="synth", words="a", key="1"))
 
 
 def test_the_page_of_a_work(clinic, browser, monkeypatch):
-    monkeypatch.setattr("discreet.console.works.PATIENCE_S", 0.0)
+    monkeypatch.setattr("discreet.console.jobs.job_queue.PATIENCE_S", 0.0)
     go = threading.Event()
     house = clinic.house
 
     class Visiting:
-        desk, settings = house.desk, house.settings
+        desk, settings = house.handle, house.settings
 
-    made = works_of(Visiting).start(Visitor(role="analyst", name="ann"), held(go), area="synth", words="a fit", key="9")
+    made = job_queue_of(Visiting).start(
+        Visitor(role="analyst", name="ann"), held(go), area="synth", words="a fit", key="9"
+    )
     at = f"/synth/underway/{made.id}"
-    assert works_of(Visiting).awaited(made) == at
+    assert job_queue_of(Visiting).next_path(made) == at
     words = browser.text(at)
     assert "A fit" in words and "Stop it" in words and "a fit" in browser.text("/synth")
     assert browser.get(f"/tables/underway/{made.id}").status_code == 404

@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from console import hostile
 from console.house import world
 from console.paying import charges, sent
-from discreet.console.app import make
-from discreet.console.starting import house_of
-from discreet.console.tabling import marginals as tabling
+from discreet.console.app import make_app
+from discreet.console.app_state import open_state
+from discreet.console.jobs import marginal_tables as tabling
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -112,7 +112,7 @@ def test_ranges_of_an_older_version_are_read_as_they_were_told(clinic, browser):
     form = {"table": "hostile", "column": "size", "epsilon": "1"}
     at = sent(browser, "/tables/new/ranges", form)
     told = browser.get(f"{at}.json").json()["found"]["rows"]
-    clinic.house.desk.project.refresh("hostile")
+    clinic.house.handle.project.refresh("hostile")
     before = charges(clinic)
     later = browser.get(f"{at}.json").json()["found"]
     assert later["rows"] == told and later["readable"] is False
@@ -140,11 +140,13 @@ def test_marginals_are_kept_and_agree(clinic, browser, marginals):
 
 def test_many_at_once_pay_once(clinic):
     """The charge is made once for what is wished, whoever comes first; the others read what was drawn."""
-    project = clinic.house.desk.project
+    project = clinic.house.handle.project
     wish = tabling.wish_of({"table": ("patients",), "columns": ("ward",), "epsilon": ("0.5",)})
     before = len(charges(clinic))
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda who: tabling.made(project, wish, analyst=who), ["ann", "bob", None] * 2))
+        found = list(
+            pool.map(lambda who: tabling.measure_marginals(project, wish, analyst=who), ["ann", "bob", None] * 2)
+        )
     assert len(set(found)) == 1 and len(charges(clinic)) == before + 1
 
 
@@ -152,8 +154,8 @@ def test_many_at_once_pay_once(clinic):
 def test_a_server_of_another_day_reads_the_same(clinic, browser, ranges, marginals, published, monkeypatch):
     monkeypatch.setenv("DISCREET_STATE", str(clinic.folder.parent / "state"))
     seen = {at: browser.get(f"{at}.json").json()["found"] for at in (ranges, marginals, published)}
-    house, _ = house_of(clinic.folder, clinic.house.settings, log=clinic.folder.parent / "other.log")
-    client = TestClient(make(house), base_url=clinic.house.settings.origin, cookies=browser.client.cookies)
+    house, _ = open_state(clinic.folder, clinic.house.settings, log=clinic.folder.parent / "other.log")
+    client = TestClient(make_app(house), base_url=clinic.house.settings.origin, cookies=browser.client.cookies)
     for at, found in seen.items():
         assert client.get(f"{at}.json").json()["found"] == found
     house.close()

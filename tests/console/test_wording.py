@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.console.refusing import problem_of, refusal
-from discreet.console.wording import plain
+from discreet.console.cli_terms import without_cli_terms
+from discreet.console.error_responses import error_json, error_report_of
 from discreet.errors import LedgerFault, UsageError
 
 
@@ -26,12 +26,12 @@ from discreet.errors import LedgerFault, UsageError
     ],
 )  # fmt: skip
 def test_what_is_said(sentence, said):
-    assert plain(sentence) == said
-    assert plain(said) == said or "owner's command line" in said
+    assert without_cli_terms(sentence) == said
+    assert without_cli_terms(said) == said or "owner's command line" in said
 
 
 def test_refusals_are_said_so():
-    told = refusal(problem_of(UsageError("say how much to spend", hint="--epsilon 0.1, or --within 50")))
+    told = error_json(error_report_of(UsageError("say how much to spend", hint="--epsilon 0.1, or --within 50")))
     assert told == {"error": "say how much to spend", "hint": "epsilon 0.1, or within 50", "code": 2}
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import discreet.api
+import discreet.project.project
 from crash.harness import say
 from discreet.errors import BudgetExceeded
 
@@ -20,7 +20,7 @@ QUESTIONS = [
 
 
 def live(arguments: list[str], ready: Callable[[], None]) -> None:
-    project = discreet.api.Project(Path(arguments[0]))
+    project = discreet.project.project.Project(Path(arguments[0]))
     for number in itertools.count():
         if number == 1:
             ready()  # the engine is warm: from here on a question takes some hundredths of a second

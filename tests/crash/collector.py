@@ -10,24 +10,24 @@ import fastapi.responses  # noqa: F401 - imported once by the nursery, not by ea
 import uvicorn.lifespan.on
 import uvicorn.protocols.http.h11_impl  # noqa: F401
 
-import discreet.collect.app
-import discreet.local.tree  # noqa: F401
-from discreet.collect import serving
-from discreet.collect.store import Counted, open_store
-from discreet.collect.writer import Writer
+import discreet.surveys.collector.app
+import discreet.surveys.protocols.interval_tree  # noqa: F401
+from discreet.surveys.collector import http_server
+from discreet.surveys.collector.report_writer import ReportWriter
+from discreet.surveys.collector.survey_store import AcceptedBatch, open_survey_store
 
 
 def tells_before_commit() -> None:
     """A writer that acknowledges what it is about to store."""
-    real = Writer._store_group
+    real = ReportWriter._store_group
 
     def hasty(writer, group):
         for job in group:
-            job.done(Counted(len(job.batch.sent), 0))
+            job.done(AcceptedBatch(len(job.batch.reports), 0))
         time.sleep(0.05)
         real(writer, group)
 
-    Writer._store_group = hasty
+    ReportWriter._store_group = hasty
 
 
 MUTANTS = {"tells_before_commit": tells_before_commit}
@@ -37,7 +37,7 @@ def live(arguments: list[str], ready: Callable[[], None]) -> None:
     place, port, *mutants = arguments
     for mutant in mutants:
         MUTANTS[mutant]()
-    store = open_store(place, Path("."))
-    listening = serving.bind("127.0.0.1", int(port))
+    store = open_survey_store(place, Path("."))
+    listening = http_server.bind_socket("127.0.0.1", int(port))
     ready()
-    serving.run(store, listening, rate=0)
+    http_server.serve_collector(store, listening, rate=0)

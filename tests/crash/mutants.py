@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.journal import Journal
-from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.sqlite_ledger import SqliteLedgerStore
 
 
 def without_locks() -> None:
@@ -18,29 +18,29 @@ def without_locks() -> None:
     def lock(self: Anchor) -> Iterator[None]:
         yield
 
-    def append(self: SqliteStore, *arguments: object, **named: object) -> None:
+    def append(self: SqliteLedgerStore, *arguments: object, **named: object) -> None:
         time.sleep(0.001)
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
         insert(self, *arguments, **named)
 
-    def commit(self: SqliteStore) -> None:
+    def commit(self: SqliteLedgerStore) -> None:
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
 
-    insert = SqliteStore.append
+    insert = SqliteLedgerStore.append
     Anchor.lock = lock
-    SqliteStore.begin = lambda self: None
-    SqliteStore.append = append
-    SqliteStore.commit = commit
+    SqliteLedgerStore.begin = lambda self: None
+    SqliteLedgerStore.append = append
+    SqliteLedgerStore.commit = commit
 
 
 def head_before_commit() -> None:
     """The anchor is written first: a crash in between makes every sound ledger look rolled back."""
 
     @contextlib.contextmanager
-    def section(self: Journal, *, settle: bool = True) -> Iterator[None]:
-        with whole(self, settle=settle):
+    def section(self: Journal, **options: object) -> Iterator[None]:
+        with whole(self, **options):
             yield
             if self._pending:
                 self._write_head()
@@ -53,16 +53,16 @@ def answer_before_charge() -> None:
     """The charge is made, but its commit is put off to the next one: an answer may leave without it."""
     pending: dict[int, bool] = {}
 
-    def commit(self: SqliteStore) -> None:
+    def commit(self: SqliteLedgerStore) -> None:
         pending[id(self)] = True
 
-    def begin(self: SqliteStore) -> None:
+    def begin(self: SqliteLedgerStore) -> None:
         if pending.pop(id(self), False):
             finish(self)
         start(self)
 
-    start, finish = SqliteStore.begin, SqliteStore.commit
-    SqliteStore.begin, SqliteStore.commit = begin, commit
+    start, finish = SqliteLedgerStore.begin, SqliteLedgerStore.commit
+    SqliteLedgerStore.begin, SqliteLedgerStore.commit = begin, commit
 
 
 MUTANTS: dict[str, Callable[[], None]] = {

@@ -16,19 +16,19 @@ from discreet.errors import BudgetExceeded
 from discreet.ledger import anchor
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.sqlite import SqliteStore
-from discreet.ledger.where import Address, where_of
+from discreet.ledger.ledger_location import DatabaseAddress, parse_location
+from discreet.ledger.postgres_ledger import PostgresLedgerStore
+from discreet.ledger.sqlite_ledger import SqliteLedgerStore
 from ledger.ledgers import ask, laplace
 
 #: Steps of a charge, in their order: what is wrapped, and whether to die before or after it.
 POINTS: dict[str, tuple[object, str, bool]] = {
-    "before the transaction": (SqliteStore, "begin", True),
-    "after the transaction began": (SqliteStore, "begin", False),
-    "before the entry": (SqliteStore, "append", True),
-    "after the entry": (SqliteStore, "append", False),
-    "before the commit": (SqliteStore, "commit", True),
-    "after the commit": (SqliteStore, "commit", False),
+    "before the transaction": (SqliteLedgerStore, "begin", True),
+    "after the transaction began": (SqliteLedgerStore, "begin", False),
+    "before the entry": (SqliteLedgerStore, "append", True),
+    "after the entry": (SqliteLedgerStore, "append", False),
+    "before the commit": (SqliteLedgerStore, "commit", True),
+    "after the commit": (SqliteLedgerStore, "commit", False),
     "before the anchor": (Anchor, "write", True),
     "after the digests": (Anchor, "_write_digests", False),
     "before the anchor's rename": (os, "replace", True),
@@ -41,8 +41,8 @@ POINTS: dict[str, tuple[object, str, bool]] = {
 def die_at(point: str, ledger: Ledger) -> None:
     """From now on, leave this process at that point, without any goodbye."""
     owner, name, before = POINTS[point]
-    if owner is SqliteStore and isinstance(ledger.path, Address):
-        owner = PostgresStore
+    if owner is SqliteLedgerStore and isinstance(ledger.path, DatabaseAddress):
+        owner = PostgresLedgerStore
     act = getattr(owner, name)
 
     def deadly(*arguments: object, **named: object) -> object:
@@ -59,7 +59,7 @@ def live(arguments: list[str], ready: Callable[[], None]) -> None:
     told = dict(option.split("=") for option in options)
     if "mutant" in told:
         MUTANTS[told["mutant"]]()
-    with Ledger.open(where_of(path)) as ledger:
+    with Ledger.open(parse_location(path)) as ledger:
         ready()
         for _ in range(1, int(told.get("threads", 1))):
             threading.Thread(target=spend, args=(ledger, None), daemon=True).start()

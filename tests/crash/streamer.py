@@ -15,32 +15,32 @@ from pathlib import Path
 import pandas  # noqa: F401 - pyarrow imports it at its first use: once by the nursery, not by each life
 import pyarrow.dataset  # noqa: F401
 
-import discreet.api
-import discreet.engines.memory_persons
+import discreet.engines.memory_person_table
+import discreet.project.project
 from crash.harness import say
-from discreet.curator import Curator
-from discreet.engines import counted, stored
+from discreet.engines import stream_counts, table_file
 from discreet.engines.memory import MemoryEngine
+from discreet.kernel.curator import Curator
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.sqlite import SqliteStore
-from discreet.tables.stream import taking, verbs
+from discreet.ledger.sqlite_ledger import SqliteLedgerStore
+from discreet.tables.stream import project_streams, stream_step
 
 #: Writes of a step, in their order: what is wrapped, and whether to leave before or after it.
 POINTS: dict[str, tuple[object, str, bool]] = {
-    "before the state": (counted, "save", True),
-    "before the state's rename": (stored.os, "replace", True),
-    "after the state's rename": (stored.os, "replace", False),
-    "after the state": (counted, "save", False),
+    "before the state": (stream_counts, "save", True),
+    "before the state's rename": (table_file.os, "replace", True),
+    "after the state's rename": (table_file.os, "replace", False),
+    "after the state": (stream_counts, "save", False),
     "before the row": (Ledger, "row", True),
-    "before the entry": (SqliteStore, "append", True),
-    "after the entry": (SqliteStore, "append", False),
-    "before the commit": (SqliteStore, "commit", True),
-    "after the commit": (SqliteStore, "commit", False),
+    "before the entry": (SqliteLedgerStore, "append", True),
+    "after the entry": (SqliteLedgerStore, "append", False),
+    "before the commit": (SqliteLedgerStore, "commit", True),
+    "after the commit": (SqliteLedgerStore, "commit", False),
     "before the anchor": (Anchor, "write", True),
     "after the anchor": (Anchor, "write", False),
-    "after the row": (Ledger, "row", False),
-    "after tidying": (counted, "tidy", False),
+    "after the row": (Ledger, "append_stream_row", False),
+    "after tidying": (stream_counts, "drop_other_states", False),
 }
 #: `commit`, `tidy` and `replace` happen in every section and at every step's beginning: only after the draw they count.
 AFTER_DRAW = {"before the commit", "after the commit", "after tidying"}
@@ -51,7 +51,7 @@ def die_at(point: str) -> None:
     owner, name, before = POINTS[point]
     act = getattr(owner, name)
     armed = [point not in AFTER_DRAW]
-    draw = taking._drawn
+    draw = stream_step._draw_row
 
     def drawn(*arguments, **named):
         found = draw(*arguments, **named)
@@ -67,21 +67,21 @@ def die_at(point: str) -> None:
         return found
 
     if name == "commit":  # a section without an entry commits too: only the row's own counts
-        append = SqliteStore.append
+        append = SqliteLedgerStore.append
 
         def appended(*arguments, **named):
             append(*arguments, **named)
             setattr(owner, name, deadly)
 
-        SqliteStore.append = appended
+        SqliteLedgerStore.append = appended
     else:
         setattr(owner, name, deadly)
-    taking._drawn = drawn
+    stream_step._draw_row = drawn
 
 
 def state_after_row() -> None:
     """The state is written when the row is there already: a crash between leaves a row whose persons nobody knows."""
-    real, waiting = counted.save, []
+    real, waiting = stream_counts.save, []
 
     def late(folder, state, seal, *, name=""):
         name = name or f"{len(state.exact_steps)}-late{len(waiting)}.counted"
@@ -94,29 +94,31 @@ def state_after_row() -> None:
             own, state, seal, name = waiting.pop()
             real(own, state, seal, name=name)
 
-    clean = counted.tidy
-    counted.save, counted.tidy = late, tidy
+    clean = stream_counts.drop_other_states
+    stream_counts.save, stream_counts.drop_other_states = late, tidy
 
 
 def old_state() -> None:
     """A state that is missing is taken to be an empty one: who was counted is counted again."""
-    real = counted.load
+    real = stream_counts.load
 
     def load(folder, name, seal):
         try:
             return real(folder, name, seal)
         except Exception:
             number = int(name.split("-")[0])
-            return counted.replace(counted.Counted.nobody(folder.name, "visits"), exact_steps=(0,) * number)
+            return stream_counts.replace(
+                stream_counts.StreamCounts.empty(folder.name, "visits"), exact_steps=(0,) * number
+            )
 
-    counted.load = load
+    stream_counts.load = load
     state_after_row()
 
 
 MUTANTS: dict[str, Callable[[], None]] = {"state_after_row": state_after_row, "old_state": old_state}
 
 
-def plain(project: discreet.api.Project) -> discreet.api.Project:
+def plain(project: discreet.project.project.Project) -> discreet.project.project.Project:
     """With the engine that makes small tables quickly: the writes that matter here are not its own."""
     tables = project.folder / ".discreet" / "tables"
     project.__dict__["curator"] = Curator(ledger=project.ledger, engine=MemoryEngine(), folder=tables)
@@ -128,8 +130,8 @@ def live(arguments: list[str], ready: Callable[[], None]) -> None:
     told = dict(option.split("=") for option in options)
     if "mutant" in told:
         MUTANTS[told["mutant"]]()
-    project = plain(discreet.api.Project(Path(folder)))
-    stream = verbs.stream(project, "visits", "daily")[0]
+    project = plain(discreet.project.project.Project(Path(folder)))
+    stream = project_streams.stream(project, "visits", "daily")[0]
     ready()
     turn = 0
     while (step := stream.steps + 1) <= int(horizon):

@@ -17,9 +17,9 @@ from collect.asked import line, lines, survey
 from collect.database import server
 from collect.serving import served
 from crash.harness import Life, torture
-from discreet.collect import serving
-from discreet.collect.enrolment import enrol
-from discreet.collect.store import everything, open_store
+from discreet.surveys.collector import http_server
+from discreet.surveys.collector.enrolment import enrol
+from discreet.surveys.collector.survey_store import all_reports, open_survey_store
 from tiers import size
 
 SCRIPT = Path(__file__).with_name("collector.py")
@@ -91,8 +91,8 @@ def clients_of(store, port):
 
 def storm(place, kills, *mutants):
     """Kill a collector so often, under load; then let the clients finish, and say what is wrong."""
-    store = open_store(place, Path("."), make=True)
-    with serving.bind("127.0.0.1", 0) as free:
+    store = open_survey_store(place, Path("."), make=True)
+    with http_server.bind_socket("127.0.0.1", 0) as free:
         port = free.getsockname()[1]
     clients = clients_of(store, port)
     for client in clients:
@@ -134,7 +134,7 @@ def problems(store, clients):
             found.append("an id is stored twice")
         if set(stored) != told:
             found.append(f"{len(told - set(stored))} acknowledged are lost, {len(set(stored) - told)} were never said")
-        if not len(stored) == store.count(asked.id) == len(everything(store, asked)):
+        if not len(stored) == store.count(asked.id) == len(all_reports(store, asked)):
             found.append("the count is not the number of reports")
         if asked.token and store.tokens(asked.id)[1] != len(stored):
             found.append("tokens and reports differ")

@@ -39,7 +39,7 @@ def problems(path: Path, outcome: Outcome) -> list[str]:
     with ledger:
         if not ledger.verify().sound:
             found.append("the chain does not verify")
-        standing = ledger.standing("patients")
+        standing = ledger.account_status("patients")
         spent = sum((Fraction(charge.cost.pure, 10**9) for charge in ledger.state.charges.values()), Fraction(0))
         if spent > standing.limit.epsilon or spent != standing.spent.epsilon:
             found.append(f"spent {spent}, booked {standing.spent.epsilon}, limit {standing.limit.epsilon}")

@@ -29,7 +29,7 @@ from crash.test_crash import SPENDER
 from crash.test_crash import problems as left_behind
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.where import Address
+from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import guarantee, make
 from tiers import size
 
@@ -38,11 +38,11 @@ THREADS = 32
 
 
 @contextmanager
-def schema(url: str) -> Iterator[Address]:
+def schema(url: str) -> Iterator[DatabaseAddress]:
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
-    yield Address(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}")
+    yield DatabaseAddress(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def postgres():
 class Machines:
     """Processes that each have a state folder of their own, and start together."""
 
-    def __init__(self, script: str, address: Address, states: list[Path]) -> None:
+    def __init__(self, script: str, address: DatabaseAddress, states: list[Path]) -> None:
         self.processes = [
             subprocess.Popen(
                 [sys.executable, str(HERE / script), address.url, str(THREADS)],
@@ -89,7 +89,9 @@ class Machines:
         return lines, wrong
 
 
-def two_machines(address: Address, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def two_machines(
+    address: DatabaseAddress, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> list[Path]:
     """A new ledger, and two state folders that know it."""
     states = [folder / "one", folder / "two"]
     monkeypatch.setenv("DISCREET_STATE", str(states[0]))
@@ -99,7 +101,7 @@ def two_machines(address: Address, folder: Path, limit: Fraction, monkeypatch: p
     return states
 
 
-def problems(address: Address, states: list[Path], ids: list[str], limit: Fraction, monkeypatch) -> list[str]:
+def problems(address: DatabaseAddress, states: list[Path], ids: list[str], limit: Fraction, monkeypatch) -> list[str]:
     """Everything that must never be left behind, as each machine sees it."""
     found = [] if len(ids) == len(set(ids)) else ["an id was given out twice"]
     for state in states:
@@ -107,7 +109,7 @@ def problems(address: Address, states: list[Path], ids: list[str], limit: Fracti
         with Ledger.open(address) as ledger:
             charges = ledger.state.charges
             total = sum((Fraction(charge.cost.pure, 10**9) for charge in charges.values()), Fraction(0))
-            if total != limit or ledger.standing("patients").remaining.epsilon != 0:
+            if total != limit or ledger.account_status("patients").remaining.epsilon != 0:
                 found.append(f"{total} of {limit} was spent")
             if missing := set(ids) - set(charges):
                 found.append(f"answers without a row: {sorted(missing)}")

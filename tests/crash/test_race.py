@@ -50,7 +50,7 @@ def problems(path: Path, ids: list[str], errors: list[str]) -> list[str]:
         found.append("an accepted charge has no row, or more than one")
     try:
         with Ledger.open(path) as ledger:
-            if ledger.standing("patients").remaining.epsilon != 0:
+            if ledger.account_status("patients").remaining.epsilon != 0:
                 found.append("something remains")
             if not ledger.verify().sound:
                 found.append("the chain does not verify")

@@ -18,7 +18,7 @@ import discreet
 from crash.harness import Life, Outcome, torture
 from crash.streamer import MUTANTS, POINTS, plain
 from discreet.errors import DiscreetError
-from discreet.tables.stream import verbs
+from discreet.tables.stream import project_streams
 from tables.stream.visits import make, state
 from tiers import size
 
@@ -43,7 +43,7 @@ def project(folder: Path, *, steps: int = STEPS, newcomers: int = 1) -> list[int
             writer = csv.writer(stream)
             writer.writerow(["id", "email", "ward"])
             writer.writerows([person, "e", "north"] for person, count in rows.items() for _ in range(count))
-    verbs.stream(made, "visits", "daily", epsilon=1, horizon=steps + 1, contributions=LIMIT)
+    project_streams.stream(made, "visits", "daily", epsilon=1, horizon=steps + 1, contributions=LIMIT)
     return counted
 
 
@@ -51,7 +51,7 @@ def problems(folder: Path, outcome: Outcome, expected: list[int], *, steps: int 
     """Everything that a crash must never leave behind."""
     found = [f"a life failed: {fault.splitlines()[-1]}" for fault in outcome.faults]
     opened = discreet.open(folder)
-    stream = verbs.stream(opened, "visits", "daily")[0]
+    stream = project_streams.stream(opened, "visits", "daily")[0]
     rows = {row.step: [row.total.value, list(row.noisy)] for row in stream.rows}
     if sorted(rows) != list(range(1, steps + 1)):
         found.append(f"steps {sorted(rows)}")

@@ -12,7 +12,7 @@ import pytest
 import discreet
 from clinic import make
 from crash.harness import Life, torture
-from discreet.measurement import Measurement
+from discreet.kernel.measurement import Measurement
 from tiers import size
 
 ANALYST = Path(__file__).with_name("analyst.py")

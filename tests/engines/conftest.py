@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import duckdb
 import pytest
 
-from discreet.engines import writing
+from discreet.engines import parquet_writer
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +22,6 @@ def quick_files():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
-        patch.setattr(writing, "duckdb", SimpleNamespace(connect=connected, Error=duckdb.Error))
+        patch.setattr(parquet_writer, "duckdb", SimpleNamespace(connect=connected, Error=duckdb.Error))
         yield
     made.close()

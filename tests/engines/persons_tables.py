@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from discreet.engines.keyed import person_tag
-from discreet.engines.missing import is_missing
-from discreet.engines.stored import PERSON, persons_file
+from discreet.engines.keyed_hashes import person_tag
+from discreet.engines.missing_values import is_missing
+from discreet.engines.table_file import PERSON, persons_file
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.tables import cells_of_text, columns
 
 KEY, TAG_KEY = bytes(range(32)), bytes(range(100, 132))

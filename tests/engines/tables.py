@@ -9,14 +9,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from discreet.accounting.region import NOT_NULL, ONLY_NULL, Allowed
+from discreet.accounting.region import NOT_NULL, ONLY_NULL, ValueSet
 from discreet.plan.cells import Cells
 from discreet.plan.predicate import TRUE, every, member, some, span
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, domain, moment_code
+from discreet.schema.column import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
+    domain,
+    moment_code,
+)
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import declared_axis, order_of
-from discreet.sql.typed import typed
+from discreet.sql.group_keys import axis_order, declared_axis
+from discreet.sql.typed_expression import column_expression
 from engines.asking import asked, width_axis
 
 #: Names that collide with keywords, with the engine's own aliases, or with quoting.
@@ -122,26 +131,26 @@ def columns(draw, name: str) -> Column:
     match draw(st.sampled_from(["integer", "decimal", "date", "timestamp", "boolean", "category", "text"])):
         case "integer":
             low, high = draw(bounds(st.one_of(st.integers(-130, 130), st.integers(-(2**60), 2**60))))
-            return Number(name=name, type="integer", low=low, high=high, edges=draw(edges(low, high)))
+            return NumberColumn(name=name, type="integer", low=low, high=high, edges=draw(edges(low, high)))
         case "decimal":
             low, high = draw(bounds(st.one_of(st.integers(-3000, 3000), st.integers(-(2**60), 2**60))))
             step = Fraction(draw(st.sampled_from(STEPS)))
-            return Number(name=name, type="decimal", step=step, low=low, high=high, edges=draw(edges(low, high)))
+            return NumberColumn(name=name, type="decimal", step=step, low=low, high=high, edges=draw(edges(low, high)))
         case "date":
             low, high = draw(bounds(st.integers(-25_000, 25_000)))
-            return Moment(name=name, type="date", low=low, high=high, edges=draw(edges(low, high)))
+            return MomentColumn(name=name, type="date", low=low, high=high, edges=draw(edges(low, high)))
         case "timestamp":
             micros = st.datetimes().map(lambda moment: int(moment_code(moment, "timestamp")))
             low, high = draw(bounds(micros))
-            return Moment(name=name, type="timestamp", low=low, high=high, edges=draw(edges(low, high)))
+            return MomentColumn(name=name, type="timestamp", low=low, high=high, edges=draw(edges(low, high)))
         case "boolean":
-            return Boolean(name=name, closed=draw(st.booleans()))
+            return BooleanColumn(name=name, closed=draw(st.booleans()))
         case "category":
             values = draw(st.lists(st.one_of(st.sampled_from(WORDS), texts), min_size=1, max_size=6, unique=True))
             other = draw(st.one_of(st.none(), st.sampled_from(values)))
-            return Category(name=name, values=tuple(values), other=other, closed=draw(st.booleans()))
+            return CategoryColumn(name=name, values=tuple(values), other=other, closed=draw(st.booleans()))
         case _:
-            return Text(name=name)
+            return TextColumn(name=name)
 
 
 @st.composite
@@ -170,7 +179,7 @@ def schemas(draw, most: int = 4) -> Schema:
 def cells_of_text(column: Column):
     """Strange texts that a CSV may hold where `column` is declared."""
     match column:
-        case Number():
+        case NumberColumn():
             near = [
                 code
                 for limit in (column.low, column.high)
@@ -179,14 +188,14 @@ def cells_of_text(column: Column):
             ]
             steps = [code * column.step for code in near] + [(code + Fraction(1, 2)) * column.step for code in near]
             likely = st.one_of(numbers, st.sampled_from([decimal(value) for value in steps])) if near else numbers
-        case Moment():
+        case MomentColumn():
             likely = moments
-        case Boolean():
+        case BooleanColumn():
             likely = flags
-        case Category(values=values):
+        case CategoryColumn(values=values):
             changed = [*values, *(word.upper() for word in values), *(word + " " for word in values)]
             likely = st.one_of(st.sampled_from(changed), st.sampled_from(values))
-        case Text():
+        case TextColumn():
             likely = st.one_of(st.sampled_from(WORDS), texts)
     return st.one_of(st.none(), likely, likely, likely, texts)
 
@@ -247,11 +256,11 @@ def _arrow(column: Column):
     ends = st.sampled_from([2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1, -1, 0])
     stamps += [(pa.timestamp("us"), ends), (pa.timestamp("ns", "UTC"), ends)]
     match column:
-        case Number():
+        case NumberColumn():
             return [*integers, *floats, *decimals, (pa.bool_(), st.booleans()), *text]
-        case Moment():
+        case MomentColumn():
             return [*dates, *stamps, *text]
-        case Boolean():
+        case BooleanColumn():
             return [
                 (pa.bool_(), st.booleans()),
                 (pa.int8(), st.integers(-1, 2)),
@@ -287,7 +296,7 @@ def tables(draw, least: int = 0, most: int = 8) -> Rows:
 
 def allowed(column: Column):
     """Sets of values to compare a column with: near its bounds, near likely values, far away, NULL."""
-    if isinstance(column, Text):
+    if isinstance(column, TextColumn):
         value = st.one_of(st.sampled_from(WORDS), texts, st.just(""), st.just("a\0"), st.just("a\0b"))
     else:
         limits = domain(column) or (-100, 100)
@@ -295,19 +304,21 @@ def allowed(column: Column):
             st.integers(limits[0] - 2, limits[1] + 2), st.sampled_from([-(2**63), 2**63, 10**30, -(10**30), 0, 1])
         )
     runs = st.one_of(
-        st.tuples(value, value).map(lambda pair: Allowed.interval(min(pair), max(pair))),
-        value.map(lambda low: Allowed.interval(low, None)),
-        value.map(lambda high: Allowed.interval(None, high)),
-        st.lists(value, min_size=1, max_size=3).map(Allowed.of),
-        st.lists(value, min_size=1, max_size=2).map(lambda values: Allowed.of(values).complement() & NOT_NULL),
+        st.tuples(value, value).map(lambda pair: ValueSet.interval(min(pair), max(pair))),
+        value.map(lambda low: ValueSet.interval(low, None)),
+        value.map(lambda high: ValueSet.interval(None, high)),
+        st.lists(value, min_size=1, max_size=3).map(ValueSet.of),
+        st.lists(value, min_size=1, max_size=2).map(lambda values: ValueSet.of(values).complement() & NOT_NULL),
         st.just(NOT_NULL),
     )
     return st.one_of(runs, runs, st.just(ONLY_NULL), runs.map(lambda found: found | ONLY_NULL))
 
 
-def span_of(column: Column) -> Allowed:
+def span_of(column: Column) -> ValueSet:
     """Every value that the declared table can hold in this column."""
-    return Allowed(NOT_NULL.runs, True) if isinstance(column, Text) else span(typed(column).expression)
+    return (
+        ValueSet(NOT_NULL.runs, True) if isinstance(column, TextColumn) else span(column_expression(column).expression)
+    )
 
 
 @st.composite
@@ -325,10 +336,10 @@ def questions(draw, schema: Schema) -> Cells:
     """Cells over a schema: any predicate, any of the axes that can be known keys."""
     known = [found for column in schema.columns if (found := declared_axis(column)) is not None]
     for column in schema.columns:
-        if isinstance(column, Number) and domain(column):
+        if isinstance(column, NumberColumn) and domain(column):
             found = width_axis(column, draw(st.integers(1, 50)))
             known += [found] if found is not None else []
     known = [found for found in known if found.size <= 300]
-    axes = draw(st.lists(st.sampled_from(known), max_size=2, unique_by=order_of)) if known else []
+    axes = draw(st.lists(st.sampled_from(known), max_size=2, unique_by=axis_order)) if known else []
     where = draw(st.one_of(st.just(TRUE), predicates(schema)))
-    return asked(schema.table, where, sorted(axes, key=order_of))
+    return asked(schema.table, where, sorted(axes, key=axis_order))

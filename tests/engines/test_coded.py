@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.engines import engine
-from discreet.engines.engine import Coded, narrowest
+from discreet.engines.engine import CodedRows, narrowest
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 8, 9, 16, 1000])
@@ -20,7 +20,7 @@ def test_every_row_is_in_one_cell(rows: int, places: tuple[int, ...], monkeypatc
     generator = np.random.default_rng(1)
     columns = [generator.integers(0, size, rows) for size in sizes]
     columns = [np.append(column, size - 1) for column, size in zip(columns, sizes, strict=True)]  # the last cell of all
-    coded = Coded(tuple(map(narrowest, columns)), sizes)
+    coded = CodedRows(tuple(map(narrowest, columns)), sizes)
     expected = np.zeros([sizes[place] for place in places], dtype=np.int64)
     for row in zip(*columns, strict=True):
         expected[tuple(row[place] for place in places)] += 1

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.engines import counted
-from discreet.engines.counted import Counted
-from discreet.engines.files import read_persons
-from discreet.engines.forget import erase_counted
+from discreet.engines import stream_counts
+from discreet.engines.file_backed_engine import read_persons
+from discreet.engines.person_erasure import erase_from_stream_counts
+from discreet.engines.stream_counts import StreamCounts
 from discreet.errors import LedgerFault, UsageError
 from tiers import size
 
@@ -51,11 +51,11 @@ versions = st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 6), max_si
 @given(versions, st.integers(1, 4), st.lists(st.integers(0, 5), max_size=2, unique=True), st.integers(0, 4))
 @settings(max_examples=size(20, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_against_a_slow_reference(tmp_path, history, limit, erased, when):
-    state = Counted.nobody("r-x", "t")
+    state = StreamCounts.empty("r-x", "t")
     slow, new = {}, []
     for step, rows in enumerate(history):
         gone = [tag(person) for person in erased] if step >= when else []
-        state = state.advanced(read_persons(side(tmp_path, rows)), limit=limit, forgotten=gone)
+        state = state.advance(read_persons(side(tmp_path, rows)), limit=limit, forgotten=gone)
         slow = {person: count for person, count in slow.items() if person not in gone}
         total = 0
         for person, count in ((tag(person), min(count, limit)) for person, count in rows.items()):
@@ -69,20 +69,20 @@ def test_against_a_slow_reference(tmp_path, history, limit, erased, when):
 
 
 def saved(folder, rows=({1: 2, 2: 9},), table="t"):
-    state = Counted.nobody("r-x", table)
+    state = StreamCounts.empty("r-x", table)
     for each in rows:
-        state = state.advanced(read_persons(side(folder, each)), limit=3, forgotten=())
-    return state, counted.save(folder, state, seal)
+        state = state.advance(read_persons(side(folder, each)), limit=3, forgotten=())
+    return state, stream_counts.save(folder, state, seal)
 
 
 def test_written_and_read_back(tmp_path):
     state, name = saved(tmp_path, ({1: 2, 2: 9}, {3: 1}))
-    again = counted.load(tmp_path, name, seal)
+    again = stream_counts.load(tmp_path, name, seal)
     assert (again.stream, again.table, again.exact_steps) == ("r-x", "t", (5, 1))
     assert people(again) == people(state) == {tag(1): 2, tag(2): 3, tag(3): 1}
     assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
-    empty = Counted.nobody("r-x", "t")
-    assert people(counted.load(tmp_path, counted.save(tmp_path, empty, seal), seal)) == {}
+    empty = StreamCounts.empty("r-x", "t")
+    assert people(stream_counts.load(tmp_path, stream_counts.save(tmp_path, empty, seal), seal)) == {}
 
 
 def test_every_changed_byte_is_seen(tmp_path):
@@ -91,17 +91,17 @@ def test_every_changed_byte_is_seen(tmp_path):
     for place in range(len(whole)):
         (tmp_path / name).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         with pytest.raises(LedgerFault, match="gone from the disk, or was altered"):
-            counted.load(tmp_path, name, seal)
+            stream_counts.load(tmp_path, name, seal)
     for cut in (0, 10, len(whole) - 1):
         (tmp_path / name).write_bytes(whole[:cut])
         with pytest.raises(LedgerFault):
-            counted.load(tmp_path, name, seal)
+            stream_counts.load(tmp_path, name, seal)
     (tmp_path / name).write_bytes(whole + b"x")
     with pytest.raises(LedgerFault):
-        counted.load(tmp_path, name, seal)
+        stream_counts.load(tmp_path, name, seal)
     (tmp_path / name).unlink()
     with pytest.raises(LedgerFault):
-        counted.load(tmp_path, name, seal)
+        stream_counts.load(tmp_path, name, seal)
 
 
 def test_another_steps_state_and_another_ledgers_are_not_taken(tmp_path):
@@ -109,86 +109,86 @@ def test_another_steps_state_and_another_ledgers_are_not_taken(tmp_path):
     _, two = saved(tmp_path)
     (tmp_path / one).write_bytes((tmp_path / two).read_bytes())
     with pytest.raises(LedgerFault):
-        counted.load(tmp_path, one, seal)
+        stream_counts.load(tmp_path, one, seal)
     with pytest.raises(LedgerFault):
-        counted.load(tmp_path, two, lambda text: seal(text, b"other"))
+        stream_counts.load(tmp_path, two, lambda text: seal(text, b"other"))
 
 
 def test_it_tells_nothing_in_print(tmp_path):
     state, _ = saved(tmp_path)
-    assert repr(state) == "Counted(stream='r-x', table='t')"
+    assert repr(state) == "StreamCounts(stream='r-x', table='t')"
 
 
 def test_erasing_a_person_from_the_streams_of_some_tables(tmp_path):
-    folders = {table: tmp_path / counted.FOLDER / table for table in ("t", "other")}
+    folders = {table: tmp_path / stream_counts.FOLDER / table for table in ("t", "other")}
     names = {}
     for table, folder in folders.items():
         folder.mkdir(parents=True)
         _, names[table] = saved(folder, table=table)
-    erase_counted(tmp_path, ["t"], [tag(2)], seal=seal)
-    assert people(counted.load(folders["t"], names["t"], seal)) == {tag(1): 2}
-    assert counted.load(folders["t"], names["t"], seal).exact_steps == (5,)
+    erase_from_stream_counts(tmp_path, ["t"], [tag(2)], seal=seal)
+    assert people(stream_counts.load(folders["t"], names["t"], seal)) == {tag(1): 2}
+    assert stream_counts.load(folders["t"], names["t"], seal).exact_steps == (5,)
     assert tag(2) not in (folders["t"] / names["t"]).read_bytes()
-    assert people(counted.load(folders["other"], names["other"], seal)) == {tag(1): 2, tag(2): 3}
+    assert people(stream_counts.load(folders["other"], names["other"], seal)) == {tag(1): 2, tag(2): 3}
 
 
 def test_a_state_that_was_altered_goes_when_somebody_is_forgotten(tmp_path):
-    folder = tmp_path / counted.FOLDER / "r-x"
+    folder = tmp_path / stream_counts.FOLDER / "r-x"
     folder.mkdir(parents=True)
     _, name = saved(folder)
     (folder / name).write_bytes(b"nonsense " + tag(2))
-    erase_counted(tmp_path, ["t"], [tag(2)], seal=seal)
+    erase_from_stream_counts(tmp_path, ["t"], [tag(2)], seal=seal)
     assert not (folder / name).exists()
 
 
 def test_nobody_streams(tmp_path):
-    erase_counted(tmp_path, ["t"], [tag(2)], seal=seal)
+    erase_from_stream_counts(tmp_path, ["t"], [tag(2)], seal=seal)
 
 
 def test_one_at_a_time(tmp_path):
-    held, more = counted.alone(tmp_path, wait=False), counted.alone(tmp_path, wait=False)
+    held, more = stream_counts.lock_stream(tmp_path, wait=False), stream_counts.lock_stream(tmp_path, wait=False)
     with held, pytest.raises(UsageError, match="another process"), more:
         pass
-    with counted.alone(tmp_path, wait=True):
+    with stream_counts.lock_stream(tmp_path, wait=True):
         pass
 
 
 def test_tidying_keeps_what_the_ledger_names(tmp_path):
     folder = tmp_path / "own"
-    with counted.alone(folder, wait=False):
-        names = [counted.save(folder, Counted.nobody("r-x", "t"), seal) for _ in range(3)]
+    with stream_counts.lock_stream(folder, wait=False):
+        names = [stream_counts.save(folder, StreamCounts.empty("r-x", "t"), seal) for _ in range(3)]
         (folder / ".making.left").write_bytes(b"half")
-        counted.tidy(folder, keep=names[1])
-        assert counted.states(folder) == [folder / names[1]]
-        counted.tidy(folder, keep=None)
+        stream_counts.drop_other_states(folder, keep=names[1])
+        assert stream_counts.states(folder) == [folder / names[1]]
+        stream_counts.drop_other_states(folder, keep=None)
         assert [file.name for file in folder.iterdir()] == ["lock"]
 
 
 def test_a_side_file_that_is_gone_or_broken(tmp_path):
-    state = Counted.nobody("r-x", "t")
+    state = StreamCounts.empty("r-x", "t")
     with pytest.raises(LedgerFault, match="not whole"):
-        state.advanced(read_persons(tmp_path / "none.parquet"), limit=1, forgotten=())
+        state.advance(read_persons(tmp_path / "none.parquet"), limit=1, forgotten=())
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(LedgerFault, match="not whole"):
-        state.advanced(read_persons(tmp_path / "broken.parquet"), limit=1, forgotten=())
+        state.advance(read_persons(tmp_path / "broken.parquet"), limit=1, forgotten=())
 
 
 def test_mutants_are_seen(tmp_path, monkeypatch):
     """Who counts every version anew, or forgets to bound, exceeds the limit over a life; the reference would see it."""
 
     def life(step):
-        state = Counted.nobody("r-x", "t")
+        state = StreamCounts.empty("r-x", "t")
         for rows in (2, 0, 2, 5):
             state = step(state, side(tmp_path, {1: rows} if rows else {}))
         return sum(state.exact_steps)
 
-    assert life(lambda state, file: state.advanced(read_persons(file), limit=3, forgotten=())) == 3
-    assert life(lambda state, file: state.advanced(read_persons(file), limit=99, forgotten=())) == 5
+    assert life(lambda state, file: state.advance(read_persons(file), limit=3, forgotten=())) == 3
+    assert life(lambda state, file: state.advance(read_persons(file), limit=99, forgotten=())) == 5
 
     def without_memory(state, file):
-        fresh = Counted(stream="r-x", table="t", exact_tags=counted._tags(b""), exact_counts=np.zeros(0, np.int64),
+        fresh = StreamCounts(stream="r-x", table="t", exact_tags=stream_counts._tags(b""), exact_counts=np.zeros(0, np.int64),
                         exact_steps=state.exact_steps)  # fmt: skip
-        return fresh.advanced(read_persons(file), limit=3, forgotten=())
+        return fresh.advance(read_persons(file), limit=3, forgotten=())
 
     assert life(without_memory) > 3
 
@@ -199,5 +199,5 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(LedgerFault, match="what the stream has counted cannot be written: No space"):
-        counted.save(tmp_path, Counted.nobody("r-x", "t"), seal)
+        stream_counts.save(tmp_path, StreamCounts.empty("r-x", "t"), seal)
     assert list(Path(tmp_path).iterdir()) == []

@@ -14,19 +14,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow.csv import write_csv
 
-from discreet.engines import declare as making
-from discreet.engines.conversion import decimal_form
+from discreet.engines import duckdb_declared_table as making
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.stored import storage
+from discreet.engines.duckdb_conversion import decimal_form
+from discreet.engines.table_file import duckdb_type
 from discreet.errors import SchemaError, UsageError
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.tables import STEPS, Rows, tables
 from tiers import size
 
-AGE = Number(name="age", type="integer", low=0, high=120)
-SEX = Category(name="sex", values=("F", "M"))
+AGE = NumberColumn(name="age", type="integer", low=0, high=120)
+SEX = CategoryColumn(name="sex", values=("F", "M"))
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,8 @@ def test_a_row_is_stored_by_itself(engine, folder, table, chance):
 
 
 def test_a_row_is_stored_the_same_from_csv_and_parquet(engine, tmp_path):
-    cost = Number(name="cost", type="decimal", step=Fraction("0.01"), low=0, high=10**6)
-    columns = (AGE, cost, SEX, Boolean(name="flag"), Text(name="note"))
+    cost = NumberColumn(name="cost", type="decimal", step=Fraction("0.01"), low=0, high=10**6)
+    columns = (AGE, cost, SEX, BooleanColumn(name="flag"), TextColumn(name="note"))
     (tmp_path / "s.csv").write_text("age,cost,sex,flag,note\n12,0.285,F,true, x\n200,1e22,m,no,é\n,,,,\n")
     typed = {
         "age": pa.array([12, 200, None]),
@@ -85,7 +85,7 @@ def test_rows_keep_to_themselves_with_many_threads(tmp_path):
     count = 260_000
     ages = np.random.default_rng().permutation(count)
     write_csv(pa.table({"age": ages, "sex": np.array(["F", "M", "x"])[ages % 3]}), tmp_path / "s.csv")
-    wide = Number(name="age", type="integer", low=0, high=count)
+    wide = NumberColumn(name="age", type="integer", low=0, high=count)
     parallel = DuckDBEngine(threads=2)
     target = tmp_path / "t.parquet"
     told = parallel.declare(table("s.csv", wide, SEX), folder=tmp_path, target=target)
@@ -101,7 +101,7 @@ def test_rows_keep_to_themselves_with_many_threads(tmp_path):
 def test_thousands_of_categories(engine, tmp_path):
     values = tuple(f"place {number}" for number in range(5000))
     (tmp_path / "s.csv").write_text("x\n" + "\n".join([*reversed(values), "nowhere"]) + "\n")
-    stored = made(engine, table("s.csv", Category(name="x", values=values)), tmp_path)
+    stored = made(engine, table("s.csv", CategoryColumn(name="x", values=values)), tmp_path)
     assert [row["x"] for row in stored] == [*range(4999, -1, -1), None]
 
 
@@ -111,9 +111,9 @@ def test_only_declared_columns_are_kept_as_codes(engine, tmp_path):
     schema = pq.read_schema(tmp_path / "made" / "t.parquet")
     assert schema == pa.schema([("age", pa.int32()), ("sex", pa.int32())])
     assert b"secret" not in (tmp_path / "made" / "t.parquet").read_bytes()
-    assert storage(Number(name="x", type="integer", low=-(2**31), high=0)) == "INTEGER"
-    assert storage(Number(name="x", type="integer", low=0, high=2**31)) == "BIGINT"
-    assert storage(Number(name="x", type="integer", low=0)) == "BIGINT"
+    assert duckdb_type(NumberColumn(name="x", type="integer", low=-(2**31), high=0)) == "INTEGER"
+    assert duckdb_type(NumberColumn(name="x", type="integer", low=0, high=2**31)) == "BIGINT"
+    assert duckdb_type(NumberColumn(name="x", type="integer", low=0)) == "BIGINT"
 
 
 def test_the_file_is_its_owners_alone_and_nothing_else_is_left(engine, tmp_path):
@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_written(engine, tmp_path):
 def test_a_name_of_ours_is_not_declared(engine, tmp_path):
     (tmp_path / "s.csv").write_text("discreet:person\n1\n")
     with pytest.raises(SchemaError, match="no column can be called 'discreet:person'"):
-        made(engine, table("s.csv", Text(name="discreet:person")), tmp_path)
+        made(engine, table("s.csv", TextColumn(name="discreet:person")), tmp_path)
 
 
 def test_a_table_needs_a_column(engine, tmp_path):
@@ -245,7 +245,7 @@ def test_wrong_types_in_parquet_are_told(engine, tmp_path):
     with pytest.raises(SchemaError, match=r"column 'age' is declared integer, and s\.parquet holds .* there"):
         made(engine, table("s.parquet"), tmp_path)
     with pytest.raises(SchemaError, match=r"column 'sex' is declared decimal, and s\.parquet holds DATE there"):
-        made(engine, table("s.parquet", Number(name="sex", type="decimal")), tmp_path)
+        made(engine, table("s.parquet", NumberColumn(name="sex", type="decimal")), tmp_path)
 
 
 def test_missing_files_and_columns(engine, tmp_path):
@@ -264,7 +264,7 @@ def test_names_differ_by_more_than_capitals(engine, tmp_path):
     (tmp_path / "s.csv").write_text("Age,age,SEX\n1,2,F\n")
     assert made(engine, table("s.csv"), tmp_path) == [{"age": 2, "sex": 0}]
     with pytest.raises(SchemaError, match="2 columns that could be 'AGE'"):
-        made(engine, table("s.csv", Number(name="AGE", type="integer")), tmp_path)
+        made(engine, table("s.csv", NumberColumn(name="AGE", type="integer")), tmp_path)
     with pytest.raises(SchemaError, match="'Age' and 'age' have the same name"):
         engine.columns("s.csv", folder=tmp_path)
     pq.write_table(pa.table({"Age": [1], "age": [2], "sex": ["F"]}), tmp_path / "s.parquet")
@@ -297,7 +297,7 @@ def test_odd_names(engine, tmp_path, kind):
     else:
         pq.write_table(pa.table([[number] for number in range(len(ODD) + 1)], names=["", *ODD]), tmp_path / "s.parquet")
     assert engine.columns(f"s.{kind}", folder=tmp_path) == dict.fromkeys(ODD, "integer")
-    stored = made(engine, table(f"s.{kind}", *(Number(name=name, type="integer") for name in ODD)), tmp_path)
+    stored = made(engine, table(f"s.{kind}", *(NumberColumn(name=name, type="integer") for name in ODD)), tmp_path)
     assert stored == [{name: number for number, name in enumerate(ODD, start=1)}]
 
 
@@ -309,7 +309,9 @@ def test_the_header_alone_tells_the_delimiter(engine, tmp_path, delimiter):
     with gzip.open(tmp_path / "s.csv.gz", "wb") as stream:
         stream.write(text)
     for source in ("s.csv", "s.csv.gz"):
-        assert made(engine, table(source, AGE, Text(name="note")), tmp_path) == [{"age": 1, "note": "a;b;c,d|e\tf"}]
+        assert made(engine, table(source, AGE, TextColumn(name="note")), tmp_path) == [
+            {"age": 1, "note": "a;b;c,d|e\tf"}
+        ]
 
 
 def test_globs_read_files_of_one_header_in_order(engine, tmp_path):
@@ -345,7 +347,7 @@ def test_decimals_fit_every_engine():
     for step in (*STEPS, "0.000000099999", "1000000000000", "0.99998"):
         for limit in (None, 0, 2**60):
             low = None if limit is None else -limit
-            column = Number(name="x", type="decimal", step=Fraction(step), low=low, high=limit)
+            column = NumberColumn(name="x", type="decimal", step=Fraction(step), low=low, high=limit)
             width, scale, divisor = decimal_form(column)
             assert width + scale + 1 <= 38
             assert Fraction(divisor, 10**scale) == column.step
@@ -355,7 +357,7 @@ def test_decimals_fit_every_engine():
 def test_moments_and_numbers_name_what_was_clamped(engine, tmp_path):
     (tmp_path / "s.csv").write_text("age,day\n-1,1960-01-01\n500,2020-01-01\n5,1970-01-05\nx,\n")
     told = engine.declare(
-        table("s.csv", AGE, Moment(name="day", type="date", low=0, high=9)),
+        table("s.csv", AGE, MomentColumn(name="day", type="date", low=0, high=9)),
         folder=tmp_path,
         target=tmp_path / "t.parquet",
     )

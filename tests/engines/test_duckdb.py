@@ -15,19 +15,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.engines import duckdb as duckdb_engine
-from discreet.engines.dense import dense
+from discreet.engines.dense_cells import dense_cells
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.engine import EngineFailure, Tables
+from discreet.engines.engine import EngineFailure, TableLocations
 from discreet.plan.predicate import TRUE, Member
-from discreet.schema.column import Category, Number
-from discreet.sql.keys import declared_axis
-from discreet.sql.write import Writer
+from discreet.schema.column import CategoryColumn, NumberColumn
+from discreet.sql.group_keys import declared_axis
+from discreet.sql.sql_writer import SqlWriter
 from engines.asking import asked, counted, region
 
-AGE = Number(name="age", type="integer", low=0, high=9)
-FIVE = declared_axis(Category(name="five", values=("a", "b", "c", "d", "e"), closed=True))
+AGE = NumberColumn(name="age", type="integer", low=0, high=9)
+FIVE = declared_axis(CategoryColumn(name="five", values=("a", "b", "c", "d", "e"), closed=True))
 
 
 def total(engine, file, where=TRUE):
@@ -109,7 +109,7 @@ def test_failures_are_one_constant_sentence(engine, file, tmp_path):
     problems = [
         (TRUE, tmp_path / "made" / "missing.parquet"),
         (TRUE, tmp_path / "made" / "broken.parquet"),
-        (Member("weight", Allowed.of([1])), file),
+        (Member("weight", ValueSet.of([1])), file),
     ]
     for where, place in problems:
         with pytest.raises(EngineFailure) as caught:
@@ -120,7 +120,7 @@ def test_failures_are_one_constant_sentence(engine, file, tmp_path):
 
 def test_the_deadline_interrupts(file, monkeypatch):
     slow = "SELECT 0 AS cell, count(*) AS s0 FROM range(100000000000) WHERE range % 7 = 3"
-    monkeypatch.setattr(Writer, "count", lambda self, cells, region: slow)
+    monkeypatch.setattr(SqlWriter, "count", lambda self, cells, region: slow)
     engine = DuckDBEngine(threads=1, deadline_s=0.2)
     start = time.monotonic()
     with pytest.raises(EngineFailure):
@@ -134,7 +134,7 @@ def test_the_deadline_interrupts(file, monkeypatch):
 
 def test_too_little_memory_is_a_folder_that_vanishes(file, monkeypatch, tmp_path):
     greedy = "SELECT 0 AS cell, count(*) AS s0 FROM (SELECT DISTINCT range FROM range(2000000))"
-    monkeypatch.setattr(Writer, "count", lambda self, cells, region: greedy)
+    monkeypatch.setattr(SqlWriter, "count", lambda self, cells, region: greedy)
     monkeypatch.chdir(tmp_path)
     seen = []
     connect = duckdb_engine._connect
@@ -155,7 +155,7 @@ def test_too_little_memory_is_a_folder_that_vanishes(file, monkeypatch, tmp_path
 
 def test_what_no_folder_can_hold_is_a_failure(file, monkeypatch, tmp_path):
     greedy = "SELECT 0 AS cell, count(*) AS s0 FROM (SELECT DISTINCT range FROM range(2000000))"
-    monkeypatch.setattr(Writer, "count", lambda self, cells, region: greedy)
+    monkeypatch.setattr(SqlWriter, "count", lambda self, cells, region: greedy)
     connect = duckdb_engine._connect
     monkeypatch.setattr(duckdb_engine, "_connect", lambda folders, **how: connect(folders, **how | {"spill": None}))
     engine = DuckDBEngine(threads=1, memory_mb=32)
@@ -169,12 +169,12 @@ def test_what_no_folder_can_hold_is_a_failure(file, monkeypatch, tmp_path):
 def test_a_cell_that_does_not_exist_is_noticed(cells):
     found = np.ma.masked_invalid([np.nan, 1]) if None in cells else np.array(cells)
     with pytest.raises(ValueError, match="does not exist"):
-        dense({"cell": found, "s0": np.ones(len(cells), np.int64)}, asked(axes=(FIVE,)))
+        dense_cells({"cell": found, "s0": np.ones(len(cells), np.int64)}, asked(axes=(FIVE,)))
 
 
 def test_exact_cells_cannot_be_printed_or_sent(engine, file):
     cells = asked(axes=(declared_axis(AGE),))
-    exact_cells = engine.count(cells, region(cells), tables=Tables(files={cells.plan: file}))
+    exact_cells = engine.count(cells, region(cells), tables=TableLocations(files={cells.plan: file}))
     assert "2" not in repr(exact_cells)
     with pytest.raises(TypeError):
         pickle.dumps(exact_cells)
@@ -185,7 +185,7 @@ def test_a_replaced_file_is_read_anew(engine, file):
     before = file.stat()
     pq.write_table(pa.table({"age": pa.array([1, 2, 3, None], pa.int8())}), file)
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert total(engine, file, Member("age", Allowed.of([2]))) == [1]
+    assert total(engine, file, Member("age", ValueSet.of([2]))) == [1]
 
 
 def test_many_threads_share_an_engine(engine, file):

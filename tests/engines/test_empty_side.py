@@ -11,20 +11,23 @@ import pyarrow.parquet as pq
 from discreet.accounting.region import Region
 from discreet.engines import duckdb as module
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.engine import Tables
+from discreet.engines.engine import TableLocations
 from discreet.plan.cells import Cells
-from discreet.schema.column import Number
+from discreet.schema.column import NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.catalog import Known
-from discreet.sql.dialect import DuckDB
-from discreet.sql.emit import Emitter
-from discreet.sql.read import read
-from discreet.sql.write import Writer
+from discreet.sql.catalog import CatalogTable
+from discreet.sql.dialect import DuckDBDialect
+from discreet.sql.emitter import Emitter
+from discreet.sql.query_parser import parse_query
+from discreet.sql.sql_writer import SqlWriter
 from engines.persons_tables import KEY, TAG_KEY
 
 ROWS = 30_000
-COLUMNS = (Number(name="age", type="integer", low=0, high=120), Number(name="cost", type="integer", low=0, high=999))
+COLUMNS = (
+    NumberColumn(name="age", type="integer", low=0, high=120),
+    NumberColumn(name="cost", type="integer", low=0, high=999),
+)
 SCHEMA = Schema(table="visits", columns=COLUMNS, unit=PrivacyUnit(person=("pid",), rows=3))
 QUESTION = (
     "SELECT sum(a.cost) FROM visits a JOIN (SELECT pid, cost FROM visits WHERE age = 120) b ON a.pid = b.pid "
@@ -44,10 +47,10 @@ def scanned(folder, *, target):
     place = engine.place(f"made-{target}{engine.ending}", folder=folder)
     table = Table(schema=SCHEMA, source="visits.parquet", population="people", budget=None)
     engine.declare(table, folder=folder, target=place, key=KEY, tag_key=TAG_KEY)
-    asked = read(QUESTION, {"visits": Known(schema=SCHEMA, population="people")})
+    asked = parse_query(QUESTION, {"visits": CatalogTable(schema=SCHEMA, population="people")})
     cells = Cells(plan=asked.inquiry.plan, axes=(), statistics=asked.inquiry.statistics)
-    names = module._Named(tables=Tables(files=dict.fromkeys(asked.tables, place)))
-    sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).count(cells, Region.whole())
+    names = module._DuckDBTableNames(tables=TableLocations(files=dict.fromkeys(asked.tables, place)))
+    sql = SqlWriter(emitter=Emitter(dialect=DuckDBDialect()), names=names.names()).count(cells, Region.whole())
     connection = module._connect((str(place.parent), str(folder)), threads=1, memory_mb=512)
     [(_, told)] = connection.execute(f"EXPLAIN (ANALYZE, FORMAT json) {sql}", names.files).fetchall()
     connection.close()

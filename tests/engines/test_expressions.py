@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
 from discreet.plan import algebra
-from discreet.plan.evaluate import held, value, values
+from discreet.plan.evaluate import holds_for_each, value, values
 from discreet.plan.expressions import (
     Absolute,
     Choose,
@@ -27,15 +27,15 @@ from discreet.plan.expressions import (
     Whole,
 )
 from discreet.plan.predicate import within
-from discreet.schema.column import Text, nullable
-from discreet.sql.dialect import DuckDB
-from discreet.sql.emit import Emitter
+from discreet.schema.column import TextColumn, nullable
+from discreet.sql.dialect import DuckDBDialect
+from discreet.sql.emitter import Emitter
 from plan.trees import NUMBERS, Trees
 from sql.patients import SCHEMA, TEXTS, ends, scalar
 from sql.samples import SAMPLES
 from tiers import examples, size
 
-EMITTER = Emitter(dialect=DuckDB())
+EMITTER = Emitter(dialect=DuckDBDialect())
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def agree(connection, seed):
     for expression, column in zip(expressions, found, strict=False):
         assert column == list(values(expression, rows)), expression
     for predicate, column in zip(conditions, found[len(expressions) :], strict=True):
-        assert [each is True for each in column] == held(predicate, rows), predicate
+        assert [each is True for each in column] == holds_for_each(predicate, rows), predicate
 
 
 @settings(max_examples=size(25, 250))
@@ -126,7 +126,7 @@ def extremes():
     """Rows that hold the ends of every column: all at once, and each column's among another's."""
     found = {}
     for column in SCHEMA.columns:
-        if isinstance(column, Text):
+        if isinstance(column, TextColumn):
             found[column.name] = TEXTS
         else:
             low, high = ends(column)
@@ -166,8 +166,8 @@ GROWING = {
     "absolute": lambda inner: Plus(Absolute(inner), Whole(-3)),
     "least": lambda inner: Least((inner, B)),
     "first": lambda inner: First((inner, NUMBERS[0])),
-    "case": lambda inner: Choose(((within(inner, Allowed.of([-2, 2])), inner),), Plus(inner, B)),
-    "case in case": lambda inner: Choose(((within(Times(inner, B), Allowed.interval(1, 9)), B),), Whole(2)),
+    "case": lambda inner: Choose(((within(inner, ValueSet.of([-2, 2])), inner),), Plus(inner, B)),
+    "case in case": lambda inner: Choose(((within(Times(inner, B), ValueSet.interval(1, 9)), B),), Whole(2)),
     "day": lambda inner: Plus(Part("doy", Start("month", inner)), NEAR),
 }
 

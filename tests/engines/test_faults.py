@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from discreet.engines.faults import first_fault
-from discreet.engines.source import find
+from discreet.engines.csv_faults import first_fault
+from discreet.engines.file_source import find
 
 
 def fault(tmp_path, text, name="a.csv"):

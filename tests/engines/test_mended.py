@@ -8,19 +8,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import declare, mended
+from discreet.engines import duckdb_declared_table, repaired_sources
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.stored import persons_file
+from discreet.engines.table_file import persons_file
 from discreet.errors import UsageError
-from discreet.schema.column import Category, Moment, Number, Text
+from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 
-AGE = Number(name="age", type="integer", low=0, high=120)
-SEX = Category(name="sex", values=("F", "é"))
-NOTE = Text(name="note")
-DAY = Moment(name="day", type="timestamp", low=0, high=10**18)
+AGE = NumberColumn(name="age", type="integer", low=0, high=120)
+SEX = CategoryColumn(name="sex", values=("F", "é"))
+NOTE = TextColumn(name="note")
+DAY = MomentColumn(name="day", type="timestamp", low=0, high=10**18)
 KEYS = {"key": b"k" * 32, "tag_key": b"t" * 32}
 
 #: Bytes that are not UTF-8: alone, cut short, too long for their number, surrogates, beyond the last letter.
@@ -204,12 +204,12 @@ def test_other_columns_of_parquet_are_the_same_in_a_copy(tmp_path):
         "id": pa.array([UUID(int=1).bytes, UUID(int=2).bytes], pa.uuid()),
         "big": pa.array([2**64 - 1, 0], pa.uint64()),
     }
-    declared = [Text(name=name) for name in columns]
+    declared = [TextColumn(name=name) for name in columns]
     pq.write_table(pa.table(columns), tmp_path / "s.parquet")
     engine = DuckDBEngine(threads=1)
     whole, _ = made(engine, table("s.parquet", *declared), tmp_path)
     pq.write_table(pa.table({**columns, "damaged": texts([b"\xff", b"y"])}), tmp_path / "s.parquet")
-    stored, _ = made(engine, table("s.parquet", *declared, Text(name="damaged")), tmp_path)
+    stored, _ = made(engine, table("s.parquet", *declared, TextColumn(name="damaged")), tmp_path)
     engine.close()
     assert [row.pop("damaged") for row in stored] == [None, "y"]
     assert stored == whole
@@ -226,13 +226,13 @@ def test_a_copy_is_one_snapshot_and_its_owners_alone(tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_bytes(b"age,note\n1,\xff\n")
     seen = []
 
-    def late(file, target, copy=mended._copy_csv):
+    def late(file, target, copy=repaired_sources._copy_csv):
         copy(file, target)
         seen.append(target.parent.stat().st_mode & 0o777)
         with file.open("ab") as stream:
             stream.write(b"2,x\n")
 
-    monkeypatch.setattr(mended, "_copy_csv", late)
+    monkeypatch.setattr(repaired_sources, "_copy_csv", late)
     with pytest.raises(UsageError, match="changed while it was read"):
         made(DuckDBEngine(threads=1), table("s.csv", AGE, NOTE), tmp_path)
     assert seen == [0o700]
@@ -240,7 +240,7 @@ def test_a_copy_is_one_snapshot_and_its_owners_alone(tmp_path, monkeypatch):
 
 
 def test_no_copy_is_made_where_every_cell_can_be_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(mended, "mended", None)
+    monkeypatch.setattr(repaired_sources, "repair_sources", None)
     (tmp_path / "s.csv").write_text("age,note\n1,é\n")
     assert made(DuckDBEngine(threads=1), table("s.csv", AGE, NOTE), tmp_path)[0] == [{"age": 1, "note": "é"}]
 
@@ -250,10 +250,10 @@ def test_words_in_a_cell_do_not_make_it_damaged(tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_text("age,note\n1,x\n")
     broken = "(SELECT error('Original Line: I love utf-8') AS c0, 'x' AS c1)"
 
-    def failing(source, *, parallel=True, source_sql=declare.source_sql):
+    def failing(source, *, parallel=True, source_sql=duckdb_declared_table.source_sql):
         return broken if parallel else source_sql(source, parallel=parallel)
 
-    monkeypatch.setattr(declare, "source_sql", failing)
+    monkeypatch.setattr(duckdb_declared_table, "source_sql", failing)
     assert made(DuckDBEngine(threads=1), table("s.csv", AGE, NOTE), tmp_path)[0] == [{"age": 1, "note": "x"}]
 
 
@@ -269,4 +269,4 @@ def test_what_is_not_a_cell_is_still_refused(engine, tmp_path):
     (tmp_path / "s.csv").write_bytes(b"age,note\n1,\xff\nSECRET\n")
     with pytest.raises(UsageError, match=r"line 3 of s\.csv has 1 fields where the header has 2") as caught:
         made(engine, table("s.csv", AGE, NOTE), tmp_path)
-    assert not isinstance(caught.value, declare.Unreadable)
+    assert not isinstance(caught.value, duckdb_declared_table.Unreadable)

@@ -15,26 +15,26 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from discreet.engines import declare
 from discreet.engines import duckdb as duckdb_engine
+from discreet.engines import duckdb_declared_table
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.keyed import person_secret, person_tag, row_digest
+from discreet.engines.keyed_hashes import person_secret, person_tag, row_digest
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.missing import MISSING
-from discreet.engines.stored import PERSON, persons_file
+from discreet.engines.missing_values import MISSING
+from discreet.engines.table_file import PERSON, persons_file
 from discreet.errors import SchemaError, UsageError
-from discreet.schema.column import Boolean, Category, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import IDS, KEY, TAG_KEY, File, Persons, check_unit, declared, persons
 from tiers import size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
 every_engine = pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
-AGE = Number(name="age", type="integer", low=0, high=120)
-SEX = Category(name="sex", values=("F", "M"), constant=True)
-NOTE = Text(name="note")
+AGE = NumberColumn(name="age", type="integer", low=0, high=120)
+SEX = CategoryColumn(name="sex", values=("F", "M"), constant=True)
+NOTE = TextColumn(name="note")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -118,7 +118,7 @@ def test_a_composite_id_is_a_tuple(engine, tmp_path):
 @every_engine
 def test_constants_come_from_one_row_and_before_truncation(engine, tmp_path):
     """Two columns that disagree together must not be mixed, and NULL is a value like another."""
-    smoker = Boolean(name="smoker", constant=True)
+    smoker = BooleanColumn(name="smoker", constant=True)
     lines = ["id,age,sex,smoker"]
     for number in range(40):
         lines += [f"p{number},{age},{sex},{flag}" for age, sex, flag in [(1, "F", "yes"), (2, "M", "no"), (3, "", "")]]
@@ -263,9 +263,9 @@ def test_what_is_not_made(engine, tmp_path):
     with pytest.raises(SchemaError, match=r"s\.csv has no column 'name'"):
         declared(engine, table("s.csv", person=("name",)), tmp_path)
     with pytest.raises(SchemaError, match="'ID' is the person"):
-        declared(engine, table("s.csv", AGE, Text(name="ID")), tmp_path)
+        declared(engine, table("s.csv", AGE, TextColumn(name="ID")), tmp_path)
     with pytest.raises(SchemaError, match="no column can be called"):
-        declared(engine, table("s.csv", AGE, Text(name="Discreet:person")), tmp_path)
+        declared(engine, table("s.csv", AGE, TextColumn(name="Discreet:person")), tmp_path)
     declared(engine, table("s.csv"), tmp_path)
     with pytest.raises(ValueError, match="a name of its own"):
         engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "made.parquet", key=KEY, tag_key=TAG_KEY)
@@ -388,11 +388,11 @@ def test_a_quoted_field_of_many_lines_is_read_by_one_thread(tmp_path, monkeypatc
     (tmp_path / "s.csv").write_text("id,age\n" + "a,1\nb,2\na,3\n" * 3)
     tried = Counter()
 
-    def failing(source, *, parallel=True, source_sql=declare.source_sql):
+    def failing(source, *, parallel=True, source_sql=duckdb_declared_table.source_sql):
         tried[parallel] += 1
         return source_sql(source, parallel=parallel) if not parallel else "read_csv('nowhere')"
 
-    monkeypatch.setattr(declare, "source_sql", failing)
+    monkeypatch.setattr(duckdb_declared_table, "source_sql", failing)
     told, rows, counts = declared(DUCKDB, table("s.csv"), tmp_path)
     assert tried[True] == tried[False] == 3
     assert (told.exact_rows, told.exact_truncated, counts) == (4, 5, {tag("a"): 6, tag("b"): 3})

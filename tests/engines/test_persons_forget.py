@@ -7,18 +7,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.forget import erase
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.stored import PERSON, persons_file
+from discreet.engines.person_erasure import erase
+from discreet.engines.table_file import PERSON, persons_file
 from discreet.errors import UsageError
-from discreet.schema.column import Category, Number
+from discreet.schema.column import CategoryColumn, NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import KEY, TAG_KEY, contents, declared, of
 
-AGE = Number(name="age", type="integer", low=0, high=10**9)
-SEX = Category(name="sex", values=("F", "M"), constant=True)
+AGE = NumberColumn(name="age", type="integer", low=0, high=10**9)
+SEX = CategoryColumn(name="sex", values=("F", "M"), constant=True)
 
 
 @pytest.fixture(autouse=True)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from discreet.engines import duckdb as duckdb_engine
-from discreet.engines import keyed, memory_persons
-from discreet.engines import persons as making
+from discreet.engines import duckdb_person_table as making
+from discreet.engines import keyed_hashes, memory_person_table
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.memory import MemoryEngine
-from discreet.schema.column import Category, Number, Text
+from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import File, Persons, Rewriting, check_unit, declared, of, persons
 from tiers import size
 
@@ -69,9 +69,9 @@ def test_a_person_taken_out_takes_their_rows_alone_at_length(engine, folder, peo
 SCHEMA = Schema(
     table="people",
     columns=(
-        Number(name="age", type="integer", low=0, high=120),
-        Category(name="sex", values=("F", "M"), constant=True),
-        Text(name="note"),
+        NumberColumn(name="age", type="integer", low=0, high=120),
+        CategoryColumn(name="sex", values=("F", "M"), constant=True),
+        TextColumn(name="note"),
     ),
     unit=PrivacyUnit(person=("id", "place"), rows=2),
 )
@@ -183,7 +183,7 @@ def test_rows_picked_in_the_order_they_come_or_by_chance(laws, monkeypatch, dige
 
 
 def test_an_id_whose_parts_run_together(laws, monkeypatch):
-    caught(laws, lambda: monkeypatch.setattr(keyed, "wrapped_sql", lambda text: text))
+    caught(laws, lambda: monkeypatch.setattr(keyed_hashes, "wrapped_sql", lambda text: text))
 
 
 def test_the_same_secret_for_everybody(reference, monkeypatch):
@@ -196,24 +196,24 @@ def test_the_reference_with_rows_picked_in_order(laws, monkeypatch):
     def arrived(secret, codes, occurrence):
         return f"{next(numbers):09}"
 
-    caught(laws, lambda: monkeypatch.setattr(memory_persons, "row_digest", arrived), MEMORY)
+    caught(laws, lambda: monkeypatch.setattr(memory_person_table, "row_digest", arrived), MEMORY)
 
 
 @pytest.mark.parametrize("change", [str.lower, str.strip], ids=["lower", "strip"])
 def test_the_reference_with_careless_ids(laws, monkeypatch, change):
-    def careless(value, text=memory_persons._text):
+    def careless(value, text=memory_person_table._text):
         found = text(value)
         return None if found is None else change(found)
 
-    caught(laws, lambda: monkeypatch.setattr(memory_persons, "_text", careless), MEMORY)
+    caught(laws, lambda: monkeypatch.setattr(memory_person_table, "_text", careless), MEMORY)
 
 
 def test_the_reference_with_constants_of_the_person_before(laws, monkeypatch):
     before = []
 
-    def kept(person, coded, ownership, kept=memory_persons._kept):
+    def kept(person, coded, ownership, kept=memory_person_table._kept):
         found = kept(person, coded, ownership)
         before.append(found[0][1])
         return [(age, before[-2] if len(before) > 1 else sex, note) for age, sex, note in found]
 
-    caught(laws, lambda: monkeypatch.setattr(memory_persons, "_kept", kept), MEMORY)
+    caught(laws, lambda: monkeypatch.setattr(memory_person_table, "_kept", kept), MEMORY)

@@ -11,21 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines import duckdb as duckdb_engine
-from discreet.engines import through as module
+from discreet.engines import duckdb_person_path as module
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import SchemaError, UsageError
-from discreet.schema.column import Number
+from discreet.schema.column import NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import TAG_KEY, File, Rewriting, check_unit, declared, of
 from tiers import size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
 every_engine = pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
-AMOUNT = Number(name="amount", type="integer", low=0, high=99)
+AMOUNT = NumberColumn(name="amount", type="integer", low=0, high=99)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -137,13 +137,13 @@ def test_a_table_on_the_way_that_changes_is_noticed(tmp_path, monkeypatch):
     (tmp_path / "items.csv").write_text("order_id,amount\n1,1\n")
     (tmp_path / "orders.csv").write_text("id,order_id,amount\na,1,5\n")
 
-    def late(*arguments, reach=module.reach):
+    def late(*arguments, reach=module.build_person_path):
         found = reach(*arguments)
         with (tmp_path / "orders.csv").open("a") as stream:
             stream.write("b,1,5\n")
         return found
 
-    monkeypatch.setattr("discreet.engines.persons.reach", late)
+    monkeypatch.setattr("discreet.engines.duckdb_person_table.build_person_path", late)
     with pytest.raises(UsageError, match=r"orders\.csv changed while it was read"):
         declared(DUCKDB, ITEMS, tmp_path, path=(ORDERS,))
     assert not (tmp_path / "made.parquet").exists()

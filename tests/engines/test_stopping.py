@@ -12,9 +12,9 @@ import pytest
 from clinic import make
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import EngineFailure
-from discreet.engines.stopping import Stop, Stopped, carried, check, interrupting, pulled
+from discreet.engines.stop_signal import Stopped, StopSignal, check_stop, interrupting, is_stop_requested, stoppable_by
 from discreet.errors import QueryFailed
-from discreet.sql.write import Writer
+from discreet.sql.sql_writer import SqlWriter
 from engines.asking import asked, counted
 from synth.worlds import PEOPLE, open_project
 from test_program import BUDGET, LINES, cut_of, start
@@ -29,12 +29,12 @@ def slow(stop):
     timers = []
 
     def count(self, cells, region):
-        timers.append(threading.Timer(0.3, stop.pull))
+        timers.append(threading.Timer(0.3, stop.request))
         timers[0].start()
         return SLOW
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Writer, "count", count)
+        patch.setattr(SqlWriter, "count", count)
         yield
     timers[0].join()
 
@@ -46,9 +46,9 @@ def file(tmp_path):
 
 
 def test_a_pulled_stop_interrupts_duckdb(file):
-    engine, stop = DuckDBEngine(threads=1), Stop()
+    engine, stop = DuckDBEngine(threads=1), StopSignal()
     begun = time.monotonic()
-    with slow(stop), pytest.raises(EngineFailure), carried(stop):
+    with slow(stop), pytest.raises(EngineFailure), stoppable_by(stop):
         counted(engine, asked(), file)
     assert 0.25 < time.monotonic() - begun < 20
     assert counted(engine, asked(), file)[0].tolist() == [4], "another question on the same database"
@@ -56,19 +56,19 @@ def test_a_pulled_stop_interrupts_duckdb(file):
 
 
 def test_one_that_was_pulled_before_stops_the_engine_before_it_starts(file, monkeypatch):
-    engine, stop = DuckDBEngine(threads=1), Stop()
-    stop.pull()
-    monkeypatch.setattr(Writer, "count", lambda self, cells, region: pytest.fail("it was asked"))
-    with pytest.raises(EngineFailure) as told, carried(stop):
+    engine, stop = DuckDBEngine(threads=1), StopSignal()
+    stop.request()
+    monkeypatch.setattr(SqlWriter, "count", lambda self, cells, region: pytest.fail("it was asked"))
+    with pytest.raises(EngineFailure) as told, stoppable_by(stop):
         counted(engine, asked(), file)
     assert isinstance(told.value.__cause__, Stopped)
     engine.close()
 
 
 def test_an_interrupt_that_the_engine_forgets_is_repeated():
-    stop, heard = Stop(), []
-    with carried(stop), interrupting(lambda: heard.append(len(heard))):
-        stop.pull()
+    stop, heard = StopSignal(), []
+    with stoppable_by(stop), interrupting(lambda: heard.append(len(heard))):
+        stop.request()
         until = time.monotonic() + 10
         while len(heard) < 3 and time.monotonic() < until:
             time.sleep(0.01)
@@ -79,29 +79,29 @@ def test_an_interrupt_that_the_engine_forgets_is_repeated():
 
 
 def test_one_that_raises_hides_no_other():
-    stop, heard = Stop(), threading.Event()
+    stop, heard = StopSignal(), threading.Event()
 
     def broken():
         raise OSError
 
     with stop.interrupting(broken), stop.interrupting(heard.set):
-        stop.pull()
+        stop.request()
         assert heard.wait(10)
 
 
 def test_a_thread_carries_its_own():
-    one, other = Stop(), Stop()
-    assert not pulled()
-    check()
-    with carried(one):
-        with carried(other):
-            other.pull()
-            assert pulled()
+    one, other = StopSignal(), StopSignal()
+    assert not is_stop_requested()
+    check_stop()
+    with stoppable_by(one):
+        with stoppable_by(other):
+            other.request()
+            assert is_stop_requested()
             with pytest.raises(Stopped, match="before anything was charged"):
-                check()
-        assert not pulled()
+                check_stop()
+        assert not is_stop_requested()
         seen = []
-        thread = threading.Thread(target=lambda: seen.append(pulled()))
+        thread = threading.Thread(target=lambda: seen.append(is_stop_requested()))
         thread.start()
         thread.join()
         assert seen == [False]
@@ -114,10 +114,10 @@ def kinds(project):
 
 
 def test_before_the_charge_it_is_free(tmp_path):
-    project, stop = make(tmp_path), Stop()
+    project, stop = make(tmp_path), StopSignal()
     project.version("patients")
-    stop.pull()
-    with carried(stop), pytest.raises(Stopped):
+    stop.request()
+    with stoppable_by(stop), pytest.raises(Stopped):
         project.sql(COUNT).ask(epsilon="0.1")
     assert "charge" not in kinds(project)
     assert project.sql(COUNT).ask(epsilon="0.1").cost.epsilon > 0
@@ -127,14 +127,14 @@ def test_after_the_charge_it_stays_and_locks_nobody_out(tmp_path):
     project = make(tmp_path)
     project.version("patients")
     for turn in range(4):
-        stop = Stop()
-        with slow(stop), carried(stop), pytest.raises(QueryFailed) as told:
+        stop = StopSignal()
+        with slow(stop), stoppable_by(stop), pytest.raises(QueryFailed) as told:
             project.sql(COUNT).ask(epsilon="0.1", fresh=True)
         assert str(told.value) == str(QueryFailed())
         assert kinds(project).count("charge") == turn + 1
     assert kinds(project)[-2:] == ["charge", "failure"]
     assert project.budget("patients").spent.epsilon == pytest.approx(0.4)
-    assert not project.ledger.locked("patients")
+    assert not project.ledger.is_locked("patients")
     assert len(project.sql(COUNT).ask(epsilon="0.1")) == 1
     assert project.verify().sound
 
@@ -142,11 +142,11 @@ def test_after_the_charge_it_stays_and_locks_nobody_out(tmp_path):
 def test_a_failure_without_a_stop_still_counts(tmp_path, monkeypatch):
     project = make(tmp_path)
     project.version("patients")
-    monkeypatch.setattr(Writer, "count", lambda self, cells, region: "no SQL")
+    monkeypatch.setattr(SqlWriter, "count", lambda self, cells, region: "no SQL")
     for _ in range(3):
-        with carried(Stop()), pytest.raises(QueryFailed):
+        with stoppable_by(StopSignal()), pytest.raises(QueryFailed):
             project.sql(COUNT).ask(epsilon="0.1", fresh=True)
-    assert project.ledger.locked("patients")
+    assert project.ledger.is_locked("patients")
 
 
 def test_a_stopped_step_of_a_program_is_taken_again_and_paid_once(tmp_path):
@@ -154,11 +154,11 @@ def test_a_stopped_step_of_a_program_is_taken_again_and_paid_once(tmp_path):
     project = open_project(tmp_path, PEOPLE, LINES, budget=BUDGET)
     program = start(project)
     for _ in range(4):
-        stop = Stop()
-        stop.pull()
-        with carried(stop), pytest.raises(QueryFailed):
+        stop = StopSignal()
+        stop.request()
+        with stoppable_by(stop), pytest.raises(QueryFailed):
             cut_of(program).measure([(0,)], [program.law(Fraction(1, 4))])
-    assert kinds(project).count("charge") == 1 and not project.ledger.locked("people")
+    assert kinds(project).count("charge") == 1 and not project.ledger.is_locked("people")
     again = start(project)
     assert again.id == program.id
     first = cut_of(again).measure([(0,)], [again.law(Fraction(1, 4))])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.engines.engine import Coded, narrowest
-from discreet.engines.tallied import Tallied, runs
+from discreet.engines.engine import CodedRows, narrowest
+from discreet.engines.remote_coded_rows import RemoteCodedRows, merge_neighbours
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code
 
@@ -54,8 +54,10 @@ class Rows:
         self.asked.append(found.size)
         return found.ravel()
 
-    def coded(self) -> Coded:
-        return Coded(tuple(narrowest(np.array(self.cells(axis))) for axis in AXES), tuple(axis.size for axis in AXES))
+    def coded(self) -> CodedRows:
+        return CodedRows(
+            tuple(narrowest(np.array(self.cells(axis))) for axis in AXES), tuple(axis.size for axis in AXES)
+        )
 
 
 PLACES = [places for many in range(4) for places in itertools.permutations(range(3), many)]
@@ -72,7 +74,7 @@ GROUPS: list[tuple[list[int], ...]] = [
 def test_marginals_are_those_of_the_rows(groups: tuple[list[int], ...]) -> None:
     rows = Rows()
     merges = tuple(map(np.array, groups))
-    tallied, coded = Tallied(rows.tally, AXES).merged(merges), rows.coded().merged(merges)
+    tallied, coded = RemoteCodedRows(rows.tally, AXES).merged(merges), rows.coded().merged(merges)
     assert tallied.sizes == coded.sizes
     for places in PLACES:
         assert np.array_equal(tallied.count(places), coded.count(places))
@@ -81,26 +83,26 @@ def test_marginals_are_those_of_the_rows(groups: tuple[list[int], ...]) -> None:
 def test_unmerged_marginals_are_those_of_the_rows() -> None:
     rows = Rows()
     for places in PLACES:
-        assert np.array_equal(Tallied(rows.tally, AXES).count(places), rows.coded().count(places))
+        assert np.array_equal(RemoteCodedRows(rows.tally, AXES).count(places), rows.coded().count(places))
 
 
 def test_the_engine_counts_runs_and_not_finer_cells() -> None:
     """A thousand values in two groups of neighbours are two cells and NULL, wherever they come from."""
     axis = axis_over("x", tuple(range(1001)), True)
-    coarse, group = runs(axis, np.array([0] * 400 + [1] * 600 + [0]))
+    coarse, group = merge_neighbours(axis, np.array([0] * 400 + [1] * 600 + [0]))
     assert (coarse.edges, coarse.null, coarse.size) == ((0, 400, 1000), True, 3)
     assert group.tolist() == [0, 1, 0]
 
 
 def test_what_was_counted_is_kept() -> None:
     rows = Rows()
-    tallied = Tallied(rows.tally, AXES)
+    tallied = RemoteCodedRows(rows.tally, AXES)
     tallied.count((0, 1)), tallied.count((0, 1))
     assert rows.asked == [20]
 
 
 def test_it_cannot_be_printed_or_sent() -> None:
-    tallied = Tallied(Rows().tally, AXES)
+    tallied = RemoteCodedRows(Rows().tally, AXES)
     assert repr(tallied) == "<exact cells, not shown>"
     with pytest.raises(TypeError):
         tallied.__reduce__()

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from discreet.engines.network.exact import ExactGraph
+from discreet.engines.network.exact_graph import ExactGraph
 
 
 def exact_graph(edges, nodes, *, directed=False):

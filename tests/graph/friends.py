@@ -81,9 +81,9 @@ class Bare:
         return self.chosen
 
     def choice(self, share):
-        from discreet.program import choice_of
+        from discreet.kernel.program import choice_epsilon
 
-        return choice_of(self.event, share)
+        return choice_epsilon(self.event, share)
 
     def measured(self, parts):
         found = [statistic.apply(self.graph) for statistic, _ in parts]

@@ -4,15 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.engines.network.exact import ExactGraph
-from discreet.graph.model.document import Card, GraphModel
-from discreet.graph.model.measured import Measured, Noisy, noise
+from discreet.engines.network.exact_graph import ExactGraph
+from discreet.graph.graph_shape import thresholds
+from discreet.graph.graph_statistics import AtLeast, Edges, Mixing
+from discreet.graph.model.graph_model import GraphModel, GraphModelCard
+from discreet.graph.model.network_measurements import NetworkMeasurements, NoisyNumbers, noise
 from discreet.graph.model.recipe import COARSE
-from discreet.graph.shape import thresholds
-from discreet.graph.statistics import AtLeast, Edges, Mixing
 from discreet.mechanisms.laplace import DiscreteLaplace
 
-CARD = Card(table="friends", version=1, release="r-test", epsilon=Fraction(1), rho=Fraction(1, 2))
+CARD = GraphModelCard(table="friends", version=1, release="r-test", epsilon=Fraction(1), rho=Fraction(1, 2))
 
 
 def blocky(seed=1, sizes=(60, 30, 10), inside=0.2, outside=0.02):
@@ -34,17 +34,17 @@ def measured(one, other, codes, *, scale="1/1000", seed=0, blocks=True):
 
     def noisy(statistic):
         values = statistic.apply(graph) + noise(law, len(statistic.apply(graph)), generator)
-        return Noisy(values=tuple(int(value) for value in values.tolist()), law=law)
+        return NoisyNumbers(values=tuple(int(value) for value in values.tolist()), law=law)
 
     if not blocks or groups == 1:
-        return Measured(
+        return NetworkMeasurements(
             unit="edge",
             thresholds=rising,
             degrees=noisy(AtLeast(thresholds=rising)),
             edges=noisy(Edges()),
             sizes=(len(codes),),
         )
-    return Measured(
+    return NetworkMeasurements(
         unit="edge",
         thresholds=rising,
         degrees=noisy(AtLeast(thresholds=rising)),

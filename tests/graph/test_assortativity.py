@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.graph import mixing
-from discreet.graph.estimates import Estimate
-from discreet.graph.mixing import assortativity, coefficient, drawn
+from discreet.graph import mixing_matrix
+from discreet.graph.graph_estimates import GraphEstimate
+from discreet.graph.mixing_matrix import assortativity, coefficient, simulate_noise
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.source import FixedBits
@@ -55,9 +55,9 @@ def edge_of(law, groups):
 
 def simulated(monkeypatch, draws):
     """Fewer draws for an interval, and kept: they are the same every time."""
-    monkeypatch.setattr(mixing, "_DRAWS", draws)
-    monkeypatch.setattr(mixing, "_NEAR", 2.0**-16)
-    monkeypatch.setattr(mixing, "drawn", lru_cache(maxsize=2)(drawn))
+    monkeypatch.setattr(mixing_matrix, "_DRAWS", draws)
+    monkeypatch.setattr(mixing_matrix, "_NEAR", 2.0**-16)
+    monkeypatch.setattr(mixing_matrix, "simulate_noise", lru_cache(maxsize=2)(simulate_noise))
 
 
 def test_a_simulated_ratio_holds_too_seldom(monkeypatch):
@@ -66,13 +66,13 @@ def test_a_simulated_ratio_holds_too_seldom(monkeypatch):
     def ratio(noisy, law, groups, *, directed):
         entries = noisy.astype(float)
         if entries.sum() < edge_of(law, groups) / 2:
-            return Estimate(value=0.0, interval=(-1.0, 1.0))
+            return GraphEstimate(value=0.0, interval=(-1.0, 1.0))
         value = float(coefficient(entries, groups, directed=directed))
-        moved = entries + mixing.drawn(law, (400, entries.size))
+        moved = entries + mixing_matrix.simulate_noise(law, (400, entries.size))
         moved = coefficient(moved[moved.sum(axis=-1) > 0], groups, directed=directed)
         far, near = np.quantile(moved, [0.975, 0.025])
         low, high = (float(np.clip(2 * value - end, -1, 1)) for end in (far, near))
-        return Estimate(value=(low + high) / 2, interval=(min(low, high), max(low, high)))
+        return GraphEstimate(value=(low + high) / 2, interval=(min(low, high), max(low, high)))
 
     monkeypatch.setitem(globals(), "assortativity", ratio)
     monkeypatch.setitem(globals(), "system", lambda: FixedBits(1))  # 9 of 10 hold: by luck 1200 could be too few
@@ -100,7 +100,11 @@ def test_a_draw_that_takes_all_edges_away_says_nothing(monkeypatch):
     assert assortativity(noisy, law, 2, directed=False).interval[0] > 0.9
     for left in (0, -1):
         worst = np.array([-500.0, -10.0, left - 500.0])
-        monkeypatch.setattr(mixing, "drawn", lambda law, size, worst=worst: np.vstack([worst, drawn(law, size)]))
+        monkeypatch.setattr(
+            mixing_matrix,
+            "simulate_noise",
+            lambda law, size, worst=worst: np.vstack([worst, simulate_noise(law, size)]),
+        )
         assert assortativity(noisy, law, 2, directed=False).interval == (-1, 1)
 
 
@@ -113,6 +117,6 @@ def test_edges_of_one_group_alone_say_nothing_of_how_groups_mix():
 
 def test_a_bottom_of_zero_is_no_crash(monkeypatch):
     """Though every draw of the noise moves it below."""
-    monkeypatch.setattr(mixing, "drawn", lambda law, size: np.tile([0.0, -10.0, 0.0], (size[0], 1)))
+    monkeypatch.setattr(mixing_matrix, "simulate_noise", lambda law, size: np.tile([0.0, -10.0, 0.0], (size[0], 1)))
     law = DiscreteLaplace(scale=Fraction(12))
     assert assortativity(np.array([100_000, 0, 0]), law, 2, directed=False).interval == (-1, 1)

@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.accounting.events import Reserved
-from discreet.curator import Version
-from discreet.engines.network.exact import ExactGraph
+from discreet.accounting.events import ReservationEvent
+from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.projection import project
 from discreet.engines.network.triangles import triangles, wedges
-from discreet.graph import estimates as refining
-from discreet.graph import mixing, stats
-from discreet.graph.mixing import assortativity, coefficient, drawn
-from discreet.graph.nodes import PublicNodes
-from discreet.graph.parts import draw, statistic
-from discreet.graph.shape import NAMES, shape_of
-from discreet.graph.source import Source
-from discreet.graph.statistics import Mixing
-from discreet.graph.stats import estimates
+from discreet.graph import graph_estimates as refining
+from discreet.graph import mixing_matrix, statistics_release
+from discreet.graph.graph_shape import NAMES, shape_of
+from discreet.graph.graph_source import GraphSource
+from discreet.graph.graph_statistics import Mixing
+from discreet.graph.mixing_matrix import assortativity, coefficient, simulate_noise
+from discreet.graph.public_nodes import PublicNodes
+from discreet.graph.statistic_parts import draw, statistic
+from discreet.graph.statistics_release import estimates
+from discreet.kernel.curator import Version
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
 from graph.friends import Bare
 from tiers import size
 
@@ -34,11 +34,11 @@ from tiers import size
 TIMES = size(200, 400)
 #: A correct build has fewer than this in one of a thousand million runs.
 FEWEST = int(binom.ppf(1e-9, TIMES, 0.95))
-PURE = Reserved(epsilon=Fraction(2), rho=Fraction(2), delta=Fraction(0))
-GAUSSIAN = Reserved(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
+PURE = ReservationEvent(epsilon=Fraction(2), rho=Fraction(2), delta=Fraction(0))
+GAUSSIAN = ReservationEvent(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
 #: For ladders, whose intervals take long to work out: with little noise there are few different ones.
-MUCH = Reserved(epsilon=Fraction(20), rho=Fraction(200), delta=Fraction(0))
-MUCH_GAUSSIAN = Reserved(epsilon=None, rho=Fraction(30), delta=Fraction(0))
+MUCH = ReservationEvent(epsilon=Fraction(20), rho=Fraction(200), delta=Fraction(0))
+MUCH_GAUSSIAN = ReservationEvent(epsilon=None, rho=Fraction(30), delta=Fraction(0))
 LADDERS = ("triangles", "wedges", "clustering")
 OTHERS = tuple(name for name in NAMES if name not in (*LADDERS, "assortativity"))
 
@@ -61,7 +61,7 @@ def asked(graph, *, unit="edge", known=True, limit=None, only=None, counted=Fals
     own = PrivacyUnit() if unit == "edge" else PrivacyUnit(ends=("from", "to"), rows=rows)
     schema = Schema(table="friends", columns=(), unit=own, directed=graph.directed)
     version = Version(table="friends", number=1, population="friends", schema=schema, file="")
-    source = Source(version=version, ends=("from", "to") if unit == "edge" else None, directed=graph.directed)
+    source = GraphSource(version=version, ends=("from", "to") if unit == "edge" else None, directed=graph.directed)
     groups = tuple(place % 3 for place in range(graph.exact_nodes))
     nodes = PublicNodes(
         table="people", key="id", keys=(), count=graph.exact_nodes, by="kind", labels=("a", "b", "c"), groups=groups
@@ -169,8 +169,12 @@ def test_of_ladders_with_public_nodes(graph, event):
 def test_how_far_an_edge_moves_a_count_at_most(monkeypatch):
     """No further than public nodes allow, and so far in a full graph."""
     graph, told = full(), []
-    whole = stats.climbed
-    monkeypatch.setattr(stats, "climbed", lambda *given, **more: told.append(more["widest"]) or whole(*given, **more))
+    whole = statistics_release.estimate_ladder_count
+    monkeypatch.setattr(
+        statistics_release,
+        "estimate_ladder_count",
+        lambda *given, **more: told.append(more["widest"]) or whole(*given, **more),
+    )
     for known in (True, False):
         shape, codes = asked(graph, known=known, only=["triangles", "wedges"])
         estimates(shape, draw(Bare(graph, MUCH), shape, codes))
@@ -194,10 +198,12 @@ def test_how_far_an_edge_moves_a_count_at_most(monkeypatch):
 def test_the_doubts_of_all_parts_of_a_number_add_to_its_own(monkeypatch, name, known, noisy):
     """A ratio holds where both its parts do: each has half of the doubt."""
     graph, told = random_graph(), []
-    for part in ("climbed", "counted"):
-        whole = getattr(stats, part)
+    for part in ("estimate_ladder_count", "estimate_count"):
+        whole = getattr(statistics_release, part)
         monkeypatch.setattr(
-            stats, part, lambda *given, whole=whole, **more: told.append(more["confidence"]) or whole(*given, **more)
+            statistics_release,
+            part,
+            lambda *given, whole=whole, **more: told.append(more["confidence"]) or whole(*given, **more),
         )
     shape, codes = asked(graph, known=known, only=[name])
     estimates(shape, draw(Bare(graph, MUCH), shape, codes))
@@ -232,8 +238,8 @@ def test_assortativity(monkeypatch, law, alike, edges):
 
     By 100 times too an interval of a third of the width is seen. The draws of an interval are kept: they are the same.
     """
-    monkeypatch.setattr(mixing, "_NEAR", 2.0**-16)
-    monkeypatch.setattr(mixing, "drawn", lru_cache(maxsize=1)(mixing.drawn))
+    monkeypatch.setattr(mixing_matrix, "_NEAR", 2.0**-16)
+    monkeypatch.setattr(mixing_matrix, "simulate_noise", lru_cache(maxsize=1)(mixing_matrix.simulate_noise))
     groups, bits, times = 4, system(), size(100, 250)
     within = np.eye(groups) * alike / groups + (1 - np.eye(groups)) * (1 - alike) / (groups * (groups - 1))
     square = np.rint(edges * within).astype(np.int64)
@@ -252,8 +258,8 @@ def test_narrower_intervals_are_noticed(monkeypatch):
     monkeypatch.setattr(refining, "within", lambda value, half_width, **more: whole(value, half_width // 3, **more))
     found = covered(graph, shape, codes, PURE)
     assert found["edges"] < FEWEST and found["density"] < FEWEST
-    monkeypatch.setattr("discreet.graph.mixing._DRAWS", 400)
-    monkeypatch.setattr("discreet.graph.mixing.drawn", lambda law, size: drawn(law, size) / 3)
+    monkeypatch.setattr("discreet.graph.mixing_matrix._DRAWS", 400)
+    monkeypatch.setattr("discreet.graph.mixing_matrix.simulate_noise", lambda law, size: simulate_noise(law, size) / 3)
     with pytest.raises(AssertionError):
         test_assortativity(monkeypatch, LAPLACE, 0.4, 20_000)
 

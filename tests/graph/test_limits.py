@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.engines.network.exact import ExactGraph
-from discreet.graph import limits
-from discreet.graph.limits import CANDIDATES, Limits
+from discreet.engines.network.exact_graph import ExactGraph
+from discreet.graph import degree_limit
+from discreet.graph.degree_limit import CANDIDATES, DegreeLimitChoice
 from discreet.mechanisms.bits import system
 from tiers import size
 
@@ -42,23 +42,23 @@ def most_moved(choice):
 @pytest.mark.thin(1)
 @pytest.mark.parametrize("price", [1, 3])
 def test_one_node_moves_a_score_by_no_more_than_its_sensitivity(price):
-    assert 0.2 < most_moved(Limits(epsilon=Fraction(1), price=price, candidates=FEW)) <= 1
+    assert 0.2 < most_moved(DegreeLimitChoice(epsilon=Fraction(1), price=price, candidates=FEW)) <= 1
 
 
 def test_scores_that_are_not_weighed_move_further(monkeypatch):
     """The mutant that forgets what each limit's count moves by."""
 
     def behind(self, place, exact_worth):
-        return max(limits._PARTS * (worth - exact_worth[place]) for worth in exact_worth)
+        return max(degree_limit._PARTS * (worth - exact_worth[place]) for worth in exact_worth)
 
-    monkeypatch.setattr(Limits, "_behind", behind)
-    assert most_moved(Limits(epsilon=Fraction(1), price=1, candidates=FEW)) > 1
+    monkeypatch.setattr(DegreeLimitChoice, "_behind", behind)
+    assert most_moved(DegreeLimitChoice(epsilon=Fraction(1), price=1, candidates=FEW)) > 1
 
 
 def test_the_shortcut_changes_nothing():
     """Projections that cut nothing off are not made; each count is as if they were."""
     graph = graph_of([(0, other) for other in range(1, 40)], 40)
-    found = Limits.of(Fraction(1))._counts(graph)
+    found = DegreeLimitChoice.of(Fraction(1))._counts(graph)
     assert found == [min(limit, 39) for limit in CANDIDATES]
 
 
@@ -67,7 +67,7 @@ def test_a_limit_near_the_largest_degree_is_chosen():
     people = size(5_000, 20_000)
     edges = [(place, (place + step) % people) for place in range(people) for step in (1, 2, 3)]
     graph = graph_of([(min(pair), max(pair)) for pair in edges], people)
-    choice, bits = Limits.of(Fraction(1, 2)), system()
+    choice, bits = DegreeLimitChoice.of(Fraction(1, 2)), system()
     scores = choice.exact_scores(graph)
     found = [CANDIDATES[choice.mechanism().choose(scores, bits=bits)[0]] for _ in range(200)]
     chances = choice.mechanism().probabilities(scores)
@@ -77,5 +77,5 @@ def test_a_limit_near_the_largest_degree_is_chosen():
 
 
 def test_scores_are_whole_and_the_best_has_none_behind():
-    scores = Limits.of(Fraction(1)).exact_scores(graph_of([(0, 1), (1, 2)], 3))
+    scores = DegreeLimitChoice.of(Fraction(1)).exact_scores(graph_of([(0, 1), (1, 2)], 3))
     assert scores.dtype == np.int64 and scores.max() == 0 and np.count_nonzero(scores == 0) == 1

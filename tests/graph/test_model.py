@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import BudgetExceeded, Refused, UsageError
-from discreet.graph.limits import CANDIDATES
-from discreet.graph.model import measuring
-from discreet.graph.model.document import GraphModel
-from discreet.graph.model.measuring import read_back
+from discreet.graph.degree_limit import CANDIDATES
+from discreet.graph.model import model_measurement
+from discreet.graph.model.graph_model import GraphModel
+from discreet.graph.model.model_measurement import read_back
 from discreet.graph.model.recipe import recipe_of
 from graph.friends import LINKS, NODES, TEXT, columns, make, make_persons
 
@@ -72,7 +72,7 @@ def test_the_same_again_is_free_and_fresh_is_not(friends):
     other = network.synth(epsilon=2, fresh=True)
     assert not other.card.repeat and other.card.release != first.card.release
     assert spent(friends).epsilon == before.epsilon + 2
-    assert friends.recalled(first.card.release).kind == "graph model"
+    assert friends.recall(first.card.release).kind == "graph model"
 
 
 @pytest.mark.thin(3)
@@ -91,7 +91,7 @@ def test_all_of_the_reservation_is_spent_and_no_more(tmp_path, given, delta):
     assert sum(recipe.shares.values()) == 1 and all(share > 0 for share in recipe.shares.values())
     laws = recipe.laws(held.event, None)
     nobody = np.zeros(0, dtype=np.int64)
-    moves = {part: recipe.statistic(part, None, nobody).moves("edge") for part in recipe.parts}
+    moves = {part: recipe.statistic(part, None, nobody).sensitivity("edge") for part in recipe.parts}
     if delta is None:
         assert sum(moves[part].l1 / laws[part].scale for part in recipe.parts) == 3 == held.event.epsilon
     else:
@@ -121,7 +121,7 @@ def test_what_is_begun_is_gone_on_with_and_paid_once(tmp_path, monkeypatch):
     project = make(tmp_path / "p")
     network = project.graph("friends")
     with monkeypatch.context() as patched:
-        patched.setattr(measuring, "_draw", lambda *more: None)
+        patched.setattr(model_measurement, "_draw", lambda *more: None)
         with pytest.raises(UsageError, match="not measured to its end"):
             network.synth(epsilon=2)
     before = spent(project)

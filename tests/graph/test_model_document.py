@@ -6,7 +6,7 @@ import json
 import pytest
 
 from discreet.errors import UsageError
-from discreet.graph.model.document import GraphModel
+from discreet.graph.model.graph_model import GraphModel
 from graph.networks import model
 
 JUNK = [None, True, -1, 2**70, 1.5, "", "x" * 20_000, [], [None], {}, [1, 2], {"kind": "discrete-laplace"}, "1/0"]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from discreet.graph.model import sampling
-from discreet.graph.model.fitting import fitted
-from discreet.graph.model.sampling import sampled
+from discreet.graph.model import graph_sampler
+from discreet.graph.model.block_model_fit import fit_network
+from discreet.graph.model.graph_sampler import sample_graph
 from graph.networks import blocky, measured, model
 
 
@@ -15,8 +15,8 @@ def degrees(graph):
 
 def test_degrees_and_edges_between_blocks_are_those_of_the_network():
     one, other, codes = blocky(sizes=(300, 150, 50), inside=0.05, outside=0.005)
-    found = fitted(measured(one, other, codes))
-    graph = sampled(found, np.random.default_rng(1))
+    found = fit_network(measured(one, other, codes))
+    graph = sample_graph(found, np.random.default_rng(1))
     assert graph.nodes == 500 and np.array_equal(graph.blocks, codes)
     mixing = np.zeros((3, 3), dtype=int)
     blocks = np.sort(graph.blocks[graph.ends], axis=0)
@@ -31,7 +31,7 @@ def test_degrees_and_edges_between_blocks_are_those_of_the_network():
 
 def test_one_block_has_the_degrees_of_the_network_nearly_exactly():
     one, other, codes = blocky(sizes=(400, 200), inside=0.03)
-    graph = sampled(fitted(measured(one, other, codes, blocks=False)), np.random.default_rng(2))
+    graph = sample_graph(fit_network(measured(one, other, codes, blocks=False)), np.random.default_rng(2))
     true = np.sort(np.bincount(np.concatenate([one, other]), minlength=600))
     assert np.abs(np.sort(degrees(graph)) - true).mean() < 0.1 and len(one) - 2 <= graph.ends.shape[1] <= len(one)
 
@@ -41,10 +41,10 @@ def test_between_thresholds_degrees_follow_a_power():
     generator = np.random.default_rng(3)
     wanted = np.floor(100 * (1 - generator.random(4000)) ** (-1 / 1.5)).astype(int).clip(max=3999)
     told = measured(*blocky(sizes=(4000,), inside=0.0))
-    found = fitted(told)
+    found = fit_network(told)
     curve = np.array([[(wanted >= degree).sum() for degree in found.thresholds]], dtype=float)
     object.__setattr__(found, "at_least", curve)
-    drawn = sampling._degrees(found, 0, generator)
+    drawn = graph_sampler._degrees(found, 0, generator)
     shares = [0.1, 0.3, 0.5, 0.7, 0.9, 0.99]
     assert np.quantile(drawn, shares) == pytest.approx(np.quantile(wanted, shares), rel=0.03)
 
@@ -55,18 +55,20 @@ def test_loops_and_doubles_are_mended_and_no_degree_changes():
     ends[:, :40] = 7  # loops
     ends[:, 40:80] = np.array([[3], [4]])  # doubles
     before = np.bincount(ends.ravel(), minlength=60)
-    found = sampling._simple(ends.copy(), np.zeros(300, dtype=np.int64), 60, generator)
+    found = graph_sampler._simple(ends.copy(), np.zeros(300, dtype=np.int64), 60, generator)
     keys = found.min(axis=0) * 60 + found.max(axis=0)
     assert len(set(keys.tolist())) == found.shape[1] and (found[0] != found[1]).all()
     after = np.bincount(found.ravel(), minlength=60)
     assert (after <= before).all()
     mild = np.array([[0, 1, 2, 3, 4, 5, 6, 0], [1, 2, 3, 4, 5, 6, 0, 1]])
-    mended = sampling._simple(mild.copy(), np.zeros(8, dtype=np.int64), 7, generator)
+    mended = graph_sampler._simple(mild.copy(), np.zeros(8, dtype=np.int64), 7, generator)
     assert mended.shape[1] == 8 and np.array_equal(np.bincount(mended.ravel()), np.bincount(mild.ravel()))
 
 
 def test_edges_stay_between_their_blocks_when_they_are_mended():
-    graph = sampled(fitted(measured(*blocky(sizes=(8, 8), inside=0.9, outside=0.8))), np.random.default_rng(5))
+    graph = sample_graph(
+        fit_network(measured(*blocky(sizes=(8, 8), inside=0.9, outside=0.8))), np.random.default_rng(5)
+    )
     assert graph.ends.shape[1] > 60
     assert set(map(tuple, np.sort(graph.blocks[graph.ends], axis=0).T.tolist())) == {(0, 0), (0, 1), (1, 1)}
 
@@ -74,7 +76,7 @@ def test_edges_stay_between_their_blocks_when_they_are_mended():
 @pytest.mark.parametrize("wanted", [1, 7, 50, 51, 400])
 def test_degrees_get_any_sum(wanted):
     generator = np.random.default_rng(wanted)
-    found = sampling._summing(np.array([0, 0, 30, 15, 5] + [1] * 5), wanted, 500, generator)
+    found = graph_sampler._summing(np.array([0, 0, 30, 15, 5] + [1] * 5), wanted, 500, generator)
     assert found.sum() == wanted and (found >= 0).all()
     if wanted >= 10:
         assert (found[:2] == 0).all() and (found[2:] >= 1).all()

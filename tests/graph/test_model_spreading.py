@@ -9,11 +9,11 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.graph.model import rumours
-from discreet.graph.model.document import GraphModel
-from discreet.graph.model.measured import Measured, Noisy
+from discreet.graph.model.graph_model import GraphModel
+from discreet.graph.model.graph_sampler import SampledGraph
+from discreet.graph.model.network_measurements import NetworkMeasurements, NoisyNumbers
+from discreet.graph.model.rumour_spread import AdjacencyList, RumourHistory, spread_rumour
 from discreet.graph.model.rumours import _interval
-from discreet.graph.model.sampling import Sampled
-from discreet.graph.model.spreading import Neighbours, Told, told
 from discreet.mechanisms.laplace import DiscreteLaplace
 from graph.networks import CARD, blocky, measured, model
 from tiers import size
@@ -21,7 +21,7 @@ from tiers import size
 
 def graph(pairs, nodes):
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return Sampled(ends=ends, blocks=np.zeros(nodes, dtype=np.int64))
+    return SampledGraph(ends=ends, blocks=np.zeros(nodes, dtype=np.int64))
 
 
 def slow(pairs, nodes, *, seeds, rate, reach, generator):
@@ -41,9 +41,9 @@ def slow(pairs, nodes, *, seeds, rate, reach, generator):
 def test_it_is_as_fast_as_in_a_slow_twin():
     one, other, _ = blocky(sizes=(15, 15), inside=0.4, outside=0.03)
     pairs = list(zip(one.tolist(), other.tolist(), strict=True))
-    neighbours, generator = Neighbours.of(graph(pairs, 30)), np.random.default_rng(1)
+    neighbours, generator = AdjacencyList.of(graph(pairs, 30)), np.random.default_rng(1)
     times = size(600, 1200)
-    fast = [told(neighbours, seeds=2, rate=0.2, generator=generator).time_to(20) for _ in range(times)]
+    fast = [spread_rumour(neighbours, seeds=2, rate=0.2, generator=generator).time_to(20) for _ in range(times)]
     twin = [slow(pairs, 30, seeds=2, rate=0.2, reach=2 / 3, generator=generator) for _ in range(times)]
     error = (np.var(fast) / times + np.var(twin) / times) ** 0.5
     assert abs(np.mean(fast) - np.mean(twin)) < 4 * error
@@ -55,34 +55,38 @@ def test_at_rate_one_it_takes_the_distance():
     path = [(place, place + 1) for place in range(9)]
     generator = np.random.default_rng(2)
     for _ in range(20):
-        found = told(Neighbours.of(graph(path, 10)), seeds=1, rate=1.0, generator=generator)
+        found = spread_rumour(AdjacencyList.of(graph(path, 10)), seeds=1, rate=1.0, generator=generator)
         last = int(found.steps[-1])
-        assert 5 <= last <= 9 and found.known[0] == 1 and found.known[-1] == 10
+        assert 5 <= last <= 9 and found.informed[0] == 1 and found.informed[-1] == 10
         assert found.time_to(10) == last and found.time_to(1) == 0 and found.time_to(11) == float("inf")
         assert found.at(np.array([0, last, 10**6])).tolist() == [1, 10, 10]
-        assert (np.diff(found.known) <= 2).all()
+        assert (np.diff(found.informed) <= 2).all()
 
 
 def test_one_edge_waits_a_geometric_time():
-    generator, pair = np.random.default_rng(3), Neighbours.of(graph([(0, 1)], 2))
-    waits = np.array([told(pair, seeds=1, rate=0.25, generator=generator).time_to(2) for _ in range(size(2500, 5000))])
+    generator, pair = np.random.default_rng(3), AdjacencyList.of(graph([(0, 1)], 2))
+    waits = np.array(
+        [spread_rumour(pair, seeds=1, rate=0.25, generator=generator).time_to(2) for _ in range(size(2500, 5000))]
+    )
     assert waits.min() == 1 and waits.mean() == pytest.approx(4, rel=0.05)
     assert (waits == 1).mean() == pytest.approx(0.25, abs=0.03)
 
 
 def test_where_it_cannot_go_it_ends():
-    apart = Neighbours.of(graph([(0, 1), (2, 3)], 6))
+    apart = AdjacencyList.of(graph([(0, 1), (2, 3)], 6))
     generator = np.random.default_rng(4)
-    found = told(apart, seeds=1, rate=0.5, generator=generator)
-    assert found.known[-1] <= 2 and found.time_to(3) == float("inf")
-    assert told(apart, seeds=6, rate=0.0, generator=generator).known.tolist() == [6]
-    lonely = told(Neighbours.of(graph([], 3)), seeds=2, rate=0.5, generator=generator)
-    assert lonely.known.tolist() == [2]
+    found = spread_rumour(apart, seeds=1, rate=0.5, generator=generator)
+    assert found.informed[-1] <= 2 and found.time_to(3) == float("inf")
+    assert spread_rumour(apart, seeds=6, rate=0.0, generator=generator).informed.tolist() == [6]
+    lonely = spread_rumour(AdjacencyList.of(graph([], 3)), seeds=2, rate=0.5, generator=generator)
+    assert lonely.informed.tolist() == [2]
 
 
 def test_a_rare_rumour_is_no_longer_work():
-    found = told(Neighbours.of(graph([(0, 1), (1, 2)], 3)), seeds=1, rate=1e-6, generator=np.random.default_rng(5))
-    assert found.known[-1] == 3 and found.steps[-1] > 1000 and len(found.steps) <= 3
+    found = spread_rumour(
+        AdjacencyList.of(graph([(0, 1), (1, 2)], 3)), seeds=1, rate=1e-6, generator=np.random.default_rng(5)
+    )
+    assert found.informed[-1] == 3 and found.steps[-1] > 1000 and len(found.steps) <= 3
 
 
 def test_a_spread_tells_time_interval_and_curve():
@@ -112,7 +116,7 @@ def test_the_interval_is_of_noise_drawn_anew_and_the_time_is_not(monkeypatch):
     def nothing(told, found, generator):
         return replace(told, edges=replace(told.edges, values=(0,) * len(told.edges.values)))
 
-    monkeypatch.setattr(rumours, "anew", nothing)
+    monkeypatch.setattr(rumours, "simulate_measurements", nothing)
     found = model().spread(seeds=5, rate="0.5", runs=4, seed=2)
     assert found.time is not None and found.interval[1] is None and found.arrived == 1
     assert "and never with" in found.sentence
@@ -120,8 +124,8 @@ def test_the_interval_is_of_noise_drawn_anew_and_the_time_is_not(monkeypatch):
 
 def test_where_noise_may_leave_nobody_nobody_may_know():
     law, rising = DiscreteLaplace(scale=Fraction(15)), (1, 2, 3, 4)
-    degrees, edges = Noisy(values=(28, 28, 25, 20), law=law), Noisy(values=(60,), law=law)
-    told = Measured(unit="edge", thresholds=rising, degrees=degrees, edges=edges)
+    degrees, edges = NoisyNumbers(values=(28, 28, 25, 20), law=law), NoisyNumbers(values=(60,), law=law)
+    told = NetworkMeasurements(unit="edge", thresholds=rising, degrees=degrees, edges=edges)
     found = GraphModel(card=CARD, measured=told)
     assert 20 <= found.nodes <= 30
     assert found.spread(seeds=2, rate=1, runs=40, seed=1).interval[1] is None
@@ -150,8 +154,8 @@ def test_intervals_go_by_rank():
 @pytest.mark.parametrize("runs", [2, 4, 20, 39, pytest.param(80, marks=pytest.mark.deep)])
 def test_the_confidence_counts_draws_of_noise_and_not_rumours(monkeypatch, runs):
     """Each is a measurement of its own; several rumours of one graph are not."""
-    drawn, whole = [], rumours.anew
-    monkeypatch.setattr(rumours, "anew", lambda *given: drawn.append(1) or whole(*given))
+    drawn, whole = [], rumours.simulate_measurements
+    monkeypatch.setattr(rumours, "simulate_measurements", lambda *given: drawn.append(1) or whole(*given))
     found = model().spread(seeds=5, rate="0.5", runs=runs, seed=1)
     outside = 2 * max(1, (len(drawn) + 1) // 40)
     assert found.confidence == math.floor(1000 * (1 - Fraction(outside, len(drawn) + 1))) / 1000
@@ -169,13 +173,13 @@ def test_the_interval_holds_the_next_rumour_where_noise_decides_all(monkeypatch,
 
     def at_once(neighbours, *, seeds, rate, generator):
         knows = np.array([seeds, neighbours.nodes])
-        return Told(steps=np.array([0, now["time"]]), known=knows)
+        return RumourHistory(steps=np.array([0, now["time"]]), informed=knows)
 
     pair = graph([(0, 1)], 100)
-    monkeypatch.setattr(rumours, "anew", noisy)
-    monkeypatch.setattr(rumours, "fitted", lambda told: found.fitted)
-    monkeypatch.setattr(rumours, "sampled", lambda source, generator: pair)
-    monkeypatch.setattr(rumours, "told", at_once)
+    monkeypatch.setattr(rumours, "simulate_measurements", noisy)
+    monkeypatch.setattr(rumours, "fit_network", lambda told: found.fitted)
+    monkeypatch.setattr(rumours, "sample_graph", lambda source, generator: pair)
+    monkeypatch.setattr(rumours, "spread_rumour", at_once)
     held, times = [], size(120, 300)
     for seed in range(times):
         now["time"] = middle

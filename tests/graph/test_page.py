@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.graph.shape import NAMES, WEIGHTS
+from discreet.graph.graph_shape import NAMES, WEIGHTS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graphs.md").read_text()
 

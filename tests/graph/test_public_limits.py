@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from discreet.engines.network.exact import ExactGraph
+from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.triangles import triangles, wedges
 from discreet.errors import UsageError
-from discreet.graph.card import warnings_of
-from discreet.graph.estimates import Estimate, ratio, rounded, within
-from discreet.graph.parts import Drawn, draw, ladders, laws
-from discreet.graph.statistics import Mixing
-from discreet.graph.stats import estimates
+from discreet.graph.graph_card import warnings_of
+from discreet.graph.graph_estimates import GraphEstimate, ratio, rounded, within
+from discreet.graph.graph_statistics import Mixing
+from discreet.graph.statistic_parts import DrawnStatistics, draw, ladders, laws
+from discreet.graph.statistics_release import estimates
 from graph.friends import Bare, make, make_persons
 from graph.test_coverage import GAUSSIAN, PURE, asked, random_graph
 
@@ -27,7 +27,7 @@ def told(graph, shape, codes, *, beyond):
     noisy = {name: np.full(9, beyond, dtype=np.int64) for name in (*found, "triangles", "wedges")}
     size = Mixing(codes=codes, groups=3, directed=graph.directed).apply(graph).size
     noisy["mixing"] = np.full(size, beyond, dtype=np.int64)
-    return estimates(shape, Drawn(limit=None, noisy=noisy, laws=found, ladders=ladders(shape, PURE)), codes)
+    return estimates(shape, DrawnStatistics(limit=None, noisy=noisy, laws=found, ladders=ladders(shape, PURE)), codes)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -72,7 +72,9 @@ def test_a_full_network_is_held_as_often_as_before(event):
 
 
 def test_a_value_is_not_rounded_away():
-    found = ratio(Estimate(value=809, interval=(489, 1129)), Estimate(value=222, interval=(0, 474)), times=2.0)
+    found = ratio(
+        GraphEstimate(value=809, interval=(489, 1129)), GraphEstimate(value=222, interval=(0, 474)), times=2.0
+    )
     assert found.value == 7.3
     assert found.interval[0] <= 2 * 489 / 474 and found.interval[1] >= 2 * 1129
 
@@ -108,8 +110,8 @@ def test_rounding_keeps_the_interval():
 
 
 def test_counts_are_cut_to_the_limit():
-    assert within(40, 10, most=21) == Estimate(value=21, interval=(21, 21))
-    assert within(20, 10, most=21) == Estimate(value=20, interval=(10, 21))
+    assert within(40, 10, most=21) == GraphEstimate(value=21, interval=(21, 21))
+    assert within(20, 10, most=21) == GraphEstimate(value=20, interval=(10, 21))
 
 
 def test_an_empty_public_table_is_named(tmp_path):

@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 
 import discreet
-from discreet.accounting.events import Reserved
+from discreet.accounting.events import ReservationEvent
 from discreet.errors import DiscreetError, Refused, SchemaError, UsageError
-from discreet.graph.limits import CANDIDATES
-from discreet.graph.parts import laws
+from discreet.graph.degree_limit import CANDIDATES
+from discreet.graph.statistic_parts import laws
 from graph.friends import EDGES, PEOPLE, TEXT, columns, edges, make, make_persons
 
 NUMBER = 'type = "decimal"\nlow = 0\nhigh = 9'
@@ -112,7 +112,7 @@ def test_noise_that_only_the_largest_limit_makes_too_large(tmp_path, verb):
         getattr(project.graph("ties"), verb)(epsilon="1e-8")
     assert list(project.ledger.entries()) == before and project.budget("ties").spent.epsilon == 0
     shape = project.graph("ties").plan(epsilon=1).shape
-    event = Reserved(epsilon=Fraction(1, 10**8), rho=Fraction(1, 2 * 10**16), delta=Fraction(0))
+    event = ReservationEvent(epsilon=Fraction(1, 10**8), rho=Fraction(1, 2 * 10**16), delta=Fraction(0))
     for limit in CANDIDATES[:6]:  # those could be drawn
         laws(shape, event, limit, None)
 
@@ -137,7 +137,7 @@ def test_a_table_of_nodes_without_a_key_asks_for_one(tmp_path):
 
 
 def test_more_public_nodes_than_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.engines.public.MOST_ROWS", 20)
+    monkeypatch.setattr("discreet.engines.public_table_loader.MOST_ROWS", 20)
     project = make(tmp_path)
     before = len(list(project.ledger.entries()))
     with pytest.raises(UsageError, match="more than 20 rows"):
@@ -146,7 +146,7 @@ def test_more_public_nodes_than_the_limit(tmp_path, monkeypatch):
 
 
 def test_more_edges_of_persons_than_the_limit_is_told_to_the_owner(tmp_path, monkeypatch):
-    import discreet.engines.network.limit as limit
+    import discreet.engines.network.network_size as limit
 
     name = next(name for name in vars(limit) if name.startswith("MOST"))
     monkeypatch.setattr(limit, name, 3)

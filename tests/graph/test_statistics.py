@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.graph.statistics import (
+from discreet.graph.graph_statistics import (
     AtLeast,
     Edges,
     LargestCommon,
@@ -19,7 +19,7 @@ from discreet.graph.statistics import (
     TouchedNodes,
     Triangles,
     Wedges,
-    applied,
+    apply_statistics,
     degrees,
 )
 from graph.every import at_least, edges_of, exact_graph, graphs, pairs, projected, shapes, without
@@ -77,7 +77,7 @@ class TestEdgesAsTheUnit:
                 for move, one, other in zip(moves, here, there, strict=True):
                     move.see(one, other)
         for kind, move in zip(kinds, moves, strict=True):
-            move.assert_is(kind.moves("edge"))
+            move.assert_is(kind.sensitivity("edge"))
 
     @pytest.mark.parametrize("nodes", [4, 6])
     def test_public_groups(self, nodes):
@@ -88,7 +88,7 @@ class TestEdgesAsTheUnit:
             for move, one, other in zip(moves, here, there, strict=True):
                 move.see(one, other)
         for kind, move in zip(kinds, moves, strict=True):
-            move.assert_is(kind.moves("edge"))
+            move.assert_is(kind.sensitivity("edge"))
 
     def test_directed(self):
         kinds = [
@@ -109,7 +109,7 @@ class TestEdgesAsTheUnit:
                 for move, one, other in zip(found, here, there, strict=True):
                     move.see(one, other)
         for kind, move in zip(kinds, moves, strict=True):
-            move.assert_is(kind.moves("edge"))
+            move.assert_is(kind.sensitivity("edge"))
 
     @pytest.mark.parametrize("kind", [Triangles(), Wedges()], ids=["triangles", "wedges"])
     @pytest.mark.parametrize("directed", [False, True])
@@ -156,7 +156,7 @@ def with_and_without_a_node(limit, rng, values):
 def released(edges, limit, nodes):
     """What is counted under node privacy, by the code that counts it."""
     kinds = [Edges(limit=limit), AtLeast(thresholds=tuple(range(1, limit + 1)), limit=limit)]
-    return applied(kinds, exact_graph(edges, nodes))
+    return apply_statistics(kinds, exact_graph(edges, nodes))
 
 
 class TestNodesAsTheUnit:
@@ -170,12 +170,12 @@ class TestNodesAsTheUnit:
             entries.see(here[1], there[1])
             for place, move in enumerate(single):
                 move.see(here[1][[place]], there[1][[place]])
-        edges.assert_is(Edges(limit=limit).moves("node"))
-        entries.assert_is(AtLeast(thresholds=tuple(range(1, limit + 1)), limit=limit).moves("node"))
+        edges.assert_is(Edges(limit=limit).sensitivity("node"))
+        entries.assert_is(AtLeast(thresholds=tuple(range(1, limit + 1)), limit=limit).sensitivity("node"))
         for place, move in enumerate(single):
-            claim = AtLeast(thresholds=(place + 1,), limit=limit).moves("node")
+            claim = AtLeast(thresholds=(place + 1,), limit=limit).sensitivity("node")
             assert move.l1 <= claim.l1 == limit + 1
-        single[0].assert_is(AtLeast(thresholds=(1,), limit=limit).moves("node"))
+        single[0].assert_is(AtLeast(thresholds=(1,), limit=limit).sensitivity("node"))
 
     @pytest.mark.thin(1)
     @pytest.mark.parametrize("limit", [1, 2])
@@ -185,13 +185,13 @@ class TestNodesAsTheUnit:
         moves = [Moves(), Moves()]
         for edges in graphs(3, directed=True):
             for order in itertools.islice(itertools.permutations(edges), 0, None, size(3, 1)):
-                here = applied(kinds, exact_graph(order, 3, directed=True))
+                here = apply_statistics(kinds, exact_graph(order, 3, directed=True))
                 for node in range(3):
-                    there = applied(kinds, exact_graph(without(order, node), 3, directed=True))
+                    there = apply_statistics(kinds, exact_graph(without(order, node), 3, directed=True))
                     for move, one, other in zip(moves, here, there, strict=True):
                         move.see(one, other)
         for kind, move in zip(kinds, moves, strict=True):
-            claim = kind.moves("node")
+            claim = kind.sensitivity("node")
             assert (move.l1, move.l2_squared) == (claim.l1, claim.l2_squared)
 
     @pytest.mark.parametrize("limit", [1, 2, 5, 40])
@@ -199,8 +199,8 @@ class TestNodesAsTheUnit:
         """So no smaller one is true: neither limit - 1 edges nor 2 limit - 1 entries."""
         star = [(0, leaf) for leaf in range(1, limit + 1)]
         (edges, entries), (no_edges, no_entries) = (released(some, limit, limit + 1) for some in (star, []))
-        assert (edges - no_edges).sum() == limit == Edges(limit=limit).moves("node").l1
-        claim = AtLeast(thresholds=tuple(range(1, limit + 1)), limit=limit).moves("node")
+        assert (edges - no_edges).sum() == limit == Edges(limit=limit).sensitivity("node").l1
+        claim = AtLeast(thresholds=tuple(range(1, limit + 1)), limit=limit).sensitivity("node")
         assert (entries - no_entries).sum() == 2 * limit == claim.l1
         assert ((entries - no_entries) ** 2).sum() == claim.l2_squared
 
@@ -228,8 +228,8 @@ class TestMutants:
             return _numbers([edge for edge in edges if all(first[end] == edge for end in edge)], 1, 9)
 
         (edges, entries), (fewer, fewer_entries) = truncated([*hub, *matching]), truncated(matching)
-        assert abs(edges - fewer) == 3 > Edges(limit=1).moves("node").l1
-        assert abs(entries - fewer_entries) == 6 > AtLeast(thresholds=(1,), limit=1).moves("node").l1
+        assert abs(edges - fewer) == 3 > Edges(limit=1).sensitivity("node").l1
+        assert abs(entries - fewer_entries) == 6 > AtLeast(thresholds=(1,), limit=1).sensitivity("node").l1
 
     def test_an_order_by_position(self):
         """Edges in an order that depends on where they stand among all, so that a node shifts the others."""
@@ -250,7 +250,7 @@ class TestMutants:
         """
         first = [(1, 9), (2, 10), (6, 4), (6, 5)]
         edges = [*first, (0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 7), (5, 8)]
-        claim = AtLeast(thresholds=(1, 2), limit=2).moves("node")
+        claim = AtLeast(thresholds=(1, 2), limit=2).sensitivity("node")
 
         def erased(some):
             return at_least(without(without(projected(some, 2), 3), 6), 2, 11)
@@ -300,7 +300,7 @@ class TestWhatIsRefused:
     )
     def test_units(self, statistic, unit):
         with pytest.raises(ValueError):
-            statistic.moves(unit)
+            statistic.sensitivity(unit)
 
     @pytest.mark.parametrize(
         "make",
@@ -359,7 +359,7 @@ class TestValues:
     def test_a_projection_is_made_once(self):
         graph = exact_graph([(0, 1), (0, 2), (0, 3), (2, 3)], 4)
         kinds = [Edges(limit=1), Edges(limit=2), AtLeast(thresholds=(1,), limit=1)]
-        assert [values.tolist() for values in applied(kinds, graph)] == [[2], [3], [4]]
+        assert [values.tolist() for values in apply_statistics(kinds, graph)] == [[2], [3], [4]]
         assert [values.tolist() for values in (kind.apply(graph) for kind in kinds)] == [[2], [3], [4]]
         assert edges_of(graph)[0] == (0, 1)
 

@@ -9,8 +9,8 @@ import pytest
 import discreet
 from discreet.accounting import events
 from discreet.errors import BudgetExceeded, LedgerFault, QueryFailed
-from discreet.graph.shape import NAMES
-from discreet.graph.statistics import Triangles
+from discreet.graph.graph_shape import NAMES
+from discreet.graph.graph_statistics import Triangles
 from graph.friends import EDGES, LINKS, NODES, PEOPLE, TEXT, columns, edges, make, make_persons, write
 
 
@@ -284,17 +284,17 @@ def test_a_release_holds_noisy_numbers_and_public_facts_alone(friends):
     stored += [json.loads(friends.ledger.answer(step.id)) for step in friends.ledger.reservation(made.release).steps]
     assert [set(each) for each in stored[1:]] == [{"noisy"}] * 3
     assert stored[0]["kind"] == "graph" and "noisy" not in stored[0]
-    told = friends.recalled(made.release)
-    assert told.kind == "graph" and told.words == "statistics of a network" and not told.readable
-    assert isinstance(told.event, events.Reserved)
+    told = friends.recall(made.release)
+    assert told.kind == "graph" and told.words == "statistics of a network" and not told.is_readable
+    assert isinstance(told.event, events.ReservationEvent)
 
 
 def test_the_exact_network_is_read_once_and_only_when_drawn(friends, monkeypatch):
-    from discreet.graph.source import Source
+    from discreet.graph.graph_source import GraphSource
 
     reads = []
-    whole = Source.exact_graph
-    monkeypatch.setattr(Source, "exact_graph", lambda self, curator: reads.append(1) or whole(self, curator))
+    whole = GraphSource.exact_graph
+    monkeypatch.setattr(GraphSource, "exact_graph", lambda self, curator: reads.append(1) or whole(self, curator))
     friends.graph("friends").stats(epsilon="0.9")
     assert len(reads) == 1
     friends.graph("friends").stats(epsilon="0.9")

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from discreet.inference.tree import Calibrated, Clique
+from discreet.inference.calibrated_tree import CalibratedTree, Clique
 
 
 def model_of(sizes, edges, generator, *, total=1.0, concentration=0.5, zeros=0.0):
@@ -26,7 +26,7 @@ def model_of(sizes, edges, generator, *, total=1.0, concentration=0.5, zeros=0.0
         shape = [sizes[each] for each in (*shared, *new)]
         table = (given * above[:, None]).reshape(shape)
         cliques.append(Clique(attributes=(*shared, *new), separator=len(shared), parent=parent, table=table))
-    return Calibrated(sizes=tuple(sizes), total=total, cliques=tuple(cliques))
+    return CalibratedTree(sizes=tuple(sizes), total=total, cliques=tuple(cliques))
 
 
 def random_model(generator, *, sizes, width, **options):
@@ -43,7 +43,7 @@ def random_model(generator, *, sizes, width, **options):
 
 def independent_bits(columns):
     """Fair bits, each a clique of its own."""
-    return Calibrated(
+    return CalibratedTree(
         sizes=(2,) * columns,
         total=1.0,
         cliques=tuple(

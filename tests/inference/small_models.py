@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from discreet.inference.axes import shape_of, spread, summed
-from discreet.inference.fit import Measured
+from discreet.inference.axes import broadcast_over, shape_of, sum_to
+from discreet.inference.fit import MeasuredMarginal
 
 
 def random_sizes(generator, most=6):
@@ -34,16 +34,16 @@ def joint_of(sizes, potentials, allowed=()):
     everything = tuple(range(len(sizes)))
     exponent = np.zeros(sizes)
     for axes, table in potentials:
-        exponent = exponent + spread(table, axes, everything)
+        exponent = exponent + broadcast_over(table, axes, everything)
     for axes, table in allowed:
-        exponent = np.where(spread(np.asarray(table), axes, everything), exponent, -np.inf)
+        exponent = np.where(broadcast_over(np.asarray(table), axes, everything), exponent, -np.inf)
     largest = exponent.max()
     weights = np.exp(exponent - largest)
     return float(np.log(weights.sum()) + largest), weights / weights.sum()
 
 
 def marginal_of(joint, axes):
-    return summed(joint, tuple(range(joint.ndim)), axes)
+    return sum_to(joint, tuple(range(joint.ndim)), axes)
 
 
 def random_joint(generator, sizes, total):
@@ -54,7 +54,7 @@ def random_joint(generator, sizes, total):
 
 def noisy_marginals(generator, joint, sets, deviation):
     return [
-        Measured(
+        MeasuredMarginal(
             attributes=axes,
             values=marginal_of(joint, axes) + generator.normal(0, deviation, [joint.shape[axis] for axis in axes]),
             variance=deviation**2,
@@ -76,7 +76,7 @@ def slow_optimum(sizes, measurements, total, allowed=(), iterations=15_000):
         gradient = np.zeros(sizes)
         for each in measurements:
             away = (total * marginal_of(joint, each.attributes) - each.values) / each.variance
-            gradient = gradient + total * spread(away, each.attributes, everything)
+            gradient = gradient + total * broadcast_over(away, each.attributes, everything)
         while True:
             trial = joint * np.exp(-step * (gradient - (joint * gradient).sum()).clip(-50 / step, 50 / step))
             trial /= trial.sum()

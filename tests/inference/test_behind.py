@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.inference import behind
-from discreet.inference.behind import Surroundings, is_wide
-from discreet.inference.candidates import projections
+from discreet.inference import separator_conditionals
+from discreet.inference.calibrated_tree import CalibratedTree, Clique
 from discreet.inference.fit import fit
-from discreet.inference.tree import Calibrated, Clique
+from discreet.inference.projections import projections
+from discreet.inference.separator_conditionals import EdgeConditionals, has_approximate_conditionals
 from inference.small_models import noisy_marginals, random_joint, random_sets
 
 
@@ -35,8 +35,8 @@ def all_stacks(surroundings):
 @pytest.mark.parametrize("most", [10_000, 300, 200, 120, 1])
 def test_stacks_have_no_more_cells_than_there_is_room_for(monkeypatch, most):
     calibrated = chain()
-    monkeypatch.setattr(behind, "MOST_BEHIND", most)
-    surroundings = Surroundings(calibrated)
+    monkeypatch.setattr(separator_conditionals, "MOST_BEHIND", most)
+    surroundings = EdgeConditionals(calibrated)
     cells = sum(stack.table.size for stack in all_stacks(surroundings))
     least = sum(
         sum(calibrated.sizes) - sum(calibrated.sizes[held] for held in clique.attributes)
@@ -53,9 +53,9 @@ def test_stacks_have_no_more_cells_than_there_is_room_for(monkeypatch, most):
 @pytest.mark.parametrize("most", [300, 120, 1])
 def test_what_is_left_out_leaves_margins_exact(monkeypatch, most):
     calibrated = chain()
-    assert not is_wide(calibrated)
-    monkeypatch.setattr(behind, "MOST_BEHIND", most)
-    assert is_wide(calibrated)
+    assert not has_approximate_conditionals(calibrated)
+    monkeypatch.setattr(separator_conditionals, "MOST_BEHIND", most)
+    assert has_approximate_conditionals(calibrated)
     moved = 0.0
     asked = [axes for length in (1, 2, 3) for axes in itertools.combinations(range(8), length)]
     for axes, table in projections(calibrated, asked):
@@ -79,7 +79,7 @@ def test_a_wide_separator_is_no_obstacle():
     first, last = (
         table.sum(axis=(0, 1, 2))[:, None] * generator.dirichlet(np.ones(200), size=2) for table in (left, right)
     )
-    calibrated = Calibrated(
+    calibrated = CalibratedTree(
         sizes=sizes,
         total=float(left.sum()),
         cliques=(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.inference.axes import shape_of
-from discreet.inference.beliefs import Beliefs
-from discreet.inference.junction import cliques_of
-from discreet.inference.sums import marginal, plan
+from discreet.inference.belief_propagation import BeliefPropagation
+from discreet.inference.junction_tree import build_junction_tree
+from discreet.inference.summation_tree import marginal, plan_sums
 from inference.small_models import joint_of, marginal_of, random_allowed, random_sets, random_sizes
 
 
@@ -17,8 +17,8 @@ def problem(seed):
     sizes = random_sizes(generator)
     factors = random_sets(generator, sizes, generator.integers(0, 9))
     allowed = random_allowed(generator, sizes, 2) if seed % 3 == 0 else []
-    tree = cliques_of(sizes, [*factors, *(axes for axes, _ in allowed)])
-    return generator, sizes, Beliefs(tree, factors, allowed), allowed
+    tree = build_junction_tree(sizes, [*factors, *(axes for axes, _ in allowed)])
+    return generator, sizes, BeliefPropagation(tree, factors, allowed), allowed
 
 
 def potentials(beliefs, theta):
@@ -70,14 +70,16 @@ def test_nothing_is_remembered_but_scratch():
 
 
 def test_everything_ruled_out():
-    beliefs = Beliefs(cliques_of((2, 2), [(0, 1)]), [(0,)], [((0, 1), np.zeros((2, 2), dtype=bool))])
+    beliefs = BeliefPropagation(build_junction_tree((2, 2), [(0, 1)]), [(0,)], [((0, 1), np.zeros((2, 2), dtype=bool))])
     assert beliefs.run(np.zeros(2)) == -math.inf
 
 
 def test_zeros_that_follow_from_two_tables():
     """a = 0 needs b = 0 needs c = 0; and a = 0 with c = 1 is out, though no table says so."""
     same = np.eye(2, dtype=bool)
-    beliefs = Beliefs(cliques_of((2, 2, 2), [(0, 1), (1, 2)]), [(0, 1), (1, 2)], [((0, 1), same), ((2, 1), same)])
+    beliefs = BeliefPropagation(
+        build_junction_tree((2, 2, 2), [(0, 1), (1, 2)]), [(0, 1), (1, 2)], [((0, 1), same), ((2, 1), same)]
+    )
     beliefs.run(np.arange(8.0))
     assert ((beliefs.marginals.reshape(2, 2, 2) > 0) == same).all()
 
@@ -89,7 +91,7 @@ def test_a_summation_tree_holds_what_is_wanted(seed):
     sizes = tuple(int(size) for size in generator.integers(1, 14, size=5))
     top = tuple(int(axis) for axis in generator.permutation(5))
     wanted = [*random_sets(generator, sizes, 7), ()]
-    nodes = plan(sizes, top, wanted)
+    nodes = plan_sums(sizes, top, wanted)
     assert nodes[0].axes == top and nodes[0].parent == -1
     assert {frozenset(axes) for axes in wanted} <= {frozenset(node.axes) for node in nodes}
     table = generator.random(shape_of(sizes, top))
@@ -101,5 +103,5 @@ def test_a_summation_tree_holds_what_is_wanted(seed):
 
 
 def test_a_summation_tree_reads_a_large_table_once():
-    nodes = plan((50, 50, 50, 50), (0, 1, 2, 3), [(0, 1), (1, 2), (0, 2), ()])
+    nodes = plan_sums((50, 50, 50, 50), (0, 1, 2, 3), [(0, 1), (1, 2), (0, 2), ()])
     assert [node.axes for node in nodes if node.parent == 0] == [(0, 1, 2)]

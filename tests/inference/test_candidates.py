@@ -3,10 +3,10 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.inference import products
-from discreet.inference.candidates import projections
-from discreet.inference.fit import Measured, fit
-from discreet.inference.tree import condition
+from discreet.inference import projection_groups
+from discreet.inference.calibrated_tree import condition
+from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.inference.projections import projections
 from inference.small_models import noisy_marginals, random_allowed, random_joint, random_sets
 
 
@@ -44,7 +44,7 @@ def test_axes_come_in_the_order_asked():
 def test_groups_that_are_made_in_parts(monkeypatch, most, limit):
     calibrated = model(7)
     asked = list(itertools.combinations(range(8), 3))
-    monkeypatch.setattr(products, limit, most)
+    monkeypatch.setattr(projection_groups, limit, most)
     found = dict(projections(calibrated, asked))
     assert found.keys() == set(asked)
     for axes, table in found.items():
@@ -53,7 +53,7 @@ def test_groups_that_are_made_in_parts(monkeypatch, most, limit):
 
 def work(monkeypatch, calibrated, asked):
     """How many cells each product made, and the tables."""
-    made, plain = [], products.product
+    made, plain = [], projection_groups.product
 
     def product(*given):
         found = plain(*given)
@@ -61,7 +61,7 @@ def work(monkeypatch, calibrated, asked):
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(products, "product", product)
+        patch.setattr(projection_groups, "product", product)
         found = {axes: table.copy() for axes, table in projections(calibrated, asked)}
     return made, found
 
@@ -73,7 +73,7 @@ def star(*, size, leaves):
     pairs = [(hub, hub + 3) for hub in range(3)]
     pairs += [(hub + 3, 6 + hub * len(leaves) + place) for hub in range(3) for place in range(len(leaves))]
     measured = [
-        Measured(attributes=axes, values=generator.random([sizes[held] for held in axes]) * 10, variance=1.0)
+        MeasuredMarginal(attributes=axes, values=generator.random([sizes[held] for held in axes]) * 10, variance=1.0)
         for axes in [(0, 1, 2), *pairs]
     ]
     return fit(sizes, measured, 1000.0, iterations=5).calibrated
@@ -83,7 +83,7 @@ def test_nothing_between_two_products_is_larger_than_allowed(monkeypatch):
     """What stands between is larger than any result here: the hub has more values than the leaves."""
     calibrated = star(size=9, leaves=(2,))
     made, plain = work(monkeypatch, calibrated, [(6, 7, 8)])
-    monkeypatch.setattr(products, "MOST_BETWEEN", 1)
+    monkeypatch.setattr(projection_groups, "MOST_BETWEEN", 1)
     sliced, found = work(monkeypatch, calibrated, [(6, 7, 8)])
     assert max(made) > 2 * 2 * 2 and max(sliced) < max(made)
     assert found[6, 7, 8] == pytest.approx(plain[6, 7, 8])
@@ -95,7 +95,7 @@ def test_what_nobody_wants_together_is_not_made(monkeypatch):
     asked = list(itertools.product((6, 7, 8), (9, 10, 11), (12, 13, 14)))
     asked = [own for own in asked if len({8, 11, 14} & set(own)) < 2]
     together, plain = work(monkeypatch, calibrated, asked)
-    monkeypatch.setattr(products, "PART", 0)
+    monkeypatch.setattr(projection_groups, "PART", 0)
     apart, found = work(monkeypatch, calibrated, asked)
     assert sum(apart) < sum(together) / 5
     for own in asked:
@@ -105,8 +105,8 @@ def test_what_nobody_wants_together_is_not_made(monkeypatch):
 @pytest.mark.thin(4)
 @pytest.mark.parametrize("seed", range(10))
 def test_groups_that_are_split_wherever_it_saves(monkeypatch, seed):
-    monkeypatch.setattr(products, "PART", 0)
-    monkeypatch.setattr(products, "SAVED", 1e-9)
+    monkeypatch.setattr(projection_groups, "PART", 0)
+    monkeypatch.setattr(projection_groups, "SAVED", 1e-9)
     calibrated = model(seed)
     asked = random_sets(np.random.default_rng(seed), calibrated.sizes, 60)
     for axes, table in projections(calibrated, asked):
@@ -117,7 +117,7 @@ def test_groups_that_are_split_wherever_it_saves(monkeypatch, seed):
 def test_stacks_are_right_whether_narrowed_or_not(monkeypatch, copy):
     calibrated = model(8)
     asked = random_sets(np.random.default_rng(0), calibrated.sizes, 25)
-    monkeypatch.setattr(products, "COPY", copy)
+    monkeypatch.setattr(projection_groups, "COPY", copy)
     for axes, table in projections(calibrated, asked):
         assert table == pytest.approx(calibrated.project(axes), abs=1e-10)
 

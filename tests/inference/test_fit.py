@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.inference.facts import gather
-from discreet.inference.fit import Measured, fit
-from discreet.inference.problem import Problem
+from discreet.inference.dual_problem import DualProblem
+from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.inference.fit_inputs import gather_inputs
 from inference.small_models import (
     joint_of,
     loss,
@@ -88,13 +88,15 @@ def test_the_optimum_satisfies_its_own_conditions(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_gradient_is_that_of_the_value(seed):
     sizes, measurements, masks = problem(seed, allowed=seed % 3)
-    dual = Problem(gather(sizes, 100.0, measurements, masks, ()), 0.05)
+    dual = DualProblem(gather_inputs(sizes, 100.0, measurements, masks, ()), 0.05)
     generator = np.random.default_rng(seed)
-    start = dual.begin({})
+    start = dual.starting_point({})
     centre, theta = generator.normal(size=(2, len(start)))
-    possible = dual.begin({axes: np.ones(np.shape(table)) for axes, table in dual.potentials(start).items()}) > 0
+    possible = (
+        dual.starting_point({axes: np.ones(np.shape(table)) for axes, table in dual.potentials(start).items()}) > 0
+    )
     centre, theta = centre * possible, theta * possible
-    function = dual.around(centre)
+    function = dual.centred_at(centre)
     _, gradient = function(theta)
     for number in np.flatnonzero(possible):
         step = np.zeros(len(theta))
@@ -126,24 +128,28 @@ def test_a_warm_start_ends_where_a_cold_one_does_and_sooner():
 
 
 def test_a_start_with_marginals_that_are_gone_goes_to_one_that_holds_them():
-    one = fit((2, 3), [Measured(attributes=(0,), values=np.array([9.0, 1.0]), variance=1.0)], 10.0, tolerance=1e-6)
-    both = Measured(attributes=(1, 0), values=np.array([[3.0, 0.3]] * 3), variance=1.0)
+    one = fit(
+        (2, 3), [MeasuredMarginal(attributes=(0,), values=np.array([9.0, 1.0]), variance=1.0)], 10.0, tolerance=1e-6
+    )
+    both = MeasuredMarginal(attributes=(1, 0), values=np.array([[3.0, 0.3]] * 3), variance=1.0)
     assert fit((2, 3), [both], 10.0, start=one, iterations=1).calibrated.project((0,)) == pytest.approx(
         one.calibrated.project((0,))
     )
 
 
 def test_the_same_marginal_twice_is_their_mean_by_inverse_variance():
-    one = Measured(attributes=(0, 1), values=np.array([[8.0, 2.0], [4.0, 6.0]]), variance=1.0)
-    other = Measured(attributes=(1, 0), values=np.array([[4.0, 4.0], [6.0, 6.0]]), variance=3.0)
-    mean = Measured(attributes=(0, 1), values=(3 * one.values + other.values.T) / 4, variance=0.75)
+    one = MeasuredMarginal(attributes=(0, 1), values=np.array([[8.0, 2.0], [4.0, 6.0]]), variance=1.0)
+    other = MeasuredMarginal(attributes=(1, 0), values=np.array([[4.0, 4.0], [6.0, 6.0]]), variance=3.0)
+    mean = MeasuredMarginal(attributes=(0, 1), values=(3 * one.values + other.values.T) / 4, variance=0.75)
     apart, merged = (fit((2, 2), each, 20.0, tolerance=1e-9) for each in ([one, other], [mean]))
     assert apart.calibrated.project((0, 1)) == pytest.approx(merged.calibrated.project((0, 1)), abs=1e-6)
 
 
 def test_residual_and_misfit_are_in_units_of_the_noise():
     values = np.array([30.0, 10.0])
-    found = fit((2,), [Measured(attributes=(0,), values=values, variance=4.0)], 60.0, tolerance=1e-9, centres=20)
+    found = fit(
+        (2,), [MeasuredMarginal(attributes=(0,), values=values, variance=4.0)], 60.0, tolerance=1e-9, centres=20
+    )
     assert found.calibrated.project((0,)) == pytest.approx([40, 20], abs=1e-4)
     assert found.misfit == pytest.approx(10 / 2, rel=1e-4) and found.residual <= 1e-9
 
@@ -194,7 +200,7 @@ def test_totals_are_kept_and_the_rest_is_fitted_around_them(seed):
     for axes, counts in totals:
         assert np.abs(found.project(axes) - counts).max() <= 1e-9 * 100
     # As if they had been measured with next to no noise; the pull is that of the others.
-    measured = [Measured(attributes=axes, values=counts, variance=1e-3) for axes, counts in totals]
+    measured = [MeasuredMarginal(attributes=axes, values=counts, variance=1e-3) for axes, counts in totals]
     pull = 0.05 * math.sqrt(1e-3) / 4.0
     nearly = fit(sizes, measurements + measured, 100.0, tolerance=1e-4, iterations=4000, strength=pull).calibrated
     for each in measurements:
@@ -223,7 +229,7 @@ def test_totals_of_a_loop_are_kept():
 
 def test_totals_of_zero_are_exact_zeros():
     counts = np.array([[5.0, 0.0], [2.0, 3.0]])
-    measured = Measured(attributes=(0, 1), values=np.full((2, 2), 7.0), variance=1.0)
+    measured = MeasuredMarginal(attributes=(0, 1), values=np.full((2, 2), 7.0), variance=1.0)
     found = fit((2, 2, 2), [measured], 10.0, totals=[((0, 1), counts)]).calibrated.project((0, 1, 2))
     assert (found[0, 1] == 0).all() and found.sum(axis=2) == pytest.approx(counts, abs=1e-8)
 
@@ -251,7 +257,7 @@ def test_nothing_measured_is_uniform():
 
 
 def test_attributes_never_measured_are_uniform_and_independent():
-    measured = Measured(attributes=(2,), values=np.array([30.0, 10.0]), variance=0.01)
+    measured = MeasuredMarginal(attributes=(2,), values=np.array([30.0, 10.0]), variance=0.01)
     found = fit((3, 2, 2), [measured], 40.0).calibrated.project((0, 1, 2))
     assert found == pytest.approx(np.broadcast_to(found.sum(axis=(0, 1)) / 6, found.shape))
 
@@ -265,14 +271,14 @@ def test_parts_that_are_not_connected_are_independent():
 
 
 def test_a_total_of_nothing():
-    measured = Measured(attributes=(0, 1), values=np.array([[1.0, -2.0], [0.5, 0.0]]), variance=4.0)
+    measured = MeasuredMarginal(attributes=(0, 1), values=np.array([[1.0, -2.0], [0.5, 0.0]]), variance=4.0)
     found = fit((2, 2), [measured], 0.0)
     assert found.calibrated.total == 0 and (found.calibrated.project((0, 1)) == 0).all() and found.iterations == 0
 
 
 def test_attributes_of_one_value():
-    measured = Measured(attributes=(1, 0, 2), values=np.array([[[4.0], [6.0]]]), variance=1.0)
-    lone = Measured(attributes=(1,), values=np.array([11.0]), variance=1.0)
+    measured = MeasuredMarginal(attributes=(1, 0, 2), values=np.array([[[4.0], [6.0]]]), variance=1.0)
+    lone = MeasuredMarginal(attributes=(1,), values=np.array([11.0]), variance=1.0)
     found = fit((2, 1, 1), [measured, lone], 10.0, tolerance=1e-6, centres=20).calibrated
     assert found.project((0, 1, 2)) == pytest.approx(np.array([[[4.0]], [[6.0]]]), abs=1e-3)
 
@@ -310,7 +316,7 @@ def test_almost_no_noise_is_met():
 )
 def test_a_wrong_measurement_is_not_born(wrong):
     with pytest.raises(ValueError, match="noisy marginal"):
-        Measured(**{"attributes": (0,), "values": np.ones(2), "variance": 1.0} | wrong)
+        MeasuredMarginal(**{"attributes": (0,), "values": np.ones(2), "variance": 1.0} | wrong)
 
 
 @pytest.mark.parametrize("total", [math.nan, math.inf, -1.0])
@@ -322,8 +328,8 @@ def test_a_wrong_total_is_refused(total):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"sizes": (3,), "measurements": [Measured(attributes=(0,), values=np.ones(2), variance=1.0)]},
-        {"sizes": (2,), "measurements": [Measured(attributes=(1,), values=np.ones(2), variance=1.0)]},
+        {"sizes": (3,), "measurements": [MeasuredMarginal(attributes=(0,), values=np.ones(2), variance=1.0)]},
+        {"sizes": (2,), "measurements": [MeasuredMarginal(attributes=(1,), values=np.ones(2), variance=1.0)]},
         {"sizes": (0,), "measurements": []},
         {"sizes": (2,), "measurements": [], "allowed": [((0,), [True])]},
         {"sizes": (2,), "measurements": [], "totals": [((0,), [6.0, -1.0])]},

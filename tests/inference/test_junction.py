@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from discreet.inference import elimination
-from discreet.inference.junction import cells, cliques_of
+from discreet.inference.junction_tree import build_junction_tree, model_cells
 from inference.small_models import random_sets, random_sizes
 
 
@@ -18,9 +18,9 @@ def problem(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_every_factor_has_a_clique_and_attributes_hang_together(seed):
     sizes, factors = problem(seed)
-    tree = cliques_of(sizes, factors)
+    tree = build_junction_tree(sizes, factors)
     for factor in factors:
-        assert set(factor) <= set(tree.cliques[tree.holder(factor)])
+        assert set(factor) <= set(tree.cliques[tree.smallest_clique_with(factor)])
     assert set().union(*tree.cliques) == set(range(len(sizes)))
     for place, (clique, separator, parent) in enumerate(zip(tree.cliques, tree.separators, tree.parents, strict=True)):
         assert (parent == -1) == (place == 0) and parent < place
@@ -36,14 +36,14 @@ def test_every_factor_has_a_clique_and_attributes_hang_together(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_cells_are_those_of_the_tree(seed):
     sizes, factors = problem(seed)
-    tree = cliques_of(sizes, factors)
-    assert cells(sizes, factors) == sum(math.prod(sizes[held] for held in clique) for clique in tree.cliques)
+    tree = build_junction_tree(sizes, factors)
+    assert model_cells(sizes, factors) == sum(math.prod(sizes[held] for held in clique) for clique in tree.cliques)
 
 
 def test_a_large_attribute_is_kept_out_of_the_middle():
     """A ring of five, one of them large: the chords must not end at it."""
     ring = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
-    assert cells((100, 2, 2, 2, 2), ring) == 100 * 2 * 2 + 2 * 2 * 2 + 2 * 2 * 2
+    assert model_cells((100, 2, 2, 2, 2), ring) == 100 * 2 * 2 + 2 * 2 * 2 + 2 * 2 * 2
 
 
 @pytest.mark.parametrize("heuristic", ["weight", "fill"])
@@ -53,9 +53,9 @@ def test_both_orders_are_needed(heuristic):
     wins = 0
     for _ in range(60):
         sizes = tuple(int(size) for size in generator.integers(2, 40, size=15))
-        graph = elimination.Shape(sizes, random_sets(generator, sizes, 25))._graph
-        table = elimination.Weights(sizes)
-        orders = (elimination.by_weight, elimination.by_fill)
+        graph = elimination.EliminationGraph(sizes, random_sets(generator, sizes, 25))._graph
+        table = elimination.CliqueSizes(sizes)
+        orders = (elimination.eliminate_by_weight, elimination.eliminate_by_fill)
         weights = [table.of(order(table, graph, math.inf)) for order in orders]
         wins += weights[0] < weights[1] if heuristic == "weight" else weights[1] < weights[0]
     assert wins > 0
@@ -63,19 +63,19 @@ def test_both_orders_are_needed(heuristic):
 
 def test_a_tree_of_pairs_stays_a_tree_of_pairs():
     pairs = [(0, 1), (1, 2), (1, 3), (3, 4)]
-    assert sorted(tuple(sorted(clique)) for clique in cliques_of((2, 3, 4, 5, 6), pairs).cliques) == pairs
+    assert sorted(tuple(sorted(clique)) for clique in build_junction_tree((2, 3, 4, 5, 6), pairs).cliques) == pairs
 
 
 def test_no_attributes_and_no_factors():
-    assert cliques_of((), []).cliques == ()
-    assert cells((), []) == 0
-    assert cliques_of((3, 4), []).separators == (0, 0)
+    assert build_junction_tree((), []).cliques == ()
+    assert model_cells((), []) == 0
+    assert build_junction_tree((3, 4), []).separators == (0, 0)
 
 
 @pytest.mark.parametrize("factor", [(0, 0), (2,), (-1,)])
 def test_wrong_attributes_are_refused(factor):
     with pytest.raises(ValueError, match="distinct"):
-        cells((2, 2), [factor])
+        model_cells((2, 2), [factor])
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -83,18 +83,18 @@ def test_a_factor_fits_where_the_model_with_it_is_small_enough(seed):
     sizes, factors = problem(seed)
     if not factors:
         return
-    shape = elimination.Shape(sizes, factors[:-1])
-    after = cells(sizes, factors)
-    assert shape.with_(factors[-1]).cells() == after
+    shape = elimination.EliminationGraph(sizes, factors[:-1])
+    after = model_cells(sizes, factors)
+    assert shape.with_factor(factors[-1]).cells() == after
     assert not shape.holds(factors[-1]) or after == shape.cells()
     assert shape.fits(factors[-1], after - 1) == shape.holds(factors[-1])  # one cell short, and asked again with more
     assert shape.fits(factors[-1], after)
 
 
 def test_what_did_not_fit_is_not_tried_again_for_less(monkeypatch):
-    shape = elimination.Shape((5, 6, 7), [(0, 1), (1, 2)])
+    shape = elimination.EliminationGraph((5, 6, 7), [(0, 1), (1, 2)])
     assert not shape.fits((0, 2), 100)
-    monkeypatch.setattr(elimination, "by_weight", None)
-    assert not shape.with_((0, 1)).fits((0, 2), 150)
+    monkeypatch.setattr(elimination, "eliminate_by_weight", None)
+    assert not shape.with_factor((0, 1)).fits((0, 2), 150)
     with pytest.raises(TypeError):
         shape.fits((0, 2), 210)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.inference.fit import Measured, fit
+from discreet.inference.fit import MeasuredMarginal, fit
 
 ORACLE = json.loads((Path(__file__).parent / "mbi_oracle.json").read_text())
 
@@ -16,7 +16,9 @@ ORACLE = json.loads((Path(__file__).parent / "mbi_oracle.json").read_text())
 def test_the_marginals_that_mbi_fits(name):
     problem = ORACLE[name]
     measurements = [
-        Measured(attributes=tuple(each["attributes"]), values=np.array(each["values"]), variance=each["deviation"] ** 2)
+        MeasuredMarginal(
+            attributes=tuple(each["attributes"]), values=np.array(each["values"]), variance=each["deviation"] ** 2
+        )
         for each in problem["measurements"]
     ]
     total = problem["total"]
@@ -41,8 +43,8 @@ FITTED = (
 def test_the_lectures_table(settings):
     """Consistent, not negative, closer in L1 to the truth; and, solved to the end, the lecture's own numbers."""
     measurements = [
-        Measured(attributes=(0, 1), values=NOISY[0], variance=50.0**2),
-        Measured(attributes=(1, 2), values=NOISY[1], variance=50.0**2),
+        MeasuredMarginal(attributes=(0, 1), values=NOISY[0], variance=50.0**2),
+        MeasuredMarginal(attributes=(1, 2), values=NOISY[1], variance=50.0**2),
     ]
     total = (NOISY[0].sum() + NOISY[1].sum()) / 2
     found = fit((2, 3, 2), measurements, total, **settings).calibrated

@@ -3,9 +3,9 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.inference import sample as sampling
+from discreet.inference.calibrated_tree import CalibratedTree, Clique, condition
 from discreet.inference.sample import sample, sample_in_parts
-from discreet.inference.sample_check import SampleWrong
-from discreet.inference.tree import Calibrated, Clique, condition
+from discreet.inference.sample_check import SampleMismatch
 from inference.sample_models import (
     counts_of,
     independent_bits,
@@ -36,7 +36,7 @@ def test_shape_and_type(generator):
 def test_smallest_type_that_fits(generator, size, dtype):
     table = np.full(size, 1 / size)
     clique = Clique(attributes=(0,), separator=0, parent=-1, table=table)
-    codes = sample(Calibrated(sizes=(size,), total=float(table.sum()), cliques=(clique,)), size, generator)
+    codes = sample(CalibratedTree(sizes=(size,), total=float(table.sum()), cliques=(clique,)), size, generator)
     assert codes.dtype == dtype
     assert np.array_equal(np.sort(codes[:, 0]), np.arange(size))
 
@@ -45,7 +45,7 @@ def test_no_rows_one_row_no_attributes(generator):
     calibrated = random_model(generator, sizes=SIZES, width=2)
     assert sample(calibrated, 0, generator).shape == (0, 6)
     assert sample(calibrated, 1, generator).shape == (1, 6)
-    assert sample(Calibrated(sizes=(), total=3.0, cliques=()), 5, generator).shape == (5, 0)
+    assert sample(CalibratedTree(sizes=(), total=3.0, cliques=()), 5, generator).shape == (5, 0)
 
 
 def test_refusals(generator):
@@ -85,7 +85,7 @@ def test_values_handed_out_in_order_are_caught(generator, monkeypatch):
 
     monkeypatch.setattr(sampling, "spread_evenly", in_order)
     calibrated = model_of((5, 20, 20), [((0, 1), (), -1), ((2,), (0,), 0)], generator)
-    with pytest.raises(SampleWrong, match="attributes"):
+    with pytest.raises(SampleMismatch, match="attributes"):
         sample(calibrated, 10_000, generator)
 
 
@@ -108,7 +108,7 @@ def test_a_fine_uniform_table_keeps_its_second_column(generator):
     """1,000 x 2 cells of half a row each: one random offset for all would put every row on one side."""
     table = np.full((1000, 2), 1 / 2000)
     clique = Clique(attributes=(0, 1), separator=0, parent=-1, table=table)
-    codes = sample(Calibrated(sizes=(1000, 2), total=float(table.sum()), cliques=(clique,)), 1000, generator)
+    codes = sample(CalibratedTree(sizes=(1000, 2), total=float(table.sum()), cliques=(clique,)), 1000, generator)
     assert (np.bincount(codes[:, 0], minlength=1000) == 1).all()
     assert abs(int(codes[:, 1].sum()) - 500) <= 1
 

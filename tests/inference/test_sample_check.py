@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from discreet.inference.calibrated_tree import CalibratedTree, Clique
 from discreet.inference.sample import sample
-from discreet.inference.sample_check import SampleWrong, check
-from discreet.inference.tree import Calibrated, Clique
+from discreet.inference.sample_check import SampleMismatch, check
 from inference.sample_models import independent_rows, model_of, random_model
 
 SIZES = (4, 3, 5, 6, 2)
@@ -30,7 +30,7 @@ def test_independent_rows_pass(generator):
 def test_a_shuffled_column_does_not(generator, calibrated):
     codes = sample(calibrated, 50_000, generator).copy()
     codes[:, 2] = generator.permutation(codes[:, 2])
-    with pytest.raises(SampleWrong):
+    with pytest.raises(SampleMismatch):
         check(calibrated, codes)
 
 
@@ -41,14 +41,14 @@ def test_siblings_sorted_alike_do_not(generator, calibrated):
         rows = np.flatnonzero(codes[:, 1] == value)
         codes[rows, 3] = np.sort(codes[rows, 3])
         codes[rows[:, None], [2, 4]] = codes[rows[:, None], [2, 4]][np.argsort(codes[rows, 2])]
-    with pytest.raises(SampleWrong, match=r"\(3, 2\)"):
+    with pytest.raises(SampleMismatch, match=r"\(3, 2\)"):
         check(calibrated, codes)
 
 
 def test_one_percent_of_wrong_rows_does_not(generator, calibrated):
     codes = sample(calibrated, 200_000, generator).copy()
     codes[:4000] = 0
-    with pytest.raises(SampleWrong):
+    with pytest.raises(SampleMismatch):
         check(calibrated, codes)
 
 
@@ -57,30 +57,30 @@ def test_one_excluded_row_does_not(generator):
     clique = next(each for each in calibrated.cliques if (each.table == 0).any())
     codes = sample(calibrated, 10_000, generator).copy()
     codes[17, list(clique.attributes)] = np.argwhere(clique.table == 0)[0]
-    with pytest.raises(SampleWrong, match="excludes"):
+    with pytest.raises(SampleMismatch, match="excludes"):
         check(calibrated, codes)
 
 
 def single(shares):
     clique = Clique(attributes=(0,), separator=0, parent=-1, table=shares)
-    return Calibrated(sizes=(len(shares),), total=1.0, cliques=(clique,))
+    return CalibratedTree(sizes=(len(shares),), total=1.0, cliques=(clique,))
 
 
 def test_one_cell_too_many_does_not():
     """20 rows are expected and 300 found: nothing for the table as a whole, impossible for the cell."""
     shares = np.array([1e-4, 0.4, 0.5999])
     codes = np.repeat(np.arange(3), [300, 79_720, 119_980]).astype(np.uint8)[:, None]
-    with pytest.raises(SampleWrong, match="count is not"):
+    with pytest.raises(SampleMismatch, match="count is not"):
         check(single(shares), codes)
 
 
 def test_many_cells_a_little_away_do_not():
     """10 rows are expected of each of 10,000 values, 2 and 18 found: possible for a cell, impossible for the table."""
     codes = np.repeat(np.arange(10_000), np.tile([2, 18], 5000)).astype(np.uint16)[:, None]
-    with pytest.raises(SampleWrong, match="table is not"):
+    with pytest.raises(SampleMismatch, match="table is not"):
         check(single(np.full(10_000, 1e-4)), codes)
 
 
 def test_a_missing_column_does_not(calibrated):
-    with pytest.raises(SampleWrong, match="one column"):
+    with pytest.raises(SampleMismatch, match="one column"):
         check(calibrated, np.zeros((3, 4), dtype=np.uint8))

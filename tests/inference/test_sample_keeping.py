@@ -5,9 +5,9 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.inference import sample as sampling
-from discreet.inference.keeping import Total, eagerness, settle
+from discreet.inference.calibrated_tree import CalibratedTree, Clique
 from discreet.inference.sample import sample, sample_in_parts
-from discreet.inference.tree import Calibrated, Clique
+from discreet.inference.sample_totals import SampleTotal, drawing_priority, move_units
 from inference.sample_models import counts_of, independent_rows, joint, model_of
 from tiers import size
 
@@ -46,7 +46,7 @@ def with_totals(generator, keep, n, **options):
         )
         for each in random.cliques
     )
-    return Calibrated(sizes=SIZES, total=float(table.sum()), cliques=cliques), wanted
+    return CalibratedTree(sizes=SIZES, total=float(table.sum()), cliques=cliques), wanted
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_cannot_be_kept_is_refused(generator):
         sample(calibrated, 501, generator, keep=[(0,)])
     with pytest.raises(UsageError, match="whole numbers"):
         sample(calibrated, 500, generator, keep=[(3,)])
-    whole = Calibrated(
+    whole = CalibratedTree(
         sizes=(2, 2, 2),
         total=8.0,
         cliques=(
@@ -120,7 +120,7 @@ def test_a_triangle_of_totals_is_refused(generator):
     """Three pairs of one clique: no order of drawing settles each of them alone."""
     table = np.full((2, 2, 2), 2.0)
     clique = Clique(attributes=(0, 1, 2), separator=0, parent=-1, table=table)
-    calibrated = Calibrated(sizes=(2, 2, 2), total=16.0, cliques=(clique,))
+    calibrated = CalibratedTree(sizes=(2, 2, 2), total=16.0, cliques=(clique,))
     with pytest.raises(UsageError, match="cannot both be kept"):
         sample(calibrated, 16, generator, keep=[(0, 1), (1, 2), (0, 2)])
     assert (counts_of(sample(calibrated, 16, generator, keep=[(0, 1, 2)]), (0, 1, 2), (2, 2, 2)) == 2).all()
@@ -134,7 +134,7 @@ def dependent(generator, *, doubled):
         for bit in (last, before):
             counts *= (50 / np.bincount(bit, weights=counts))[bit]
     first = np.eye(2)[before] if doubled else np.full((40, 2), 0.5)
-    return Calibrated(
+    return CalibratedTree(
         sizes=(2, 40, 2),
         total=100.0,
         cliques=(
@@ -175,7 +175,7 @@ def test_attributes_of_several_totals_are_drawn_first(generator):
     first, second = counts.sum(axis=1), counts.sum(axis=0)
     table = first[:, None, :] * second[None, :, :] / counts.sum(axis=(0, 1))
     clique = Clique(attributes=(0, 1, 2), separator=0, parent=-1, table=table)
-    calibrated = Calibrated(sizes=(3, 4, 5), total=float(counts.sum()), cliques=(clique,))
+    calibrated = CalibratedTree(sizes=(3, 4, 5), total=float(counts.sum()), cliques=(clique,))
     codes = sample(calibrated, int(counts.sum()), generator, keep=[(0, 2), (1, 2)])
     assert np.array_equal(counts_of(codes, (0, 2), (3, 4, 5)), first)
     assert np.array_equal(counts_of(codes, (1, 2), (3, 4, 5)), second)
@@ -183,9 +183,10 @@ def test_attributes_of_several_totals_are_drawn_first(generator):
 
 def test_the_first_set_is_drawn_first():
     one, two, three = (
-        Total(attributes=each, counts=np.ones((2,) * len(each), dtype=np.int64)) for each in ((4,), (1, 2), (2, 3))
+        SampleTotal(attributes=each, counts=np.ones((2,) * len(each), dtype=np.int64))
+        for each in ((4,), (1, 2), (2, 3))
     )
-    assert eagerness([one, two, three]) == {4: 3, 1: 1, 2: 2, 3: 1}
+    assert drawing_priority([one, two, three]) == {4: 3, 1: 1, 2: 2, 3: 1}
 
 
 def test_settling_finds_what_there_is(generator):
@@ -195,7 +196,7 @@ def test_settling_finds_what_there_is(generator):
         weights = (generator.random((3, 3)) < 0.6).astype(float)
         counts = generator.integers(0, 3, size=(3, 3)) * (weights > 0)
         wanted = generator.permutation(counts.sum(axis=0))
-        settled = settle(counts, weights, wanted)
+        settled = move_units(counts, weights, wanted)
         assert (settled is not None) == _possible(counts.sum(axis=1), wanted, weights > 0)
         if settled is not None:
             solved += 1

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from discreet.inference.rounding import round_chances, share_out
+from discreet.inference.tree_rounding import round_chances, share_out
 from tiers import size
 
 
@@ -71,7 +71,7 @@ def test_large_counts(generator):
 
 
 def test_blocks_change_nothing_that_is_promised(generator, monkeypatch):
-    monkeypatch.setattr("discreet.inference.rounding._BLOCK_CELLS", 64)
+    monkeypatch.setattr("discreet.inference.tree_rounding._BLOCK_CELLS", 64)
     counts, weights, expected = tables(generator, 100, 9)
     shared = share_out(counts, weights, generator)
     assert np.array_equal(shared.sum(axis=1), counts)

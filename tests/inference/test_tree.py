@@ -7,8 +7,8 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.inference import axes as axes_module
-from discreet.inference.junction import cliques_of
-from discreet.inference.tree import Calibrated, Clique, condition
+from discreet.inference.calibrated_tree import CalibratedTree, Clique, condition
+from discreet.inference.junction_tree import build_junction_tree
 from inference.small_models import joint_of, marginal_of, random_allowed, random_sets, random_sizes
 
 
@@ -24,8 +24,8 @@ def model(seed):
 
 
 def calibrated_from(sizes, factors, joint):
-    tree = cliques_of(sizes, factors)
-    return Calibrated(
+    tree = build_junction_tree(sizes, factors)
+    return CalibratedTree(
         sizes=sizes,
         total=float(joint.sum()),
         cliques=tuple(
@@ -84,7 +84,7 @@ def test_evidence_about_nobody_is_refused():
 
 
 def test_no_attributes_at_all():
-    empty = Calibrated(sizes=(), total=7.0, cliques=())
+    empty = CalibratedTree(sizes=(), total=7.0, cliques=())
     assert empty.project(()) == 7.0 and empty.cells == 0 and condition(empty, {}).total == 7.0
 
 
@@ -103,7 +103,7 @@ def test_a_long_chain_needs_no_deep_stack():
     table = table / table.sum(axis=1, keepdims=True) * np.array([[2 / 3], [1 / 3]])
     cliques = [Clique(attributes=(0, 1), separator=0, parent=-1, table=table)]
     cliques += [Clique(attributes=(n, n + 1), separator=1, parent=n - 1, table=table) for n in range(1, length)]
-    calibrated = Calibrated(sizes=(2,) * (length + 1), total=1.0, cliques=tuple(cliques))
+    calibrated = CalibratedTree(sizes=(2,) * (length + 1), total=1.0, cliques=tuple(cliques))
     assert calibrated.project((0, length)) == pytest.approx(np.outer([2 / 3, 1 / 3], [2 / 3, 1 / 3]))
 
 
@@ -152,9 +152,9 @@ CHILD = {"attributes": (1, 2), "separator": 1, "parent": 0}
 )
 def test_a_wrong_tree_is_not_born(sizes, total, cliques):
     with pytest.raises(ValueError, match=r"clique|total|root"):
-        Calibrated(sizes=sizes, total=total, cliques=tuple(cliques))
+        CalibratedTree(sizes=sizes, total=total, cliques=tuple(cliques))
 
 
 def test_a_right_tree_is_born():
-    found = Calibrated(sizes=(2, 2, 2), total=4.0, cliques=(clique(), clique(**CHILD)))
+    found = CalibratedTree(sizes=(2, 2, 2), total=4.0, cliques=(clique(), clique(**CHILD)))
     assert found.cells == 8 and [each.new for each in found.cliques] == [(0, 1), (2,)]

@@ -15,27 +15,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.curator import Curator
-from discreet.engines import declare, select
+from discreet.engines import declared_table_sql, duckdb_declared_table
 from discreet.engines.ownership import Ownership
-from discreet.local import device
-from discreet.local.coins import Coin
-from discreet.local.several import Split
-from discreet.local.sketch import CountMeanSketch
-from discreet.local.unary import SymmetricUnary
+from discreet.kernel.curator import Curator
 from discreet.mechanisms import bernoulli, exponential
 from discreet.mechanisms.bits import SystemBits
-from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
-from discreet.mechanisms.rank import RankChoice
-from discreet.mechanisms.threshold import Threshold
-from discreet.mechanisms.topk import TopK
+from discreet.mechanisms.rank_choice import RankChoice
+from discreet.mechanisms.threshold import KeyThreshold
+from discreet.mechanisms.topk import TopKChoice
 from discreet.plan import price as pricing
 from discreet.plan import stability
-from discreet.schema.column import Text
-from discreet.synth import describe, first
+from discreet.schema.column import TextColumn
+from discreet.surveys.device import respondent_device
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.several_questions import Split
+from discreet.surveys.protocols.sketch import CountMeanSketch
+from discreet.surveys.protocols.unary import SymmetricUnary
+from discreet.synth import attribute_discovery, first_histograms
 from discreet.synth.attribute import even_edges
 from noise.source import FixedBits
 from tiers import size
@@ -110,7 +110,7 @@ def a_biased_coin_of_a_choice(monkeypatch):
 
 def a_quantile_of_one_row(monkeypatch):
     def one(self, epsilon):
-        return Exponential(epsilon=epsilon, sensitivity=self.step)
+        return ExponentialMechanism(epsilon=epsilon, sensitivity=self.step)
 
     monkeypatch.setattr(QuantileChoice, "estimate", property(lambda self: one(self, self.epsilon * self.share)))
     monkeypatch.setattr(QuantileChoice, "end", property(lambda self: one(self, self.epsilon * (1 - self.share) / 2)))
@@ -126,19 +126,19 @@ def a_limit_of_one_row(monkeypatch):
 
 
 def a_threshold_too_low(monkeypatch):
-    known = Threshold.release
+    known = KeyThreshold.release
 
     def release(self, *words, **more):
         places, noisy, _ = known(replace(self, threshold=self.threshold - 2), *words, **more)
         return places, noisy, self.event()
 
-    monkeypatch.setattr(Threshold, "release", release)
+    monkeypatch.setattr(KeyThreshold, "release", release)
 
 
 def a_margin_too_small(monkeypatch):
-    known = TopK._candidates
+    known = TopKChoice._candidates
     monkeypatch.setattr(
-        TopK, "_candidates", lambda self, *words: known(replace(self, margin=max(1, self.margin - 3)), *words)
+        TopKChoice, "_candidates", lambda self, *words: known(replace(self, margin=max(1, self.margin - 3)), *words)
     )
 
 
@@ -159,19 +159,23 @@ def truncation_left_out(monkeypatch):
 def a_clamp_left_out(monkeypatch):
     def wide(schema):
         return pa.schema(
-            [(each.name, pa.string() if isinstance(each, Text) else pa.int64()) for each in schema.columns]
+            [(each.name, pa.string() if isinstance(each, TextColumn) else pa.int64()) for each in schema.columns]
         )
 
-    monkeypatch.setattr(select, "_filled", lambda column, place: f"raw_{place}")
-    forms = replace(declare.FORMS, storage=lambda column: "VARCHAR" if isinstance(column, Text) else "BIGINT")
-    monkeypatch.setattr(declare, "FORMS", forms)
-    monkeypatch.setattr(declare, "arrow_schema", wide)
+    monkeypatch.setattr(declared_table_sql, "_filled", lambda column, place: f"raw_{place}")
+    forms = replace(
+        duckdb_declared_table.FORMS, storage=lambda column: "VARCHAR" if isinstance(column, TextColumn) else "BIGINT"
+    )
+    monkeypatch.setattr(duckdb_declared_table, "FORMS", forms)
+    monkeypatch.setattr(duckdb_declared_table, "arrow_schema", wide)
 
 
 def exact_cells(monkeypatch):
     """The event is charged, and no noise added."""
-    known = Curator.add
-    monkeypatch.setattr(Curator, "add", lambda self, law, exact, moves: (exact, known(self, law, exact, moves)[1]))
+    known = Curator.add_noise
+    monkeypatch.setattr(
+        Curator, "add_noise", lambda self, law, exact, moves: (exact, known(self, law, exact, moves)[1])
+    )
 
 
 def a_coin_that_lies_too_rarely(monkeypatch):
@@ -187,7 +191,7 @@ def doubled(monkeypatch, kind):
 
     def init(self, *words, epsilon, **more):
         known(self, *words, epsilon=2 * epsilon, **more)
-        self.asked = self.epsilon = Fraction(epsilon)
+        self.requested_epsilon = self.epsilon = Fraction(epsilon)
 
     monkeypatch.setattr(kind, "__init__", init)
 
@@ -207,12 +211,14 @@ def all_of_epsilon_for_each_question(monkeypatch):
 
 def a_report_drawn_again(monkeypatch):
     """The memo never finds what it kept."""
-    monkeypatch.setattr(device, "_described", lambda randomizer: os.urandom(8).hex())
+    monkeypatch.setattr(respondent_device, "_randomizer_digest", lambda randomizer: os.urandom(8).hex())
 
 
 def grouped(monkeypatch, change):
-    known = first.grouped
-    monkeypatch.setattr(first, "grouped", lambda attributes, cut, *rest: change(known(attributes, cut, *rest), cut))
+    known = first_histograms.group_cells
+    monkeypatch.setattr(
+        first_histograms, "group_cells", lambda attributes, cut, *rest: change(known(attributes, cut, *rest), cut)
+    )
 
 
 def rows_counted_for_free(monkeypatch):
@@ -221,7 +227,7 @@ def rows_counted_for_free(monkeypatch):
 
 
 def bounds_read_from_the_data(monkeypatch):
-    known = describe._bounded
+    known = attribute_discovery._find_bounds
 
     def bounded(program, needs):
         found = known(program, needs)
@@ -232,7 +238,7 @@ def bounds_read_from_the_data(monkeypatch):
             found[name] = replace(attribute, edges=edges, apart=np.zeros(0), groups=np.zeros(0), weights=np.zeros(0))
         return found
 
-    monkeypatch.setattr(describe, "_bounded", bounded)
+    monkeypatch.setattr(attribute_discovery, "_find_bounds", bounded)
 
 
 FAULTS = [

@@ -6,34 +6,34 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet import cut, program
-from discreet.curator import Curator
-from discreet.cut import Cut
-from discreet.local import coins
+from discreet.kernel import binned_table, program
+from discreet.kernel.binned_table import BinnedTable
+from discreet.kernel.curator import Curator
 from discreet.mechanisms.bits import SystemBits
-from discreet.synth.inspect import compare
+from discreet.surveys.protocols import coins
+from discreet.synth.inspect import model_comparison
 from noise.source import FixedBits
 from tiers import size
 
 
 def the_mean_of_two_draws(monkeypatch):
-    known = Curator.add
+    known = Curator.add_noise
 
     def add(self, law, exact, moves):
         drawn = [known(self, law, exact, moves) for _ in range(2)]
         return np.rint(np.mean([noisy for noisy, _ in drawn], axis=0)).astype(np.int64), drawn[0][1]
 
-    monkeypatch.setattr(Curator, "add", add)
+    monkeypatch.setattr(Curator, "add_noise", add)
 
 
 def pairs_without_noise(monkeypatch):
-    known = Cut.measure
+    known = BinnedTable.measure
 
     def measure(self, sets, laws):
         noisy = known(self, sets, laws)
         return [values if len(own) == 1 else self._count(own) for own, values in zip(sets, noisy, strict=True)]
 
-    monkeypatch.setattr(Cut, "measure", measure)
+    monkeypatch.setattr(BinnedTable, "measure", measure)
 
 
 def the_best_of_a_choice(monkeypatch):
@@ -51,8 +51,8 @@ def a_person_of_one_row(monkeypatch):
 
 
 def distances_that_one_row_moves(monkeypatch):
-    known = cut.moves_of_distances
-    monkeypatch.setattr(cut, "moves_of_distances", lambda rows, sizes, parts: known(1, sizes, parts))
+    known = binned_table.moves_of_distances
+    monkeypatch.setattr(binned_table, "moves_of_distances", lambda rows, sizes, parts: known(1, sizes, parts))
 
 
 def noise_of_an_earlier_step(monkeypatch):
@@ -60,8 +60,8 @@ def noise_of_an_earlier_step(monkeypatch):
 
 
 def twice_the_rho(monkeypatch):
-    known = compare.rho_from_epsilon
-    monkeypatch.setattr(compare, "rho_from_epsilon", lambda epsilon, delta: 2 * known(epsilon, delta))
+    known = model_comparison.rho_from_epsilon
+    monkeypatch.setattr(model_comparison, "rho_from_epsilon", lambda epsilon, delta: 2 * known(epsilon, delta))
 
 
 def coins_of_one_byte(monkeypatch):

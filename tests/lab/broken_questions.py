@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.curator import Curator
+from discreet.kernel.curator import Curator
 from discreet.ledger.account import Account
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan import predicate as predicates
 from discreet.plan import price as pricing
 from discreet.plan import stability
-from discreet.plan.statistics import Distinct, Sum
+from discreet.plan.cell_statistics import DistinctCount, Sum
 from tiers import size
 
 
@@ -31,7 +31,7 @@ def statistics_changed(monkeypatch, change):
 def a_person_brings_one_new_value(monkeypatch):
     statistics_changed(
         monkeypatch,
-        lambda statistic, reach: (statistic, replace(reach, rows=1) if isinstance(statistic, Distinct) else reach),
+        lambda statistic, reach: (statistic, replace(reach, rows=1) if isinstance(statistic, DistinctCount) else reach),
     )
 
 
@@ -73,13 +73,13 @@ def a_sum_of_a_person_that_is_one_row(monkeypatch):
 
 def an_answer_again_for_nothing(monkeypatch):
     """The ledger counts only the first of the charges for a question."""
-    known = Account.standing
+    known = Account.status
 
     def standing(self):
         found = known(self)
         return replace(found, spent=replace(found.spent, epsilon=found.spent.epsilon / 2))
 
-    monkeypatch.setattr(Account, "standing", standing)
+    monkeypatch.setattr(Account, "status", standing)
 
 
 def all_of_epsilon_for_each_of_a_batch(monkeypatch):
@@ -96,7 +96,7 @@ def a_region_by_any_column(monkeypatch):
     """Also by one that has several values of a person."""
     monkeypatch.setattr(
         stability,
-        "narrowed",
+        "narrowed_region",
         lambda predicate, names: predicates.region(stability._widened(predicate, Everything())),
     )
 
@@ -135,7 +135,7 @@ def a_median_of_one_row(monkeypatch):
 
 
 def noise_used_for_a_neighbour(monkeypatch):
-    known = Curator.add
+    known = Curator.add_noise
 
     def add(self, law, exact, moves):
         noisy, event = known(self, law, exact, moves)
@@ -143,12 +143,12 @@ def noise_used_for_a_neighbour(monkeypatch):
         noise[1::2] = noise[0::2][: len(noise[1::2])]
         return exact + noise, event
 
-    monkeypatch.setattr(Curator, "add", add)
+    monkeypatch.setattr(Curator, "add_noise", add)
 
 
 def noise_and_its_opposite(monkeypatch):
     """In two halves of one answer: their sum is exact."""
-    known = Curator.add
+    known = Curator.add_noise
 
     def add(self, law, exact, moves):
         noisy, event = known(self, law, exact, moves)
@@ -156,7 +156,7 @@ def noise_and_its_opposite(monkeypatch):
         noise[half : 2 * half] = -noise[:half]
         return exact + np.asarray(noise), event
 
-    monkeypatch.setattr(Curator, "add", add)
+    monkeypatch.setattr(Curator, "add_noise", add)
 
 
 #: As surely caught: the p-value is below 1e-27 in the fast tier too, far below the doubt of 5e-8.

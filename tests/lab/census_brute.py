@@ -9,11 +9,18 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
-from discreet.lab.census import Block, Column, Condition, Fact, Span, Statistic
+from discreet.lab.attacks.census import (
+    BlockColumn,
+    BlockFact,
+    CensusBlock,
+    GroupCondition,
+    PublishedRange,
+    PublishedStatistic,
+)
 
-AGE = Column(name="age", low=-1, high=3)
-SEX = Column(name="sex", values=("f", "m"))
-KIND = Column(name="kind", values=("x", "y", "z"))
+AGE = BlockColumn(name="age", low=-1, high=3)
+SEX = BlockColumn(name="sex", values=("f", "m"))
+KIND = BlockColumn(name="kind", values=("x", "y", "z"))
 
 
 def every_world(block):
@@ -56,8 +63,8 @@ def true(one, members):
 
 
 def between(span, value):
-    low = span.low is None or (value > span.low if span.past_low else value >= span.low)
-    high = span.high is None or (value < span.high if span.past_high else value <= span.high)
+    low = span.low is None or (value > span.low if span.excludes_low else value >= span.low)
+    high = span.high is None or (value < span.high if span.excludes_high else value <= span.high)
     return low and high
 
 
@@ -81,9 +88,9 @@ def random_block(draw):
     """A block, and numbers about it that are mostly true of one of its worlds."""
     columns = draw.choice([(AGE, SEX), (SEX, AGE), (AGE,), (AGE, KIND)])
     low = draw.randint(0, 3)
-    block = Block(columns=columns, people=(low, draw.randint(max(low, 1), 3)), statistics=())
+    block = CensusBlock(columns=columns, people=(low, draw.randint(max(low, 1), 3)), statistics=())
     if draw.random() < 0.4:
-        fact = Fact(name="fact", when=(condition(draw, columns),), then=(condition(draw, columns),))
+        fact = BlockFact(name="fact", when=(condition(draw, columns),), then=(condition(draw, columns),))
         block = replace(block, facts=(fact,))
     truth = draw.choice(sorted(fitting(block) or {()}))
     rows = [statistic(draw, block, truth, f"s{place}") for place in range(draw.randint(1, 4))]
@@ -95,24 +102,24 @@ def condition(draw, columns):
     low = draw.randint(column.low, column.high)
     first = (low, draw.randint(low, column.high))
     more = ((column.high, column.high),) if draw.random() < 0.2 else ()
-    return Condition(column=column.name, intervals=(first, *more))
+    return GroupCondition(column=column.name, intervals=(first, *more))
 
 
 def statistic(draw, block, truth, name):
     group = tuple(condition(draw, block.columns) for _ in range(draw.choice([0, 1, 1, 2])))
-    ages = [record[block.place("age")] for record in truth if block.inside(record, group)]
+    ages = [record[block.place("age")] for record in truth if block.is_in_group(record, group)]
     wrong = draw.choice([0, 0, 0, 0, 0, 1, -1])
     said = {"count": span(draw, len(ages) + wrong), "sum": span(draw, sum(ages) + wrong)}
     if ages:
         said["mean"] = span(draw, Fraction(sum(ages), len(ages)) + wrong)
         said["median"] = span(draw, Fraction(statistics.median(ages)).limit_denominator(2) + wrong)
     kept = draw.sample(sorted(said), draw.randint(1, len(said)))
-    return Statistic(name=name, group=group, of="age", **{measure: said[measure] for measure in kept})
+    return PublishedStatistic(name=name, group=group, of="age", **{measure: said[measure] for measure in kept})
 
 
 def span(draw, value):
     value, unit = Fraction(value), draw.choice([Fraction(0), Fraction(0), Fraction(1, 2), Fraction(1)])
     way = draw.choice(["nearest", "half-up", "half-even", "down"])
     if draw.random() < 0.15:
-        return Span(low=value - unit) if draw.random() < 0.5 else Span(high=value + unit)
-    return Span.rounded(value, unit, way=way)
+        return PublishedRange(low=value - unit) if draw.random() < 0.5 else PublishedRange(high=value + unit)
+    return PublishedRange.rounded(value, unit, way=way)

@@ -3,7 +3,7 @@
 from functools import cache
 
 from discreet.lab.registry import ATTACKS
-from discreet.lab.worlds import ratings
+from discreet.lab.worlds import rating_service
 
 
 @cache
@@ -13,7 +13,7 @@ def shown(name):
     return listed.run()
 
 
-_make = ratings.make
+_make = rating_service.make_ratings
 
 
 @cache

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.lab.anonymize import Criteria, check
-from discreet.lab.anonymize.classes import group_codes
+from discreet.lab.anonymize.equivalence_classes import group_codes
 from lab.anonymity_tables import PYCANON, QUASI, holes, people
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.lab.anonymize import Criteria, anonymize, check
-from discreet.lab.anonymize.classes import group, group_codes
-from discreet.lab.anonymize.coding import code
-from discreet.lab.anonymize.criteria import spreads
-from discreet.lab.anonymize.edges import edge
-from discreet.lab.anonymize.hierarchy import build
-from discreet.lab.anonymize.labels import between, covers
-from discreet.lab.anonymize.ladders import automatic
-from discreet.lab.anonymize.lattice import Search
+from discreet.lab.anonymize.column_codes import code_columns
+from discreet.lab.anonymize.criteria import measure_spreads
+from discreet.lab.anonymize.cut_points import cut_label
+from discreet.lab.anonymize.default_hierarchies import default_hierarchy
+from discreet.lab.anonymize.equivalence_classes import group, group_codes
+from discreet.lab.anonymize.hierarchy import build_hierarchy
+from discreet.lab.anonymize.labels import covers, interval_label
+from discreet.lab.anonymize.lattice import LatticeSearch
 from discreet.lab.anonymize.mondrian import partition, tiles
 from lab.anonymity_tables import QUASI, holes, people
 
@@ -76,7 +76,7 @@ def cuts(codes, k):
 
 @pytest.mark.parametrize("k", [1, 2, 5, 10])
 def test_mondrian_cuts_until_no_cut_keeps_k(k):
-    columns = code(holes(500, 3), ["city", "age", "sex"])
+    columns = code_columns(holes(500, 3), ["city", "age", "sex"])
     classes = partition(columns, (), Criteria(k=k))
     assert classes.sizes.min() >= k
     assert len(classes.sizes) > 500 / (8 * k)
@@ -86,7 +86,7 @@ def test_mondrian_cuts_until_no_cut_keeps_k(k):
 
 
 def test_mondrians_boxes_do_not_overlap():
-    columns = code(holes(500, 4), ["city", "age", "sex"])
+    columns = code_columns(holes(500, 4), ["city", "age", "sex"])
     classes = partition(columns, (), Criteria(k=3))
     codes = np.stack([column.codes for column in columns])
     boxes = [
@@ -99,7 +99,7 @@ def test_mondrians_boxes_do_not_overlap():
 
 def test_mondrian_refuses_a_cut_whose_half_falls_short():
     table = pa.table({"age": [1, 1, 2, 2], "s": ["a", "a", "a", "b"]})
-    columns, sensitive = code(table, ["age"]), code(table, ["s"])
+    columns, sensitive = code_columns(table, ["age"]), code_columns(table, ["s"])
     assert len(partition(columns, sensitive, Criteria(k=2)).sizes) == 2
     assert len(partition(columns, sensitive, Criteria(k=2, l=2)).sizes) == 1
     assert len(partition(columns, sensitive, Criteria(k=2, t=0.24)).sizes) == 1
@@ -117,10 +117,10 @@ def brute(columns, ladders, sensitive, criteria, allowed):
             classes = group_codes([one[kept] for one in codes], [len(level.labels) for level in levels])
             short = classes.sizes < criteria.k
             if criteria.needs_sensitive:
-                for found in spreads(classes, [column.take(kept) for column in sensitive]):
+                for found in measure_spreads(classes, [column.take(kept) for column in sensitive]):
                     # the lattice leaves out what is too small or too few first, then what falls short of the rest
                     few = short | (found.distinct < criteria.l - 1e-9)
-                    short = few if few.any() else short | criteria.short(found)
+                    short = few if few.any() else short | criteria.falls_short(found)
             if not short.any():
                 break
             kept = kept[~short[classes.ids]]
@@ -137,9 +137,9 @@ def brute(columns, ladders, sensitive, criteria, allowed):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_lattice_finds_the_best_of_all_nodes(suppress, asked, seed):
     table = holes(150, seed)
-    columns, sensitive = code(table, ["city", "age", "sex"]), code(table, ["ill"])
-    ladders = [automatic(column) for column in columns]
-    found = Search(columns, ladders, sensitive, Criteria(**asked), suppress).best()
+    columns, sensitive = code_columns(table, ["city", "age", "sex"]), code_columns(table, ["ill"])
+    ladders = [default_hierarchy(column) for column in columns]
+    found = LatticeSearch(columns, ladders, sensitive, Criteria(**asked), suppress).best()
     loss, node = brute(columns, ladders, sensitive, Criteria(**asked), int(suppress * 150))
     assert found.loss == pytest.approx(loss, abs=1e-12)
     assert found.node == node
@@ -153,9 +153,9 @@ def test_entropy_is_not_monotone_where_rows_may_be_left_out():
         (town, value) for town, counts in towns.items() for value, n in zip("xy", counts, strict=True) for _ in range(n)
     ]
     table = pa.table({"town": [town for town, _ in rows], "s": [value for _, value in rows]})
-    columns, sensitive = code(table, ["town"]), code(table, ["s"])
-    ladders = [build(columns[0], [["AB", "AB", "CD", "CD"]])]
-    found = Search(columns, ladders, sensitive, Criteria(k=2, l=1.999, entropy=True), 0.1).best()
+    columns, sensitive = code_columns(table, ["town"]), code_columns(table, ["s"])
+    ladders = [build_hierarchy(columns[0], [["AB", "AB", "CD", "CD"]])]
+    found = LatticeSearch(columns, ladders, sensitive, Criteria(k=2, l=1.999, entropy=True), 0.1).best()
     assert found.node == (0,) and found.kept.sum() == 190
 
 
@@ -169,8 +169,8 @@ def test_ranks_are_those_of_what_is_released():
 
 def test_pruning_saves_work():
     table = people(3000, 60, 5)
-    columns = code(table, [*QUASI, "wage"])
-    found = Search(columns, [automatic(column) for column in columns], (), Criteria(k=10), 0.02).best()
+    columns = code_columns(table, [*QUASI, "wage"])
+    found = LatticeSearch(columns, [default_hierarchy(column) for column in columns], (), Criteria(k=10), 0.02).best()
     assert found.tried < found.nodes / 4
 
 
@@ -200,15 +200,15 @@ def test_what_cannot_be_is_refused(asked, said):
 
 
 def test_too_many_combinations_are_refused(monkeypatch):
-    monkeypatch.setattr("discreet.lab.anonymize.lattice.MOST", 10)
+    monkeypatch.setattr("discreet.lab.anonymize.lattice.MOST_NODES", 10)
     with pytest.raises(UsageError, match="combinations of levels"):
         anonymize(holes(50, 1), quasi=["city", "age"], k=2, method="lattice")
 
 
 def test_classes_of_a_release_are_the_classes_that_were_made():
-    columns = code(holes(500, 8), ["city", "age", "sex"])
+    columns = code_columns(holes(500, 8), ["city", "age", "sex"])
     made = anonymize(holes(500, 8), quasi=["city", "age", "sex"], k=3)
-    assert sorted(group(code(made.table, ["city", "age", "sex"])).sizes) == sorted(
+    assert sorted(group(code_columns(made.table, ["city", "age", "sex"])).sizes) == sorted(
         partition(columns, (), Criteria(k=3)).sizes
     )
 
@@ -219,19 +219,19 @@ def told_by(label):
 
 def boxes_of(table, k):
     """For each column and class: the label, the texts of the class's own rows, and those of the whole column."""
-    columns = code(table, table.column_names)
+    columns = code_columns(table, table.column_names)
     found = tiles(columns, (), Criteria(k=k))
     cuts = [*found.cuts, None]
     for place, column in enumerate(columns):
         for number in range(len(found.classes.sizes)):
             low, high = int(found.low[place, number]), int(found.high[place, number])
             start, end = cuts[found.start[place, number]], cuts[found.end[place, number]]
-            label = between(column, low, high, shared=np.zeros(column.size, bool), start=start, end=end)
+            label = interval_label(column, low, high, shared=np.zeros(column.size, bool), start=start, end=end)
             held = column.codes[found.classes.ids == number]
             if number % 25 == 0:
                 inside = np.arange(column.size)
                 assert covers(label, column).tolist() == ((low <= inside) & (inside <= high)).tolist(), label
-            yield label, {column.texts_of(int(each)) for each in held}
+            yield label, {column.text_of(int(each)) for each in held}
 
 
 def apart_table(rows, *, days, cents, seconds):
@@ -269,11 +269,11 @@ def test_a_cut_is_written_between_the_people_who_are_cut():
 
 
 def test_a_cut_is_told_by_the_neighbours_of_its_box_whoever_else_has_that_value():
-    (column,) = code(pa.table({"age": [1, 3, 10, 17, 40]}), ["age"])
+    (column,) = code_columns(pa.table({"age": [1, 3, 10, 17, 40]}), ["age"])
     nobody = np.zeros(column.size, bool)
-    assert between(column, 2, 4, shared=nobody, start=(1, 3)) == ">=10"
-    assert between(column, 0, 1, shared=nobody, end=(1, 3)) == "<10"
-    assert between(column, 2, 4, shared=nobody) == ">=5"
+    assert interval_label(column, 2, 4, shared=nobody, start=(1, 3)) == ">=10"
+    assert interval_label(column, 0, 1, shared=nobody, end=(1, 3)) == "<10"
+    assert interval_label(column, 2, 4, shared=nobody) == ">=5"
 
 
 def test_a_lattice_says_where_its_labels_are_words_of_the_table():
@@ -327,4 +327,4 @@ def test_identifiers_are_refused(method):
     ids=str,
 )
 def test_a_cut_is_written_at_the_roundest_point(below, above, told):
-    assert edge(below, above) == told
+    assert cut_label(below, above) == told

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import background, homogeneity, intersection, minimality
 from discreet.lab.anonymize import anonymize
-from discreet.lab.anonymized import values_held
+from discreet.lab.attacks import background, homogeneity, intersection, minimality
+from discreet.lab.attacks.disclosure import possible_values
 from lab.anonymity_tables import QUASI, people
 
 #: Three classes of four: three values, three values, one value.
@@ -49,7 +49,7 @@ def test_random_facts_by_counting_them(facts):
     for distinct in range(1, 7):
         draws = list(itertools.combinations(range(1, 6), facts))
         right = sum(set(range(1, distinct)) <= set(draw) for draw in draws)
-        assert background._found_out(np.array([distinct]), 6, facts)[0] == pytest.approx(right / len(draws))
+        assert background._chance_of_certainty(np.array([distinct]), 6, facts)[0] == pytest.approx(right / len(draws))
 
 
 def test_facts_are_counted_from_zero():
@@ -132,7 +132,7 @@ def test_a_persons_own_value_is_always_among_those_held(method):
         method=method,
         **({"suppress": 0.0} if method == "lattice" else {}),
     )
-    held, texts = values_held(made.table, table, quasi=QUASI, sensitive="illness")
+    held, texts = possible_values(made.table, table, quasi=QUASI, sensitive="illness")
     for row, value in enumerate(table["illness"].to_pylist()):
         assert held[row, texts.index(value)]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from discreet.lab.audit import synthesizers
-from discreet.lab.audit.suite import audit
-from discreet.lab.audit.targets import QUICK_SAMPLES, every
+from discreet.lab.privacy_audit import synthesizers
+from discreet.lab.privacy_audit.audit_suite import audit
+from discreet.lab.privacy_audit.targets import QUICK_SAMPLES, all_targets
 from lab import broken, broken_programs, broken_questions
 from tiers import DEEP, size
 
@@ -13,7 +13,7 @@ FAULTS = [*broken.FAULTS, *broken_questions.FAULTS, *broken_programs.FAULTS]
 #: A build that keeps its claims fails this file less than once in a million runs: a dozen quick audits at this doubt.
 DOUBT = 5e-8
 
-QUICK = [target for target in every() if target.quick]
+QUICK = [target for target in all_targets() if target.quick]
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ TELLING = {
 
 
 def test_names_are_one_of_a_kind():
-    names = [target.name for target in every()]
+    names = [target.name for target in all_targets()]
     assert len(set(names)) == len(names) and set(names) >= TELLING
     assert {name for _, name, _ in FAULTS} <= set(names)
     assert len({fault for fault, _, _ in FAULTS}) >= 40
@@ -75,4 +75,4 @@ def test_a_fault_is_caught(fault, name, samples, monkeypatch):
     doubt = 1e-3 if name.startswith("synth independent:") and not DEEP else DOUBT
     report = audit([name], samples=samples, confidence=1 - doubt)
     assert not report.unmeasured and all("cannot be made" not in line.verdict for line in report.lines)
-    assert report.caught, [(line.found.p_value, line.lower) for line in report.lines]
+    assert report.caught, [(line.outcome.p_value, line.lower) for line in report.lines]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import auditing
-from discreet.lab.auditing import boolean, denial, queries, sums
+from discreet.lab import query_auditing
+from discreet.lab.query_auditing import boolean_auditor, denial, query_file, sum_auditor
 from tiers import size
 
 
@@ -41,7 +41,7 @@ def test_the_sum_auditor_agrees_with_exact_arithmetic(seed):
     chance = np.random.default_rng(seed)
     people = int(chance.integers(1, 8))
     asked = chance.random((9, people)) < chance.uniform(0.2, 0.9)
-    auditor, answered = sums.SumAuditor(people), []
+    auditor, answered = sum_auditor.SumAuditor(people), []
     for question in asked:
         if rank([*answered, question]) == rank(answered):
             want = "nothing new"
@@ -50,16 +50,16 @@ def test_the_sum_auditor_agrees_with_exact_arithmetic(seed):
         assert auditor.ask(question) == want
         if want == "answer":
             answered.append(question)
-    exposed, first = sums.unguarded(asked)
+    exposed, first = sum_auditor.exposed_by_all_answers(asked)
     assert exposed == told(asked, people)
     assert first == next((place for place in range(9) if told(asked[: place + 1], people)), None)
 
 
 def test_many_people_and_questions_keep_everybodys_number():
     asked = np.random.default_rng(7).random((400, 200)) < 0.5
-    found = auditing.audited(asked)
+    found = query_auditing.audit_sums(asked)
     assert (found["answered"], found["denied"], found["exposed_if_all_answered"]) == (199, 201, 200)
-    auditor = sums.SumAuditor(200, prime=2_147_483_647)  # the largest prime: nothing overflows
+    auditor = sum_auditor.SumAuditor(200, prime=2_147_483_647)  # the largest prime: nothing overflows
     assert [auditor.ask(question) for question in asked].count("answer") == 199
     assert auditor.span.exposed() == []
 
@@ -67,17 +67,19 @@ def test_many_people_and_questions_keep_everybodys_number():
 def test_a_small_prime_would_be_wrong():
     """Why the prime is large and drawn: modulo 2 the sums of three pairs look dependent."""
     pairs = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], dtype=bool)
-    assert [sums.SumAuditor(3).ask(pair) for pair in pairs[:1]] == ["answer"]
-    careful, careless = sums.SumAuditor(3), sums.SumAuditor(3, prime=2)
+    assert [sum_auditor.SumAuditor(3).ask(pair) for pair in pairs[:1]] == ["answer"]
+    careful, careless = sum_auditor.SumAuditor(3), sum_auditor.SumAuditor(3, prime=2)
     assert [careful.ask(pair) for pair in pairs] == ["answer", "answer", "deny"]
     assert [careless.ask(pair) for pair in pairs] == ["answer", "answer", "nothing new"]
 
 
 def test_primes():
     sieve = [number for number in range(3, 2_000, 2) if all(number % other for other in range(3, number, 2))]
-    assert [number for number in range(9, 2_000, 2) if sums._is_prime(number)] == [each for each in sieve if each > 8]
-    drawn = {sums.random_prime() for _ in range(20)}
-    assert len(drawn) > 15 and all(sums.LEAST_PRIME < each < sums.MOST_PRIME for each in drawn)
+    assert [number for number in range(9, 2_000, 2) if sum_auditor._is_prime(number)] == [
+        each for each in sieve if each > 8
+    ]
+    drawn = {sum_auditor.random_prime() for _ in range(20)}
+    assert len(drawn) > 15 and all(sum_auditor.LEAST_PRIME < each < sum_auditor.MOST_PRIME for each in drawn)
     assert all(pow(3, each - 1, each) == 1 for each in drawn)
 
 
@@ -92,30 +94,30 @@ def test_the_boolean_audit_agrees_with_all_tables(seed):
     tables = (np.arange(1 << people)[:, None] >> np.arange(people) & 1).astype(bool)
     fit = tables[((tables[:, None, :] & asked).sum(axis=2) == answers).all(axis=1)]
     want = {person: bool(fit[0, person]) for person in range(people) if len(set(fit[:, person].tolist())) == 1}
-    assert boolean.settled(asked, answers.tolist()) == want
+    assert boolean_auditor.settle_bits(asked, answers.tolist()) == want
 
 
 def test_contradictions_are_named():
-    asked = auditing.parse("# counts\nanna, ben = 1\nben, carla = 0\n\ncarla, dora = 2\nanna, dora, emil = 3")
+    asked = query_auditing.parse("# counts\nanna, ben = 1\nben, carla = 0\n\ncarla, dora = 2\nanna, dora, emil = 3")
     with pytest.raises(UsageError, match=r"lines 3, 5 contradict"):
-        auditing.attack(asked, kind="boolean")
+        query_auditing.attack(asked, kind="boolean")
     with pytest.raises(UsageError, match="count in line 1"):
-        auditing.attack(auditing.parse("anna, ben = 3"), kind="boolean")
+        query_auditing.attack(query_auditing.parse("anna, ben = 3"), kind="boolean")
 
 
 def test_a_boolean_audit_that_takes_too_long_says_so():
     chance = np.random.default_rng(1)
     asked = chance.random((20, 60)) < 0.5
     with pytest.raises(UsageError, match="in time"):
-        boolean.settled(asked, (asked & (chance.random(60) < 0.5)).sum(axis=1).tolist(), timeout_s=0.0)
+        boolean_auditor.settle_bits(asked, (asked & (chance.random(60) < 0.5)).sum(axis=1).tolist(), timeout_s=0.0)
 
 
 @pytest.mark.deep
 def test_its_solver_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(UsageError, match="needs OR-tools"):
-        auditing.attack(auditing.parse("anna = 1"), kind="boolean")
-    assert auditing.demo(people=5, queries=5).details["boolean_growth"] == []
+        query_auditing.attack(query_auditing.parse("anna = 1"), kind="boolean")
+    assert query_auditing.demo(people=5, queries=5).details["boolean_growth"] == []
 
 
 def test_a_denied_pair_is_equal():
@@ -139,9 +141,9 @@ def test_no_answer_of_either_auditor_settles_a_bit():
 @pytest.mark.deep
 def test_denials_tell_and_simulatable_ones_do_not():
     chance = np.random.default_rng()
-    right, answered, _ = denial.contest(500, 12, simulatable=False, chance=chance)
+    right, answered, _ = denial.play_denial_contest(500, 12, simulatable=False, chance=chance)
     assert right > 470 and answered > 0  # 0.5% of tables leave no three to ask about: 1 in 400 stays open
-    right, answered, denied = denial.contest(500, 12, simulatable=True, chance=chance)
+    right, answered, denied = denial.play_denial_contest(500, 12, simulatable=True, chance=chance)
     assert (answered, denied) == (0, 500 * 11)
     assert abs(right - 250) < 62  # 5.5 standard deviations
 
@@ -156,8 +158,10 @@ def test_a_simulatable_auditor_decides_without_the_data():
 
 
 def test_the_demonstration(monkeypatch):
-    monkeypatch.setattr(auditing.attacking, "SIZES", (6, 9, 12))  # the page of all attacks has them as they are
-    found = auditing.demo(people=size(30, 60), queries=size(50, 100))
+    monkeypatch.setattr(
+        query_auditing.auditor_attack, "SIZES", (6, 9, 12)
+    )  # the page of all attacks has them as they are
+    found = query_auditing.demo(people=size(30, 60), queries=size(50, 100))
     assert found.breaks and found.success > 0.95
     assert found.details["sums"]["verdicts"].count("answer") == size(29, 59)
     points = found.details["boolean_growth"]
@@ -166,11 +170,11 @@ def test_the_demonstration(monkeypatch):
 
 
 def test_own_questions():
-    found = auditing.attack(auditing.parse("anna, ben, carla\nben, carla  # all but Anna\nanna, dora"))
+    found = query_auditing.attack(query_auditing.parse("anna, ben, carla\nben, carla  # all but Anna\nanna, dora"))
     assert (found.success, found.n) == (0.5, 4)
     assert found.details["told"] == ["anna", "dora"] and found.details["first_that_tells"] == 2
     assert [each["verdict"] for each in found.details["verdicts"]] == ["answer", "deny", "answer"]
-    bits = auditing.attack(auditing.parse("anna, ben = 2\nben, carla, dora = 2"), kind="boolean")
+    bits = query_auditing.attack(query_auditing.parse("anna, ben = 2\nben, carla, dora = 2"), kind="boolean")
     assert bits.details["told"] == {"anna": True, "ben": True}
     assert bits.picture().startswith("<svg")
 
@@ -181,18 +185,20 @@ def test_own_questions():
 )
 def test_lines_that_are_no_question(text, message):
     with pytest.raises(UsageError, match=message):
-        auditing.parse(text)
+        query_auditing.parse(text)
 
 
 def test_wrong_wishes():
     with pytest.raises(UsageError, match="no answer"):
-        auditing.attack(auditing.parse("anna, ben = 1\nanna"), kind="boolean")
+        query_auditing.attack(query_auditing.parse("anna, ben = 1\nanna"), kind="boolean")
     with pytest.raises(UsageError, match="no kind"):
-        auditing.attack(auditing.parse("anna, ben"), kind="max")
+        query_auditing.attack(query_auditing.parse("anna, ben"), kind="max")
     with pytest.raises(UsageError, match="at most 60"):
-        auditing.attack(auditing.parse(", ".join(f"p{number}" for number in range(61)) + " = 3"), kind="boolean")
+        query_auditing.attack(
+            query_auditing.parse(", ".join(f"p{number}" for number in range(61)) + " = 3"), kind="boolean"
+        )
     with pytest.raises(UsageError, match="1 to 5,000"):
-        auditing.demo(people=6_000)
+        query_auditing.demo(people=6_000)
 
 
 @pytest.mark.parametrize(
@@ -204,21 +210,21 @@ def test_wrong_wishes():
 )
 def test_sums_that_no_numbers_give_are_refused_with_their_lines(text, lines):
     with pytest.raises(UsageError, match=f"{lines} contradict"):
-        auditing.attack(queries.parse(text))
+        query_auditing.attack(query_file.parse(text))
 
 
 def test_sums_that_numbers_give_are_not_refused():
     chance = np.random.default_rng()
     questions = chance.random((60, 20)) < 0.5
     answers = (questions @ chance.integers(-(10**6), 10**6, 20)).tolist()
-    assert sums.conflict(questions, answers) == []
+    assert sum_auditor.conflicting_questions(questions, answers) == []
     answers[59] += 1
-    assert 59 in sums.conflict(questions, answers)
+    assert 59 in sum_auditor.conflicting_questions(questions, answers)
 
 
 def test_a_file_without_a_question_is_refused(tmp_path):
     with pytest.raises(UsageError, match="no line of the file is a question"):
-        queries.parse("some words\nand more words")
+        query_file.parse("some words\nand more words")
     (tmp_path / "people.csv").write_text("name,age\nanna,31\n")
     with pytest.raises(UsageError, match="no line of it is a question"):
-        queries.read(tmp_path / "people.csv")
+        query_file.read(tmp_path / "people.csv")

@@ -8,9 +8,20 @@ from functools import cache
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import census
-from discreet.lab.census import Block, Column, Condition, Fact, Span, Statistic, certain, conflict, seven, worlds
-from discreet.lab.census.conflict import _kept
+from discreet.lab.attacks import census
+from discreet.lab.attacks.census import (
+    BlockColumn,
+    BlockFact,
+    CensusBlock,
+    GroupCondition,
+    PublishedRange,
+    PublishedStatistic,
+    find_certain,
+    find_conflict,
+    find_worlds,
+    seven_people,
+)
+from discreet.lab.attacks.census.conflict import _restrict_block
 from lab.census_brute import common, fits, fitting, random_block
 
 SUPPRESSED = ["3A", "4B", "4C", "4D", "5A", "5B", "5C"]
@@ -21,25 +32,25 @@ TRUTH = ((8, 0, 0, 0), (18, 1, 1, 0), (24, 0, 1, 0), (30, 1, 1, 1), (36, 0, 0, 1
 @pytest.mark.parametrize(
     ("block", "ways"),
     [
-        (seven(), 1),
-        (seven().without(SUPPRESSED), 1),
-        *((seven().without([name]), 1) for name in ("1A", "2A", "2B", "2C", "2D")),
-        (seven().without(["4A"]), 2),
-        (seven().without(["3B"]), 22),
-        (seven().without([*SUPPRESSED, "3B"]), 64),
-        (seven().without(["3B", "4A"]), 76),
-        (seven(mean_rounding=Fraction(1)), 26),
+        (seven_people(), 1),
+        (seven_people().without(SUPPRESSED), 1),
+        *((seven_people().without([name]), 1) for name in ("1A", "2A", "2B", "2C", "2D")),
+        (seven_people().without(["4A"]), 2),
+        (seven_people().without(["3B"]), 22),
+        (seven_people().without([*SUPPRESSED, "3B"]), 64),
+        (seven_people().without(["3B", "4A"]), 76),
+        (seven_people(mean_rounding=Fraction(1)), 26),
     ],
 )
 def test_the_block_of_seven_has_so_many_ways(block, ways):
-    found = worlds(block)
+    found = find_worlds(block)
     assert found.complete and len(found.worlds) == ways
     assert TRUTH in found.worlds
     assert all(fits(block, world) for world in found.worlds)
 
 
 def test_the_one_way_is_the_known_one():
-    assert worlds(seven()).worlds == (TRUTH,)
+    assert find_worlds(seven_people()).worlds == (TRUTH,)
 
 
 @cache
@@ -53,7 +64,7 @@ def tiny(seed):
 @pytest.mark.parametrize("seed", range(150))
 def test_tiny_blocks_against_trying_every_world(seed):
     block, fitted = tiny(seed)
-    found = worlds(block, most=100_000)
+    found = find_worlds(block, most=100_000)
     assert found.complete
     assert set(found.worlds) == fitted
     assert len(set(found.worlds)) == len(found.worlds)
@@ -76,9 +87,9 @@ def test_what_is_certain_against_trying_every_world(seed):
     ways = fitting(block)
     if not ways:
         return
-    few = worlds(block, most=1)
+    few = find_worlds(block, most=1)
     assert few.stopped == ("most" if len(ways) > 1 else None)
-    for sure in (certain(block, few), certain(block, worlds(block, most=100_000))):
+    for sure in (find_certain(block, few), find_certain(block, find_worlds(block, most=100_000))):
         records, cells = common(ways)
         assert sure.proved and sure.records == records
         seen = {(person, place): code for person, row in enumerate(sure.people) for place, code in enumerate(row)}
@@ -87,15 +98,15 @@ def test_what_is_certain_against_trying_every_world(seed):
 
 def test_nothing_is_certain_of_somebody_who_may_not_be_there():
     """One or two people, all of age 0: the first is certain, the second is not, whichever world was met first."""
-    held = (Condition(column="age", intervals=((0, 0),)),)
-    block = Block(
-        columns=(Column(name="age", low=0, high=5), Column(name="sex", values=("f", "m"))),
+    held = (GroupCondition(column="age", intervals=((0, 0),)),)
+    block = CensusBlock(
+        columns=(BlockColumn(name="age", low=0, high=5), BlockColumn(name="sex", values=("f", "m"))),
         people=(1, 2),
         statistics=(),
-        facts=(Fact(name="fact", when=(), then=held),),
+        facts=(BlockFact(name="fact", when=(), then=held),),
     )
-    met = census.Found(worlds=(((0, 0), (0, 0)), ((0, 1), (0, 1))), stopped="most")
-    sure = certain(block, met)
+    met = census.FittingWorlds(worlds=(((0, 0), (0, 0)), ((0, 1), (0, 1))), stopped="most")
+    sure = find_certain(block, met)
     assert sure.proved and sure.records == () and sure.people == ((0, None),)
 
 
@@ -103,22 +114,22 @@ def test_nothing_is_certain_of_somebody_who_may_not_be_there():
 @pytest.mark.parametrize("seed", range(150))
 def test_a_conflict_is_one_and_nothing_in_it_can_be_spared(seed):
     block, fitted = tiny(seed)
-    found = conflict(block)
+    found = find_conflict(block)
     assert (found is None) == bool(fitted)
     if found is not None:
         assert found.minimal
-        assert not fitting(_kept(block, found.parts))
+        assert not fitting(_restrict_block(block, found.parts))
         for part in found.parts:
-            assert fitting(_kept(block, [other for other in found.parts if other != part]))
+            assert fitting(_restrict_block(block, [other for other in found.parts if other != part]))
 
 
 def test_three_counts_that_conflict_are_named():
     wrong = [
-        replace(one, count=Span.rounded(Fraction(9)), median=None, mean=None) if one.name == "1A" else one
-        for one in seven().statistics
+        replace(one, count=PublishedRange.rounded(Fraction(9)), median=None, mean=None) if one.name == "1A" else one
+        for one in seven_people().statistics
     ]
-    block = replace(seven(), statistics=tuple(wrong))
-    found = conflict(block)
+    block = replace(seven_people(), statistics=tuple(wrong))
+    found = find_conflict(block)
     assert found is not None and found.minimal
     assert len(found.parts) == 3 and {measure for _, measure in found.parts} == {"count"}
     assert "1A" in {name for name, _ in found.parts}
@@ -128,23 +139,23 @@ def test_three_counts_that_conflict_are_named():
 
 
 def test_no_more_than_asked_for_and_honest_about_it():
-    block = seven().without(["3B", "4A"])
-    cut = worlds(block, most=20)
+    block = seven_people().without(["3B", "4A"])
+    cut = find_worlds(block, most=20)
     assert len(cut.worlds) == 20 and cut.stopped == "most" and cut.show() == "at least 20"
-    assert worlds(block, most=76).complete
-    assert worlds(block, most=75).stopped == "most"
+    assert find_worlds(block, most=76).complete
+    assert find_worlds(block, most=75).stopped == "most"
 
 
 def test_out_of_time_is_told_and_nothing_is_called_certain():
-    block = Block(columns=(Column(name="age", low=0, high=125),), people=(40, 40), statistics=(_mean(),))
-    cut = worlds(block, most=10**6, seconds=0.05)
+    block = CensusBlock(columns=(BlockColumn(name="age", low=0, high=125),), people=(40, 40), statistics=(_mean(),))
+    cut = find_worlds(block, most=10**6, seconds=0.05)
     assert cut.stopped == "seconds" and cut.show().startswith("at least")
-    sure = certain(block, cut, seconds=1e-9)
+    sure = find_certain(block, cut, seconds=1e-9)
     assert not sure.proved and sure.records == ()
 
 
 def _mean():
-    return Statistic(name="a", of="age", mean=Span.rounded(Fraction(38), Fraction(1, 10)))
+    return PublishedStatistic(name="a", of="age", mean=PublishedRange.rounded(Fraction(38), Fraction(1, 10)))
 
 
 def test_the_evidence_of_the_block():
@@ -158,8 +169,8 @@ def test_the_evidence_of_the_block():
 
 
 def test_what_all_ways_have_in_common_without_3b():
-    found = census.attack(seven(), without=["3B"])
-    ways = worlds(seven().without(["3B"])).worlds
+    found = census.attack(seven_people(), without=["3B"])
+    ways = find_worlds(seven_people().without(["3B"])).worlds
     records, cells = common(ways)
     assert found.success == len(records) / 7 < 1
     told = found.details["certain"]["people"]
@@ -167,46 +178,48 @@ def test_what_all_ways_have_in_common_without_3b():
 
 
 def test_a_block_says_what_is_wrong_with_it():
-    age, sex = Column(name="age", low=0, high=9), Column(name="sex", values=("f", "m"))
-    count = Span(low=Fraction(1))
-    said = Statistic(name="a", count=count)
+    age, sex = BlockColumn(name="age", low=0, high=9), BlockColumn(name="sex", values=("f", "m"))
+    count = PublishedRange(low=Fraction(1))
+    said = PublishedStatistic(name="a", count=count)
     for wrong in (
-        lambda: Column(name="age", low=3, high=2),
-        lambda: Column(name="sex", values=("f", "f")),
-        lambda: Condition(column="age", intervals=()),
-        lambda: Span(low=Fraction(2), high=Fraction(1)),
-        lambda: Statistic(name="a"),
-        lambda: Statistic(name="a", mean=count),
-        lambda: Block(columns=(age,), people=(1, 10_000), statistics=()),
-        lambda: Block(columns=(age,), people=(3, 2), statistics=()),
-        lambda: Block(columns=(), people=(1, 2), statistics=()),
-        lambda: Block(columns=(age, age), people=(1, 2), statistics=()),
-        lambda: Block(columns=(age,), people=(1, 2), statistics=(said, said)),
-        lambda: Block(columns=(sex,), people=(1, 2), statistics=(Statistic(name="a", of="sex", sum=count),)),
-        lambda: Block(columns=(age,), people=(1, 2), statistics=(), facts=(_fact("sex"),)),
-        lambda: Block(columns=(Column(name="id", low=0, high=1 << 41),), people=(1, 2), statistics=()),
-        lambda: seven().without(["9Z"]),
-        lambda: worlds(seven(), most=0),
-        lambda: worlds(seven(), seconds=float("nan")),
-        lambda: census.attack(seven(), epsilon=0),
+        lambda: BlockColumn(name="age", low=3, high=2),
+        lambda: BlockColumn(name="sex", values=("f", "f")),
+        lambda: GroupCondition(column="age", intervals=()),
+        lambda: PublishedRange(low=Fraction(2), high=Fraction(1)),
+        lambda: PublishedStatistic(name="a"),
+        lambda: PublishedStatistic(name="a", mean=count),
+        lambda: CensusBlock(columns=(age,), people=(1, 10_000), statistics=()),
+        lambda: CensusBlock(columns=(age,), people=(3, 2), statistics=()),
+        lambda: CensusBlock(columns=(), people=(1, 2), statistics=()),
+        lambda: CensusBlock(columns=(age, age), people=(1, 2), statistics=()),
+        lambda: CensusBlock(columns=(age,), people=(1, 2), statistics=(said, said)),
+        lambda: CensusBlock(
+            columns=(sex,), people=(1, 2), statistics=(PublishedStatistic(name="a", of="sex", sum=count),)
+        ),
+        lambda: CensusBlock(columns=(age,), people=(1, 2), statistics=(), facts=(_fact("sex"),)),
+        lambda: CensusBlock(columns=(BlockColumn(name="id", low=0, high=1 << 41),), people=(1, 2), statistics=()),
+        lambda: seven_people().without(["9Z"]),
+        lambda: find_worlds(seven_people(), most=0),
+        lambda: find_worlds(seven_people(), seconds=float("nan")),
+        lambda: census.attack(seven_people(), epsilon=0),
     ):
         with pytest.raises(UsageError):
             wrong()
 
 
 def _fact(column):
-    held = (Condition(column=column, intervals=((0, 0),)),)
-    return Fact(name="fact", when=(), then=held)
+    held = (GroupCondition(column=column, intervals=((0, 0),)),)
+    return BlockFact(name="fact", when=(), then=held)
 
 
 def test_numbers_beyond_the_solver_are_refused():
-    block = Block(
-        columns=(Column(name="age", low=0, high=9),),
+    block = CensusBlock(
+        columns=(BlockColumn(name="age", low=0, high=9),),
         people=(1, 2),
-        statistics=(Statistic(name="a", count=Span(low=Fraction(10**30))),),
+        statistics=(PublishedStatistic(name="a", count=PublishedRange(low=Fraction(10**30))),),
     )
     with pytest.raises(UsageError, match="too large"):
-        worlds(block)
+        find_worlds(block)
 
 
 def test_without_the_solver_it_says_how_to_get_it(monkeypatch):
@@ -214,5 +227,5 @@ def test_without_the_solver_it_says_how_to_get_it(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     with pytest.raises(UsageError) as problem:
-        worlds(seven())
+        find_worlds(seven_people())
     assert "discreet[lab]" in problem.value.hint

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab.census import Span, read, seven, worlds
-from discreet.lab.census.span import round_half_up
+from discreet.lab.attacks.census import PublishedRange, find_worlds, read, seven_people
+from discreet.lab.attacks.census.published_range import round_half_up
 
 PAGE = Path(__file__).parents[2] / "docs" / "lab" / "census.md"
 
@@ -64,15 +64,17 @@ def written(tmp_path, content):
 
 def test_the_block_of_seven_as_a_file(tmp_path):
     block = read(written(tmp_path, text()))
-    assert worlds(block).worlds == worlds(seven()).worlds
+    assert find_worlds(block).worlds == find_worlds(seven_people()).worlds
     for left_out, ways in ((["3B"], 22), (["4A"], 2), (["3B", "4A"], 76)):
-        assert len(worlds(block.without(left_out)).worlds) == ways
+        assert len(find_worlds(block.without(left_out)).worlds) == ways
 
 
 def test_numbers_are_read_as_they_are_written(tmp_path):
     block = read(written(tmp_path, text()))
     mean = next(one.mean for one in block.statistics if one.name == "4A")
-    assert mean == Span(low=Fraction(3665, 100), high=Fraction(3675, 100), past_high=True, told="36.7")
+    assert mean == PublishedRange(
+        low=Fraction(3665, 100), high=Fraction(3675, 100), excludes_high=True, published_text="36.7"
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,9 +88,9 @@ def test_numbers_are_read_as_they_are_written(tmp_path):
 )
 def test_ways_to_round(way, holds):
     tried = {Fraction(0), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2)}
-    span = Span.rounded(Fraction(1), Fraction(1), way=way)
+    span = PublishedRange.rounded(Fraction(1), Fraction(1), way=way)
     assert {value for value in tried if span.holds(value)} == holds
-    even = Span.rounded(Fraction(2), Fraction(1), way="half-even")
+    even = PublishedRange.rounded(Fraction(2), Fraction(1), way="half-even")
     assert even.holds(Fraction(3, 2)) and even.holds(Fraction(5, 2))
 
 
@@ -96,7 +98,7 @@ def test_ways_to_round(way, holds):
 @pytest.mark.parametrize("seed", range(200))
 def test_rounding_and_its_span_agree(seed):
     value, unit = Fraction(seed, 7), Fraction(1, 2)
-    assert Span.rounded(round_half_up(value, unit), unit, way="half-up").holds(value)
+    assert PublishedRange.rounded(round_half_up(value, unit), unit, way="half-up").holds(value)
 
 
 @pytest.mark.parametrize(
@@ -159,10 +161,10 @@ def test_of_which_column_must_be_said_where_there_are_two(tmp_path):
     rows = [("r", "", 'of = "rooms"\ncount = 2\nsum = 3')]
     block = read(written(tmp_path, text(rows, head=head)))
     place = block.place("rooms")
-    assert all(sorted(one[place] for one in world) == [1, 2] for world in worlds(block, most=50).worlds)
+    assert all(sorted(one[place] for one in world) == [1, 2] for world in find_worlds(block, most=50).worlds)
 
 
 def test_the_file_of_the_page_is_read(tmp_path):
     block = read(written(tmp_path, re.search(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)[1]))
-    found = worlds(block)
+    found = find_worlds(block)
     assert found.complete and found.worlds == (((30, 0), (40, 0), (80, 1)),)

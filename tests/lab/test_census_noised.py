@@ -8,19 +8,19 @@ from itertools import product
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import census
-from discreet.lab.census import game, kinds, noised, seven, worlds
+from discreet.lab.attacks import census
+from discreet.lab.attacks.census import find_worlds, newcomer_game, record_kinds, seven_people, table_noise
 from discreet.lab.evidence import clopper_pearson
 from lab.census_brute import fits, inside, random_block
 
-EXACT = worlds(seven()).worlds[0]
+EXACT = find_worlds(seven_people()).worlds[0]
 
 
 def records_of(block):
     return product(*(range(column.low, column.high + 1) for column in block.columns))
 
 
-@pytest.mark.parametrize("block", [seven(), *(random_block(random.Random(seed)) for seed in range(40))])
+@pytest.mark.parametrize("block", [seven_people(), *(random_block(random.Random(seed)) for seed in range(40))])
 def test_sensitivities_are_those_of_the_worst_record(block):
     names = [column.name for column in block.columns]
     counted, summed = [], []
@@ -29,25 +29,27 @@ def test_sensitivities_are_those_of_the_worst_record(block):
         held = [one for one in block.statistics if inside(person, one.group)]
         counted.append(len(held))
         summed.append(sum(abs(person[one.of]) for one in held if one.of))
-    assert kinds.most_memberships(block) == max(counted)
-    assert kinds.most_total(block) == max(summed)
+    assert record_kinds.most_memberships(block) == max(counted)
+    assert record_kinds.most_total(block) == max(summed)
     alone = replace(block, statistics=())
-    assert kinds.possible(block) == sum(fits(replace(alone, people=(1, 1)), (record,)) for record in records_of(block))
+    assert record_kinds.count_possible_records(block) == sum(
+        fits(replace(alone, people=(1, 1)), (record,)) for record in records_of(block)
+    )
 
 
 def test_too_many_kinds_give_a_safe_bound(monkeypatch):
-    tight = kinds.most_memberships(seven()), kinds.most_total(seven())
-    monkeypatch.setattr(kinds, "MOST_KINDS", 1)
-    assert kinds.most_memberships(seven()) == 14 >= tight[0]
-    assert kinds.most_total(seven()) == 7 * 125 >= tight[1]
-    assert kinds.possible(seven()) == 126 * 8
+    tight = record_kinds.most_memberships(seven_people()), record_kinds.most_total(seven_people())
+    monkeypatch.setattr(record_kinds, "MOST_KINDS", 1)
+    assert record_kinds.most_memberships(seven_people()) == 14 >= tight[0]
+    assert record_kinds.most_total(seven_people()) == 7 * 125 >= tight[1]
+    assert record_kinds.count_possible_records(seven_people()) == 126 * 8
 
 
 def test_one_person_moves_the_table_by_no_more_than_the_noise_is_made_for():
-    block, noise = seven(), noised.noise_for(seven(), Fraction(1))
-    full = noised.exact_table(block, EXACT)
+    block, noise = seven_people(), table_noise.noise_for(seven_people(), Fraction(1))
+    full = table_noise.exact_table(block, EXACT)
     for gone in range(7):
-        less = noised.exact_table(block, EXACT[:gone] + EXACT[gone + 1 :])
+        less = table_noise.exact_table(block, EXACT[:gone] + EXACT[gone + 1 :])
         moved = sum(abs(a - b) for a, b in zip(full.counts, less.counts, strict=True))
         summed = sum(abs(a - b) for a, b in zip(full.sums, less.sums, strict=True) if a is not None)
         assert moved <= noise.count_l1 and summed <= noise.sum_l1
@@ -56,50 +58,52 @@ def test_one_person_moves_the_table_by_no_more_than_the_noise_is_made_for():
 
 
 def test_all_of_epsilon_goes_to_counts_where_there_are_no_sums():
-    only = tuple(replace(one, of="", mean=None, median=None) for one in seven().statistics)
-    noise = noised.noise_for(replace(seven(), statistics=only), Fraction(2))
+    only = tuple(replace(one, of="", mean=None, median=None) for one in seven_people().statistics)
+    noise = table_noise.noise_for(replace(seven_people(), statistics=only), Fraction(2))
     assert noise.count_l1 / noise.count_law.scale == 2
-    played = game.play(replace(seven(), statistics=only), Fraction(2), trials=5)
+    played = newcomer_game.play_newcomer_game(replace(seven_people(), statistics=only), Fraction(2), trials=5)
     assert played.trials == 5
 
 
 def test_the_true_block_is_within_the_noise_and_exact_numbers_fit():
     """The band holds the whole table 95 times in 100: of 200 tables, under 150 once in far more than a million runs."""
-    block, noise = seven(), noised.noise_for(seven(), Fraction(1))
-    exact = noised.exact_table(block, EXACT)
-    assert fits(noised.at_its_word(block, exact), EXACT)
-    held = sum(fits(noised.within_noise(block, noised.noisy_table(exact, noise), noise), EXACT) for _ in range(200))
+    block, noise = seven_people(), table_noise.noise_for(seven_people(), Fraction(1))
+    exact = table_noise.exact_table(block, EXACT)
+    assert fits(table_noise.taken_as_exact(block, exact), EXACT)
+    held = sum(
+        fits(table_noise.within_noise(block, table_noise.noisy_table(exact, noise), noise), EXACT) for _ in range(200)
+    )
     assert held >= 150
 
 
 @pytest.mark.deep
 def test_nobody_names_the_newcomer_but_without_noise():
     """The lower end of an interval that fails once in a million runs must not lie above the bound, e / 948."""
-    played = game.play(seven(), Fraction(1), trials=3000)
+    played = newcomer_game.play_newcomer_game(seven_people(), Fraction(1), trials=3000)
     assert played.candidates == 948
-    assert played.bare > 2800
+    assert played.named_without_noise > 2800
     assert clopper_pearson(played.named, played.trials, 1 - 1e-6)[0] <= played.bound
     assert played.bound == pytest.approx(2.718281828 / 948)
 
 
 def test_the_attacker_is_no_weakling():
     """With hardly any noise the newcomer is named as often as without any."""
-    played = game.play(seven(), Fraction(1000), trials=300)
+    played = newcomer_game.play_newcomer_game(seven_people(), Fraction(1000), trials=300)
     assert played.named > 75
-    nearly = game.play(seven(), Fraction(5000), trials=300)
+    nearly = newcomer_game.play_newcomer_game(seven_people(), Fraction(5000), trials=300)
     assert nearly.named > 200
 
 
 def test_newcomers_are_drawn_where_records_are_many(monkeypatch):
-    monkeypatch.setattr(game, "MOST_CANDIDATES", 50)
-    drawn = game.newcomers(seven())
+    monkeypatch.setattr(newcomer_game, "MOST_CANDIDATES", 50)
+    drawn = newcomer_game.newcomer_candidates(seven_people())
     assert len(set(drawn)) == 50
-    assert all(kinds.allowed(seven(), record) for record in drawn)
+    assert all(record_kinds.is_allowed(seven_people(), record) for record in drawn)
 
 
 def test_the_evidence_under_noise():
     # Many seconds: on a busy machine a solver that runs out of them says that it does not know.
-    found = census.attack(seven(), epsilon=1, most=50, seconds=1200)
+    found = census.attack(seven_people(), epsilon=1, most=50, seconds=1200)
     assert found.bound is not None and found.success < 0.05 < found.details["without_noise"]["newcomers_named"]
     assert found.details["solutions"] == 50 and not found.details["complete"]
     assert found.details["certain"]["records"] == []
@@ -109,6 +113,6 @@ def test_the_evidence_under_noise():
 
 
 def test_nothing_left_to_publish():
-    everything = [one.name for one in seven().statistics]
+    everything = [one.name for one in seven_people().statistics]
     with pytest.raises(UsageError, match="no statistic left"):
-        census.attack(seven(), without=everything, epsilon=1, most=1)
+        census.attack(seven_people(), without=everything, epsilon=1, most=1)

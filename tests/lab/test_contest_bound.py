@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.lab.contest import SERVERS, Round, evidence, guessed
+from discreet.lab.attacks.contest import SERVERS, ServerOutcome, contest_evidence, count_right_guesses
 from discreet.lab.evidence import best_under
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.source import FixedBits
@@ -19,10 +19,10 @@ def test_a_signed_sum_guesses_better_than_a_count_can():
     secrets = np.random.default_rng(5).random(N) < 0.5
     noise = np.asarray(DiscreteLaplace(scale=Fraction(1)).draw(N, bits=FixedBits(7)), dtype=float)
     answers = np.where(secrets, 1, -1) + noise
-    share = guessed((answers + 1) / 2, secrets) / N
+    share = count_right_guesses((answers + 1) / 2, secrets) / N
     assert best_under(1.0) + 0.03 < share < best_under(2.0)  # 0.80 expected; 0.002 a standard deviation
-    rounds = [Round(server=name, right=round(share * N), n=N, answered=1, refused=0) for name in SERVERS]
-    found = evidence(
+    rounds = [ServerOutcome(server=name, right=round(share * N), n=N, answered=1, refused=0) for name in SERVERS]
+    found = contest_evidence(
         "differencing",
         rounds,
         server=SERVERS[0],

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import differencing
+from discreet.lab.attacks import differencing
 from discreet.lab.evidence import best_under
 from tiers import size
 
@@ -25,7 +25,7 @@ def test_what_falls_and_what_stands(tale):
     # 0.985 expected of the noisy one, 0.004 a standard deviation, of 250 0.008.
     # 0.565 expected against Discreet, as from two such noises; 0.016 a standard deviation, of 250 0.03.
     assert not ours["breaks"] and ours["success"] < found.bound
-    assert (ours["answered"], ours["refused"]) == (2, differencing.MORE)
+    assert (ours["answered"], ours["refused"]) == (2, differencing.EXTRA_QUESTIONS)
     assert found.picture().startswith("<svg")
 
 

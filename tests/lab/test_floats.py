@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import floats as lab
+from discreet.lab.attacks import floats as lab
+from discreet.lab.attacks.floats import discreet_laplace, floats, numpy_laplace, reachable, sampler_of
 from discreet.lab.evidence import best_under
-from discreet.lab.floats import discreet_laplace, floats, numpy_laplace, reachable, sampler_of
 from lab import demos
 
 #: Above the bound by more than this many standard deviations: less than once in a billion runs.
@@ -98,8 +98,8 @@ def test_a_reader_is_chosen_before_it_is_tried(monkeypatch):
     """One reader is right where readers are chosen, the others where the chosen one is tried: nothing is gained."""
     n = 30
     thirds = np.arange(n) // (n // 3)
-    monkeypatch.setattr(lab, "_guessed", lambda named: (thirds == 1, thirds == 1))
-    monkeypatch.setattr(lab, "_learned", lambda left, right, learn, feature: (thirds == 2, thirds == 2))
+    monkeypatch.setattr(lab, "_guess_by_support", lambda named: (thirds == 1, thirds == 1))
+    monkeypatch.setattr(lab, "_guess_by_label", lambda left, right, learn, feature: (thirds == 2, thirds == 2))
     found = floats(numpy_laplace, n=n)
     assert found.details["reader"] == "support" and found.success == 0 and found.n == 2 * n // 3
     assert found.details["readers"] == {"support": 0, "lowest bits": 1, "value": 1}

@@ -9,10 +9,10 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.lab.anonymize import anonymize
-from discreet.lab.anonymize.coding import code
-from discreet.lab.anonymize.hierarchy import given, read_hierarchies
-from discreet.lab.anonymize.labels import between, covers
-from discreet.lab.anonymize.ladders import automatic
+from discreet.lab.anonymize.column_codes import code_columns
+from discreet.lab.anonymize.default_hierarchies import default_hierarchy
+from discreet.lab.anonymize.hierarchy import read_hierarchies, read_hierarchy
+from discreet.lab.anonymize.labels import covers, interval_label
 
 COLUMNS = {
     "ages": list(range(17, 91, 3)),
@@ -36,8 +36,8 @@ COLUMNS = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_each_level_joins_groups_of_the_one_before_up_to_one(name):
-    (column,) = code(pa.table({name: COLUMNS[name]}), [name])
-    levels = automatic(column).levels
+    (column,) = code_columns(pa.table({name: COLUMNS[name]}), [name])
+    levels = default_hierarchy(column).levels
     sizes = [len(level.labels) for level in levels]
     assert sizes[0] == column.size and sizes[-1] == 1
     assert sizes == sorted(set(sizes), reverse=True)
@@ -48,15 +48,15 @@ def test_each_level_joins_groups_of_the_one_before_up_to_one(name):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_label_covers_its_values_and_no_others(name):
-    (column,) = code(pa.table({name: COLUMNS[name]}), [name])
-    for level in automatic(column).levels:
+    (column,) = code_columns(pa.table({name: COLUMNS[name]}), [name])
+    for level in default_hierarchy(column).levels:
         for number, label in enumerate(level.labels):
             assert covers(label, column).tolist() == (level.groups == number).tolist(), label
     for low in range(column.size):
         for high in range(low, column.size):
             expected = (np.arange(column.size) >= low) & (np.arange(column.size) <= high)
             for shared in (True, False):
-                label = between(column, low, high, shared=np.full(column.size, shared))
+                label = interval_label(column, low, high, shared=np.full(column.size, shared))
                 assert covers(label, column).tolist() == expected.tolist(), label
 
 
@@ -78,12 +78,12 @@ def test_a_label_covers_its_values_and_no_others(name):
     ],
 )
 def test_labels_are_what_a_person_would_write(name, level, shown):
-    (column,) = code(pa.table({name: COLUMNS[name]}), [name])
-    assert automatic(column).levels[level].labels[0] == shown
+    (column,) = code_columns(pa.table({name: COLUMNS[name]}), [name])
+    assert default_hierarchy(column).levels[level].labels[0] == shown
 
 
 def test_labels_of_other_tools_are_understood():
-    (ages,) = code(pa.table({"a": [25, 30, 39, 40]}), ["a"])
+    (ages,) = code_columns(pa.table({"a": [25, 30, 39, 40]}), ["a"])
     assert covers("<30", ages).tolist() == [True, False, False, False]
     assert covers(">= 40", ages).tolist() == [False, False, False, True]
     assert covers("[30, 40)", ages).tolist() == [False, True, True, False]
@@ -100,8 +100,8 @@ def test_a_hierarchy_can_be_given(tmp_path):
 
 def test_null_without_a_row_stays_itself_until_the_top(tmp_path):
     (tmp_path / "city.csv").write_text("Bonn,north\nOslo,north\n")
-    (column,) = code(pa.table({"city": ["Bonn", None, "Oslo"]}), ["city"])
-    assert [level.labels for level in given(column, tmp_path / "city.csv").levels] == [
+    (column,) = code_columns(pa.table({"city": ["Bonn", None, "Oslo"]}), ["city"])
+    assert [level.labels for level in read_hierarchy(column, tmp_path / "city.csv").levels] == [
         ("Bonn", "Oslo", "NULL"),
         ("north", "NULL"),
         ("*",),
@@ -120,19 +120,19 @@ def test_null_without_a_row_stays_itself_until_the_top(tmp_path):
 )
 def test_a_bad_hierarchy_is_refused(tmp_path, text, said):
     (tmp_path / "city.csv").write_text(text)
-    (column,) = code(pa.table({"city": ["Bonn", "Oslo"]}), ["city"])
+    (column,) = code_columns(pa.table({"city": ["Bonn", "Oslo"]}), ["city"])
     if not said:  # level 1 is already one group: what follows does not matter
-        assert len(given(column, tmp_path / "city.csv").levels) == 2
+        assert len(read_hierarchy(column, tmp_path / "city.csv").levels) == 2
         return
     with pytest.raises(UsageError, match=said):
-        given(column, tmp_path / "city.csv")
+        read_hierarchy(column, tmp_path / "city.csv")
 
 
 def test_a_level_that_splits_what_was_joined_is_refused(tmp_path):
     (tmp_path / "c.csv").write_text("a,1,x\nb,1,y\nc,2,y\nd,3,y\n")
-    (column,) = code(pa.table({"c": ["a", "b", "c", "d"]}), ["c"])
+    (column,) = code_columns(pa.table({"c": ["a", "b", "c", "d"]}), ["c"])
     with pytest.raises(UsageError, match="splits at level 2"):
-        given(column, tmp_path / "c.csv")
+        read_hierarchy(column, tmp_path / "c.csv")
 
 
 def test_a_hierarchy_of_no_column_is_refused(tmp_path):

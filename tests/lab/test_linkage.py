@@ -9,14 +9,14 @@ import pyarrow.compute as pc
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import linkage
-from discreet.lab.matching import match
+from discreet.lab.attacks import linkage
+from discreet.lab.attacks.table_match import match_tables
 from discreet.lab.worlds import state as world
 
 
 @pytest.fixture(scope="module")
 def state():
-    return world.make()
+    return world.make_state()
 
 
 def obvious(bare, named, on, truth):
@@ -98,7 +98,7 @@ def test_the_generated_state(state):
 @pytest.mark.thin(1)
 @pytest.mark.parametrize("seed", [1997, 1, 2])
 def test_about_87_percent_are_alone_with_zip_birth_and_sex(state, seed):
-    people = (state if seed == 1997 else world.make(seed=seed)).people
+    people = (state if seed == 1997 else world.make_state(seed=seed)).people
     counts = Counter(zip(*(people[name].to_pylist() for name in ("zip", "birth", "sex")), strict=True))
     share = sum(count == 1 for count in counts.values()) / people.num_rows
     # A seed moves it by a point; another number of people to a ZIP code by more.
@@ -163,7 +163,7 @@ def test_bad_input(bare, named, on, truth, told):
 
 def test_a_null_agrees_with_nothing():
     table = pa.table({"a": [None, 1, None], "b": [1, 1, 2]})
-    mine, theirs = match(table, table, on=["a", "b"], truth=None, called=("x", "y")).codes(["a", "b"])
+    mine, theirs = match_tables(table, table, on=["a", "b"], truth=None, called=("x", "y")).codes(["a", "b"])
     assert mine.tolist() == [-1, 0, -1] == theirs.tolist()
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from clinic import run, say
 from discreet.errors import UsageError
-from discreet.lab import network
-from discreet.lab.contest import Round
+from discreet.lab.attacks import network
+from discreet.lab.attacks.contest import ServerOutcome
+from discreet.lab.attacks.network import coin_guesses, keepers, tales
+from discreet.lab.attacks.network.graphs import SmallGraph, random_town
 from discreet.lab.evidence import best_under, clopper_pearson
-from discreet.lab.network import guessing, keepers, tales
-from discreet.lab.network.graphs import Graph, town
 
 #: Enough that one who always guesses right is caught, at the doubt below.
 COINS = 60
@@ -48,40 +48,40 @@ def test_a_large_epsilon_protects_nobody(tale):
     assert found.success > 0.9 and found.details["server"] == "Discreet"
 
 
-@pytest.mark.parametrize("name", tales.MADE)
+@pytest.mark.parametrize("name", tales.TALE_MAKERS)
 def test_two_networks_differ_by_one_unit(name):
-    tale = tales.MADE[name]()
+    tale = tales.TALE_MAKERS[name]()
     more = tale.with_it.links - tale.without.links
     assert len(more) == 1 if tale.unit == "edge" else {other for _, other in more} == {tale.without.people}
     limit = tale.limit or 0
-    assert all(len(each) <= limit for each in tale.with_it.friends) or tale.unit == "edge"
+    assert all(len(each) <= limit for each in tale.with_it.neighbours) or tale.unit == "edge"
 
 
 def test_exact_statistics():
-    graph = Graph(people=5, links=frozenset({(0, 1), (0, 2), (1, 2), (2, 3)}))
+    graph = SmallGraph(people=5, links=frozenset({(0, 1), (0, 2), (1, 2), (2, 3)}))
     assert graph.at_least((1, 2, 3, 4)) == [4, 3, 1, 0] and graph.triangles == 1
-    some = town(30, 120, most=12)
+    some = random_town(30, 120, most=12)
     whole = sum({(a, b), (a, c), (b, c)} <= some.links for a, b, c in combinations(range(30), 3))
     assert some.triangles == whole > 0 and len(some.links) == 120
-    assert guessing.exactly(graph, ("edges", "degrees", "triangles"), (1, 3)).tolist() == [4, 4, 1, 1]
+    assert coin_guesses.exact_statistics(graph, ("edges", "degrees", "triangles"), (1, 3)).tolist() == [4, 4, 1, 1]
     with pytest.raises(ValueError, match="lower number"):
-        Graph(people=2, links=frozenset({(1, 0)}))
+        SmallGraph(people=2, links=frozenset({(1, 0)}))
 
 
 def test_a_pair_of_keepers_is_one_link_between_two_places():
     for count in (2, 7, 300):
         coins = np.ones(count, dtype=bool)
         assert len(set(keepers._pairs(coins))) == count
-        assert len(keepers.linked(coins).links - keepers.linked(~coins).links) == count
+        assert len(keepers.linked_graph(coins).links - keepers.linked_graph(~coins).links) == count
 
 
 def test_a_guess_weighs_numbers_by_what_they_tell():
-    both = guessing.Shown(without=np.zeros(2), with_it=np.ones(2), weights=np.array([1.0, 0.1]))
+    both = coin_guesses.NetworkStatistics(without=np.zeros(2), with_it=np.ones(2), weights=np.array([1.0, 0.1]))
     assert [both.guess(np.array(seen)) for seen in ([1, 0], [0, 1], [0.5, 0.5])] == [1.0, 0.0, 0.5]
 
 
 def test_a_server_that_always_tells_is_caught():
-    always = Round(server="x", right=COINS, n=COINS, answered=1).to_data(best_under(1.0))
+    always = ServerOutcome(server="x", right=COINS, n=COINS, answered=1).to_data(best_under(1.0))
     assert surely_above(always, COINS) and always["breaks"]
 
 

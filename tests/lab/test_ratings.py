@@ -8,16 +8,16 @@ import pyarrow.compute as pc
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import ratings
-from discreet.lab.records import Known, index, known_of
-from discreet.lab.worlds.ratings import Service, make
+from discreet.lab.attacks import ratings
+from discreet.lab.attacks.rating_records import AuxiliaryInformation, index_ratings, read_auxiliary
+from discreet.lab.worlds.rating_service import RatingService, make_ratings
 from lab import demos
 from tiers import size
 
 
 @pytest.fixture(scope="module")
 def service():
-    return index(demos.service())
+    return index_ratings(demos.service())
 
 
 def small(seed=1, users=40, items=30):
@@ -32,11 +32,13 @@ def small(seed=1, users=40, items=30):
 
 def test_the_score_is_the_papers():
     table = small()
-    records = index(table)
+    records = index_ratings(table)
     rows = {(row["user"], row["item"]): row for row in table.to_pylist()}
     names = [records.user_names.to_pylist(), records.item_names.to_pylist()]
     support = {item: sum(held == item for _, held in rows) for item in names[1]}
-    known = Known(items=np.array([3, 7, 0]), stars=np.array([2.0, 5.0, np.nan]), days=np.array([10.0, np.nan, 40.0]))
+    known = AuxiliaryInformation(
+        items=np.array([3, 7, 0]), stars=np.array([2.0, 5.0, np.nan]), days=np.array([10.0, np.nan, 40.0])
+    )
     seen = ratings.scores(records, known)
     for place, user in enumerate(names[0]):
         wanted = 0.0
@@ -51,8 +53,8 @@ def test_the_score_is_the_papers():
 
 
 def test_eccentricity_is_how_far_the_best_stands_out():
-    records = index(small())
-    known = ratings.remember(records, 5, count=4, wrong=0, days=2, draw=np.random.default_rng(0))
+    records = index_ratings(small())
+    known = ratings.draw_auxiliary(records, 5, count=4, wrong=0, days=2, draw=np.random.default_rng(0))
     scores = ratings.scores(records, known)
     first, second = sorted(scores)[:-3:-1]
     guess = ratings.identify(records, known)
@@ -63,33 +65,33 @@ def test_eccentricity_is_how_far_the_best_stands_out():
 def test_equal_records_cannot_be_told_apart():
     one = {"item": [0, 1, 2, 3], "stars": [5, 4, 3, 2], "day": [1, 2, 3, 4]}
     table = pa.concat_tables([pa.table({"user": [user] * 4, **one}) for user in range(6)])
-    found = ratings.attack(index(table), count=3, wrong=0, days=0)
+    found = ratings.attack(index_ratings(table), count=3, wrong=0, days=0)
     assert found.success == 0 and found.details["wrongly_named"] == 0
 
 
 def test_being_sure_and_wrong_is_no_success(monkeypatch):
-    monkeypatch.setattr(ratings, "identify", lambda *_: ratings.Guess(user=0, eccentricity=9.0))
-    found = ratings.attack(index(small()), count=4, wrong=0)
+    monkeypatch.setattr(ratings, "identify", lambda *_: ratings.RecordGuess(user=0, eccentricity=9.0))
+    found = ratings.attack(index_ratings(small()), count=4, wrong=0)
     assert found.n > 30 and found.success == 1 / found.n
     assert found.details["wrongly_named"] == found.n - 1
-    monkeypatch.setattr(ratings, "identify", lambda *_: ratings.Guess(user=0, eccentricity=1.4))
-    assert ratings.attack(index(small()), count=4, wrong=0).success == 0
+    monkeypatch.setattr(ratings, "identify", lambda *_: ratings.RecordGuess(user=0, eccentricity=1.4))
+    assert ratings.attack(index_ratings(small()), count=4, wrong=0).success == 0
 
 
 def test_what_is_remembered():
-    records = index(small())
+    records = index_ratings(small())
     draw = np.random.default_rng(2)
     for user in range(10):
         own = records.of(user)
         held = dict(zip(records.item[own].tolist(), own.tolist(), strict=True))
-        known = ratings.remember(records, user, count=5, wrong=2, days=3, draw=draw)
+        known = ratings.draw_auxiliary(records, user, count=5, wrong=2, days=3, draw=draw)
         mine = [item in held for item in known.items.tolist()]
         assert mine == [True] * 3 + [False] * 2
         assert len(set(known.items.tolist())) == 5
         for item, stars, day in list(zip(known.items, known.stars, known.days, strict=True))[:3]:
             assert stars == records.stars[held[int(item)]]
             assert abs(day - records.day[held[int(item)]]) <= 3
-    assert np.isnan(ratings.remember(records, 1, count=3, wrong=1, days=None, draw=draw).days).all()
+    assert np.isnan(ratings.draw_auxiliary(records, 1, count=3, wrong=1, days=None, draw=draw).days).all()
 
 
 def test_eight_ratings_identify_about_99_percent(service):
@@ -110,7 +112,7 @@ def test_two_ratings_identify_about_68_percent(service):
 @pytest.mark.fuzz
 def test_the_calibration_is_not_one_seeds_luck():
     """Six seeds gave 98.2% to 99.0% and 67.8% to 69.8%."""
-    other = index(make(seed=1))
+    other = index_ratings(make_ratings(seed=1))
     assert 0.97 < ratings.attack(other, targets=1_500).success < 1
     assert 0.63 < ratings.attack(other, count=2, wrong=0, days=3, targets=1_500).success < 0.73
 
@@ -127,7 +129,7 @@ def test_the_service_is_clustered(service):
 
 def test_a_service_must_make_sense():
     with pytest.raises(ValueError, match="no service"):
-        Service(users=1)
+        RatingService(users=1)
 
 
 def test_a_users_files_may_have_gaps_duplicates_and_dates():
@@ -139,11 +141,11 @@ def test_a_users_files_may_have_gaps_duplicates_and_dates():
             "when": pa.array([10, 20, None, 40, 50], pa.int32()).cast(pa.date32()),
         }
     )
-    records = index(table, ["who", "what", "how", "when"])
+    records = index_ratings(table, ["who", "what", "how", "when"])
     assert len(records.user) == 4  # a rated x twice: the first counts
     assert np.isinf(records.stars).sum() == 1 and np.isinf(records.day).sum() == 1
-    assert not np.isinf(index(table, ["who", "what", "how"]).stars).all()
-    known = Known(items=np.array([0]), stars=np.array([5.0]), days=np.array([10.0]))
+    assert not np.isinf(index_ratings(table, ["who", "what", "how"]).stars).all()
+    known = AuxiliaryInformation(items=np.array([0]), stars=np.array([5.0]), days=np.array([10.0]))
     assert ratings.identify(records, known).user == 0
 
 
@@ -153,20 +155,20 @@ def test_named_people_are_recognised():
     about = about.append_column("name", pa.array([f"n{user}" for user in about["user"].to_pylist()]))
     names = ["name", "item", "stars", "day"]
     about = about.rename_columns(["record", "item", "stars", "day", "name"])
-    found = ratings.recognise(index(table), about, names, truth="record")
+    found = ratings.recognise(index_ratings(table), about, names, truth="record")
     assert found.n == 20 and found.success == 1 and found.details["right"] == 20
     assert {one["person"]: one["record"] for one in found.details["people"]}["n3"] == "3"
     wrong = about.set_column(0, "record", pa.array([99] * about.num_rows))
-    assert ratings.recognise(index(table), wrong, names, truth="record").success == 0
-    assert ratings.recognise(index(table), wrong, names).success == 1
+    assert ratings.recognise(index_ratings(table), wrong, names, truth="record").success == 0
+    assert ratings.recognise(index_ratings(table), wrong, names).success == 1
 
 
 def test_items_nobody_rated_say_nothing():
-    records = index(small())
+    records = index_ratings(small())
     about = pa.table({"user": [0, 0], "item": [3, 999], "stars": [1, 1], "day": [1, 1]})
-    assert known_of(records, about)[1][0].items.tolist() == [records.item_names.to_pylist().index(3)]
+    assert read_auxiliary(records, about)[1][0].items.tolist() == [records.item_names.to_pylist().index(3)]
     with pytest.raises(UsageError, match="no item"):
-        known_of(records, pa.table({"user": [0], "item": [999], "stars": [1], "day": [1]}))
+        read_auxiliary(records, pa.table({"user": [0], "item": [999], "stars": [1], "day": [1]}))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_items_nobody_rated_say_nothing():
 )
 def test_bad_options(options, told):
     with pytest.raises(UsageError, match=told):
-        ratings.attack(index(small()), **options)
+        ratings.attack(index_ratings(small()), **options)
 
 
 @pytest.mark.parametrize(
@@ -194,12 +196,12 @@ def test_bad_options(options, told):
 def test_bad_ratings(change, told):
     rows = {"user": [1, 2], "item": [1, 2], "stars": [1, 2], "day": [1, 2], **change}
     with pytest.raises(UsageError, match=told):
-        index(pa.table(rows))
+        index_ratings(pa.table(rows))
 
 
 @pytest.mark.deep
 def test_the_demo(monkeypatch):
-    monkeypatch.setattr("discreet.lab.worlds.ratings.make", demos.service)
+    monkeypatch.setattr("discreet.lab.worlds.rating_service.make_ratings", demos.service)
     found = ratings.demo()
     assert list(found.details["settings"]) == [
         "8 known, 2 wrong, 14 days",

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab.reading import columns, names, read
+from discreet.lab.table_reader import parse_names, read, select_columns
 
 
 def written(tmp_path, text, name="a.csv"):
@@ -60,12 +60,12 @@ def test_no_file_and_no_column(tmp_path):
     with pytest.raises(UsageError, match="there is no file"):
         read(tmp_path / "nothing.csv")
     with pytest.raises(UsageError, match="voters has no column 'zpi'") as problem:
-        columns(pa.table({"zip": [1], "sex": [2]}), ["zpi"], of="voters")
+        select_columns(pa.table({"zip": [1], "sex": [2]}), ["zpi"], of="voters")
     assert "did you mean 'zip'" in str(problem.value)
-    assert columns(pa.table({"zip": [1], "sex": [2]}), ["sex"]).column_names == ["sex"]
+    assert select_columns(pa.table({"zip": [1], "sex": [2]}), ["sex"]).column_names == ["sex"]
 
 
 def test_names():
     for text in ("", "a,,b", "a,b,a"):
         with pytest.raises(UsageError):
-            names(text)
+            parse_names(text)

@@ -8,16 +8,16 @@ import pytest
 import scipy.linalg
 
 from discreet.errors import UsageError
-from discreet.lab import reconstruction
+from discreet.lab.attacks import reconstruction
+from discreet.lab.attacks.reconstruction import AnswerNoise, exhaustive, hadamard, least_squares, reconstruct
+from discreet.lab.attacks.reconstruction.answer_noise import random_subsets
 from discreet.lab.evidence import best_under
-from discreet.lab.reconstruction import Noise, exhaustive, hadamard, reconstruct, squares
-from discreet.lab.reconstruction.world import questions
 
 
 def accuracy(people, method="squares", *, queries=None, seed=1, **noise):
     chance = np.random.default_rng(seed)
     secret = chance.random(people) < 0.5
-    found = reconstruct(secret, queries=queries, noise=Noise(**noise), method=method, chance=chance)
+    found = reconstruct(secret, queries=queries, noise=AnswerNoise(**noise), method=method, chance=chance)
     return np.mean(found.bits == secret)
 
 
@@ -32,10 +32,10 @@ def test_the_box_rescues_few_questions():
     """As many questions as people: the plain normal equations are hopeless, the box is not."""
     chance = np.random.default_rng(1)
     secret = chance.random(400) < 0.5
-    asked = questions(400, 400, chance)
-    answers = Noise(multiple=0.1).blur((asked @ secret.astype(np.float32)).astype(float), 400, chance)
+    asked = random_subsets(400, 400, chance)
+    answers = AnswerNoise(multiple=0.1).add_noise((asked @ secret.astype(np.float32)).astype(float), 400, chance)
     plain = np.linalg.solve(asked.astype(float), answers) > 0.5
-    boxed = squares.rounded(asked, answers, squares.estimate(asked, answers))
+    boxed = least_squares.round_to_bits(asked, answers, least_squares.estimate(asked, answers))
     assert np.mean(plain == secret) < 0.8
     assert np.mean(boxed == secret) > 0.97
 
@@ -43,10 +43,10 @@ def test_the_box_rescues_few_questions():
 def test_flips_improve_on_rounding():
     chance = np.random.default_rng(3)
     secret = chance.random(300) < 0.5
-    asked = questions(300, 1_200, chance)
+    asked = random_subsets(300, 1_200, chance)
     answers = (asked @ secret.astype(np.float32)).astype(float)
     spoiled = np.where(chance.random(300) < 0.05, 1.0 - secret, secret)
-    assert np.array_equal(squares.rounded(asked, answers, spoiled), secret)
+    assert np.array_equal(least_squares.round_to_bits(asked, answers, spoiled), secret)
 
 
 @pytest.mark.parametrize("people", [1, 2, 3, 100, 128])
@@ -71,7 +71,7 @@ def test_exhaustive_search_keeps_its_promise(seed):
     people, bound = int(chance.integers(1, 13)), float(chance.uniform(0, 2))
     secret = chance.random(people) < 0.5
     answers = exhaustive.counts(secret) + chance.uniform(-bound, bound, 1 << people)
-    wrong = np.count_nonzero(exhaustive.consistent(answers, people, bound) != secret)
+    wrong = np.count_nonzero(exhaustive.consistent_bits(answers, people, bound) != secret)
     assert wrong <= 4 * bound
 
 
@@ -79,11 +79,11 @@ def test_four_times_the_bound_is_needed():
     """Noise that stands midway between two tables: both fit, and they differ in 4 E places."""
     one, other = (np.array([bit == "1" for bit in text]) for text in ("11000110", "00110110"))
     midway = (exhaustive.counts(one) + exhaustive.counts(other)) / 2
-    found = exhaustive.consistent(midway, 8, 1.0)
+    found = exhaustive.consistent_bits(midway, 8, 1.0)
     assert max(np.count_nonzero(found != one), np.count_nonzero(found != other)) <= 4
     assert np.abs(midway - exhaustive.counts(one)).max() == 1.0
     with pytest.raises(UsageError, match="no table fits"):
-        exhaustive.consistent(midway + np.arange(256) % 2 * 9, 8, 1.0)
+        exhaustive.consistent_bits(midway + np.arange(256) % 2 * 9, 8, 1.0)
 
 
 def test_a_linear_program_beats_squares_at_large_bounded_noise():

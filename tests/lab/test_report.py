@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from discreet.cli.attacks.everything import _lines
+from discreet.cli.attacks.all_attacks import _lines
 from discreet.lab import pictures
 from discreet.lab.evidence import Evidence, percent
 from discreet.lab.registry import ATTACKS
@@ -49,24 +49,24 @@ SHOWN = {"auditing", "differencing", "network"}
     [
         pytest.param(each, id=each.name, marks=pytest.mark.deep if each.name in SHOWN else ())
         for each in ATTACKS
-        if each.held and each.name != "synthetic"
+        if each.protected_path and each.name != "synthetic"
     ],
 )
 def test_what_stands_was_tried(listed):
     """Where an attack is said to have been tried on what withstands it, the share is there, and near chance."""
     evidence = demos.shown(listed.name)
     assert evidence.breaks
-    assert listed.withstood(evidence) < 0.75 < evidence.success
+    assert listed.protected_success(evidence) < 0.75 < evidence.success
     assert not listed.falls_too(evidence)
 
 
-@pytest.mark.parametrize("listed", [each for each in ATTACKS if each.held], ids=lambda listed: listed.name)
+@pytest.mark.parametrize("listed", [each for each in ATTACKS if each.protected_path], ids=lambda listed: listed.name)
 def test_what_should_stand_and_does_not_is_said(listed):
     """The share is put where the attack tells it, just above and far above what is allowed."""
     allowed = listed.allowed or 0.525
     for share, falls in ((allowed - 0.01, False), (allowed + 0.001, False), (0.99, True)):
         details = share
-        for key in reversed(listed.held):
+        for key in reversed(listed.protected_path):
             details = [details] if isinstance(key, int) else {key: details}
         found = Evidence(
             attack=listed.name,
@@ -78,7 +78,7 @@ def test_what_should_stand_and_does_not_is_said(listed):
             interval=(0.99, 1.0),
             details=details,
         )
-        assert listed.withstood(found) == share
+        assert listed.protected_success(found) == share
         assert listed.falls_too(found) is falls
         assert ("FALLS TOO" in "".join(_lines([(listed, found)], []))) is falls
         assert ("falls too" in page([(listed, found)], version="0")) is falls

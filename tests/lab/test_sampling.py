@@ -4,13 +4,13 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import UsageError
-from discreet.lab import sampling
-from discreet.lab.worlds.state import make
+from discreet.lab.attacks import sampling
+from discreet.lab.worlds.state import make_state
 
 
 @pytest.fixture(scope="module")
 def people():
-    return make().people
+    return make_state().people
 
 
 def test_by_hand():
@@ -38,7 +38,9 @@ def test_two_rows_of_one_person_are_not_unique_in_the_sample():
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 1.0])
 def test_a_smaller_sample_protects_nobody_in_it(people, share):
-    found = sampling.expose(sampling.draw(people, share, seed=4), people, on=["zip", "birth", "sex"], truth="person")
+    found = sampling.expose(
+        sampling.draw_sample(people, share, seed=4), people, on=["zip", "birth", "sex"], truth="person"
+    )
     everybody = found.details["unique_in_population"]
     # 1,500 rows: the standard deviation is below 0.9 points, and this is more than five of them.
     assert abs(found.success - everybody) < (1e-12 if share == 1 else 0.05)
@@ -55,7 +57,7 @@ def test_a_match_with_the_wrong_person_is_no_success():
 @pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])
 def test_no_share(people, share):
     with pytest.raises(UsageError, match="no share"):
-        sampling.draw(people, share)
+        sampling.draw_sample(people, share)
 
 
 def test_the_demo():

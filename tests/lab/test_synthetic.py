@@ -10,29 +10,29 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.api import Project
 from discreet.errors import UsageError
-from discreet.lab.evidence import best_under
-from discreet.lab.registry import ATTACKS
-from discreet.lab.synthetic import (
+from discreet.lab.attacks.synthetic import (
     attack,
-    coded,
+    code_tables,
     demo,
     density_ratio,
+    discreet_publisher,
     distances,
     inference,
     multivariate,
-    publisher,
     shadow,
     univariate,
 )
-from discreet.lab.synthetic.control import Rate, allowed, excess
-from discreet.lab.synthetic.distance import nearest
-from discreet.lab.synthetic.membership import threshold
-from discreet.lab.synthetic.predicates import ANY, AT_LEAST, AT_MOST, EQUAL, of_one_column, of_several_columns
-from discreet.lab.synthetic.suite import run
-from discreet.lab.synthetic.three import _jittered, _unlike
-from discreet.lab.worlds.town import COLUMNS, apart, jittered, town
+from discreet.lab.attacks.synthetic.attack_suite import run_attacks
+from discreet.lab.attacks.synthetic.control import SuccessRate, allowed_share, excess
+from discreet.lab.attacks.synthetic.generator_comparison import _jittered_releases, _rarest_person
+from discreet.lab.attacks.synthetic.membership import threshold
+from discreet.lab.attacks.synthetic.predicates import ANY, AT_LEAST, AT_MOST, EQUAL, of_one_column, of_several_columns
+from discreet.lab.attacks.synthetic.row_distance import nearest_distances
+from discreet.lab.evidence import best_under
+from discreet.lab.registry import ATTACKS
+from discreet.lab.worlds.town import COLUMNS, independent_columns, jittered, town
+from discreet.project.project import Project
 from tiers import size
 
 ALL = {
@@ -96,7 +96,7 @@ def test_fresh_people_and_independent_columns_are_not_accused():
     for seed in range(size(6, 15)):
         everybody = town(900, seed=100 + seed)
         original, control, others = (everybody.slice(start, 300) for start in (0, 300, 600))
-        for honest in (others, apart(others)):
+        for honest in (others, independent_columns(others)):
             accused += bool(attack(original, honest, control, attacks=120, seed=seed).details["leaks"])
     assert accused < size(3, 5)
 
@@ -107,20 +107,20 @@ def test_guesses_are_judged_on_people_that_were_not_learned_from():
     for seed in range(25):
         everybody = town(600, seed=300 + seed)
         original, control, others = (everybody.slice(start, 200) for start in (0, 200, 400))
-        right.append(density_ratio(coded(original, others, control), attacks=120, seed=seed).success)
+        right.append(density_ratio(code_tables(original, others, control), attacks=120, seed=seed).success)
     assert np.mean(right) < 0.52
 
 
 def test_a_smaller_control_only_makes_accusations_harder():
     everybody = town(700, seed=9)
     original, control, others = everybody.slice(0, 300), everybody.slice(300, 100), everybody.slice(400)
-    held = coded(original, original, control)
+    held = code_tables(original, original, control)
     found = multivariate(held)
-    full = multivariate(coded(original, original, everybody.slice(300, 300)))
+    full = multivariate(code_tables(original, original, everybody.slice(300, 300)))
     assert found.success == full.success == 1
     assert found.breaks and full.breaks
     assert found.chance > full.chance  # a bound on luck, not luck itself
-    assert not multivariate(coded(original, others, control)).breaks
+    assert not multivariate(code_tables(original, others, control)).breaks
 
 
 def test_without_a_control_luck_is_taken_at_its_most():
@@ -153,31 +153,33 @@ def test_attribute_inference_is_not_judged_without_a_control():
     aged = [linked(800, seed).append_column("age", town(800, seed=seed)["age"]) for seed in (1, 2)]
     found = attack(*aged)
     assert "singling" in found.details["strongest"] and "singling" in found.details["shown"]  # guesses come after these
-    held = inference(coded(linked(800, 1), linked(800, 2), linked(800, 3)))
+    held = inference(code_tables(linked(800, 1), linked(800, 2), linked(800, 3)))
     assert held.judged and not held.breaks and held.to_data()["breaks"] is False
 
 
 def test_a_claim_bounds_guesses_by_those_about_other_people():
     """Exchanging two people is two steps; the bound is what a mechanism of that strength reaches, and no more."""
-    assert allowed(0.3, 0.0) == 0.3
+    assert allowed_share(0.3, 0.0) == 0.3
     step = math.exp(2 * 0.5)
-    assert allowed(0.1, 0.5) == pytest.approx(0.1 * step) and allowed(0.9, 0.5) == pytest.approx(1 - 0.1 / step)
-    assert allowed(best_under(0.4), 0.0) == best_under(0.4)
+    assert allowed_share(0.1, 0.5) == pytest.approx(0.1 * step) and allowed_share(0.9, 0.5) == pytest.approx(
+        1 - 0.1 / step
+    )
+    assert allowed_share(best_under(0.4), 0.0) == best_under(0.4)
     wrong = 1 - best_under(1.0)  # a bit told through a mechanism of 1, by people who differ by two steps of 1/2
-    assert allowed(wrong, 0.5) == pytest.approx(best_under(1.0))
-    assert allowed(0.1, 0.5, 0.01) == pytest.approx(0.1 * step + 0.01 * (1 + math.exp(0.5)))
-    assert allowed(0.1, 800.0, 0.5) == 1.0
+    assert allowed_share(wrong, 0.5) == pytest.approx(best_under(1.0))
+    assert allowed_share(0.1, 0.5, 0.01) == pytest.approx(0.1 * step + 0.01 * (1 + math.exp(0.5)))
+    assert allowed_share(0.1, 800.0, 0.5) == 1.0
     original, control = halves(400)
-    copied = inference(coded(original, original, control), epsilon=0.2)
+    copied = inference(code_tables(original, original, control), epsilon=0.2)
     assert copied.breaks and copied.chance < copied.bound < copied.interval[0]
-    assert not inference(coded(original, original, control), epsilon=8.0).breaks
+    assert not inference(code_tables(original, original, control), epsilon=8.0).breaks
     other = town(400, seed=8)
-    assert not inference(coded(original, other, control), epsilon=0.2).breaks
+    assert not inference(code_tables(original, other, control), epsilon=0.2).breaks
 
 
 def test_a_claim_bounds_nearest_records_by_two_steps():
     original, control = halves(400)
-    held = coded(original, original, control)
+    held = code_tables(original, original, control)
     assert distances(held).bound is None
     found = distances(held, epsilon=0.5, delta=0.01)
     assert found.breaks and found.bound == best_under(1.0, 0.01 * (1 + math.exp(0.5)))
@@ -201,7 +203,7 @@ def test_odd_columns_are_attacked_like_others():
 def test_tables_whose_types_differ_meet():
     whole = pa.table({"n": [1, 2, 3, None], "t": ["1", "2", "x", None]})
     parts = pa.table({"n": [1.0, 2.5, 3.0, math.nan], "t": pa.array([1.0, 2.0, None, 4.5])})
-    held = coded(whole, parts)
+    held = code_tables(whole, parts)
     assert held.ordered == (True, False)
     assert held.original[0].tolist() == [1, 2, 4, 0] and held.synthetic[0].tolist() == [1, 3, 4, 0]
     assert held.original[1, :2].tolist() == held.synthetic[1, :2].tolist()  # 1 and 1.0 are the same
@@ -209,7 +211,7 @@ def test_tables_whose_types_differ_meet():
 
 
 def test_long_numbers_are_not_blurred():
-    held = coded(pa.table({"id": [2**60, 2**60 + 1]}), pa.table({"id": [2**60 + 1, 2**60 + 2]}))
+    held = code_tables(pa.table({"id": [2**60, 2**60 + 1]}), pa.table({"id": [2**60 + 1, 2**60 + 2]}))
     assert held.original[0].tolist() == [1, 2] and held.synthetic[0].tolist() == [2, 3]
 
 
@@ -219,7 +221,7 @@ def holds(kind, code, limit):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_conditions_count_what_brute_force_counts(seed):
-    held = coded(odd_table(40, seed), odd_table(50, seed + 10))
+    held = code_tables(odd_table(40, seed), odd_table(50, seed + 10))
     generator = np.random.default_rng(seed)
     several = of_several_columns(held, np.arange(50), generator, most=6)
     assert len(several) > 10
@@ -239,7 +241,7 @@ def test_conditions_count_what_brute_force_counts(seed):
 
 def test_distances_are_those_of_the_definition():
     table = odd_table(30)
-    held = coded(table, odd_table(20, 5))
+    held = code_tables(table, odd_table(20, 5))
 
     def far(column, one, other):
         if one == other:
@@ -251,7 +253,7 @@ def test_distances_are_those_of_the_definition():
     brute = [
         min(sum(map(far, range(9), own, row)) for row in held.synthetic.T.tolist()) for own in held.original.T.tolist()
     ]
-    assert nearest(held, held.original, held.synthetic) == pytest.approx(brute, abs=1e-5)
+    assert nearest_distances(held, held.original, held.synthetic) == pytest.approx(brute, abs=1e-5)
 
 
 def test_the_threshold_is_the_best_there_is():
@@ -267,22 +269,22 @@ def test_the_threshold_is_the_best_there_is():
 
 
 def test_the_interval_of_a_difference_holds():
-    low, high = excess(Rate(successes=600, n=1000), Rate(successes=400, n=1000), 0.95)
+    low, high = excess(SuccessRate(successes=600, n=1000), SuccessRate(successes=400, n=1000), 0.95)
     assert 0 < low < 0.2 < high
-    assert excess(Rate(successes=430, n=1000), Rate(successes=400, n=1000), 0.95)[0] < 0
-    assert Rate(successes=0, n=0).interval(0.95) == (0.0, 1.0)
-    bounded = Rate(successes=20, n=100, times=3.0, most=0.4)
+    assert excess(SuccessRate(successes=430, n=1000), SuccessRate(successes=400, n=1000), 0.95)[0] < 0
+    assert SuccessRate(successes=0, n=0).interval(0.95) == (0.0, 1.0)
+    bounded = SuccessRate(successes=20, n=100, times=3.0, most=0.4)
     assert bounded.share == 0.4 and bounded.interval(0.95)[1] == 0.4
 
 
 def test_a_secret_and_what_is_known_can_be_named():
     original, control = halves(300)
-    held = coded(original, original, control)
-    copied = inference(held, secret="illness", known=["age", "income", "ward"])
+    held = code_tables(original, original, control)
+    copied = inference(held, secret="illness", known_columns=["age", "income", "ward"])
     assert copied.success > 0.9 > 0.6 > copied.chance
     assert list(copied.details["by_column"]) == ["illness"]
     assert copied.details["known"] == ["age", "income", "ward"]
-    little = inference(held, secret="illness", known=["sex"])
+    little = inference(held, secret="illness", known_columns=["sex"])
     assert not little.breaks
 
 
@@ -290,26 +292,26 @@ def test_what_holds_for_everybody_is_no_leak():
     """One column follows from another for all people: it is guessed, of the control as of the original."""
     chance = np.random.default_rng(5)
     one = [pa.table({"x": x, "y": x * 3 % 7}) for x in (chance.integers(0, 7, 200) for _ in range(3))]
-    found = inference(coded(*one), secret="y")
+    found = inference(code_tables(*one), secret="y")
     assert found.success == found.chance == 1 and not found.breaks
 
 
 def test_a_secret_is_never_among_the_known():
     chance = np.random.default_rng(6)
     tables = [pa.table({"x": [1] * 200, "y": chance.integers(0, 7, 200)}) for _ in range(3)]
-    assert inference(coded(*tables)).success < 0.8  # x is always right, y one time in seven
+    assert inference(code_tables(*tables)).success < 0.8  # x is always right, y one time in seven
 
 
 def test_ties_are_halved():
     same = pa.table({"x": [1, 1, 1, 1], "y": ["a", "a", "a", "a"]})
-    assert distances(coded(same, same, same)).success == 0.5
+    assert distances(code_tables(same, same, same)).success == 0.5
 
 
 def test_columns_take_turns():
-    found = univariate(coded(*[odd_table()] * 3), attacks=4)
+    found = univariate(code_tables(*[odd_table()] * 3), attacks=4)
     assert found.n == 4 and len(found.details["by_column"]) >= 3
     one = pa.table({"id": list(range(50))})
-    assert multivariate(coded(one, one)) is None  # there are no two columns
+    assert multivariate(code_tables(one, one)) is None  # there are no two columns
 
 
 def test_a_claim_is_held_against_membership():
@@ -322,7 +324,7 @@ def test_a_claim_is_held_against_membership():
 
 def test_tiny_tables_do_not_fail():
     original, control = halves(4)
-    found = run(coded(original.slice(0, 2), original.slice(0, 2), control))
+    found = run_attacks(code_tables(original.slice(0, 2), original.slice(0, 2), control))
     assert found and not any(each.breaks for each in found if each.chance == 0.5)
     one = pa.table({"a": [1]})
     assert not attack(one, one).breaks  # one person of one is isolated by anything
@@ -334,13 +336,16 @@ def test_tiny_tables_do_not_fail():
         (lambda t: attack(t, pa.table({"z": [1]})), "no column in common"),
         (lambda t: attack(t, t.slice(0, 0)), "synthetic table has no rows"),
         (lambda t: attack(t, t, secret="agee"), "do not share a column 'agee'"),
-        (lambda t: attack(t, t, secret="age", known=["age"]), "cannot be known"),
+        (lambda t: attack(t, t, secret="age", known_columns=["age"]), "cannot be known"),
         (lambda t: attack(t, t, epsilon=1.0), "needs a control"),
         (lambda t: attack(t, t, attacks=0), "at least 1"),
-        (lambda t: density_ratio(coded(t, t)), "needs a control"),
+        (lambda t: density_ratio(code_tables(t, t)), "needs a control"),
         (lambda t: attack(pa.table({"n": pa.nulls(3)}), pa.table({"n": pa.nulls(3)})), "can be attacked"),
         (lambda t: shadow(lambda rows: iter([]), t, target=40), "no row 40"),
-        (lambda t: shadow(lambda rows: (rows for _ in range(3)), t, target=0, releases=5), "made 3 synthetic tables"),
+        (
+            lambda t: shadow(lambda rows: (rows for _ in range(3)), t, target=0, releases=5),
+            "made 3 synthetic tables",
+        ),
     ],
 )
 def test_what_cannot_be_attacked_is_said(call, said):
@@ -358,10 +363,10 @@ def test_columns_that_are_not_shared_are_told():
 def test_shadow_models_win_against_a_copy_and_not_beyond_epsilon_against_discreet():
     """At a confidence where a correct build fails less than once in a million; the same game catches the copy."""
     small = town(60)
-    target, surely = _unlike(small), 1 - 1e-6
-    leaky = shadow(_jittered, small, target=target, releases=100, epsilon=1.0, confidence=surely)
+    target, surely = _rarest_person(small), 1 - 1e-6
+    leaky = shadow(_jittered_releases, small, target=target, releases=100, epsilon=1.0, confidence=surely)
     assert leaky.breaks
-    ours = publisher(table="town", columns=COLUMNS, epsilon=1.0, model="independent")
+    ours = discreet_publisher(table="town", columns=COLUMNS, epsilon=1.0, model="independent")
     found = shadow(ours, small, target=target, releases=size(4, 32), epsilon=1.0, confidence=surely)
     assert found.bound == pytest.approx(math.e / (1 + math.e))
     assert not found.breaks
@@ -372,7 +377,7 @@ def test_the_publisher_leaves_nothing_behind(monkeypatch, tmp_path):
     before = dict(__import__("os").environ)
     fits, fit = [], Project.synthesize
     monkeypatch.setattr(Project, "synthesize", lambda *told, **more: fits.append(fit(*told, **more)) or fits[-1])
-    releases = publisher(table="town", columns=COLUMNS, epsilon=2.0, model="mst")(town(80))
+    releases = discreet_publisher(table="town", columns=COLUMNS, epsilon=2.0, model="mst")(town(80))
     one, two = next(releases), next(releases)
     assert one.column_names == town(1).column_names
     assert not one.equals(two)
@@ -393,7 +398,7 @@ def test_the_demo_tells_the_three_apart():
     assert found.details["shadow"]["Discreet, epsilon 1"]["bound"] == best_under(1.0)
     assert "Discreet" in found.picture()
     (listed,) = (each for each in ATTACKS if each.name == "synthetic")
-    assert listed.withstood(found) < 0.9
+    assert listed.protected_success(found) < 0.9
 
 
 def test_under_a_claim_the_evidence_is_of_an_attack_that_breaks_something():

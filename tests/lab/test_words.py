@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pytest
 
-from discreet.lab import background, homogeneity, intersection, linkage, minimality, ratings, sampling
+from discreet.lab.attacks import background, homogeneity, intersection, linkage, minimality, ratings, sampling
+from discreet.lab.attacks.rating_records import index_ratings
+from discreet.lab.attacks.synthetic import attack
 from discreet.lab.evidence import Evidence
-from discreet.lab.records import index
-from discreet.lab.synthetic import attack
-from discreet.lab.words import counted, some
+from discreet.lab.phrases import count_phrase, shorten_list
 
 FOUR = pa.table({"a": [1, 1, 2, 2], "s": ["p", "q", "p", "q"]})
 ABOUT = {"quasi": ["a"], "sensitive": "s"}
@@ -18,8 +18,8 @@ def said(found):
 
 
 def test_numbers_and_lists():
-    assert [counted(number, "fact", "facts") for number in (0, 1, 1_200)] == ["no facts", "1 fact", "1,200 facts"]
-    assert some(["a", "b"], 2) == "a, b" and some(["a", "b", "c"], 1) == "a and 2 more"
+    assert [count_phrase(number, "fact", "facts") for number in (0, 1, 1_200)] == ["no facts", "1 fact", "1,200 facts"]
+    assert shorten_list(["a", "b"], 2) == "a, b" and shorten_list(["a", "b", "c"], 1) == "a and 2 more"
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_numbers_and_lists():
         (lambda: sampling.expose(FOUR, FOUR, on=["a"]), "Nobody looks unique", "Of these"),
         (lambda: minimality.minimality(pa.table({"a": [1] * 6, "b": ["x"] * 6, "s": list("pqqqqq")}),
             quasi=["a", "b"], sensitive="s", protect="p"), "nothing to try it on", "succeeds"),
-        (lambda: ratings.attack(index(pa.table({"user": [0, 0, 1, 1], "item": [0, 1, 0, 1], "stars": [1] * 4,
+        (lambda: ratings.attack(index_ratings(pa.table({"user": [0, 0, 1, 1], "item": [0, 1, 0, 1], "stars": [1] * 4,
             "day": [1] * 4})), count=1, wrong=0), "1 rating of", "reads everything"),
         (lambda: background.background(FOUR, **ABOUT, facts=1), "1 fact would", "1 facts"),
     ],

@@ -15,26 +15,26 @@ import numpy as np
 
 from discreet.accounting import events
 from discreet.accounting.region import Region
-from discreet.answers.refine import Reading
-from discreet.curator import Curator
-from discreet.engines.engine import Engine, Tables
-from discreet.engines.keyed import person_tag
+from discreet.answers.refine import AnswerReading
+from discreet.engines.engine import Engine, TableLocations
+from discreet.engines.keyed_hashes import person_tag
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.place import Place
-from discreet.engines.public import load
-from discreet.engines.stored import PERSON
-from discreet.measurement import Measurement
-from discreet.mechanisms.exponential import Exponential
+from discreet.engines.public_table_loader import load_public_table
+from discreet.engines.table_file import PERSON
+from discreet.engines.table_location import TableLocation
+from discreet.kernel.curator import Curator
+from discreet.kernel.measurement import Measurement
+from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
-from discreet.mechanisms.rank import RankChoice
-from discreet.mechanisms.topk import TopK
-from discreet.plan.cells import Found
-from discreet.plan.price import Choose, Discover, Measure, Price, price
+from discreet.mechanisms.rank_choice import RankChoice
+from discreet.mechanisms.topk import TopKChoice
+from discreet.plan.cells import DiscoveredAxis
+from discreet.plan.price import ChooseBin, Discover, Measure, Price, price
 from discreet.plan.relation import base
-from discreet.sql.asked import Asked
-from discreet.sql.catalog import Known
-from discreet.sql.read import read
+from discreet.sql.catalog import CatalogTable
+from discreet.sql.parsed_query import ParsedQuery
+from discreet.sql.query_parser import parse_query
 from engines.conformance.grounds import Disk, Ground, contents, declared
 from engines.persons_tables import TAG_KEY
 from laws.worlds import POPULATION, Source, World
@@ -48,7 +48,7 @@ class Declared:
     """The declared tables of one of two neighbours."""
 
     ground: Ground
-    files: Mapping[str, Place]
+    files: Mapping[str, TableLocation]
 
     @property
     def engine(self) -> Engine:
@@ -71,8 +71,8 @@ class Declared:
     def _columns(self, table: str) -> set[str]:
         return {name for row in self.ground.stored(self.files[table])[:1] for name in row}
 
-    def tables(self, asked: Asked) -> Tables:
-        return Tables(files={scan: self.files[scan.table] for scan in asked.tables}, publics=asked.publics)
+    def tables(self, asked: ParsedQuery) -> TableLocations:
+        return TableLocations(files={scan: self.files[scan.table] for scan in asked.tables}, publics=asked.publics)
 
     def records(self, table: str, person: tuple[str, ...]) -> list[dict]:
         """The declared rows of a person."""
@@ -86,13 +86,13 @@ class Declared:
             self.engine.drop(place)
 
 
-def catalog_of(world: World, folder: Path) -> dict[str, Known]:
+def catalog_of(world: World, folder: Path) -> dict[str, CatalogTable]:
     """What questions may name: the same for both neighbours."""
-    known = {name: Known(schema=source.schema, population=POPULATION) for name, source in world.sources.items()}
+    known = {name: CatalogTable(schema=source.schema, population=POPULATION) for name, source in world.sources.items()}
     for name, source in world.publics.items():
         source.write(folder)
-        loaded = load(source.table, folder=folder, engine=MemoryEngine())
-        known[name] = Known(schema=source.schema, public=lambda loaded=loaded: loaded)
+        loaded = load_public_table(source.table, folder=folder, engine=MemoryEngine())
+        known[name] = CatalogTable(schema=source.schema, public=lambda loaded=loaded: loaded)
     return known
 
 
@@ -101,7 +101,7 @@ class Pair:
     """Two neighbours, declared, and what may be asked about them; the first of them as the reference has it, too."""
 
     world: World
-    catalog: Mapping[str, Known]
+    catalog: Mapping[str, CatalogTable]
     whole: Declared
     less: Declared
     reference: Declared
@@ -139,17 +139,17 @@ class Law:
 
     def ask(self, pair: Pair, text: str, *, gaussian: bool = False) -> Price:
         """Every step of one question on both neighbours. Raises what the reader raises, and AssertionError."""
-        asked = read(text, pair.catalog)
+        asked = parse_query(text, pair.catalog)
         found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
         self.check(found, pair, asked, gaussian=gaussian)
         return found
 
-    def check(self, found: Price, pair: Pair, asked: Asked, *, gaussian: bool = False) -> None:
+    def check(self, found: Price, pair: Pair, asked: ParsedQuery, *, gaussian: bool = False) -> None:
         """Every step of a price on both neighbours."""
         self._affordable(found, gaussian=gaussian)
         outside = self._outside(found, pair)
         self.seen["outside" if outside else "inside"] += 1
-        keys: Found | None = None
+        keys: DiscoveredAxis | None = None
         lost: list[Loss] = []
         for step in found.steps:
             if isinstance(step, Discover):
@@ -178,7 +178,9 @@ class Law:
         assert len(inside) <= 1, "a unit is half inside the region"
         return True not in inside
 
-    def _measure(self, step: Measure, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> list["Loss"]:
+    def _measure(
+        self, step: Measure, found: Price, pair: Pair, asked: ParsedQuery, keys, *, outside: bool
+    ) -> list["Loss"]:
         vectors = self._vectors(step, found, pair, asked, keys)
         lost = []
         for statistic, moves, law, one, two in zip(step.cells.statistics, step.moves, step.laws, *vectors, strict=True):
@@ -195,9 +197,9 @@ class Law:
                 lost.append(Loss(epsilon=Fraction(10**9), rho=moved["l2_squared"] / (2 * law.sigma2)))
         return lost
 
-    def _vectors(self, step: Measure | Choose, found: Price, pair: Pair, asked: Asked, keys):
+    def _vectors(self, step: Measure | ChooseBin, found: Price, pair: Pair, asked: ParsedQuery, keys):
         """The exact vectors of a step on both neighbours; on the first, as the reference has them."""
-        cells = replace(step.cells, found=keys)
+        cells = replace(step.cells, discovered_axis=keys)
         sides = []
         for side in (pair.whole, pair.less):
             exact = side.engine.count(cells, found.region, tables=side.tables(asked)).exact_values
@@ -210,8 +212,8 @@ class Law:
         return sides
 
     def _discover(
-        self, step: Discover, found: Price, pair: Pair, asked: Asked, *, outside: bool
-    ) -> tuple[Found, "Loss"]:
+        self, step: Discover, found: Price, pair: Pair, asked: ParsedQuery, *, outside: bool
+    ) -> tuple[DiscoveredAxis, "Loss"]:
         sides = []
         for side in (pair.whole, pair.less):
             known = side.engine.keys(
@@ -231,13 +233,15 @@ class Law:
         assert not (outside and any(moved)), "a unit outside the region changed a key"
         self.seen["keys"] += sum(moved) == most
         self.seen["several keys"] += sum(moved) == most > 1
-        known = Found(of=step.keys, keys=tuple(dict.fromkeys([*whole, *less])))
-        if isinstance(step.mechanism, TopK):
+        known = DiscoveredAxis(of=step.keys, keys=tuple(dict.fromkeys([*whole, *less])))
+        if isinstance(step.mechanism, TopKChoice):
             each, many = step.mechanism.epsilon, step.mechanism.k
             return known, Loss(epsilon=many * each, rho=many * each**2 / 8)
         return known, Loss.pure(sum(moved) / step.mechanism.noise.scale)
 
-    def _choose(self, step: Choose, found: Price, pair: Pair, asked: Asked, keys, *, outside: bool) -> list["Loss"]:
+    def _choose(
+        self, step: ChooseBin, found: Price, pair: Pair, asked: ParsedQuery, keys, *, outside: bool
+    ) -> list["Loss"]:
         """The choices in all groups are one: their scores together move by no more than the mechanism says."""
         (one,), (two,) = self._vectors(step, found, pair, asked, keys)
         mechanism = step.mechanism
@@ -267,7 +271,7 @@ class Loss:
         return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
 
 
-def _scorings(mechanism: QuantileChoice | RankChoice) -> list[tuple[Callable, Exponential]]:
+def _scorings(mechanism: QuantileChoice | RankChoice) -> list[tuple[Callable, ExponentialMechanism]]:
     """The scores that a choice goes by, up to what is added to all of them alike, and the mechanism that chooses."""
     if isinstance(mechanism, RankChoice):
         a, b = mechanism.fraction.numerator, mechanism.fraction.denominator
@@ -279,7 +283,7 @@ def _scorings(mechanism: QuantileChoice | RankChoice) -> list[tuple[Callable, Ex
 
 def answered(pair: Pair, text: str, *, gaussian: bool = False) -> list[tuple]:
     """The answers to a question on both neighbours, as they are stored, read and shown. Whatever the noise, nothing fails."""
-    asked = read(text, pair.catalog)
+    asked = parse_query(text, pair.catalog)
     found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
     shown = []
     for side in (pair.whole, pair.less):
@@ -287,7 +291,7 @@ def answered(pair: Pair, text: str, *, gaussian: bool = False) -> list[tuple]:
         parts, event = curator.draw(found, side.tables(asked))
         assert event == found.event, "what was drawn is not what is charged"
         stored = Measurement(id="r-1", text=text, parts=parts, event=event).to_text()
-        reading = Reading(asked=asked, measurement=Measurement.from_text(stored))
+        reading = AnswerReading(query=asked, measurement=Measurement.from_text(stored))
         intervals = reading.intervals(Fraction(95, 100))
         assert len(reading.rows) == len(intervals)
         kinds = [output.key is None and output.grouping is None for output in asked.outputs]

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.accounting.region import Region
-from discreet.engines.engine import Exact, ExactKeys, Tables
-from discreet.engines.keyed import person_tag
-from discreet.engines.place import Lake
-from discreet.engines.spark.lake import Manifest, Part
-from discreet.engines.stored import PERSON
+from discreet.engines.engine import ExactCells, ExactKeys, TableLocations
+from discreet.engines.keyed_hashes import person_tag
+from discreet.engines.spark.lake import LakeManifest, LakePart
+from discreet.engines.table_file import PERSON
+from discreet.engines.table_location import LakeFolder
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Code
 from discreet.plan.relation import PerPerson, Plan, Scan
@@ -53,18 +53,18 @@ class Packed:
         code = Code(VARIANT, 0, self.size - 1, null=False)
         return Axis(of=code, edges=tuple(range(self.size + 1)), null=False, labels=tuple(range(self.size)))
 
-    def cells(self, cells: Cells, region: Region, tables: Tables) -> tuple[np.ndarray, ...]:
+    def cells(self, cells: Cells, region: Region, tables: TableLocations) -> tuple[np.ndarray, ...]:
         """Vectors of shape (keys, variants, the rest)."""
         known = (cells, region)
         if known not in self.kept:
             wide = replace(cells, plan=carried(cells.plan, self.size), axes=(self.axis, *cells.axes))
             exact = self.ground.engine.count(wide, region, tables=tables).exact_values
-            found = 1 if cells.found is None else cells.found.size
+            found = 1 if cells.discovered_axis is None else cells.discovered_axis.size
             rest = math.prod(axis.size for axis in cells.axes)
             self.kept[known] = tuple(vector.reshape(found, self.size, rest) for vector in exact)
         return self.kept[known]
 
-    def keys(self, plan: Plan, keys, region: Region, persons: bool, tables: Tables):
+    def keys(self, plan: Plan, keys, region: Region, persons: bool, tables: TableLocations):
         """Every key that exists, its variant first, and how many have it."""
         known = (plan, keys, region, persons)
         if known not in self.kept:
@@ -93,8 +93,8 @@ class Side:
     packed: Packed
     variant: int
 
-    def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
-        return Exact(tuple(vector[:, self.variant].ravel() for vector in self.packed.cells(cells, region, tables)))
+    def count(self, cells: Cells, region: Region, *, tables: TableLocations) -> ExactCells:
+        return ExactCells(tuple(vector[:, self.variant].ravel() for vector in self.packed.cells(cells, region, tables)))
 
     def keys(self, plan, keys, region, *, persons, tables) -> ExactKeys:
         found = self.packed.keys(plan, keys, region, persons, tables)
@@ -132,11 +132,11 @@ def pairs(pair: Pair, people: list[tuple[str, ...]], folder: Path) -> list[Pair]
     ]  # fmt: skip
 
 
-def _pack(ground: Shore, place: Lake, tags: list[bytes], target: Path) -> Lake:
+def _pack(ground: Shore, place: LakeFolder, tags: list[bytes], target: Path) -> LakeFolder:
     """A declared table's variants as one declared table."""
     stored, side = ground.stored(place), ground.side(place)
     whose = {row["number"]: row["tag"] for row in side}
-    told = Manifest.read((Path(place.folder) / "manifest.json").read_bytes())
+    told = LakeManifest.read((Path(place.folder) / "manifest.json").read_bytes())
     names = [name for name, _ in told.columns]
     rows, persons = [], []
     for variant, gone in enumerate([None, *tags]):
@@ -158,19 +158,19 @@ def _pack(ground: Shore, place: Lake, tags: list[bytes], target: Path) -> Lake:
         ]
     columns = (*told.columns, (VARIANT, "integer"))
     types = [(f"c{number}", _TYPES[type_]) for number, (_, type_) in enumerate(columns)]
-    manifest = Manifest(
+    manifest = LakeManifest(
         columns=columns,
         rows=_part(target, "rows-0", rows, [*types, ("person", pa.int64())]),
         persons=_part(
             target, "persons-0", persons, [("number", pa.int64()), ("tag", pa.binary()), ("rows", pa.int64())]
         ),
     )
-    (target / "manifest.json").write_bytes(manifest.written())
-    return Lake(folder=str(target))
+    (target / "manifest.json").write_bytes(manifest.to_bytes())
+    return LakeFolder(folder=str(target))
 
 
-def _part(target: Path, name: str, rows: list[Mapping], types) -> Part:
+def _part(target: Path, name: str, rows: list[Mapping], types) -> LakePart:
     (target / name).mkdir(parents=True)
     file = target / name / "part.parquet"
     pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(types)), file)
-    return Part(folder=name, files=((file.name, file.stat().st_size),))
+    return LakePart(folder=name, files=((file.name, file.stat().st_size),))

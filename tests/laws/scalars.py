@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from laws.worlds import iso
 
 
@@ -137,10 +137,10 @@ class Scalars:
 def name_of(column: Column, prefix: str) -> Name:
     sql = prefix + quoted(column.name)
     match column:
-        case Number(low=low, high=high, step=step, edges=edges):
+        case NumberColumn(low=low, high=high, step=step, edges=edges):
             bounds = {} if low is None or high is None else {"low": low * step, "high": high * step}
             return Name(sql=sql, kind=column.type, edges=edges is not None, **bounds)
-        case Moment(type=type_):
+        case MomentColumn(type=type_):
             scale = 86_400_000_000 if type_ == "timestamp" else 1
             bounds = (
                 {}
@@ -148,9 +148,9 @@ def name_of(column: Column, prefix: str) -> Name:
                 else {"low": Fraction(column.low // scale), "high": Fraction(column.high // scale)}
             )
             return Name(sql=sql, kind=type_, **bounds)
-        case Boolean():
+        case BooleanColumn():
             return Name(sql=sql, kind="boolean")
-        case Category(values=values):
+        case CategoryColumn(values=values):
             return Name(sql=sql, kind="category", words=values)
-        case Text():
+        case TextColumn():
             return Name(sql=sql, kind="text")

@@ -18,16 +18,16 @@ import pytest
 from scipy.stats import beta, norm
 
 import discreet
-from discreet.curator import Curator
-from discreet.engines.engine import Exact, ExactKeys, Tables
+from discreet.engines.engine import ExactCells, ExactKeys, TableLocations
+from discreet.kernel.curator import Curator
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.plan.price import Choose, Discover, Measure, price
-from discreet.schema.column import Number, Text
+from discreet.plan.price import ChooseBin, Discover, Measure, price
+from discreet.schema.column import NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.catalog import Known
-from discreet.sql.read import read
+from discreet.sql.catalog import CatalogTable
+from discreet.sql.query_parser import parse_query
 from noise.source import FixedBits
 from tiers import size
 
@@ -42,18 +42,18 @@ TOO_SMALL = Fraction(5, 4)
 EPSILONS = [Fraction(1), Fraction(3)]
 
 COLUMNS = (
-    Number(name="age", type="integer", low=2, high=GROUPS),
-    Number(name="few", type="integer", low=2, high=FEW),
-    Number(name="cost", type="integer", low=-40, high=60),
-    Number(name="half", type="integer", low=0, high=1),
-    Text(name="note"),
+    NumberColumn(name="age", type="integer", low=2, high=GROUPS),
+    NumberColumn(name="few", type="integer", low=2, high=FEW),
+    NumberColumn(name="cost", type="integer", low=-40, high=60),
+    NumberColumn(name="half", type="integer", low=0, high=1),
+    TextColumn(name="note"),
 )
 ROWS = Schema(table="visits", columns=COLUMNS, unit=PrivacyUnit())
 PERSONS = Schema(table="visits", columns=COLUMNS, unit=PrivacyUnit(person=("pid",), rows=3))
 
 
 def priced(text, epsilon, schema=ROWS, **more):
-    asked = read(text, {"visits": Known(schema=schema)})
+    asked = parse_query(text, {"visits": CatalogTable(schema=schema)})
     return price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=epsilon, **more)
 
 
@@ -67,7 +67,7 @@ def least_epsilon(with_: int, without: int, draws: int = DRAWS, delta: float = 0
 def drawn(found, engine, number=0):
     """What the curator draws for a price, from an engine that knows the answers."""
     curator = Curator(ledger=None, engine=engine, folder=Path(), _bits=FixedBits(number))
-    parts, event = curator.draw(found, Tables(files={}))
+    parts, event = curator.draw(found, TableLocations(files={}))
     return parts, event
 
 
@@ -81,7 +81,7 @@ def anywhere(**methods):
 def handing(*vectors):
     """An engine that hands over these vectors, one for each statistic of a step."""
     exact = tuple(np.asarray(vector, dtype=np.int64) for vector in vectors)
-    return anywhere(count=lambda cells, region, tables: Exact(exact))
+    return anywhere(count=lambda cells, region, tables: ExactCells(exact))
 
 
 def smaller(law):
@@ -100,7 +100,7 @@ def weakened(found, by=TOO_SMALL):
                 steps.append(replace(step, laws=tuple(smaller(law) for law in step.laws)))
             case Discover(mechanism=mechanism):
                 steps.append(replace(step, mechanism=replace(mechanism, noise=smaller(mechanism.noise))))
-            case Choose(mechanism=mechanism):
+            case ChooseBin(mechanism=mechanism):
                 steps.append(replace(step, mechanism=replace(mechanism, epsilon=mechanism.epsilon * by)))
     return replace(found, steps=tuple(steps))
 

@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.errors import DiscreetError
-from discreet.sql.write import Writer
+from discreet.sql.sql_writer import SqlWriter
 from engines.persons_tables import File
 from engines.spark import server as spark
 from laws.constructs import EXPRESSIONS, POSITIONS
@@ -113,13 +113,13 @@ def test_the_ledger_holds_no_cell(clinics):
 @elsewhere
 def test_a_row_that_fails_would_be_seen(ground, clinics, monkeypatch, capfd):
     """The check above is not blind; and even then nothing is told."""
-    known = Writer.count
+    known = SqlWriter.count
 
     def fragile(*parts, **more):
         told = "1 / (CASE WHEN note LIKE '%stripe%' THEN 0 ELSE 1 END) = 1"
         return known(*parts, **more).replace("WHERE ", f"WHERE {told} AND ", 1)
 
-    monkeypatch.setattr(Writer, "count", fragile)
+    monkeypatch.setattr(SqlWriter, "count", fragile)
     text = "SELECT count(*) AS n FROM visits WHERE age > 3"
     assert outcome(clinics["empty"], text)[0] == "answer"
     with pytest.raises(AssertionError, match="failed after its charge"):

@@ -14,7 +14,7 @@ import pytest
 import discreet
 from clinic import run
 from discreet.errors import DiscreetError, QueryFailed
-from discreet.sql.write import Writer
+from discreet.sql.sql_writer import SqlWriter
 from laws.constructs import EXPRESSIONS, POSITIONS
 from tiers import size
 
@@ -161,13 +161,13 @@ def test_the_command_line_tells_nothing(clinics, capsys, expression):
 
 def test_a_row_that_fails_would_be_seen(tmp_path, monkeypatch):
     """The check above is not blind: with an engine that one person's row can break, it fails."""
-    known = Writer.count
+    known = SqlWriter.count
 
     def fragile(*parts, **more):
         told = "(CASE WHEN contains(note, 'stripe') THEN error('no') ELSE 1 END) = 1"
         return known(*parts, **more).replace("WHERE ", f"WHERE {told} AND ", 1)
 
-    monkeypatch.setattr(Writer, "count", fragile)
+    monkeypatch.setattr(SqlWriter, "count", fragile)
     text = "SELECT count(*) AS n FROM visits WHERE age > 3"
     assert outcome(make(tmp_path / "good", GOOD), text)[0] == "answer"
     with pytest.raises(AssertionError):

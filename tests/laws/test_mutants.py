@@ -9,20 +9,26 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from discreet.accounting.region import Allowed, Region
+from discreet.accounting.region import Region, ValueSet
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.engines import conversion, declare, persons, select, through
+from discreet.engines import (
+    declared_table_sql,
+    duckdb_conversion,
+    duckdb_declared_table,
+    duckdb_person_path,
+    duckdb_person_table,
+)
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.ownership import Ownership
 from discreet.plan import price as pricing
 from discreet.plan import stability
+from discreet.plan.cell_statistics import DistinctCount, PersonCount, Sum
 from discreet.plan.expressions import Code, Member, walk
-from discreet.plan.statistics import Distinct, Persons, Sum
-from discreet.schema.column import Boolean, Category, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
 from discreet.sql import joins
-from discreet.sql.write import Writer
+from discreet.sql.sql_writer import SqlWriter
 from laws.neighbours import Law, Pair
 from laws.worlds import NAN, Source, World, table_of
 
@@ -31,27 +37,27 @@ WIDE, HALF_A_GRAIN = 2**40 + 2**17, 2**17
 VISITS = Schema(
     table="visits",
     columns=(
-        Category(name="sex", values=("F", "M"), constant=True),
-        Number(name="age", type="integer", low=0, high=12),
-        Number(name="cost", type="decimal", step=Fraction("0.25"), low=-8, high=20),
-        Number(name="debt", type="integer", low=-300, high=7),
-        Number(name="wide", type="integer", low=0, high=WIDE),
-        Text(name="note"),
+        CategoryColumn(name="sex", values=("F", "M"), constant=True),
+        NumberColumn(name="age", type="integer", low=0, high=12),
+        NumberColumn(name="cost", type="decimal", step=Fraction("0.25"), low=-8, high=20),
+        NumberColumn(name="debt", type="integer", low=-300, high=7),
+        NumberColumn(name="wide", type="integer", low=0, high=WIDE),
+        TextColumn(name="note"),
     ),
     unit=PrivacyUnit(person=("pid",), rows=3),
 )
 BILLS = Schema(
     table="bills",
     columns=(
-        Category(name="kind", values=("cash", "card"), constant=True),
-        Number(name="amount", type="integer", low=-7, high=7),
-        Boolean(name="paid"),
+        CategoryColumn(name="kind", values=("cash", "card"), constant=True),
+        NumberColumn(name="amount", type="integer", low=-7, high=7),
+        BooleanColumn(name="paid"),
     ),
     unit=PrivacyUnit(person=("pid",), rows=2),
 )
 REGIONS = Schema(
     table="regions",
-    columns=(Text(name="sex"), Number(name="age", type="integer"), Text(name="region")),
+    columns=(TextColumn(name="sex"), NumberColumn(name="age", type="integer"), TextColumn(name="region")),
     unit=PrivacyUnit(),
 )
 #: "a" has more visits than may be, all of them loud, and bills that disagree on what is constant.
@@ -155,15 +161,19 @@ def caught(check, word=""):
 
 
 def test_a_clamp_left_out(declaring, monkeypatch):
-    monkeypatch.setattr(select, "_filled", lambda column, place: f"raw_{place}")
-    wide = replace(declare.FORMS, storage=lambda column: "VARCHAR" if isinstance(column, Text) else "BIGINT")
-    monkeypatch.setattr(declare, "FORMS", wide)
-    monkeypatch.setattr(declare, "arrow_schema", _wide)
+    monkeypatch.setattr(declared_table_sql, "_filled", lambda column, place: f"raw_{place}")
+    wide = replace(
+        duckdb_declared_table.FORMS, storage=lambda column: "VARCHAR" if isinstance(column, TextColumn) else "BIGINT"
+    )
+    monkeypatch.setattr(duckdb_declared_table, "FORMS", wide)
+    monkeypatch.setattr(duckdb_declared_table, "arrow_schema", _wide)
     caught(declaring)
 
 
 def _wide(schema):
-    columns = [(column.name, pa.string() if isinstance(column, Text) else pa.int64()) for column in schema.columns]
+    columns = [
+        (column.name, pa.string() if isinstance(column, TextColumn) else pa.int64()) for column in schema.columns
+    ]
     return pa.schema([*columns, ("discreet:person", pa.int32())])
 
 
@@ -173,44 +183,46 @@ def test_truncation_left_out(declaring, monkeypatch):
 
 
 def test_truncation_by_the_order_of_rows(declaring, monkeypatch):
-    monkeypatch.setattr(persons, "digest_sql", lambda *parts: "lpad(CAST(row_number() OVER () AS VARCHAR), 20, '0')")
+    monkeypatch.setattr(
+        duckdb_person_table, "digest_sql", lambda *parts: "lpad(CAST(row_number() OVER () AS VARCHAR), 20, '0')"
+    )
     caught(declaring)
 
 
 def test_constants_that_are_not_enforced(declaring, monkeypatch):
-    monkeypatch.setattr(persons, "_disagree", lambda value: "false")
+    monkeypatch.setattr(duckdb_person_table, "_disagree", lambda value: "false")
     caught(declaring)
 
 
 def test_nan_passed_through(declaring, monkeypatch):
     """NaN is the largest of all floats, so that it would be clamped to the upper bound."""
-    known = conversion.raw_sql
+    known = duckdb_conversion.raw_sql
 
     def passed(column, value, kind, *, code="NULL"):
         told = known(column, value, kind, code=code)
         return f"CASE WHEN CAST({value} AS VARCHAR) = 'nan' THEN 99 ELSE {told} END" if column.name == "cost" else told
 
-    monkeypatch.setattr(declare, "FORMS", replace(declare.FORMS, raw=passed))
+    monkeypatch.setattr(duckdb_declared_table, "FORMS", replace(duckdb_declared_table.FORMS, raw=passed))
     caught(declaring)
 
 
 def test_ids_that_differ_by_case_taken_for_one(declaring, monkeypatch):
-    known = through.source_key
+    known = duckdb_person_path.source_key
 
     def blind(*words):
         return tuple(replace(part, sql=f"lower({part.sql})") for part in known(*words))
 
-    monkeypatch.setattr(through, "source_key", blind)
+    monkeypatch.setattr(duckdb_person_path, "source_key", blind)
     caught(declaring)
 
 
 def test_rows_of_nobody_taken_for_a_person_s(declaring, monkeypatch):
-    known = through.source_key
+    known = duckdb_person_path.source_key
 
     def filled(*words):
         return tuple(replace(part, sql=f"coalesce({part.sql}, 'b')") for part in known(*words))
 
-    monkeypatch.setattr(through, "source_key", filled)
+    monkeypatch.setattr(duckdb_person_path, "source_key", filled)
     caught(declaring)
 
 
@@ -224,8 +236,8 @@ def reaching(monkeypatch, name, change):
 
 
 def test_public_fan_out_taken_for_one(asking, monkeypatch):
-    known = joins.coded
-    monkeypatch.setattr(joins, "coded", lambda *parts, **more: replace(known(*parts, **more), fan_out=1))
+    known = joins.code_for_join
+    monkeypatch.setattr(joins, "code_for_join", lambda *parts, **more: replace(known(*parts, **more), fan_out=1))
     caught(asking)
 
 
@@ -282,13 +294,13 @@ def test_a_region_of_the_first_filter_alone(asking, monkeypatch):
 
 def narrower(monkeypatch, code):
     """Let regions hold one value of each side alone."""
-    known = stability.narrowed
+    known = stability.narrowed_region
 
     def less(predicate, names):
         boxes = known(predicate, names).boxes
-        return Region(tuple(replace(box, sides={name: Allowed.of([code]) for name in box.sides}) for box in boxes))
+        return Region(tuple(replace(box, sides={name: ValueSet.of([code]) for name in box.sides}) for box in boxes))
 
-    monkeypatch.setattr(stability, "narrowed", less)
+    monkeypatch.setattr(stability, "narrowed_region", less)
 
 
 def test_a_region_narrower_than_the_question(asking, monkeypatch):
@@ -299,7 +311,7 @@ def test_a_region_narrower_than_the_question(asking, monkeypatch):
 
 def test_a_region_narrower_than_the_question_and_not_written(asking, monkeypatch):
     """Not to write it costs nothing alone; with the other mistake it is a person who is not charged."""
-    monkeypatch.setattr(Writer, "_sides", lambda self, region: [])
+    monkeypatch.setattr(SqlWriter, "_sides", lambda self, region: [])
     asking()
     narrower(monkeypatch, 1)
     caught(asking, "outside the region")
@@ -323,13 +335,13 @@ ONE = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=())
 
 
 def test_different_values_taken_for_one(asking, monkeypatch):
-    moving(monkeypatch, Distinct, lambda found, *_: ONE)
-    caught(asking, "Distinct")
+    moving(monkeypatch, DistinctCount, lambda found, *_: ONE)
+    caught(asking, "DistinctCount")
 
 
 def test_persons_taken_to_be_in_one_group(asking, monkeypatch):
-    moving(monkeypatch, Persons, lambda found, *_: ONE)
-    caught(asking, "Persons")
+    moving(monkeypatch, PersonCount, lambda found, *_: ONE)
+    caught(asking, "PersonCount")
 
 
 def terms(monkeypatch, change):
@@ -397,45 +409,45 @@ def test_one_key_a_person(asking, monkeypatch):
 def rewriting(monkeypatch, *changes):
     """Change the text of every count."""
 
-    def changed(*parts, known=Writer.count):
+    def changed(*parts, known=SqlWriter.count):
         text = known(*parts)
         for old, new in changes:
             text = text.replace(old, new)
         return text
 
-    monkeypatch.setattr(Writer, "count", changed)
+    monkeypatch.setattr(SqlWriter, "count", changed)
 
 
 def test_persons_counted_as_rows(asking, monkeypatch):
     rewriting(monkeypatch, ('count(DISTINCT "discreet:person")', "count(*)"))
-    caught(asking, "Persons")
+    caught(asking, "PersonCount")
 
 
 def test_a_key_that_counts_rows_and_not_persons(asking, monkeypatch):
-    known = Writer.keys
-    monkeypatch.setattr(Writer, "keys", lambda *parts, **more: known(*parts, **{**more, "persons": False}))
+    known = SqlWriter.keys
+    monkeypatch.setattr(SqlWriter, "keys", lambda *parts, **more: known(*parts, **{**more, "persons": False}))
     caught(asking)
 
 
 def test_the_centre_ignored(asking, monkeypatch):
-    known = Writer.count
+    known = SqlWriter.count
 
     def plain(self, cells, region):
         centred = (replace(each, centre=0) if isinstance(each, Sum) else each for each in cells.statistics)
         return known(self, replace(cells, statistics=tuple(centred)), region)
 
-    monkeypatch.setattr(Writer, "count", plain)
+    monkeypatch.setattr(SqlWriter, "count", plain)
     caught(asking, "Sum")
 
 
 def test_a_filter_that_is_not_written(asking, monkeypatch):
-    monkeypatch.setattr(Writer, "_filter", lambda self, where: "")
+    monkeypatch.setattr(SqlWriter, "_filter", lambda self, where: "")
     caught(asking)
 
 
 def test_one_row_for_all_persons(asking, monkeypatch):
     """An inner GROUP BY of the keys alone."""
-    known = Writer._per_person
+    known = SqlWriter._per_person
 
     def mixed(self, plan, region):
         text = known(self, plan, region).replace(
@@ -445,28 +457,28 @@ def test_one_row_for_all_persons(asking, monkeypatch):
         grouped = ", ".join(str(place + 1) for place in range(len(plan.keys) + 1))
         return text.replace(f"GROUP BY {grouped}", f"GROUP BY {listed}" if listed else "")
 
-    monkeypatch.setattr(Writer, "_per_person", mixed)
+    monkeypatch.setattr(SqlWriter, "_per_person", mixed)
     caught(asking)
 
 
 def test_an_inner_having_that_is_not_applied(asking, monkeypatch):
-    known = Writer._relation
+    known = SqlWriter._relation
 
     def dropped(self, plan, region):
         found = known(self, plan, region)
         inner = isinstance(plan, stability.Filter) and isinstance(plan.source, stability.PerPerson)
         return replace(found, conditions=()) if inner else found
 
-    monkeypatch.setattr(Writer, "_relation", dropped)
+    monkeypatch.setattr(SqlWriter, "_relation", dropped)
     caught(asking)
 
 
 def test_null_taken_for_the_first_key(asking, monkeypatch):
-    known = Writer._place
+    known = SqlWriter._place
 
     def first(self, axis):
         text = known(self, axis)
         return text.replace(f", {axis.size - 1})", ", 0)") if axis.null else text
 
-    monkeypatch.setattr(Writer, "_place", first)
+    monkeypatch.setattr(SqlWriter, "_place", first)
     caught(asking)

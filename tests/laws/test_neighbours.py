@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from discreet.answers.bounds.ends import searches, stage_price
-from discreet.answers.bounds.limit import limit_price
+from discreet.answers.bounds.end_search import make_searches, stage_price
+from discreet.answers.bounds.row_limit import limit_price
 from discreet.answers.bounds.truncation import roster_prices
-from discreet.curator import Version
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import Refused
+from discreet.kernel.curator import Version
 from discreet.plan.relation import scans
-from discreet.schema.column import Moment, Number
+from discreet.schema.column import MomentColumn, NumberColumn
 from laws.joined import JoinAsker
 from laws.neighbours import EPSILON, NORMS, Law, Pair, answered
 from laws.questions import Asker
@@ -33,8 +33,8 @@ SUITE = size((7,), (0, 7))
 
 #: Bounds that are of no use if they are never attained. A row has no persons, and is in one key.
 ATTAINED = [
-    *(f"{statistic} {unit} {norm}" for statistic in ("Rows", "Sum", "Distinct") for unit in ("row", "person") for norm in NORMS),
-    *(f"Persons person {norm}" for norm in NORMS),
+    *(f"{statistic} {unit} {norm}" for statistic in ("RowCount", "Sum", "DistinctCount") for unit in ("row", "person") for norm in NORMS),
+    *(f"PersonCount person {norm}" for norm in NORMS),
     *("keys", "several keys", "quantile", "quantile of several rows", "whole loss", "outside", "inside"),
 ]  # fmt: skip
 
@@ -128,13 +128,13 @@ def test_what_bounds_are_bought_by(tmp_path, engine):
         pair.forget()
 
     neighbours()
-    assert law.seen["quantile"] and law.seen["Rows person l1"], law.seen
+    assert law.seen["quantile"] and law.seen["RowCount person l1"], law.seen
 
 
 def _bought(version):
     """The prices of all that can be bought, in its first and in a later stage."""
-    numbers = [column for column in version.schema.columns if isinstance(column, Number | Moment)]
-    plan, found = searches(version, {column.name: ("low", "high") for column in numbers})
+    numbers = [column for column in version.schema.columns if isinstance(column, NumberColumn | MomentColumn)]
+    plan, found = make_searches(version, {column.name: ("low", "high") for column in numbers})
     later = [each.narrowed({"low": 3, "high": 5}) for each in found]
     share = EPSILON / (2 * len(numbers))
     prices = [stage_price(version, plan, each, share=share) for each in (found, later)]

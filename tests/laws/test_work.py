@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import Refused
-from discreet.plan import work
+from discreet.plan import work_bound
 from discreet.plan.relation import base
-from discreet.plan.work import Work, unit_work
-from discreet.schema.column import MOST_TEXT, Category, Number, Text
+from discreet.plan.work_bound import RowWork, unit_work
+from discreet.schema.column import MOST_TEXT, CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.read import read
+from discreet.sql.query_parser import parse_query
 from laws.joined import JoinAsker
 from laws.neighbours import DELTA, EPSILON, Pair
 from laws.questions import Asker
@@ -31,7 +31,7 @@ def check(pair, text):
     """Both tallies of one question against the bound in the same unit. What was added, and what was allowed."""
     found = {}
     with units(**OPERATORS):
-        asked = read(text, pair.catalog)
+        asked = parse_query(text, pair.catalog)
         found["operators"] = unit_work(asked.inquiry, asked.schemas)
     with units(**CHARACTERS):
         found["characters"] = unit_work(asked.inquiry, asked.schemas)
@@ -91,10 +91,10 @@ def test_a_unit_does_no_more_than_the_plan_says_of_many(tmp_path, quick_files, k
 def toiler() -> World:
     """A person with as many rows, and as long texts, as there may be; and public tables to meet."""
     columns = (
-        Number(name="age", type="integer", low=0, high=120),
-        Number(name="cost", type="integer", low=-1000, high=1000),
-        Category(name="kind", values=("a", "b")),
-        Text(name="note"),
+        NumberColumn(name="age", type="integer", low=0, high=120),
+        NumberColumn(name="cost", type="integer", low=-1000, high=1000),
+        CategoryColumn(name="kind", values=("a", "b")),
+        TextColumn(name="note"),
     )
     schema = Schema(table="visits", columns=columns, unit=PrivacyUnit(person=("pid",), rows=3))
     mine = [("t", 120, 7 * place, "ab"[place % 2], chr(65 + place) * 2 * MOST_TEXT) for place in range(3)]
@@ -102,7 +102,10 @@ def toiler() -> World:
     names = ("pid", "age", "cost", "kind", "note")
     types = (pa.string(), pa.int64(), pa.int64(), pa.string(), pa.string())
     visits = Source(table=table_of(schema, parquet=True), names=names, rows=(*mine, *others), types=types)
-    keys = (Number(name="one", type="integer", low=0, high=9), Number(name="v", type="integer", low=0, high=99))
+    keys = (
+        NumberColumn(name="one", type="integer", low=0, high=9),
+        NumberColumn(name="v", type="integer", low=0, high=99),
+    )
     open_schema = Schema(table="ones", columns=keys, unit=PrivacyUnit())
     ones = Source(
         table=table_of(open_schema, parquet=True, public=True),
@@ -153,22 +156,22 @@ def test_heavy_questions_stay_below_the_plan(toilers, name):
 
 
 def _no_joins(patch):
-    real = work.reach
-    patch.setattr(work, "reach", lambda plan, schemas: real(base(plan), schemas))
+    real = work_bound.reach
+    patch.setattr(work_bound, "reach", lambda plan, schemas: real(base(plan), schemas))
 
 
 def _forgets(name, result):
-    return lambda patch: patch.setattr(work, name, lambda *_: result)
+    return lambda patch: patch.setattr(work_bound, name, lambda *_: result)
 
 
 def _no_below(patch):
-    real = work._block
-    patch.setattr(work, "_block", lambda plan, schemas: replace(real(plan, schemas), below_ns=0))
+    real = work_bound._block
+    patch.setattr(work_bound, "_block", lambda plan, schemas: replace(real(plan, schemas), below_ns=0))
 
 
 def _only(**fewer):
     def mutate(patch):
-        real = work.unit_work
+        real = work_bound.unit_work
 
         def forgetful(inquiry, schemas):
             return real(
@@ -183,14 +186,14 @@ def _only(**fewer):
 MUTANTS = [
     ("joins", _no_joins),
     ("self-joins", _no_joins),
-    ("conditions", _forgets("predicate_work", Work())),
-    ("filters", _forgets("predicate_work", Work())),
-    ("expressions", _forgets("expression_work", Work(operators=1))),
-    ("expressions", _forgets("_statistic_work", Work(operators=2))),
-    ("texts", _forgets("_text_work", Work())),
-    ("distinct texts", _forgets("_text_work", Work())),
-    ("texts", lambda patch: patch.setattr(work, "MOST_TEXT", MOST_TEXT // 100)),
-    ("keys", _forgets("_axis_work", Work(operators=4))),
+    ("conditions", _forgets("predicate_work", RowWork())),
+    ("filters", _forgets("predicate_work", RowWork())),
+    ("expressions", _forgets("expression_work", RowWork(operators=1))),
+    ("expressions", _forgets("_statistic_work", RowWork(operators=2))),
+    ("texts", _forgets("_text_work", RowWork())),
+    ("distinct texts", _forgets("_text_work", RowWork())),
+    ("texts", lambda patch: patch.setattr(work_bound, "MOST_TEXT", MOST_TEXT // 100)),
+    ("keys", _forgets("_axis_work", RowWork(operators=4))),
     ("sets", _only(sets=1)),
     ("quantiles", _only(quantiles=0)),
     ("persons", _no_below),

@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.engines import memory_count
-from discreet.engines.memory_count import Counting
-from discreet.plan import evaluate, work
+from discreet.engines import memory_counter
+from discreet.engines.memory_counter import MemoryCounter
+from discreet.plan import evaluate, work_bound
 from discreet.plan.expressions import Every, Some
 from discreet.plan.price import Discover, price
 
 
-class Toil(Counting):
+class Toil(MemoryCounter):
     """Counting with joins by key."""
 
     def _public(self, plan, *, asked):
-        rows = self.rows(plan.source, asked=asked)
+        rows = self.rows(plan.source, only_region=asked)
         public = self.tables.publics[plan.place].to_pylist()
         known = {}
         for row in public:
@@ -28,7 +28,7 @@ class Toil(Counting):
         empty = dict.fromkeys(self.tables.publics[plan.place].column_names)
         joined = []
         for row in rows:
-            key = tuple(memory_count.value(left, row) for left, _ in plan.on)
+            key = tuple(memory_counter.value(left, row) for left, _ in plan.on)
             met = [] if None in key else known.get(key, [])
             joined += [row | other for other in met] or ([row | empty] if plan.outer else [])
         tally["operators"] += len(joined)
@@ -69,7 +69,7 @@ def toil(asked, declared, *, epsilon, delta) -> Counter:
             if isinstance(step, Discover):
                 counting.keys(step.plan, step.keys, persons=step.persons)
             else:
-                counting.cells(replace(step.cells, found=None))
+                counting.cells(replace(step.cells, discovered_axis=None))
         return Counter(found)
 
 
@@ -79,8 +79,8 @@ def units(**nanoseconds: int):
     names = ("ROW_NS", "ALONE_NS", "FIRST_NS", "CHARACTER_NS", "LETTER_NS", "GROUPS_NS", "DISTINCT_NS", "PUBLIC_NS")
     with pytest.MonkeyPatch.context() as patch:
         for name in names:
-            patch.setattr(work, name, nanoseconds.get(name, 0))
-        patch.setattr(work, "MOST_WORK_NS", 10**40)
+            patch.setattr(work_bound, name, nanoseconds.get(name, 0))
+        patch.setattr(work_bound, "MOST_WORK_NS", 10**40)
         yield
 
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import File
 
 NAN, INFINITY = float("nan"), float("inf")
@@ -114,28 +114,28 @@ def columns(draw, name: str, kind: str, *, constant: bool = False) -> Column:
             bounded = draw(st.integers(0, 5)) > 0
             edges = draw(edges_of(low, high)) if bounded else None
             ends = {"low": low, "high": high} if bounded else {}
-            return Number(name=name, type="integer", edges=edges, constant=constant, **ends)
+            return NumberColumn(name=name, type="integer", edges=edges, constant=constant, **ends)
         case "decimal":
             step = Fraction(draw(st.sampled_from(["0.25", "0.01", "0.1"])))
             low, high = draw(st.sampled_from([(0, 40), (-20, 20), (-300, 7)]))
-            return Number(name=name, type="decimal", step=step, low=low, high=high, constant=constant)
+            return NumberColumn(name=name, type="decimal", step=step, low=low, high=high, constant=constant)
         case "date":
             low, high = draw(st.sampled_from([(18_200, 18_400), (18_300, 18_310), (-40, 30)]))
-            return Moment(name=name, type="date", low=low, high=high, constant=constant)
+            return MomentColumn(name=name, type="date", low=low, high=high, constant=constant)
         case "timestamp":
             low, high = draw(st.sampled_from([(18_300, 18_330), (-2, 2)]))
             bounds = (
                 {} if draw(st.integers(0, 4)) == 0 else {"low": low * 86_400_000_000, "high": high * 86_400_000_000}
             )
-            return Moment(name=name, type="timestamp", constant=constant, **bounds)
+            return MomentColumn(name=name, type="timestamp", constant=constant, **bounds)
         case "boolean":
-            return Boolean(name=name, closed=draw(st.booleans()), constant=constant)
+            return BooleanColumn(name=name, closed=draw(st.booleans()), constant=constant)
         case "category":
             values = tuple(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4, unique=True)))
             other = draw(st.sampled_from([None, None, values[0]]))
-            return Category(name=name, values=values, other=other, closed=draw(st.booleans()), constant=constant)
+            return CategoryColumn(name=name, values=values, other=other, closed=draw(st.booleans()), constant=constant)
         case _:
-            return Text(name=name, constant=constant)
+            return TextColumn(name=name, constant=constant)
 
 
 @st.composite
@@ -165,18 +165,18 @@ def cells_of(column: Column, type_: pa.DataType | None):
 
 def _texts(column: Column):
     match column:
-        case Number():
+        case NumberColumn():
             low, high = column.low or -50, column.high or 50
             codes = st.one_of(st.integers(low, high), st.sampled_from([low, high, low - 1, high + 1, 0]))
             return st.one_of(codes.map(lambda code: _decimal(code * column.step)), st.sampled_from(NUMBERS))
-        case Moment():
+        case MomentColumn():
             scale = 86_400_000_000 if column.type == "timestamp" else 1
             low, high = (column.low or 0) // scale, (column.high or 0) // scale
             days = st.integers(low - 1, high + 1).map(iso)
             return st.one_of(days, days, st.sampled_from(MOMENTS))
-        case Boolean():
+        case BooleanColumn():
             return st.sampled_from(TRUTHS)
-        case Category(values=values):
+        case CategoryColumn(values=values):
             return st.sampled_from([*values, *values, *WORDS])
         case _:
             return st.sampled_from(TEXTS).filter(lambda text: "\0" not in text)
@@ -184,14 +184,14 @@ def _texts(column: Column):
 
 def _typed(column: Column, type_: pa.DataType):
     if pa.types.is_floating(type_):
-        assert isinstance(column, Number)
+        assert isinstance(column, NumberColumn)
         near = [float(code * column.step) for code in (column.low or 0, column.high or 9, 0, 3)]
         strange = [NAN, INFINITY, -INFINITY, -0.0, 5e-324, 3.3e38, 0.285]
         return st.sampled_from([*near, *near, *strange])
     if pa.types.is_integer(type_):
         reach = 2 ** (type_.bit_width - 1)
         ends = [-reach, reach - 1]
-        near = [column.low or 0, column.high or 9] if isinstance(column, Number) else [0, 1]
+        near = [column.low or 0, column.high or 9] if isinstance(column, NumberColumn) else [0, 1]
         kept = [code for code in (*near, *near, 0, 1, 2, 3, *ends) if -reach <= code < reach]
         return st.sampled_from(kept)
     if pa.types.is_decimal(type_):
@@ -205,7 +205,7 @@ def _typed(column: Column, type_: pa.DataType):
         return st.sampled_from([*(start + hours * 3600 * unit + 7 for hours in range(-3, 400, 31)), 2**45, -(2**45)])
     if pa.types.is_boolean(type_):
         return st.booleans()
-    return st.sampled_from(column.values + WORDS if isinstance(column, Category) else TEXTS)
+    return st.sampled_from(column.values + WORDS if isinstance(column, CategoryColumn) else TEXTS)
 
 
 def _decimal(value: Fraction) -> str:
@@ -274,10 +274,10 @@ def publics(draw, sorts: Sequence[str]) -> Source:
     schema = Schema(
         table="regions",
         columns=(
-            Text(name="sort"),
-            Number(name="age", type="integer"),
-            Text(name=draw(st.sampled_from(["region", "region", "on0", "person", "mine"]))),
-            Number(name="people", type="integer"),
+            TextColumn(name="sort"),
+            NumberColumn(name="age", type="integer"),
+            TextColumn(name=draw(st.sampled_from(["region", "region", "on0", "person", "mine"]))),
+            NumberColumn(name="people", type="integer"),
         ),
         unit=PrivacyUnit(),
     )
@@ -293,7 +293,9 @@ def publics(draw, sorts: Sequence[str]) -> Source:
 
 
 def words_of(columns: Sequence[Column]) -> list[str]:
-    return [value for column in columns if isinstance(column, Category) for value in column.values if value] or ["flu"]
+    return [value for column in columns if isinstance(column, CategoryColumn) for value in column.values if value] or [
+        "flu"
+    ]
 
 
 @st.composite

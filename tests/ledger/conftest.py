@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collect.database import server
-from discreet.ledger.where import Address
+from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import Copies
 
 #: Tests of what a ledger does, whatever it lies in, run on both. The rest are about SQLite's file.
@@ -44,7 +44,7 @@ def address(postgres: str, state_folder: Path):
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
-        yield Address(url=f"{postgres}{'&' if '?' in postgres else '?'}options=-csearch_path%3D{name}")
+        yield DatabaseAddress(url=f"{postgres}{'&' if '?' in postgres else '?'}options=-csearch_path%3D{name}")
         connection.execute("SET statement_timeout = '20s'")
         connection.execute(f"DROP SCHEMA {name} CASCADE")
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import psycopg
 
-from discreet.accounting.events import Event, Gaussian, Laplace
+from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.region import Allowed, Box, Region
+from discreet.accounting.region import Box, Region, ValueSet
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from discreet.ledger.postgres_tables import TABLES
-from discreet.ledger.records import Charge
-from discreet.ledger.where import Address, Where
+from discreet.ledger.records import ChargeRecord
 
 WHOLE = Region.whole()
 _questions = itertools.count()
@@ -28,18 +28,18 @@ def guarantee(epsilon: object = 3, delta: object = 0, accounting: str = "either"
 
 def people(*groups: int) -> Region:
     """Those whose column `group` holds one of these."""
-    return Region.of([Box({"group": Allowed.of(groups)})])
+    return Region.of([Box({"group": ValueSet.of(groups)})])
 
 
-def laplace(epsilon: object) -> Laplace:
-    return Laplace(scale=1 / Fraction(epsilon), l1=1)
+def laplace(epsilon: object) -> LaplaceEvent:
+    return LaplaceEvent(scale=1 / Fraction(epsilon), l1=1)
 
 
-def gaussian(rho: object) -> Gaussian:
-    return Gaussian(sigma2=1 / (2 * Fraction(rho)), l2_squared=1)
+def gaussian(rho: object) -> GaussianEvent:
+    return GaussianEvent(sigma2=1 / (2 * Fraction(rho)), l2_squared=1)
 
 
-def make(path: Where, budget: Guarantee | None = None) -> Ledger:
+def make(path: LedgerLocation, budget: Guarantee | None = None) -> Ledger:
     """A ledger with population and table `patients`, version 1."""
     ledger = Ledger.create(path)
     ledger.declare("patients", budget or guarantee())
@@ -58,7 +58,7 @@ def ask(
     question: str | None = None,
     price: object = "0.5",
     analyst: str | None = None,
-) -> Charge:
+) -> ChargeRecord:
     return ledger.charge(
         population=population,
         table=table,
@@ -71,16 +71,16 @@ def ask(
     )
 
 
-def copy_ledger(path: Where, to: Where) -> None:
+def copy_ledger(path: LedgerLocation, to: LedgerLocation) -> None:
     """Copy a ledger's files, its write-ahead log included. Close it first: a copy drops this process's locks.
 
     A ledger in PostgreSQL is copied to a file, and back as a superuser restores a dump.
     """
-    if isinstance(path, Address):
+    if isinstance(path, DatabaseAddress):
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_bytes(pickle.dumps(dump(path)))
         return
-    if isinstance(to, Address):
+    if isinstance(to, DatabaseAddress):
         restore(to, pickle.loads(path.read_bytes()))
         return
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -91,13 +91,13 @@ def copy_ledger(path: Where, to: Where) -> None:
             shutil.copyfile(source, target)
 
 
-def dump(address: Address) -> dict[str, list[tuple]]:
+def dump(address: DatabaseAddress) -> dict[str, list[tuple]]:
     """All rows of a ledger in PostgreSQL."""
     with psycopg.connect(address.url) as raw:
         return {name: raw.execute(f"SELECT * FROM discreet_ledger_{name}").fetchall() for name in TABLES}
 
 
-def restore(address: Address, rows: dict[str, list[tuple]]) -> None:
+def restore(address: DatabaseAddress, rows: dict[str, list[tuple]]) -> None:
     """Put rows in the place of those that are there, past every trigger."""
     with psycopg.connect(address.url) as raw:
         raw.execute("SET session_replication_role = replica")

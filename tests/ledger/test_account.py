@@ -4,15 +4,15 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting.convert import epsilon_from_rho
 from discreet.accounting.events import loss
 from discreet.accounting.filter import FULL, Balance, Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.errors import UsageError
 from discreet.exact import UNBOUNDED
-from discreet.ledger.account import Account, Amount, check_step, larger
-from discreet.ledger.chain import canonical
+from discreet.ledger.account import Account, Amount, check_balance_step, larger_guarantee
+from discreet.ledger.chain import canonical_json
 from ledger.ledgers import WHOLE, gaussian, guarantee, laplace, people
 from tiers import size
 
@@ -25,7 +25,7 @@ def spend(account: Account, event: object, region: Region = WHOLE, table: str = 
     if decision.accepted:
         account.book(
             (table, 1),
-            region=canonical(region.to_data()),
+            region=canonical_json(region.to_data()),
             cost=cost,
             inside=decision.inside,
             balance=decision.balance,
@@ -36,7 +36,7 @@ def spend(account: Account, event: object, region: Region = WHOLE, table: str = 
 
 
 def test_nothing_spent():
-    standing = Account(name="p", guarantee=guarantee(3, SMALL)).standing()
+    standing = Account(name="p", guarantee=guarantee(3, SMALL)).status()
     assert standing.spent == Amount(epsilon=Fraction(0), delta=Fraction(0))
     assert standing.remaining == standing.limit == Amount(epsilon=Fraction(3), delta=SMALL)
 
@@ -44,14 +44,14 @@ def test_nothing_spent():
 def test_spent_by_the_pure_sum_needs_no_delta():
     account = Account(name="p", guarantee=guarantee(3, SMALL))
     assert spend(account, laplace(1))
-    assert account.standing().spent == Amount(epsilon=Fraction(1), delta=Fraction(0))
+    assert account.status().spent == Amount(epsilon=Fraction(1), delta=Fraction(0))
 
 
 def test_spent_by_rho_needs_the_deltas_share():
     account = Account(name="p", guarantee=guarantee(3, SMALL))
     assert spend(account, gaussian("0.01"))
     half = SMALL / 2
-    assert account.standing().spent == Amount(epsilon=epsilon_from_rho(Fraction(1, 100), half), delta=half)
+    assert account.status().spent == Amount(epsilon=epsilon_from_rho(Fraction(1, 100), half), delta=half)
 
 
 def test_remaining_is_never_below_nothing():
@@ -59,10 +59,10 @@ def test_remaining_is_never_below_nothing():
     cost = Cost(pure=5 * 10**9, rho=10**12, delta=7)
     balance = Balance(pure=cost.pure, rho=cost.rho, pure_sum=cost.pure, rho_sum=cost.rho)
     account.book(
-        ("t", 1), region=canonical(WHOLE.to_data()), cost=cost, inside=Balance(), balance=balance, used=FULL, seq=1
+        ("t", 1), region=canonical_json(WHOLE.to_data()), cost=cost, inside=Balance(), balance=balance, used=FULL, seq=1
     )
-    assert account.standing().remaining == Amount(epsilon=Fraction(0), delta=Fraction(0))
-    assert account.room().pure == 0
+    assert account.status().remaining == Amount(epsilon=Fraction(0), delta=Fraction(0))
+    assert account.remaining_by_arm().pure == 0
 
 
 def test_many_small_laplace_questions_go_on_by_rho():
@@ -71,7 +71,7 @@ def test_many_small_laplace_questions_go_on_by_rho():
     while spend(account, laplace(size("0.04", "0.02"))):
         asked += 1
     assert asked > 3 / size(0.04, 0.02)
-    assert account.standing().remaining.epsilon < Fraction(1, 100)
+    assert account.status().remaining.epsilon < Fraction(1, 100)
 
 
 def test_across_tables_maxima_add():
@@ -94,24 +94,26 @@ def test_across_tables_maxima_add():
 )
 def test_balances_that_do_not_follow_are_refused(old: Balance, new: Balance):
     with pytest.raises(ValueError, match="does not follow"):
-        check_step(old, Cost(pure=2, rho=1, delta=0), Balance(pure=old.pure, rho=old.rho), new)
+        check_balance_step(old, Cost(pure=2, rho=1, delta=0), Balance(pure=old.pure, rho=old.rho), new)
 
 
 def test_balances_that_follow():
     old = Balance(pure=5, rho=5, pure_sum=5, rho_sum=5)
     cost = Cost(pure=2, rho=1, delta=0)
     for inside, pure, rho in ((0, 5, 5), (4, 6, 5), (5, 7, 6), (9, 7, 6)):
-        check_step(old, cost, Balance(pure=inside, rho=inside), Balance(pure=pure, rho=rho, pure_sum=7, rho_sum=6))
+        check_balance_step(
+            old, cost, Balance(pure=inside, rho=inside), Balance(pure=pure, rho=rho, pure_sum=7, rho_sum=6)
+        )
     with pytest.raises(ValueError, match="does not follow"):  # booked at nothing, though the region was full
-        check_step(old, cost, Balance(pure=5, rho=5), Balance(pure=5, rho=5, pure_sum=7, rho_sum=6))
+        check_balance_step(old, cost, Balance(pure=5, rho=5), Balance(pure=5, rho=5, pure_sum=7, rho_sum=6))
     endless = Balance(pure=UNBOUNDED, rho=6, pure_sum=UNBOUNDED, rho_sum=6)
-    check_step(old, Cost(pure=UNBOUNDED, rho=1, delta=0), Balance(pure=5, rho=5), endless)
+    check_balance_step(old, Cost(pure=UNBOUNDED, rho=1, delta=0), Balance(pure=5, rho=5), endless)
 
 
 def test_the_larger_of_two_guarantees_part_by_part():
     one = Guarantee(epsilon=Fraction(3), delta=Fraction(3, 10), delta_keys=Fraction(1, 10))
     other = Guarantee(epsilon=Fraction(2), delta=Fraction(3, 10), delta_keys=Fraction(2, 10))
-    both = larger(one, other)
+    both = larger_guarantee(one, other)
     assert (both.epsilon, both.keys, both.delta_rho) == (Fraction(3), Fraction(2, 10), Fraction(2, 10))
 
 
@@ -122,14 +124,14 @@ def test_a_sealed_account_has_nothing_left_and_a_grant_opens_a_filter_on_top():
     account = Account(name="p", guarantee=guarantee(3, SMALL))
     spend(account, laplace(1))
     account.seal(account.guarantee)
-    assert account.standing().remaining == Amount(epsilon=Fraction(0), delta=Fraction(0))
+    assert account.status().remaining == Amount(epsilon=Fraction(0), delta=Fraction(0))
     assert not spend(account, laplace("0.001"))
     account.raise_to(guarantee(5, 2 * SMALL))
-    assert account.standing().spent == Amount(epsilon=Fraction(3), delta=SMALL)
-    assert account.open == Guarantee(epsilon=Fraction(2), delta=SMALL, delta_keys=SMALL / 2)
+    assert account.status().spent == Amount(epsilon=Fraction(3), delta=SMALL)
+    assert account.open_guarantee == Guarantee(epsilon=Fraction(2), delta=SMALL, delta_keys=SMALL / 2)
     assert spend(account, laplace(2))
     assert not spend(account, laplace("0.001"))
-    assert account.standing().remaining.epsilon == 0
+    assert account.status().remaining.epsilon == 0
 
 
 def test_a_sealed_history_may_have_ended_in_either_arm():
@@ -138,8 +140,8 @@ def test_a_sealed_history_may_have_ended_in_either_arm():
     account = Account(name="p", guarantee=guarantee(3, SMALL))
     account.seal(account.guarantee)
     account.raise_to(guarantee("3.5", SMALL))
-    assert account.open is not None
-    assert account.open.delta_rho == 0
+    assert account.open_guarantee is not None
+    assert account.open_guarantee.delta_rho == 0
     assert not spend(account, gaussian("0.0001"))
     assert not spend(account, laplace("0.51"))
     assert spend(account, laplace("0.5"))
@@ -149,8 +151,8 @@ def test_a_zcdp_account_needs_delta_on_top():
     account = Account(name="p", guarantee=guarantee(3, SMALL, "zcdp"))
     account.seal(account.guarantee)
     account.raise_to(guarantee(5, SMALL, "zcdp"))
-    assert account.open is None
-    assert account.standing().remaining.epsilon == 0
+    assert account.open_guarantee is None
+    assert account.status().remaining.epsilon == 0
     account.raise_to(guarantee(5, 2 * SMALL, "zcdp"))
     assert spend(account, gaussian("0.001"))
 

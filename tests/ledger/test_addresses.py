@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 import discreet
 from clinic import say
 from discreet.errors import UsageError
-from discreet.ledger.where import Address, mark
+from discreet.ledger.ledger_location import DatabaseAddress, location_mark
 from engines.postgres.server import execute, new_name, postgres_address
 
 __all__ = ["postgres_address"]
@@ -26,36 +26,36 @@ HIDDEN = (
 def test_a_password_with_a_sign_in_it_is_no_address(url):
     assert "tiger" in conninfo_to_dict(url)["password"]
     with pytest.raises(UsageError, match="no address") as caught:
-        Address(url=url)
+        DatabaseAddress(url=url)
     told = f"{caught.value} {caught.value.hint}"
     assert "tiger" not in told and "ann" not in told
 
 
 @pytest.mark.parametrize("url", ["postgresql://ann:12%23tiger@db/books", "postgresql://ann%3Atiger@db/books"])
 def test_no_part_of_a_name_or_password_is_shown(url):
-    address = Address(url=url)
-    assert address.tells_password
+    address = DatabaseAddress(url=url)
+    assert address.has_secret
     assert address.name == address.place == str(address) == "postgresql://db/books"
-    assert mark(address) == b"postgresql://db/books" and "tiger" not in repr(address)
+    assert location_mark(address) == b"postgresql://db/books" and "tiger" not in repr(address)
 
 
 @pytest.mark.parametrize("key", ["scram_client_key", "scram_server_key", "oauth_client_secret", "sslpassword"])
 def test_other_secrets_of_libpq_are_secrets(key):
     url = f"postgresql://db/books?{key}=tiger&sslmode=require"
     assert conninfo_to_dict(url)[key] == "tiger"
-    assert Address(url=url).name == "postgresql://db/books?sslmode=require"
-    assert Address(url=url).tells_password
+    assert DatabaseAddress(url=url).name == "postgresql://db/books?sslmode=require"
+    assert DatabaseAddress(url=url).has_secret
 
 
 def test_a_setting_that_is_not_known_is_refused():
     with pytest.raises(UsageError, match="a setting that may not stand") as caught:
-        Address(url="postgresql://db/books?tiger=1")
+        DatabaseAddress(url="postgresql://db/books?tiger=1")
     assert "tiger" not in f"{caught.value} {caught.value.hint}" and "sslmode" in caught.value.hint
 
 
 def test_a_plus_is_a_plus():
     """As libpq reads it: two schemas are two places."""
-    assert Address(url="postgresql://db/books?options=-csearch_path%3Da+b").place.endswith("a%2Bb")
+    assert DatabaseAddress(url="postgresql://db/books?options=-csearch_path%3Da+b").place.endswith("a%2Bb")
 
 
 def test_a_password_in_a_move_is_refused(tmp_path, capsys):

@@ -21,12 +21,12 @@ def head(seq: int = 1) -> Head:
 @pytest.fixture
 def anchor(state_folder: Path) -> Anchor:
     made = Anchor.make(ID)
-    made.write(head(), DIGESTS[:1], known=0)
+    made.write(head(), DIGESTS[:1], stored_count=0)
     return made
 
 
 def test_what_is_written_is_read(anchor: Anchor):
-    anchor.write(head(3), DIGESTS[:3], known=1)
+    anchor.write(head(3), DIGESTS[:3], stored_count=1)
     assert Anchor.find(ID).read() == head(3)
     assert Anchor.find(ID).key == anchor.key
 
@@ -47,7 +47,7 @@ def test_two_keys_are_never_the_same(state_folder: Path):
 @pytest.mark.parametrize("ledger", ["", "../../etc", "a" * 15, "A" * 16, "a" * 15 + "/"])
 def test_an_id_that_is_no_id_names_no_folder(ledger: str):
     with pytest.raises(LedgerFault):
-        Anchor.place(ledger)
+        Anchor.folder_of(ledger)
 
 
 def test_a_missing_folder_says_what_to_do(state_folder: Path):
@@ -89,32 +89,32 @@ def test_an_entrys_mac_is_no_heads(anchor: Anchor):
 
 @pytest.mark.parametrize("shared", [0, 1, 2, 7, 20, 38, 39])
 def test_where_two_histories_part(anchor: Anchor, shared: int):
-    anchor.write(head(39), DIGESTS, known=1)
+    anchor.write(head(39), DIGESTS, stored_count=1)
     other = DIGESTS[:shared] + [f"{number:064x}" for number in range(1000, 1000 + 39 - shared)]
-    assert anchor.common(other) == shared
-    assert anchor.common(other[: shared // 2]) == shared // 2
+    assert anchor.count_common_entries(other) == shared
+    assert anchor.count_common_entries(other[: shared // 2]) == shared // 2
 
 
 def test_digests_that_are_not_the_heads_own_prove_nothing(anchor: Anchor):
-    anchor.write(head(39), DIGESTS, known=1)
+    anchor.write(head(39), DIGESTS, stored_count=1)
     other = (anchor.folder / "digests").read_bytes()
     os.truncate(anchor.folder / "digests", 32 * 10 + 5)
-    assert anchor.common(DIGESTS) == 0
-    anchor.write(Head(seq=6, digest="f" * 64, since=1, totals={}), [*DIGESTS[:5], "f" * 64], known=5)
+    assert anchor.count_common_entries(DIGESTS) == 0
+    anchor.write(Head(seq=6, digest="f" * 64, since=1, totals={}), [*DIGESTS[:5], "f" * 64], stored_count=5)
     (anchor.folder / "digests").write_bytes(other)  # a power cut that kept another history's digests
-    assert anchor.common(DIGESTS) == 0
-    anchor.write(head(39), DIGESTS, known=38)
-    assert anchor.common(DIGESTS) == 39
+    assert anchor.count_common_entries(DIGESTS) == 0
+    anchor.write(head(39), DIGESTS, stored_count=38)
+    assert anchor.count_common_entries(DIGESTS) == 39
     (anchor.folder / "digests").unlink()
-    assert anchor.common(DIGESTS) == 0
+    assert anchor.count_common_entries(DIGESTS) == 0
 
 
 def test_a_history_that_was_parted_from_is_overwritten(anchor: Anchor):
-    anchor.write(head(39), DIGESTS, known=1)
+    anchor.write(head(39), DIGESTS, stored_count=1)
     other = [*DIGESTS[:5], "f" * 64]
-    anchor.write(Head(seq=6, digest="f" * 64, since=1, totals={}), other, known=5)
-    assert anchor.common(DIGESTS) == 5
-    assert anchor.common(other) == 6
+    anchor.write(Head(seq=6, digest="f" * 64, since=1, totals={}), other, stored_count=5)
+    assert anchor.count_common_entries(DIGESTS) == 5
+    assert anchor.count_common_entries(other) == 6
 
 
 def test_one_holder_at_a_time(anchor: Anchor):
@@ -147,6 +147,6 @@ def test_a_failed_write_leaves_the_old_head(anchor: Anchor, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LedgerFault, match="no space left"):
-        anchor.write(head(2), DIGESTS[:2], known=1)
+        anchor.write(head(2), DIGESTS[:2], stored_count=1)
     monkeypatch.undo()
     assert anchor.read() == head(1)

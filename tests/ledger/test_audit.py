@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.events import Threshold
+from discreet.accounting.events import ThresholdEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import BudgetExceeded, LedgerFault, UsageError
 from discreet.ledger import anchor, repair
@@ -103,13 +103,13 @@ def test_deltas_that_add_up_to_one_can_be_acknowledged(tmp_path: Path):
     make(path, Guarantee(epsilon=Fraction(3), delta=Fraction(9, 10), delta_keys=Fraction(9, 10))).close()
     copy_ledger(path, tmp_path / "a.db")
     with Ledger.open(path) as ledger:
-        ask(ledger, Threshold(scale=Fraction(10), l1=1, delta=Fraction(6, 10)))
+        ask(ledger, ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(6, 10)))
     copy_ledger(path, tmp_path / "b.db")
     for name in "abab":
         copy_ledger(tmp_path / f"{name}.db", path)
         repair.acknowledge(path)
         with Ledger.open(path) as ledger:
-            assert ledger.standing("patients").remaining.delta >= 0
+            assert ledger.account_status("patients").remaining.delta >= 0
 
 
 def test_the_anchor_is_forced_to_disk_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

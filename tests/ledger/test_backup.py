@@ -23,7 +23,7 @@ from discreet.ledger import repair
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.backup import backup, restore
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.where import Address
+from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import ask, copy_folder, gaussian, guarantee, laplace, make, people
 from tiers import examples, size
 
@@ -43,7 +43,7 @@ with Ledger.open(Path(sys.argv[1])) as ledger:
 
 def remaining(path, population="patients"):
     with Ledger.open(path) as ledger:
-        return ledger.standing(population).remaining.epsilon
+        return ledger.account_status(population).remaining.epsilon
 
 
 def lose(path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_backup_holds_everything_and_belongs_to_its_owner(path: Path, tmp_path
     assert done.rows == rows and done.repaired.charged == ()
     with Ledger.open(path) as ledger:
         assert ledger.answer(charge.id) == "206"
-        assert ledger.standing("patients").spent.epsilon == 1
+        assert ledger.account_status("patients").spent.epsilon == 1
         assert ledger.verify().sound
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".")) == []
 
@@ -80,7 +80,7 @@ def test_what_was_spent_after_the_backup_stays_spent(path: Path, tmp_path: Path)
     assert done.repaired.charged == ("patients",)
     assert done.set_aside is not None and done.set_aside.read_bytes() == b"the disk was here"
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").remaining.epsilon == Fraction("0.5")
+        assert ledger.account_status("patients").remaining.epsilon == Fraction("0.5")
         assert ledger.answer(charge.id) == "206"
         with pytest.raises(BudgetExceeded):
             ask(ledger, laplace("0.6"))
@@ -94,7 +94,7 @@ def test_a_restore_that_forgets_to_charge_would_be_caught(path: Path, tmp_path: 
     with Ledger.open(path) as ledger:
         ask(ledger, laplace("1.5"))
     lose(path)
-    monkeypatch.setattr(repair, "acknowledge", lambda path: repair.Repaired())
+    monkeypatch.setattr(repair, "acknowledge", lambda path: repair.RepairOutcome())
     restore(path, tmp_path / "copy.db")
     with pytest.raises(LedgerRolledBack):
         Ledger.open(path)
@@ -115,7 +115,7 @@ def test_a_lost_state_folder_spends_everything_and_only_if_that_is_said(path: Pa
     with pytest.raises(UsageError, match="has the ledger's state folder"):
         restore(path, tmp_path / "copy.db", lost=True)
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").remaining.epsilon == 0
+        assert ledger.account_status("patients").remaining.epsilon == 0
         assert ledger.answer(charge.id) == "206"
 
 
@@ -237,7 +237,7 @@ def test_whoever_has_the_old_file_open_answers_nothing_more(path: Path, tmp_path
     assert remaining(path) == 2
 
 
-@pytest.mark.parametrize("point", ["_set_aside", "_sync", "_force"])
+@pytest.mark.parametrize("point", ["_set_aside", "_sync", "_fsync_path"])
 def test_a_restore_that_dies_half_way_goes_on(path: Path, tmp_path: Path, monkeypatch, point: str):
     with make(path) as ledger:
         ask(ledger, laplace("1"))
@@ -322,7 +322,7 @@ def test_a_backup_that_is_killed_is_whole_or_not_there(path: Path, tmp_path: Pat
         backer.stdout.close()
         with Ledger.open(path) as ledger:
             for whole in folder.glob("[0-9]*.db"):
-                assert backups._checked(whole, Anchor.find(ledger.state.ledger)).digests == ledger.state.digests
+                assert backups._load_verified(whole, Anchor.find(ledger.state.ledger)).digests == ledger.state.digests
 
 
 ACTS = st.lists(
@@ -381,7 +381,7 @@ def test_no_restore_of_any_moment_raises_what_remains(acts, data, tmp_path_facto
             assert ledger.verify().sound
 
 
-def test_a_ledger_in_postgres_is_backed_up_into_the_same_form_and_restored(address: Address, tmp_path: Path):
+def test_a_ledger_in_postgres_is_backed_up_into_the_same_form_and_restored(address: DatabaseAddress, tmp_path: Path):
     import psycopg
 
     with make(address) as ledger:
@@ -400,12 +400,12 @@ def test_a_ledger_in_postgres_is_backed_up_into_the_same_form_and_restored(addre
     assert (done.rows, done.repaired.charged) == (rows, ("patients",))
     with Ledger.open(address) as ledger:
         assert ledger.answer(charge.id) == "206"
-        assert ledger.standing("patients").remaining.epsilon == Fraction("0.5")
+        assert ledger.account_status("patients").remaining.epsilon == Fraction("0.5")
 
 
-def test_a_backup_from_postgres_can_be_read_as_a_file(address: Address, tmp_path: Path, state_folder: Path):
+def test_a_backup_from_postgres_can_be_read_as_a_file(address: DatabaseAddress, tmp_path: Path, state_folder: Path):
     with make(address) as ledger:
         ask(ledger, laplace("1"))
     backup(address, tmp_path / "copy.db")
     anchor = Anchor.find(next(each.name for each in state_folder.iterdir()))
-    assert backups._checked(tmp_path / "copy.db", anchor).seq == 4
+    assert backups._load_verified(tmp_path / "copy.db", anchor).seq == 4

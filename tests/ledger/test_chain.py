@@ -6,20 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.ledger.chain import KINDS, START, Entry, canonical, digest, link, mac, problem
+from discreet.ledger.chain import (
+    GENESIS,
+    KINDS,
+    LedgerEntry,
+    canonical_json,
+    digest,
+    find_problem,
+    mac,
+    make_entry,
+)
 
 KEY = bytes(range(32))
 
 
-def entry(seq: int = 1, previous: str = START) -> Entry:
-    return link(seq=seq, kind="open", body={"ledger": "x", "format": 1}, previous=previous, key=KEY)
+def entry(seq: int = 1, previous: str = GENESIS) -> LedgerEntry:
+    return make_entry(seq=seq, kind="open", body={"ledger": "x", "format": 1}, previous=previous, key=KEY)
 
 
 def test_a_linked_entry_is_sound():
     first = entry()
     second = entry(2, first.digest)
-    assert problem(first, seq=1, previous=START, key=KEY) == ""
-    assert problem(second, seq=2, previous=first.digest, key=KEY) == ""
+    assert find_problem(first, seq=1, previous=GENESIS, key=KEY) == ""
+    assert find_problem(second, seq=2, previous=first.digest, key=KEY) == ""
     assert first.data() == {"format": 1, "ledger": "x"}
 
 
@@ -27,24 +36,24 @@ def test_a_linked_entry_is_sound():
 def test_every_changed_field_is_seen(field: str):
     found = entry()
     changed = dataclasses.replace(found, **{field: getattr(found, field)[:-1] + "?"})
-    assert "row 1" in problem(changed, seq=1, previous=START, key=KEY)
+    assert "row 1" in find_problem(changed, seq=1, previous=GENESIS, key=KEY)
 
 
 def test_a_missing_row_is_named():
-    assert problem(entry(3), seq=2, previous=START, key=KEY) == "row 2 is missing"
-    assert problem(entry(-1), seq=1, previous=START, key=KEY) == "a row numbered -1 stands before row 1"
+    assert find_problem(entry(3), seq=2, previous=GENESIS, key=KEY) == "row 2 is missing"
+    assert find_problem(entry(-1), seq=1, previous=GENESIS, key=KEY) == "a row numbered -1 stands before row 1"
 
 
 def test_an_entry_of_another_key_is_seen_with_the_key_alone():
-    assert problem(entry(), seq=1, previous=START, key=b"x" * 32) == "row 1 was not written by this ledger"
-    assert problem(entry(), seq=1, previous=START, key=None) == ""
+    assert find_problem(entry(), seq=1, previous=GENESIS, key=b"x" * 32) == "row 1 was not written by this ledger"
+    assert find_problem(entry(), seq=1, previous=GENESIS, key=None) == ""
 
 
 def test_an_unknown_kind_is_refused_even_when_it_is_signed():
-    fields = {"seq": 1, "time": entry().time, "kind": "refund", "body": "{}", "previous": START}
+    fields = {"seq": 1, "time": entry().time, "kind": "refund", "body": "{}", "previous": GENESIS}
     found = digest(**fields)
-    signed = Entry(**fields, digest=found, mac=mac(KEY, found))
-    assert "kind" in problem(signed, seq=1, previous=START, key=KEY)
+    signed = LedgerEntry(**fields, digest=found, mac=mac(KEY, found))
+    assert "kind" in find_problem(signed, seq=1, previous=GENESIS, key=KEY)
 
 
 def test_the_kinds_are_closed():
@@ -70,4 +79,4 @@ def test_fields_cannot_run_into_each_other():
 @pytest.mark.parametrize("data", [float("nan"), float("inf"), {1, 2}, object()])
 def test_only_plain_finite_data_is_canonical(data: object):
     with pytest.raises((ValueError, TypeError)):
-        canonical({"x": data})
+        canonical_json({"x": data})

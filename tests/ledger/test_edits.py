@@ -15,7 +15,7 @@ import pytest
 from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered
 from discreet.ledger import repair
 from discreet.ledger.anchor import AnchorMissing
-from discreet.ledger.chain import START, digest
+from discreet.ledger.chain import GENESIS, digest
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import ask, copy_folder, copy_ledger, gaussian, guarantee, laplace, make, people
 from tiers import size
@@ -195,7 +195,7 @@ def test_swapped_rows(victim: Victim, seq: int):
 
 def rechain(raw: sqlite3.Connection) -> None:
     """Compute every digest anew, as anybody can, and leave the MACs, which only the key's holder could make."""
-    previous = START
+    previous = GENESIS
     for seq, time, kind, body in raw.execute("SELECT seq, time, kind, body FROM entries ORDER BY seq").fetchall():
         fresh = digest(seq=seq, time=time, kind=kind, body=body, previous=previous)
         raw.execute("UPDATE entries SET previous = ?, digest = ? WHERE seq = ?", (previous, fresh, seq))
@@ -259,17 +259,17 @@ def test_a_tail_cut_off_by_a_careful_forger(victim: Victim, kept: int):
 
 
 def cut_tail(path: Path, kept: int) -> None:
-    from discreet.ledger import tables
-    from discreet.ledger.sqlite import SqliteStore
-    from discreet.ledger.state import State
+    from discreet.ledger import summary_tables
+    from discreet.ledger.sqlite_ledger import SqliteLedgerStore
+    from discreet.ledger.state import LedgerState
 
-    state = State()
-    store = SqliteStore.open(path)
+    state = LedgerState()
+    store = SqliteLedgerStore.open(path)
     for entry in store.entries():
         if entry.seq <= kept:
             state.apply(entry)
     store.close()
-    rows = tables.all_rows(state)
+    rows = summary_tables.all_rows(state)
     with tampering(path) as raw:
         raw.execute("DELETE FROM entries WHERE seq > ?", (kept,))
         raw.execute("DELETE FROM charges WHERE seq > ?", (kept,))
@@ -382,7 +382,7 @@ def test_restoring_the_whole_machine_is_beyond_a_ledger(
     copy_ledger(tmp_path / "old" / "ledger.db", path)
     copy_folder(tmp_path / "old" / "state", state_folder)
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").spent.epsilon == 1
+        assert ledger.account_status("patients").spent.epsilon == 1
 
 
 def test_a_file_replaced_under_a_running_process(old: Callable[[int], Any], path: Path, tmp_path: Path):

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.errors import LedgerFault
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.sqlite_ledger import SqliteLedgerStore
 from ledger.ledgers import ask, laplace, make
 
 
@@ -63,7 +63,7 @@ def test_a_full_disk(ledger: Ledger, stored: str, path: Path):
         accepted.extend(ask(ledger, laplace("0.001")).id for _ in range(200))
     refuses_everything(ledger, stored)
     with Ledger.open(path) as again:
-        assert again.standing("patients").spent.epsilon == 1 + Fraction(len(accepted), 1000)
+        assert again.account_status("patients").spent.epsilon == 1 + Fraction(len(accepted), 1000)
         assert [*again.state.charges] == [stored, *accepted]
         assert again.answer(stored) == "1001"
 
@@ -87,7 +87,7 @@ def test_a_read_only_database(ledger: Ledger, path: Path):
     with pytest.raises(LedgerFault, match="read-only"):
         ask(ledger, laplace("0.1"))
     with Ledger.open(path) as again:
-        assert again.standing("patients").spent.epsilon == 0
+        assert again.account_status("patients").spent.epsilon == 0
 
 
 @pytest.mark.parametrize("method", ["append", "commit"])
@@ -95,17 +95,17 @@ def test_a_failure_in_the_middle_of_a_charge(
     ledger: Ledger, stored: str, path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteStore, method, raising(LedgerFault("the disk failed under the ledger")))
+        patch.setattr(SqliteLedgerStore, method, raising(LedgerFault("the disk failed under the ledger")))
         with pytest.raises(LedgerFault, match="disk failed"):
             ask(ledger, laplace("1"))
     refuses_everything(ledger, stored)
     with Ledger.open(path) as again:
-        assert again.standing("patients").spent.epsilon == 1
+        assert again.account_status("patients").spent.epsilon == 1
 
 
 def test_an_interrupted_charge_stops_service(ledger: Ledger, stored: str, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteStore, "append", raising(KeyboardInterrupt()))
+        patch.setattr(SqliteLedgerStore, "append", raising(KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
             ask(ledger, laplace("1"))
     refuses_everything(ledger, stored)
@@ -136,7 +136,7 @@ def test_a_failed_anchor_stops_service_and_keeps_the_charge(
         with pytest.raises(LedgerFault, match="state folder cannot be written"):
             Ledger.open(path)
     with Ledger.open(path) as again:
-        assert again.standing("patients").spent.epsilon == 2
+        assert again.account_status("patients").spent.epsilon == 2
 
 
 def test_a_state_folder_that_went_away(ledger: Ledger, stored: str, state_folder: Path, path: Path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting import events
 from discreet.accounting.filter import Cost
-from discreet.accounting.guarantee import Guarantee, Limits
+from discreet.accounting.guarantee import FilterLimits, Guarantee
 from discreet.errors import BudgetExceeded, LedgerLocked, UsageError
 from discreet.exact import EPSILON_UNITS, RHO_UNITS
 from discreet.ledger.account import Account
@@ -29,11 +29,11 @@ def ledger(path: Path):
 
 def test_every_charge_old_and_new_counts_double(ledger):
     ask(ledger, laplace(Fraction(1, 2)))
-    assert ledger.standing("patients").spent.epsilon == Fraction(1, 2)
+    assert ledger.account_status("patients").spent.epsilon == Fraction(1, 2)
     ledger.invariant("patients", 1, words="totals of states")
-    assert ledger.standing("patients").spent.epsilon == 1
+    assert ledger.account_status("patients").spent.epsilon == 1
     ask(ledger, laplace(1))
-    assert ledger.standing("patients").spent.epsilon == 3
+    assert ledger.account_status("patients").spent.epsilon == 3
     with pytest.raises(BudgetExceeded, match="counts double"):
         ask(ledger, laplace(Fraction(1, 1000)))
 
@@ -42,7 +42,7 @@ def test_rho_counts_four_times(path: Path):
     budget = Guarantee(epsilon=Fraction(3), delta=Fraction(1, 10**6), accounting="zcdp")
     with make(path, budget) as ledger:
         most = Fraction(ledger.limits("patients").rho, RHO_UNITS)
-        ledger.invariant("patients", 1, words="totals")
+        ledger.declare_invariant("patients", 1, words="totals")
         with pytest.raises(BudgetExceeded):
             ask(ledger, gaussian(most / 3))
         ask(ledger, gaussian(most / 4 - Fraction(1, 10**9)))
@@ -54,7 +54,7 @@ def test_a_history_that_does_not_fit_twice_is_refused_and_changes_nothing(ledger
     ask(ledger, laplace(Fraction(16, 10)))
     with pytest.raises(BudgetExceeded, match="counts double"):
         ledger.invariant("patients", 1, words="totals")
-    assert ledger.standing("patients").spent.epsilon == Fraction(16, 10)
+    assert ledger.account_status("patients").spent.epsilon == Fraction(16, 10)
     ask(ledger, laplace(Fraction(14, 10)))
 
 
@@ -72,24 +72,24 @@ def test_it_survives_reopening_and_a_rollback(path: Path, tmp_path: Path):
         ask(ledger, laplace(Fraction(1, 2)))
     copy_ledger(path, tmp_path / "old.db")
     with Ledger.open(path) as ledger:
-        ledger.invariant("patients", 1, words="totals")
+        ledger.declare_invariant("patients", 1, words="totals")
         assert ledger.refresh().accounts["patients"].invariant
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").spent.epsilon == 1
+        assert ledger.account_status("patients").spent.epsilon == 1
     copy_ledger(tmp_path / "old.db", path)
     from discreet.ledger import repair
 
     repair.acknowledge(path)
     with Ledger.open(path) as ledger:
         assert ledger.refresh().accounts["patients"].invariant
-        assert ledger.standing("patients").spent.epsilon == 1
+        assert ledger.account_status("patients").spent.epsilon == 1
 
 
 def test_disjoint_questions_still_cost_the_maximum(ledger):
     ledger.invariant("patients", 1, words="totals")
     ask(ledger, laplace(1), region=people(1))
     ask(ledger, laplace(1), region=people(2))
-    assert ledger.standing("patients").spent.epsilon == 2
+    assert ledger.account_status("patients").spent.epsilon == 2
 
 
 GROUPS = range(3)
@@ -99,7 +99,7 @@ def losses(charges, group, arm):
     return [getattr(cost, arm) if group in who else 0 for who, cost in charges]
 
 
-def within(charges, limits: Limits) -> bool:
+def within(charges, limits: FilterLimits) -> bool:
     """Whether any change of one record into another stays within one arm: the loss of both, event by event."""
     for one in GROUPS:
         for other in GROUPS:
@@ -115,16 +115,16 @@ def accepted(history, account: Account):
     """The charges of a history that an account accepts, an invariant among them."""
     charges = []
     for who, event, declares in history:
-        if declares and not account.invariant and account.holds_changes():
+        if declares and not account.invariant and account.fits_counted_double():
             account.invariant = True
         cost = Cost.of(events.loss(event))
         region = people(*sorted(who))
         decision = account.decide(("t", 1), region=region, cost=cost)
         if decision.accepted:
-            from discreet.ledger.chain import canonical
+            from discreet.ledger.chain import canonical_json
 
             account.book(
-                ("t", 1), region=canonical(region.to_data()), cost=cost, inside=decision.inside,
+                ("t", 1), region=canonical_json(region.to_data()), cost=cost, inside=decision.inside,
                 balance=decision.balance, used=decision.used, seq=0,
             )  # fmt: skip
             charges.append((who, cost))
@@ -165,7 +165,7 @@ BOTH_ARMS = [({0}, laplace(Fraction(1, 2)), True)] * 2 + [({0}, laplace(Fraction
 
 
 def test_limits_that_are_not_halved_are_caught(monkeypatch):
-    monkeypatch.setattr(Limits, "for_changes", lambda self: self)
+    monkeypatch.setattr(FilterLimits, "for_changes", lambda self: self)
     assert mutant(BOTH_ARMS, guarantee(1), monkeypatch)
 
 
@@ -186,8 +186,8 @@ def test_units_are_those_of_the_ledger():
     assert guarantee(1).limits.for_changes().pure == EPSILON_UNITS // 2
 
 
-def threshold(delta: object) -> events.Threshold:
-    return events.Threshold(scale=Fraction(10), l1=1, delta=Fraction(delta))
+def threshold(delta: object) -> events.ThresholdEvent:
+    return events.ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(delta))
 
 
 def test_delta_for_keys_counts_double_too(path: Path):
@@ -196,7 +196,7 @@ def test_delta_for_keys_counts_double_too(path: Path):
     assert guarantee(3, small).limits.for_changes().delta_keys == guarantee(3, small).limits.delta_keys // 2
     with make(path, guarantee(3, small)) as ledger:
         ask(ledger, threshold(small / 5))
-        ledger.invariant("patients", 1, words="totals")
+        ledger.declare_invariant("patients", 1, words="totals")
         with pytest.raises(BudgetExceeded, match="delta"):
             ask(ledger, threshold(small / 10))
         ask(ledger, threshold(small / 25))
@@ -207,7 +207,7 @@ def test_delta_that_does_not_fit_twice_is_refused(path: Path):
     with make(path, guarantee(3, small)) as ledger:
         ask(ledger, threshold(3 * small / 10))
         with pytest.raises(BudgetExceeded, match="counts double") as problem:
-            ledger.invariant("patients", 1, words="totals")
+            ledger.declare_invariant("patients", 1, words="totals")
         assert "no epsilon is small enough" in problem.value.hint
         assert not ledger.refresh().invariants
 
@@ -223,7 +223,7 @@ def test_a_history_that_is_not_known_cannot_be_counted_double(path: Path, tmp_pa
     with Ledger.open(path) as ledger:
         ledger.grant("patients", guarantee(20))  # room enough, were it only that
         with pytest.raises(UsageError, match="adopted without its state folder"):
-            ledger.invariant("patients", 1, words="totals")
+            ledger.declare_invariant("patients", 1, words="totals")
         assert not ledger.refresh().invariants
 
 

@@ -9,8 +9,8 @@ import pytest
 from discreet.errors import LedgerFault
 from discreet.ledger import chain
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.refusal import ChargedBefore
-from discreet.ledger.state import State
+from discreet.ledger.refusal import DuplicateCharge
+from discreet.ledger.state import LedgerState
 from ledger.ledgers import WHOLE, ask, laplace, make
 
 
@@ -42,19 +42,23 @@ def keyed(ledger, key, *, once=False):
 
 
 def spent(ledger):
-    return ledger.standing("patients").spent.epsilon
+    return ledger.account_status("patients").spent.epsilon
 
 
 def test_a_second_charge_under_a_key_is_refused_and_names_the_first(ledger, place):
     first = keyed(ledger, "a" * 64)
-    with pytest.raises(ChargedBefore) as told:
+    with pytest.raises(DuplicateCharge) as told:
         keyed(ledger, "a" * 64)
     assert told.value.id == first.id
     assert keyed(ledger, "b" * 64).id != first.id
     assert spent(ledger) == Fraction(2, 10)
     with Ledger.open(place) as again:
-        assert again.state.keys == ledger.state.keys == {"a" * 64: first.id, "b" * 64: again.state.keys["b" * 64]}
-        with pytest.raises(ChargedBefore):
+        assert (
+            again.state.charge_of_key
+            == ledger.state.keys
+            == {"a" * 64: first.id, "b" * 64: again.state.charge_of_key["b" * 64]}
+        )
+        with pytest.raises(DuplicateCharge):
             keyed(again, "a" * 64)
     assert ledger.verify().sound
 
@@ -65,7 +69,7 @@ def test_of_many_at_once_one_is_charged(ledger):
     def race():
         try:
             won.append(keyed(ledger, "c" * 64))
-        except ChargedBefore as told:
+        except DuplicateCharge as told:
             lost.append(told.id)
 
     threads = [threading.Thread(target=race) for _ in range(12)]
@@ -92,10 +96,10 @@ def test_a_chain_with_a_key_twice_makes_no_sense(tmp_path, state_folder):
         *before, last = ledger.entries()
 
     def folded(body):
-        state = State()
+        state = LedgerState()
         for entry in before:
             state.apply(entry)
-        state.apply(chain.link(seq=last.seq, kind="charge", body=body, previous=state.digest, key=b"k" * 32))
+        state.apply(chain.make_entry(seq=last.seq, kind="charge", body=body, previous=state.digest, key=b"k" * 32))
         return state
 
     assert len(folded(last.data()).keys) == 2
@@ -106,8 +110,8 @@ def test_a_chain_with_a_key_twice_makes_no_sense(tmp_path, state_folder):
 def test_stopped_questions_lock_nothing(ledger):
     for _ in range(4):
         ledger.fail(ask(ledger, laplace("0.1")).id, stopped=True)
-    assert not ledger.locked("patients") and ledger.state.failures == {}
+    assert not ledger.is_locked("patients") and ledger.state.failures == {}
     for _ in range(3):
         ledger.fail(ask(ledger, laplace("0.1")).id)
-    assert ledger.locked("patients")
+    assert ledger.is_locked("patients")
     assert spent(ledger) == Fraction(7, 10)

@@ -9,10 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.events import Event, Exponential, Gap, Gaussian, Laplace, Threshold, Together
-from discreet.accounting.region import Allowed, Box, Region
+from discreet.accounting.events import (
+    ComposedEvent,
+    Event,
+    ExponentialEvent,
+    GapEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    ThresholdEvent,
+)
+from discreet.accounting.region import Box, Region, ValueSet
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, UsageError
-from discreet.ledger.checked import check_event
+from discreet.ledger.entry_checks import check_event
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import WHOLE, ask, gaussian, guarantee, laplace, make, people
 
@@ -24,7 +32,7 @@ def ledger(path: Path):
 
 
 def spent(ledger: Ledger) -> Fraction:
-    return ledger.standing("patients").spent.epsilon
+    return ledger.account_status("patients").spent.epsilon
 
 
 def test_a_charge_is_in_the_ledger_when_it_returns(ledger: Ledger, path: Path):
@@ -33,7 +41,7 @@ def test_a_charge_is_in_the_ledger_when_it_returns(ledger: Ledger, path: Path):
     with Ledger.open(path) as other:
         assert other.state.charges[charge.id] == charge
         assert spent(other) == Fraction(1, 2)
-        assert other.standing("patients").by_analyst == {"ann": Fraction(1, 2)}
+        assert other.account_status("patients").by_analyst == {"ann": Fraction(1, 2)}
 
 
 def test_a_refused_charge_leaves_nothing(ledger: Ledger):
@@ -45,7 +53,7 @@ def test_a_refused_charge_leaves_nothing(ledger: Ledger):
     assert ledger.verify().sound
     assert ledger.verify().rows == rows
     ask(ledger, laplace("0.3"))
-    assert ledger.standing("patients").remaining.epsilon == 0
+    assert ledger.account_status("patients").remaining.epsilon == 0
 
 
 def test_disjoint_people_cost_the_maximum(ledger: Ledger):
@@ -94,7 +102,7 @@ def test_preview_of_a_population_that_is_not_declared_yet(ledger: Ledger):
     told = {"population": "staff", "table": "staff", "version": 1, "region": WHOLE}
     assert ledger.preview(**told, event=laplace("1"), guarantee=guarantee(1)).accepted
     assert not ledger.preview(**told, event=laplace("1.1"), guarantee=guarantee(1)).accepted
-    assert ledger.room("staff", guarantee=guarantee(1)).pure == 10**9
+    assert ledger.remaining_by_arm("staff", guarantee=guarantee(1)).pure == 10**9
     with pytest.raises(UsageError, match="no population 'staff'"):
         ledger.preview(**told, event=laplace("1"))
 
@@ -102,7 +110,7 @@ def test_preview_of_a_population_that_is_not_declared_yet(ledger: Ledger):
 def test_the_ledgers_limit_counts_and_not_the_one_told(ledger: Ledger):
     told = {"population": "patients", "table": "patients", "version": 1, "region": WHOLE}
     assert not ledger.preview(**told, event=laplace("4"), guarantee=guarantee(100)).accepted
-    assert ledger.room("patients", guarantee=guarantee(100)).pure == 3 * 10**9
+    assert ledger.remaining_by_arm("patients", guarantee=guarantee(100)).pure == 3 * 10**9
 
 
 # -- answers -------------------------------------------------------------------------------------
@@ -140,15 +148,15 @@ def test_find_the_stored_answers_of_a_version(ledger: Ledger):
 def test_three_failures_lock_a_table_until_acknowledged(ledger: Ledger):
     ledger.add_version("visits", population="patients", schema={}, source={})
     for times in range(3):
-        assert not ledger.locked("patients")
+        assert not ledger.is_locked("patients")
         ledger.fail(ask(ledger, laplace("0.1")).id)
         assert ledger.state.failures == {"patients": times + 1}
-    assert ledger.locked("patients")
+    assert ledger.is_locked("patients")
     with pytest.raises(LedgerLocked, match="'patients' is locked"):
         ask(ledger, laplace("0.1"))
     ask(ledger, laplace("0.1"), table="visits")
     assert ledger.acknowledge().unlocked == ("patients",)
-    assert not ledger.locked("patients")
+    assert not ledger.is_locked("patients")
     ask(ledger, laplace("0.1"))
     assert spent(ledger) == Fraction(5, 10)
     with pytest.raises(UsageError, match="nothing was charged"):
@@ -236,23 +244,23 @@ def test_schemas_are_json_objects(ledger: Ledger, data: object):
 
 NAN, INFINITE = float("nan"), float("inf")
 ABSURD: list[Event] = [
-    Laplace(scale=NAN, l1=1),
-    Laplace(scale=INFINITE, l1=1),
-    Laplace(scale=0.5, l1=1),
-    Laplace(scale=Fraction(1), l1=NAN),
-    Laplace(scale=Fraction(1), l1=INFINITE),
-    Laplace(scale=Fraction(1), l1=True),
-    Laplace(scale=Fraction(1, 1001), l1=1),
-    Laplace(scale=Fraction(1), l1=10**30),
-    Gaussian(sigma2=NAN, l2_squared=1),
-    Gaussian(sigma2=Fraction(1, 10**30), l2_squared=1),
-    Exponential(epsilon=NAN),
-    Exponential(epsilon=Fraction(10**9)),
-    Threshold(scale=Fraction(1), l1=1, delta=0.5),
-    Gap(epsilon=Fraction(1), rho=Fraction(1), delta=Fraction(0)),
-    Together(events=(laplace(1), Gap(epsilon=Fraction(1), rho=Fraction(1), delta=Fraction(0)))),
-    Together(events=tuple(laplace(300) for _ in range(4))),
-    Together(events=tuple(Threshold(scale=Fraction(1), l1=1, delta=Fraction(1, 2)) for _ in range(2))),
+    LaplaceEvent(scale=NAN, l1=1),
+    LaplaceEvent(scale=INFINITE, l1=1),
+    LaplaceEvent(scale=0.5, l1=1),
+    LaplaceEvent(scale=Fraction(1), l1=NAN),
+    LaplaceEvent(scale=Fraction(1), l1=INFINITE),
+    LaplaceEvent(scale=Fraction(1), l1=True),
+    LaplaceEvent(scale=Fraction(1, 1001), l1=1),
+    LaplaceEvent(scale=Fraction(1), l1=10**30),
+    GaussianEvent(sigma2=NAN, l2_squared=1),
+    GaussianEvent(sigma2=Fraction(1, 10**30), l2_squared=1),
+    ExponentialEvent(epsilon=NAN),
+    ExponentialEvent(epsilon=Fraction(10**9)),
+    ThresholdEvent(scale=Fraction(1), l1=1, delta=0.5),
+    GapEvent(epsilon=Fraction(1), rho=Fraction(1), delta=Fraction(0)),
+    ComposedEvent(events=(laplace(1), GapEvent(epsilon=Fraction(1), rho=Fraction(1), delta=Fraction(0)))),
+    ComposedEvent(events=tuple(laplace(300) for _ in range(4))),
+    ComposedEvent(events=tuple(ThresholdEvent(scale=Fraction(1), l1=1, delta=Fraction(1, 2)) for _ in range(2))),
     "laplace",
     None,
 ]
@@ -287,9 +295,9 @@ def test_the_dearest_question_is_no_absurdity():
     [
         None,
         "all",
-        Region((Box({"a": Allowed(((1.5, 2),))}),)),
-        Region((Box({"a": Allowed(((2, 1),))}),)),
-        Region((Box({1: Allowed(((1, 2),))}),)),
+        Region((Box({"a": ValueSet(((1.5, 2),))}),)),
+        Region((Box({"a": ValueSet(((2, 1),))}),)),
+        Region((Box({1: ValueSet(((1, 2),))}),)),
     ],
 )
 def test_regions_that_would_not_come_back_are_refused(ledger: Ledger, region: object):

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from clinic import make, run
-from discreet import version
-from discreet.console import entries
+from discreet.console.pages import ledger_rows
 from discreet.errors import QueryFailed
+from discreet.kernel import version
 from discreet.ledger import chain
-from discreet.ledger.chain import START, canonical, digest
-from discreet.ledger.listing import listed
+from discreet.ledger.chain import GENESIS, canonical_json, digest
+from discreet.ledger.public_entries import entries_as_data
 
 COUNT = "select count(*) from patients"
 
@@ -48,7 +48,7 @@ def times(found, *kinds):
 
 
 def shown(project):
-    return listed(project.ledger.entries(), project.ledger.refresh())
+    return entries_as_data(project.ledger.entries(), project.ledger.refresh())
 
 
 def test_an_answer_has_the_time_of_its_charge_in_the_ledger_itself(project):
@@ -75,8 +75,8 @@ def test_the_steps_of_a_program_have_the_time_of_its_charge(project):
 
 def old(monkeypatch):
     """Write as earlier versions did: to the microsecond, each row at its own time."""
-    monkeypatch.setattr(chain, "to_the_second", lambda time: time)
-    monkeypatch.setattr(chain, "FOLLOWING", frozenset())
+    monkeypatch.setattr(chain, "truncate_to_second", lambda time: time)
+    monkeypatch.setattr(chain, "FOLLOWS_CHARGE", frozenset())
 
 
 @pytest.fixture
@@ -108,10 +108,10 @@ def test_an_export_is_a_chain_that_anybody_can_compute(project, capsys, tmp_path
     ask(project)
     code, _, _ = run(capsys, project.folder, "ledger", "export", str(tmp_path / "rows.jsonl"))
     assert code == 0
-    previous = START
+    previous = GENESIS
     for line in (tmp_path / "rows.jsonl").read_text().splitlines():
         one = json.loads(line)
-        body = canonical(one["body"])
+        body = canonical_json(one["body"])
         assert one["digest"] == digest(seq=one["seq"], time=one["time"], kind=one["kind"], body=body, previous=previous)
         previous = one["digest"]
 
@@ -135,14 +135,14 @@ def test_which_day_a_name_holds_is_chance_and_no_edge_of_a_day(monkeypatch):
     monkeypatch.setattr(version, "time", SimpleNamespace(time=lambda: 100 * 86_400 - 1.0))
     for chance, day in [(0, 100), (1, 101), (86_399, 101)]:
         monkeypatch.setattr(version.secrets, "randbelow", lambda most, one=chance: one if most == 86_400 else most)
-        name = version.new_name("patients", ledger="abcdefghijklmnop", ending=".parquet")
+        name = version.new_version_name("patients", ledger="abcdefghijklmnop", ending=".parquet")
         assert int(name.split("-")[2][:8], 16) == day * 86_400
 
 
 def test_a_name_of_an_earlier_version_is_not_shown_nor_digests_to_try_it_out(project, monkeypatch):
     name = "patients-abcdefghijklmnop-6a0c1d2f00112233445566aa.parquet"
-    monkeypatch.setattr("discreet.curator.new_name", lambda *_, **__: name)
-    monkeypatch.setattr("discreet.curator.check_in_time", lambda _: None)
+    monkeypatch.setattr("discreet.kernel.curator.new_version_name", lambda *_, **__: name)
+    monkeypatch.setattr("discreet.kernel.curator.check_in_time", lambda _: None)
     ask(project)
     assert [entry.data()["file"] for entry in project.ledger.entries() if entry.kind == "version"] == [name]
     assert name not in json.dumps(shown(project))
@@ -160,8 +160,8 @@ def test_the_verbs_show_the_same(mixed, capsys, tmp_path):
 def test_the_console_shows_the_same(mixed):
     state = mixed.ledger.refresh()
     rows = list(mixed.ledger.entries())
-    assert [entries.whole(row, state, owner=True) for row in rows] == shown(mixed)
-    lines = [entries.line(row, state, owner=True) for row in rows]
+    assert [ledger_rows.export_row(row, state, owner=True) for row in rows] == shown(mixed)
+    lines = [ledger_rows.row_json(row, state, owner=True) for row in rows]
     assert [line["time"] for line in lines] == [f"{one['time'][:19]}Z" for one in shown(mixed)]
     assert {line["digest"] for line in lines} == {None}
 

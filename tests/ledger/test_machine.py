@@ -25,12 +25,12 @@ from hypothesis.stateful import (
 
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.region import Allowed, Box, Region
+from discreet.accounting.region import Box, Region, ValueSet
 from discreet.errors import BudgetExceeded, LedgerRolledBack
 from discreet.exact import UNBOUNDED
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.where import Address, Where
+from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from ledger.ledgers import ask, copy_ledger, gaussian, laplace
 from ledger.model import RECORDS, Paid, Population
 from tiers import size
@@ -46,8 +46,8 @@ MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 def region_of(who: frozenset[int | None]) -> Region:
     if who == frozenset(RECORDS):
         return Region.whole()
-    inside = Allowed.of(value for value in who if value is not None)
-    return Region.of([Box({"group": Allowed(inside.runs, None in who)})])
+    inside = ValueSet.of(value for value in who if value is not None)
+    return Region.of([Box({"group": ValueSet(inside.runs, None in who)})])
 
 
 Loss = tuple[Event, Fraction | float, Fraction]
@@ -83,7 +83,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.ledger.add_version(table, population=population, schema={}, source={})
         self.copy: tuple[dict[str, Population], int] | None = None
 
-    def place(self) -> Where:
+    def place(self) -> LedgerLocation:
         return self.folder / "ledger.db"
 
     def teardown(self) -> None:
@@ -135,7 +135,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.copy is not None)
     @rule()
     def restore_the_copy(self) -> None:
-        before = {name: self.ledger.standing(name).remaining for name in self.model}
+        before = {name: self.ledger.account_status(name).remaining for name in self.model}
         last = self.ledger.state.seq
         self.ledger.close()
         copy_ledger(self.folder / "copy" / "ledger.db", self.path)
@@ -152,7 +152,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger = Ledger.open(self.path)
         self.copy = None  # the histories part here: the next copy is of the new one
         for name, stood in before.items():
-            remaining = self.ledger.standing(name).remaining
+            remaining = self.ledger.account_status(name).remaining
             assert remaining.epsilon <= stood.epsilon
             assert remaining.delta <= stood.delta
 
@@ -177,7 +177,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 assert found.rho == rho * 10**12
             assert set(account.segments) == set(population.segments)
             pure, rho = population.total()
-            standing = account.standing()
+            standing = account.status()
             assert standing.limit.epsilon == population.guarantee.epsilon
             assert standing.spent.epsilon <= min(pure, standing.limit.epsilon) or population.limits()[0] < 0
             assert standing.spent.epsilon + standing.remaining.epsilon == standing.limit.epsilon
@@ -194,11 +194,11 @@ def on_postgres(url: str) -> type[LedgerMachine]:
     """The same life, in a database; each run in a schema of its own."""
 
     class PostgresMachine(LedgerMachine):
-        def place(self) -> Where:
+        def place(self) -> LedgerLocation:
             self.schema = f"test_{secrets.token_hex(6)}"
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute(f"CREATE SCHEMA {self.schema}")
-            return Address(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{self.schema}")
+            return DatabaseAddress(url=f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{self.schema}")
 
         def teardown(self) -> None:
             super().teardown()

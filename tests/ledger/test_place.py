@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerFault
-from discreet.ledger.place import filesystem, refuse_network, state_root
+from discreet.ledger.filesystem import filesystem_type, refuse_network, state_root
 
 MOUNTS = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -28,7 +28,7 @@ MOUNTS = """\
     ],
 )
 def test_the_innermost_mount_decides(path: str, kind: str):
-    assert filesystem(Path(path), MOUNTS) == kind
+    assert filesystem_type(Path(path), MOUNTS) == kind
 
 
 @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"])

@@ -13,31 +13,31 @@ import psycopg
 import pytest
 
 from discreet.errors import LedgerFault, LedgerTampered, UsageError
-from discreet.ledger import postgres, postgres_tables
+from discreet.ledger import postgres_ledger, postgres_tables
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.moving import move
-from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.ledger_location import DatabaseAddress
+from discreet.ledger.ledger_move import move_to_postgres
+from discreet.ledger.postgres_ledger import PostgresLedgerStore
 from discreet.ledger.repair import adopt
-from discreet.ledger.where import Address
 from ledger.ledgers import ask, guarantee, laplace, make, people
 
 
 @pytest.fixture
-def ledger(address: Address):
+def ledger(address: DatabaseAddress):
     with make(address) as made:
         made.store(ask(made, laplace(1)).id, "payload")
         yield made
 
 
 @pytest.fixture
-def raw(ledger: Ledger, address: Address):
+def raw(ledger: Ledger, address: DatabaseAddress):
     """The database as anybody with the address can open it."""
     with psycopg.connect(address.url, autocommit=True) as connection:
         yield connection
 
 
 def spent(ledger: Ledger) -> Fraction:
-    return ledger.standing("patients").spent.epsilon
+    return ledger.account_status("patients").spent.epsilon
 
 
 # -- the database's own rules ---------------------------------------------------------------------
@@ -143,14 +143,14 @@ ALL = "discreet_ledger_entries"
         f"COMMENT ON TABLE {ALL} IS NULL",
     ],
 )
-def test_changed_tables_are_refused(ledger: Ledger, raw: psycopg.Connection, address: Address, change: str):
+def test_changed_tables_are_refused(ledger: Ledger, raw: psycopg.Connection, address: DatabaseAddress, change: str):
     Ledger.open(address).close()
     raw.execute(change)
     with pytest.raises(LedgerFault, match="not the ones that Discreet made"):
         Ledger.open(address)
 
 
-def test_a_newer_ledger_says_to_upgrade(raw: psycopg.Connection, address: Address):
+def test_a_newer_ledger_says_to_upgrade(raw: psycopg.Connection, address: DatabaseAddress):
     raw.execute(f"COMMENT ON TABLE {ALL} IS 'discreet ledger 2'")
     with pytest.raises(LedgerFault, match="newer Discreet"):
         Ledger.open(address)
@@ -169,7 +169,7 @@ def test_a_newer_ledger_says_to_upgrade(raw: psycopg.Connection, address: Addres
         ("DELETE FROM discreet_ledger_entries WHERE seq = 3", 3),
     ],
 )  # fmt: skip
-def test_edits_past_the_triggers_are_found(raw: psycopg.Connection, address: Address, change: str, row: int):
+def test_edits_past_the_triggers_are_found(raw: psycopg.Connection, address: DatabaseAddress, change: str, row: int):
     with raw.transaction():
         raw.execute("SET LOCAL session_replication_role = replica")
         raw.execute(change)
@@ -181,35 +181,38 @@ def test_edits_past_the_triggers_are_found(raw: psycopg.Connection, address: Add
 # -- settings -------------------------------------------------------------------------------------
 
 
-def test_a_commit_is_on_disk(address: Address):
-    careless = Address(url=f"{address.url}%20-csynchronous_commit%3Doff")
+def test_a_commit_is_on_disk(address: DatabaseAddress):
+    careless = DatabaseAddress(url=f"{address.url}%20-csynchronous_commit%3Doff")
     with make(careless) as ledger, ledger._journal.section():
         found = ledger._journal.store._connection.execute("SHOW synchronous_commit").fetchone()
         assert found == ("on",)
 
 
-def test_a_commit_that_waits_for_more_stays(address: Address):
-    with make(Address(url=f"{address.url}%20-csynchronous_commit%3Dremote_apply")) as ledger, ledger._journal.section():
+def test_a_commit_that_waits_for_more_stays(address: DatabaseAddress):
+    with (
+        make(DatabaseAddress(url=f"{address.url}%20-csynchronous_commit%3Dremote_apply")) as ledger,
+        ledger._journal.section(),
+    ):
         found = ledger._journal.store._connection.execute("SHOW synchronous_commit").fetchone()
         assert found == ("remote_apply",)
 
 
-@pytest.mark.parametrize("place", range(len(postgres._NEEDS)))
+@pytest.mark.parametrize("place", range(len(postgres_ledger._SERVER_REQUIREMENTS)))
 def test_a_server_that_does_not_do_is_refused(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, place: int):
     """Each of the answers in turn is no."""
-    answers = ["true"] * len(postgres._NEEDS)
+    answers = ["true"] * len(postgres_ledger._SERVER_REQUIREMENTS)
     answers[place] = "false"
-    monkeypatch.setattr(postgres, "_READ_BACK", f"SELECT {', '.join(answers)}")
-    with pytest.raises(LedgerFault, match=postgres._NEEDS[place][0]):
+    monkeypatch.setattr(postgres_ledger, "_READ_BACK", f"SELECT {', '.join(answers)}")
+    with pytest.raises(LedgerFault, match=postgres_ledger._SERVER_REQUIREMENTS[place][0]):
         ask(ledger, laplace("0.1"))
     monkeypatch.undo()
     ask(ledger, laplace("0.1"))
 
 
 @pytest.mark.parametrize("told", ["default_transaction_read_only%3Don", "session_replication_role%3Dreplica"])
-def test_settings_of_the_address_are_seen(ledger: Ledger, address: Address, told: str):
+def test_settings_of_the_address_are_seen(ledger: Ledger, address: DatabaseAddress, told: str):
     """A default of read-only is overruled; skipped triggers are refused."""
-    other = Address(url=f"{address.url}%20-c{told}")
+    other = DatabaseAddress(url=f"{address.url}%20-c{told}")
     if "read_only" in told:
         Ledger.open(other).close()
     else:
@@ -217,11 +220,11 @@ def test_settings_of_the_address_are_seen(ledger: Ledger, address: Address, told
             Ledger.open(other)
 
 
-def test_waiting_for_another_writer_ends(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch):
-    told = f"'lock_timeout', '{postgres.WAIT_S}s'"
-    assert told in postgres._SETTINGS
-    monkeypatch.setattr(postgres, "_SETTINGS", postgres._SETTINGS.replace(told, "'lock_timeout', '50ms'"))
-    holder = PostgresStore.open(address)
+def test_waiting_for_another_writer_ends(ledger: Ledger, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch):
+    told = f"'lock_timeout', '{postgres_ledger.WAIT_S}s'"
+    assert told in postgres_ledger._SETTINGS
+    monkeypatch.setattr(postgres_ledger, "_SETTINGS", postgres_ledger._SETTINGS.replace(told, "'lock_timeout', '50ms'"))
+    holder = PostgresLedgerStore.open(address)
     holder.begin()
     with pytest.raises(LedgerFault, match="does not let go"):
         ask(ledger, laplace("0.1"))
@@ -230,7 +233,7 @@ def test_waiting_for_another_writer_ends(ledger: Ledger, address: Address, monke
     ask(ledger, laplace("0.1"))  # waiting in vain is no damage
 
 
-def test_a_role_with_few_rights_is_enough(ledger: Ledger, raw: psycopg.Connection, address: Address):
+def test_a_role_with_few_rights_is_enough(ledger: Ledger, raw: psycopg.Connection, address: DatabaseAddress):
     role, schema = f"curator_{secrets.token_hex(4)}", raw.execute("SELECT current_schema()").fetchone()[0]
     raw.execute(f"CREATE ROLE {role} LOGIN")
     try:
@@ -238,14 +241,14 @@ def test_a_role_with_few_rights_is_enough(ledger: Ledger, raw: psycopg.Connectio
         raw.execute(f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO {role}")
         raw.execute(f"GRANT UPDATE ON discreet_ledger_populations, discreet_ledger_segments TO {role}")
         raw.execute(f"GRANT DELETE ON discreet_ledger_segments TO {role}")
-        with Ledger.open(Address(url=f"{address.url}%20-crole%3D{role}")) as other:
+        with Ledger.open(DatabaseAddress(url=f"{address.url}%20-crole%3D{role}")) as other:
             other.store(ask(other, laplace("0.5")).id, "x")
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 other._journal.store._connection.execute(f"DROP TRIGGER keep ON {ALL}")
         assert spent(ledger) == Fraction("1.5")
         raw.execute(f"REVOKE INSERT ON {ALL} FROM {role}")
         with (
-            Ledger.open(Address(url=f"{address.url}%20-crole%3D{role}")) as other,
+            Ledger.open(DatabaseAddress(url=f"{address.url}%20-crole%3D{role}")) as other,
             pytest.raises(LedgerFault, match="does not allow this role"),
         ):
             ask(other, laplace("0.5"))
@@ -275,14 +278,14 @@ def test_a_connection_lost_between_questions(ledger: Ledger, raw: psycopg.Connec
 def test_a_connection_lost_before_the_commit(
     ledger: Ledger, raw: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, point: str
 ):
-    act = getattr(PostgresStore, point)
+    act = getattr(PostgresLedgerStore, point)
 
-    def lose(store: PostgresStore, *arguments: object, **named: object) -> None:
-        monkeypatch.setattr(PostgresStore, point, act)
+    def lose(store: PostgresLedgerStore, *arguments: object, **named: object) -> None:
+        monkeypatch.setattr(PostgresLedgerStore, point, act)
         cut(ledger, raw)
         act(store, *arguments, **named)
 
-    monkeypatch.setattr(PostgresStore, point, lose)
+    monkeypatch.setattr(PostgresLedgerStore, point, lose)
     with pytest.raises(LedgerFault, match="was lost"):
         ask(ledger, laplace("0.5"), question="lost")
     assert spent(ledger) == 1  # it was not committed, and reading anew tells
@@ -291,18 +294,18 @@ def test_a_connection_lost_before_the_commit(
     assert ledger.verify().sound
 
 
-def test_a_connection_lost_after_the_commit(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch):
+def test_a_connection_lost_after_the_commit(ledger: Ledger, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch):
     """The server's answer does not arrive. The charge is there, and counts."""
-    act = PostgresStore.commit
+    act = PostgresLedgerStore.commit
 
-    def lose(store: PostgresStore) -> None:
-        monkeypatch.setattr(PostgresStore, "commit", act)
+    def lose(store: PostgresLedgerStore) -> None:
+        monkeypatch.setattr(PostgresLedgerStore, "commit", act)
         act(store)
         store._connection.close()
-        with postgres.faults():
+        with postgres_ledger.faults():
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr(PostgresStore, "commit", lose)
+    monkeypatch.setattr(PostgresLedgerStore, "commit", lose)
     with pytest.raises(LedgerFault, match="was lost"):
         ask(ledger, laplace("0.5"), question="unknown")
     assert spent(ledger) == Fraction("1.5")
@@ -317,31 +320,31 @@ def test_a_connection_lost_after_the_commit(ledger: Ledger, address: Address, mo
 def test_nothing_is_answered_from_what_was_not_read_again(
     ledger: Ledger, raw: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(store: PostgresStore) -> None:
+    def fail(store: PostgresLedgerStore) -> None:
         raise LedgerFault("gone")
 
-    monkeypatch.setattr(PostgresStore, "commit", fail)
+    monkeypatch.setattr(PostgresLedgerStore, "commit", fail)
     with pytest.raises(LedgerFault, match="gone"):
         ask(ledger, laplace("0.5"))
     monkeypatch.undo()
-    monkeypatch.setattr(PostgresStore, "snapshot", fail)
+    monkeypatch.setattr(PostgresLedgerStore, "snapshot", fail)
     for _ in range(2):
         with pytest.raises(LedgerFault, match="gone"):
-            ledger.standing("patients")
+            ledger.account_status("patients")
     monkeypatch.undo()
     assert spent(ledger) == 1
 
 
 def test_a_commit_that_was_a_rollback_is_none(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
     """A failed transaction answers COMMIT with ROLLBACK, and no error."""
-    act = PostgresStore.append
+    act = PostgresLedgerStore.append
 
-    def spoil(store: PostgresStore, *arguments: object, **named: object) -> None:
+    def spoil(store: PostgresLedgerStore, *arguments: object, **named: object) -> None:
         act(store, *arguments, **named)
         with pytest.raises(psycopg.Error):
             store._connection.execute("SELECT 1 / 0")
 
-    monkeypatch.setattr(PostgresStore, "append", spoil)
+    monkeypatch.setattr(PostgresLedgerStore, "append", spoil)
     with pytest.raises(LedgerFault, match="did not confirm"):
         ask(ledger, laplace("0.5"))
     monkeypatch.undo()
@@ -350,9 +353,9 @@ def test_a_commit_that_was_a_rollback_is_none(ledger: Ledger, monkeypatch: pytes
 
 def test_a_commit_with_a_warning_is_not_sure(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
     """As when a wait for a standby is given up: the charge stands here, and perhaps not there."""
-    act = PostgresStore.append
+    act = PostgresLedgerStore.append
 
-    def warn(store: PostgresStore, *arguments: object, **named: object) -> None:
+    def warn(store: PostgresLedgerStore, *arguments: object, **named: object) -> None:
         act(store, *arguments, **named)
         store._connection.execute(
             "CREATE FUNCTION pg_temp.warn() RETURNS trigger LANGUAGE plpgsql AS"
@@ -365,7 +368,7 @@ def test_a_commit_with_a_warning_is_not_sure(ledger: Ledger, monkeypatch: pytest
         )
         store._connection.execute("INSERT INTO late VALUES (1)")
 
-    monkeypatch.setattr(PostgresStore, "append", warn)
+    monkeypatch.setattr(PostgresLedgerStore, "append", warn)
     with pytest.raises(LedgerFault, match="did not confirm"):
         ask(ledger, laplace("0.5"))
     monkeypatch.undo()
@@ -373,24 +376,24 @@ def test_a_commit_with_a_warning_is_not_sure(ledger: Ledger, monkeypatch: pytest
 
 
 def test_a_writer_without_the_lock_is_refused_by_the_database(
-    ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch
 ):
     """The lock is not all that keeps two writers apart."""
 
-    def begin(store: PostgresStore) -> None:
+    def begin(store: PostgresLedgerStore) -> None:
         store._connection.execute("BEGIN")
 
     with Ledger.open(address) as other:
-        monkeypatch.setattr(PostgresStore, "begin", begin)
+        monkeypatch.setattr(PostgresLedgerStore, "begin", begin)
         monkeypatch.setattr("discreet.ledger.anchor.fcntl.flock", lambda *_: None)
-        act = PostgresStore.append
+        act = PostgresLedgerStore.append
 
-        def late(store: PostgresStore, *arguments: object, **named: object) -> None:
-            monkeypatch.setattr(PostgresStore, "append", act)
+        def late(store: PostgresLedgerStore, *arguments: object, **named: object) -> None:
+            monkeypatch.setattr(PostgresLedgerStore, "append", act)
             ask(other, laplace("0.5"))
             act(store, *arguments, **named)
 
-        monkeypatch.setattr(PostgresStore, "append", late)
+        monkeypatch.setattr(PostgresLedgerStore, "append", late)
         with pytest.raises(LedgerFault, match="breaks a rule"):
             ask(ledger, laplace("0.5"))
         monkeypatch.undo()
@@ -413,14 +416,14 @@ def test_no_such_database(postgres: str):
 
 
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="changes the server's hba file")
-def test_a_wrong_password(ledger: Ledger, raw: psycopg.Connection, address: Address):
+def test_a_wrong_password(ledger: Ledger, raw: psycopg.Connection, address: DatabaseAddress):
     hba = Path(raw.execute("SHOW hba_file").fetchone()[0])
     before = hba.read_text()
     raw.execute("CREATE ROLE locked LOGIN PASSWORD 'right'")
     hba.write_text("local all locked scram-sha-256\n" + before)
     try:
         raw.execute("SELECT pg_reload_conf()")
-        wrong = Address(url=address.url.replace("postgres:@", "locked:secret@"))
+        wrong = DatabaseAddress(url=address.url.replace("postgres:@", "locked:secret@"))
         assert wrong != address
         for _ in range(100):  # until the server has read its file
             with psycopg.connect(address.url) as looking:
@@ -441,7 +444,7 @@ def test_an_address_that_is_none(url: str):
         Ledger.open(url)
 
 
-def test_no_ledger_and_a_second_ledger(address: Address):
+def test_no_ledger_and_a_second_ledger(address: DatabaseAddress):
     with pytest.raises(LedgerFault, match="there is no ledger at"):
         Ledger.open(address)
     make(address).close()
@@ -449,7 +452,7 @@ def test_no_ledger_and_a_second_ledger(address: Address):
         Ledger.create(address)
 
 
-def test_a_ledger_that_is_gone_is_not_made_anew(ledger: Ledger, raw: psycopg.Connection, address: Address):
+def test_a_ledger_that_is_gone_is_not_made_anew(ledger: Ledger, raw: psycopg.Connection, address: DatabaseAddress):
     ledger.close()
     raw.execute("DROP TABLE discreet_ledger_answers, discreet_ledger_charges, discreet_ledger_segments")
     raw.execute("DROP TABLE discreet_ledger_populations, discreet_ledger_entries")
@@ -458,14 +461,14 @@ def test_a_ledger_that_is_gone_is_not_made_anew(ledger: Ledger, raw: psycopg.Con
 
 
 def test_an_address_shows_no_password():
-    address = Address(url="postgresql://ann:secret@db/books?password=secret&options=-csearch_path%3Dledger")
+    address = DatabaseAddress(url="postgresql://ann:secret@db/books?password=secret&options=-csearch_path%3Dledger")
     assert "secret" not in f"{address} {address!r} {address.name}"
     assert address.name == "postgresql://db/books?options=-csearch_path%3Dledger"
 
 
-def test_pages(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch):
+def test_pages(ledger: Ledger, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch):
     """More rows than are fetched at once."""
-    monkeypatch.setattr(postgres, "_PAGE", 2)
+    monkeypatch.setattr(postgres_ledger, "_PAGE", 2)
     ledger.grant("patients", guarantee(9))
     for _ in range(3):
         ledger.store(ask(ledger, laplace("0.5")).id, "x")
@@ -481,16 +484,16 @@ def test_pages(ledger: Ledger, address: Address, monkeypatch: pytest.MonkeyPatch
 def test_a_schema_may_have_any_name(postgres: str, tmp_path: Path, state_folder: Path, name: str, moved: bool):
     """Made or moved there, charged, answered, read again and repaired."""
     name += secrets.token_hex(4)
-    schema = postgres_tables.quoted(name)
+    schema = postgres_tables.quote_name(name)
     told = f"-csearch_path={schema}".replace("\\", "\\\\").replace(" ", "\\ ")
-    address = Address(url=f"{postgres}{'&' if '?' in postgres else '?'}options={quote(told, safe='')}")
+    address = DatabaseAddress(url=f"{postgres}{'&' if '?' in postgres else '?'}options={quote(told, safe='')}")
     with psycopg.connect(postgres, autocommit=True) as admin:
         admin.execute(f"CREATE SCHEMA {schema}")
         try:
             with make(tmp_path / "ledger.db" if moved else address) as ledger:
                 ledger.store(ask(ledger, laplace("0.5")).id, "first")
             if moved:
-                move(tmp_path / "ledger.db", address)
+                move_to_postgres(tmp_path / "ledger.db", address)
             with Ledger.open(address) as ledger:
                 made = ask(ledger, laplace("0.5"), region=people(1))
                 ledger.store(made.id, "second")
@@ -499,7 +502,7 @@ def test_a_schema_may_have_any_name(postgres: str, tmp_path: Path, state_folder:
             shutil.rmtree(state_folder)
             adopt(address, None, alone=True)
             with Ledger.open(address) as ledger:
-                assert ledger.verify().sound and ledger.standing("patients").remaining.epsilon == 0
+                assert ledger.verify().sound and ledger.account_status("patients").remaining.epsilon == 0
             assert admin.execute("SELECT to_regclass(%s)", (postgres_tables.table(name, "entries"),)).fetchone()[0]
         finally:
             admin.execute(f"DROP SCHEMA {schema} CASCADE")

@@ -9,13 +9,13 @@ import pytest
 
 import discreet
 from clinic import make, run
-from discreet.ledger.where import Address
+from discreet.ledger.ledger_location import DatabaseAddress
 from tables.publish import census
 from tables.stream import visits
 
 
 @pytest.fixture
-def folder(tmp_path: Path, address: Address) -> Path:
+def folder(tmp_path: Path, address: DatabaseAddress) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "discreet.toml").write_text(f'[project]\nledger = "{address.url}"\n')
@@ -96,7 +96,7 @@ def test_a_stream(folder: Path, call):
     assert found["row"] == 3 and found["charge"] == 1
     with discreet.open(folder).ledger as ledger:
         (stream,) = ledger.state.streams.values()
-        assert len(ledger.drawn(stream.id)) == 3
+        assert len(ledger.stream_rows(stream.id)) == 3
 
 
 def test_somebody_is_forgotten_and_a_failure_is_kept(folder: Path, call):

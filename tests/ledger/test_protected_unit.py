@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import UsageError
-from discreet.ledger import owning, repair
+from discreet.ledger import owner_acts, repair
 from discreet.ledger.ledger import Ledger
-from discreet.schema.unit_naming import naming_of
+from discreet.schema.person_identity import naming_of
 from ledger.ledgers import WHOLE, ask, guarantee, laplace
 
 VISIT, PATIENT = {"person": "visit_id"}, {"person": "patient_id", "rows_per_person": 20}
@@ -41,7 +41,7 @@ def test_the_person_changes_freely_before_the_first_charge_and_never_after(path:
         assert version(ledger, {"person": "patient_id", "rows_per_person": 500}) == 3  # a raised limit is no other unit
         question(ledger, 3)
     with Ledger.open(path) as ledger:
-        assert ledger.state.protected["people"].changes == []
+        assert ledger.state.protected_units["people"].changes == []
     assert repair.verify(path).sound
 
 
@@ -59,7 +59,7 @@ def test_what_was_corrected_must_be_made_anew_before_it_is_asked(path: Path):
                 price=1, reads=[("stays", 1)],
             )  # fmt: skip
         with pytest.raises(UsageError, match="version 1 of 'stays'"):
-            ledger.invariant("stays", 1, words="exact totals of sex")
+            ledger.declare_invariant("stays", 1, words="exact totals of sex")
         question(ledger, 2)
         version(ledger, PATIENT, table="stays")
         question(ledger, 2, table="stays")
@@ -89,7 +89,7 @@ def test_somebody_forgotten_settles_it_too(path: Path):
 
 def test_an_exact_total_settles_it_too(path: Path):
     with opened(path, visits=VISIT) as ledger:
-        ledger.invariant("visits", 1, words="exact totals of sex")
+        ledger.declare_invariant("visits", 1, words="exact totals of sex")
         with pytest.raises(UsageError, match="so this cannot change"):
             version(ledger, PATIENT)
 
@@ -188,12 +188,12 @@ def test_a_restored_ledger_of_rows_knows_that_persons_were_promised(path: Path, 
 
 def test_a_ledger_in_which_an_older_program_let_it_change_is_read_and_says_so(path: Path, monkeypatch):
     with opened(path, visits=VISIT) as ledger, monkeypatch.context() as patch:
-        patch.setattr(owning, "refuse_other_naming", lambda *_: None)
+        patch.setattr(owner_acts, "refuse_other_naming", lambda *_: None)
         question(ledger)
         version(ledger, PATIENT)
         question(ledger, 2, epsilon="0.5")
     with Ledger.open(path) as ledger:
-        (change,) = ledger.state.protected["people"].changes
+        (change,) = ledger.state.protected_units["people"].changes
         assert change == "'visits' identified people by visit_id, and with version 2 of 'visits' by patient_id"
         with pytest.raises(UsageError, match=r"identifies people by patient_id\. Answers about"):
             version(ledger, VISIT)

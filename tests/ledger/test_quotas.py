@@ -17,8 +17,8 @@ from discreet.ledger import repair
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.backup import backup, restore
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger_location import DatabaseAddress
 from discreet.ledger.refusal import check_quota
-from discreet.ledger.where import Address
 from ledger.ledgers import ask, copy_folder, copy_ledger, gaussian, guarantee, laplace, make, people
 from tiers import examples
 
@@ -60,7 +60,7 @@ def test_a_quota_that_was_used_up_stays_so(path: Path, tmp_path: Path):
     lose(path)
     restore(path, tmp_path / "copy.db")
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").by_analyst == {"bob": Fraction("0.1"), "ann": 1}
+        assert ledger.account_status("patients").by_analyst == {"bob": Fraction("0.1"), "ann": 1}
         with pytest.raises(BudgetExceeded, match="0 left of a quota of 1") as caught:
             check_quota(ledger.state.account("patients"), "ANN", needed=Fraction(1, 10**9), quota=Fraction(1))
         assert caught.value.binding == "quota"
@@ -107,7 +107,7 @@ def test_histories_that_parted_add_up(path: Path, tmp_path: Path, state_folder: 
     copy_folder(tmp_path / "seen", state_folder)
     repair.acknowledge(path)
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").by_analyst == {"ann": 2}
+        assert ledger.account_status("patients").by_analyst == {"ann": 2}
 
 
 def forget_payers(anchor: Anchor, digests: list[str]) -> None:
@@ -115,7 +115,7 @@ def forget_payers(anchor: Anchor, digests: list[str]) -> None:
     totals = {**head.totals, "populations": dict(head.totals["populations"])}
     for name, told in totals["populations"].items():
         totals["populations"][name] = {key: value for key, value in told.items() if key != "paid"}
-    anchor.write(replace(head, totals=totals), digests, known=len(digests))
+    anchor.write(replace(head, totals=totals), digests, stored_count=len(digests))
 
 
 def test_a_lost_state_folder_uses_every_quota_up(path: Path, tmp_path: Path, state_folder: Path):
@@ -131,7 +131,7 @@ def test_a_lost_state_folder_uses_every_quota_up(path: Path, tmp_path: Path, sta
         assert set(left_of(ledger).values()) == {10}
 
 
-def test_postgres_keeps_it_too(address: Address, tmp_path: Path):
+def test_postgres_keeps_it_too(address: DatabaseAddress, tmp_path: Path):
     """A ledger in PostgreSQL whose rows went back in time."""
     with make(address, guarantee(30)) as ledger:
         copy_ledger(address, tmp_path / "rows")
@@ -141,7 +141,7 @@ def test_postgres_keeps_it_too(address: Address, tmp_path: Path):
     repair.acknowledge(address)
     with Ledger.open(address) as ledger:
         never_more(before, left_of(ledger))
-        assert ledger.standing("patients").by_analyst == {"ann": 1}
+        assert ledger.account_status("patients").by_analyst == {"ann": 1}
 
 
 ACTS = st.lists(

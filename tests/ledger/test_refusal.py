@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet import exact
-from discreet.accounting.events import Threshold
+from discreet.accounting.events import ThresholdEvent
 from discreet.errors import BudgetExceeded
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import ask, gaussian, guarantee, laplace, make
@@ -55,7 +55,7 @@ def test_when_all_of_rho_is_gone_nothing_remains(path: Path):
         limit = Fraction(ledger.state.accounts["patients"].limits.rho, 10**12)
         ask(ledger, gaussian(limit))
         assert refused(ledger, gaussian("0.125")).remaining["epsilon"] == "0"
-        assert ledger.standing("patients").remaining.epsilon == 0
+        assert ledger.account_status("patients").remaining.epsilon == 0
 
 
 def test_the_arm_that_is_nearer_is_named(path: Path):
@@ -77,8 +77,8 @@ def test_a_gaussian_without_delta(path: Path):
 
 def test_in_delta(path: Path):
     with make(path, guarantee(3, Fraction(1, 10**6))) as ledger:
-        ask(ledger, Threshold(scale=Fraction(10), l1=1, delta=Fraction(4, 10**7)))
-        found = refused(ledger, Threshold(scale=Fraction(10), l1=1, delta=Fraction(2, 10**7)))
+        ask(ledger, ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(4, 10**7)))
+        found = refused(ledger, ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(2, 10**7)))
     assert found.reason == ("this question costs delta 2e-07 for its keys and 'patients' has 1e-07 left of 5e-07")
     assert (found.needed["delta"], found.remaining["delta"]) == ("2e-07", "1e-07")
     assert found.binding == "keys"

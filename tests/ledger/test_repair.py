@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.events import Threshold
+from discreet.accounting.events import ThresholdEvent
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, UsageError
 from discreet.ledger import gap, repair
 from discreet.ledger.anchor import AnchorMissing
@@ -18,7 +18,7 @@ SMALL = Fraction(1, 10**6)
 
 
 def spent(ledger: Ledger, population: str = "patients") -> Fraction:
-    return ledger.standing(population).spent.epsilon
+    return ledger.account_status(population).spent.epsilon
 
 
 # -- rollback ------------------------------------------------------------------------------------
@@ -125,18 +125,18 @@ def test_rolled_back_twice(path: Path, copies: Copies):
     copies.take("old")
     for _ in range(3):
         with Ledger.open(path) as ledger:
-            before = ledger.standing("patients").remaining.epsilon
+            before = ledger.account_status("patients").remaining.epsilon
             ask(ledger, laplace("0.5"))
         copies.restore_ledger("old")
         repair.acknowledge(path)
         with Ledger.open(path) as ledger:
-            assert ledger.standing("patients").remaining.epsilon <= before - Fraction(1, 2)
+            assert ledger.account_status("patients").remaining.epsilon <= before - Fraction(1, 2)
             assert ledger.verify().sound
 
 
 def test_forgotten_populations_versions_grants_and_deltas(path: Path, copies: Copies):
     with make(path, guarantee(3, SMALL)) as ledger:
-        ask(ledger, Threshold(scale=Fraction(10), l1=1, delta=Fraction(1, 10**7)))
+        ask(ledger, ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(1, 10**7)))
     copies.take("old")
     with Ledger.open(path) as ledger:
         ledger.grant("patients", guarantee(5, 2 * SMALL))
@@ -146,16 +146,16 @@ def test_forgotten_populations_versions_grants_and_deltas(path: Path, copies: Co
         assert ledger.add_version("patients", population="patients", schema={}, source={}) == 2
         ask(ledger, laplace("1"), table="staff", population="staff")
         ask(ledger, laplace("1"), table="visits")
-        ask(ledger, Threshold(scale=Fraction(10), l1=1, delta=Fraction(2, 10**7)), version=2)
-        before = {name: ledger.standing(name) for name in ("patients", "staff")}
-        room = ledger.room("patients")
+        ask(ledger, ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(2, 10**7)), version=2)
+        before = {name: ledger.account_status(name) for name in ("patients", "staff")}
+        room = ledger.remaining_by_arm("patients")
     copies.restore_ledger("old")
     assert repair.acknowledge(path).charged == ("patients", "staff")
     with Ledger.open(path) as ledger:
         for name, stood in before.items():
-            found = ledger.standing(name)
+            found = ledger.account_status(name)
             assert (found.limit, found.spent, found.remaining) == (stood.limit, stood.spent, stood.remaining)
-        assert ledger.room("patients") == room
+        assert ledger.remaining_by_arm("patients") == room
         assert ledger.state.accounts["patients"].delta == 3 * 10**11
         assert ledger.next_version("patients") == 3
         assert ledger.next_version("visits") == 2
@@ -193,7 +193,7 @@ def test_a_forgotten_gaussian_ends_the_pure_arm_for_everybody(path: Path, copies
     copies.restore_ledger("old")
     repair.acknowledge(path)
     with Ledger.open(path) as ledger:
-        assert ledger.room("patients").pure == 0
+        assert ledger.remaining_by_arm("patients").pure == 0
         with pytest.raises(BudgetExceeded):
             ask(ledger, laplace("1"), region=people(1))
         ask(ledger, gaussian("0.1"), region=people(1))
@@ -278,7 +278,7 @@ def test_an_old_state_folder_is_brought_up_to_date(path: Path, copies: Copies):
 def test_acknowledging_a_sound_ledger_changes_nothing(path: Path):
     with make(path) as ledger:
         rows = ledger.state.seq
-        assert ledger.acknowledge() == repair.Repaired()
+        assert ledger.acknowledge() == repair.RepairOutcome()
         assert ledger.refresh().seq == rows
 
 
@@ -301,7 +301,7 @@ def test_tables_that_failed_stay_locked_through_a_rollback_until_acknowledged(pa
     copies.restore_ledger("old")
     assert repair.acknowledge(path).unlocked == ("patients",)
     with Ledger.open(path) as ledger:
-        assert not ledger.locked("patients")
+        assert not ledger.is_locked("patients")
 
 
 # -- adopt ---------------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def test_adopted_with_its_state_folder(
         ask(ledger, laplace("1"))
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "other"))
     folder = next(state_folder.iterdir()) if exact_folder else state_folder
-    assert repair.adopt(path, folder) == repair.Repaired()
+    assert repair.adopt(path, folder) == repair.RepairOutcome()
     with Ledger.open(path) as ledger:
         assert spent(ledger) == 1
         ask(ledger, laplace("2"))
@@ -375,14 +375,14 @@ def test_adopted_without_its_state_folder_everything_is_spent(
     with Ledger.open(path) as ledger:
         assert ledger.answer(charge.id) == "kept"
         for population in ("patients", "staff"):
-            assert ledger.standing(population).remaining.epsilon == 0
+            assert ledger.account_status(population).remaining.epsilon == 0
         with pytest.raises(BudgetExceeded, match="has 0 left of 3"):
             ask(ledger, laplace("0.001"))
         ledger.grant("patients", guarantee(4, 2 * SMALL))
         ask(ledger, laplace("1"))
         with pytest.raises(BudgetExceeded):
             ask(ledger, laplace("1"))
-        assert ledger.standing("patients").remaining.epsilon == 0
+        assert ledger.account_status("patients").remaining.epsilon == 0
         assert ledger.verify().sound
 
 
@@ -414,13 +414,13 @@ def test_rolled_back_to_before_its_adoption(
     with Ledger.open(path) as ledger:
         ledger.grant("patients", guarantee(5))
         ask(ledger, laplace("0.5"))
-        before = ledger.standing("patients")
+        before = ledger.account_status("patients")
     copies.restore_ledger("old")
     with pytest.raises(LedgerRolledBack):
         Ledger.open(path)
     repair.acknowledge(path)
     with Ledger.open(path) as ledger:
-        found = ledger.standing("patients")
+        found = ledger.account_status("patients")
         assert (found.limit, found.spent) == (before.limit, before.spent)
         assert ledger.verify().sound
 
@@ -457,7 +457,7 @@ def test_a_crash_in_an_adoption_is_no_adoption(path: Path, tmp_path: Path, monke
         Ledger.open(path)
     repair.adopt(path, None)
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").remaining.epsilon == 0
+        assert ledger.account_status("patients").remaining.epsilon == 0
 
 
 def test_a_damaged_state_folder_can_be_given_up(path: Path, state_folder: Path):
@@ -467,7 +467,7 @@ def test_a_damaged_state_folder_can_be_given_up(path: Path, state_folder: Path):
         Ledger.open(path)
     repair.adopt(path, None)
     with Ledger.open(path) as ledger:
-        assert ledger.standing("patients").remaining.epsilon == 0
+        assert ledger.account_status("patients").remaining.epsilon == 0
     assert any("damaged" in each.name for each in state_folder.iterdir())
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.events import Exponential, Reserved, Together
+from discreet.accounting.events import ComposedEvent, ExponentialEvent, ReservationEvent
 from discreet.errors import LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.records import Charge
+from discreet.ledger.records import ChargeRecord
 from ledger.ledgers import WHOLE, ask, copy_ledger, gaussian, guarantee, laplace, make
 from ledger.test_state import BEGINNING, CHARGE, apply, begun
 
@@ -24,7 +24,7 @@ def ledger(path: Path):
         yield made
 
 
-def start(ledger: Ledger, name: str = "daily", count: int = 3, event: object = None) -> Charge:
+def start(ledger: Ledger, name: str = "daily", count: int = 3, event: object = None) -> ChargeRecord:
     return ledger.charge(
         population="patients",
         table="patients",
@@ -39,16 +39,18 @@ def start(ledger: Ledger, name: str = "daily", count: int = 3, event: object = N
 
 def test_a_stream_is_charged_once_and_its_rows_cost_nothing(ledger: Ledger):
     charge = start(ledger)
-    before = ledger.standing("patients")
+    before = ledger.account_status("patients")
     for number in (1, 2, 3):
         assert (
-            ledger.row(charge.id, number=number, kept=f"{number}.counted", payload=f"noisy {number}")
+            ledger.append_stream_row(
+                charge.id, number=number, owner_file=f"{number}.counted", payload=f"noisy {number}"
+            )
             == f"noisy {number}"
         )
-    assert ledger.standing("patients") == before
-    assert ledger.drawn(charge.id) == ["noisy 1", "noisy 2", "noisy 3"]
+    assert ledger.account_status("patients") == before
+    assert ledger.stream_rows(charge.id) == ["noisy 1", "noisy 2", "noisy 3"]
     held = ledger.state.streams[charge.id]
-    assert [row.kept for row in held.rows] == ["1.counted", "2.counted", "3.counted"]
+    assert [row.owner_file for row in held.rows] == ["1.counted", "2.counted", "3.counted"]
     assert (held.table, held.name, held.count, held.event) == ("patients", "daily", 3, gaussian("0.01"))
     assert ledger.verify().sound
 
@@ -58,32 +60,32 @@ def test_rows_come_in_order_once_and_not_beyond_the_map(ledger: Ledger, numbers:
     charge = start(ledger)
     *before, last = numbers
     for number in before:
-        ledger.row(charge.id, number=number, kept="x", payload="")
+        ledger.append_stream_row(charge.id, number=number, owner_file="x", payload="")
     seq = ledger.state.seq
     with pytest.raises(UsageError):
-        ledger.row(charge.id, number=last, kept="x", payload="")
+        ledger.append_stream_row(charge.id, number=last, owner_file="x", payload="")
     assert ledger.state.seq == seq
 
 
 def test_a_restart_goes_on(ledger: Ledger, path: Path):
     charge = start(ledger)
-    ledger.row(charge.id, number=1, kept="one", payload="first")
+    ledger.append_stream_row(charge.id, number=1, owner_file="one", payload="first")
     ledger.close()
     with Ledger.open(path) as again:
         assert again.state.stream("patients", "daily").id == charge.id
-        again.row(charge.id, number=2, kept="two", payload="second")
-        assert again.drawn(charge.id) == ["first", "second"]
+        again.append_stream_row(charge.id, number=2, owner_file="two", payload="second")
+        assert again.stream_rows(charge.id) == ["first", "second"]
         assert again.answer(f"{charge.id}.2") == "second"
 
 
 def test_two_processes_at_the_same_row(ledger: Ledger, path: Path):
     charge = start(ledger)
     with Ledger.open(path) as other:
-        ledger.row(charge.id, number=1, kept="mine", payload="mine")
+        ledger.append_stream_row(charge.id, number=1, owner_file="mine", payload="mine")
         with pytest.raises(UsageError, match="another process"):
-            other.row(charge.id, number=1, kept="theirs", payload="theirs")
-        assert other.drawn(charge.id) == ["mine"]
-        assert other.state.streams[charge.id].rows[0].kept == "mine"
+            other.append_stream_row(charge.id, number=1, owner_file="theirs", payload="theirs")
+        assert other.stream_rows(charge.id) == ["mine"]
+        assert other.state.streams[charge.id].rows[0].owner_file == "mine"
 
 
 def test_a_name_is_taken_until_its_stream_is_closed(ledger: Ledger):
@@ -93,7 +95,7 @@ def test_a_name_is_taken_until_its_stream_is_closed(ledger: Ledger):
     other = start(ledger, "weekly")
     ledger.fail(charge.id)
     with pytest.raises(LedgerFault, match="closed"):
-        ledger.row(charge.id, number=1, kept="x", payload="")
+        ledger.append_stream_row(charge.id, number=1, owner_file="x", payload="")
     newer = start(ledger)
     assert ledger.state.stream("patients", "daily").id == newer.id != charge.id
     assert not ledger.state.streams[other.id].closed
@@ -104,24 +106,24 @@ def test_a_locked_table_draws_no_row(ledger: Ledger):
     for _ in range(3):
         ledger.fail(ask(ledger, laplace("0.01")).id)
     with pytest.raises(LedgerLocked):
-        ledger.row(charge.id, number=1, kept="x", payload="")
+        ledger.append_stream_row(charge.id, number=1, owner_file="x", payload="")
     ledger.acknowledge()
-    ledger.row(charge.id, number=1, kept="x", payload="")
+    ledger.append_stream_row(charge.id, number=1, owner_file="x", payload="")
 
 
 def test_after_a_rollback_streams_are_closed(path: Path, tmp_path: Path):
     with make(path, guarantee(3, "1e-6")) as ledger:
         charge = start(ledger)
-        ledger.row(charge.id, number=1, kept="one", payload="first")
+        ledger.append_stream_row(charge.id, number=1, owner_file="one", payload="first")
     copy_ledger(path, tmp_path / "old.db")
     with Ledger.open(path) as ledger:
-        ledger.row(charge.id, number=2, kept="two", payload="seen")
+        ledger.append_stream_row(charge.id, number=2, owner_file="two", payload="seen")
     copy_ledger(tmp_path / "old.db", path)
     repair.acknowledge(path)
     with Ledger.open(path) as ledger:
-        assert ledger.drawn(charge.id) == ["first"]
+        assert ledger.stream_rows(charge.id) == ["first"]
         with pytest.raises(LedgerFault, match="closed"):
-            ledger.row(charge.id, number=2, kept="two", payload="another draw")
+            ledger.append_stream_row(charge.id, number=2, owner_file="two", payload="another draw")
         start(ledger)  # the name is free again
 
 
@@ -132,12 +134,12 @@ def test_after_an_adoption_streams_are_closed(path: Path, tmp_path: Path, monkey
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "elsewhere"))
     repair.adopt(path, state)
     with Ledger.open(path) as ledger, pytest.raises(LedgerFault, match="closed"):
-        ledger.row(charge.id, number=1, kept="x", payload="")
+        ledger.append_stream_row(charge.id, number=1, owner_file="x", payload="")
 
 
 def test_a_stored_row_cannot_be_changed(ledger: Ledger, path: Path):
     charge = start(ledger)
-    ledger.row(charge.id, number=1, kept="x", payload="noisy")
+    ledger.append_stream_row(charge.id, number=1, owner_file="x", payload="noisy")
     with sqlite3.connect(path) as database:
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")]
         for name in names:
@@ -145,15 +147,15 @@ def test_a_stored_row_cannot_be_changed(ledger: Ledger, path: Path):
         database.execute("UPDATE answers SET payload = 'exact'")
     database.close()
     with pytest.raises(LedgerTampered):
-        ledger.drawn(charge.id)
+        ledger.stream_rows(charge.id)
 
 
 @pytest.mark.parametrize(
     "event",
     [
-        Exponential(epsilon=Fraction(1, 10)),
-        Reserved(epsilon=None, rho=Fraction(1, 100), delta=Fraction(0)),
-        Together(events=(gaussian("0.01"), laplace("0.1"))),
+        ExponentialEvent(epsilon=Fraction(1, 10)),
+        ReservationEvent(epsilon=None, rho=Fraction(1, 100), delta=Fraction(0)),
+        ComposedEvent(events=(gaussian("0.01"), laplace("0.1"))),
     ],
 )
 def test_a_stream_is_noise_of_one_law(ledger: Ledger, event: object):
@@ -167,7 +169,7 @@ def test_rows_of_nothing(ledger: Ledger):
     charge = ask(ledger, gaussian("0.01"))
     for id_ in (charge.id, "r-nothing"):
         with pytest.raises(UsageError, match="no stream"):
-            ledger.row(id_, number=1, kept="x", payload="")
+            ledger.append_stream_row(id_, number=1, owner_file="x", payload="")
     for count in (0, -1, True, 1.0):
         with pytest.raises(UsageError, match="at least one"):
             start(ledger, count=count)

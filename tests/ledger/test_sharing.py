@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.events import Reserved
+from discreet.accounting.events import ReservationEvent
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerRolledBack, LedgerTampered, UsageError
-from discreet.ledger import moving, repair
+from discreet.ledger import ledger_move, repair
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.journal import Journal
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.where import Address
+from discreet.ledger.ledger_location import DatabaseAddress
+from discreet.ledger.postgres_ledger import PostgresLedgerStore
 from ledger.ledgers import ask, copy_ledger, dump, guarantee, laplace, make, restore
 
 
@@ -32,7 +32,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 @pytest.fixture
-def shared(address: Address, machine: Callable[[str], Path]):
+def shared(address: DatabaseAddress, machine: Callable[[str], Path]):
     """A ledger of epsilon 3 that machines `one` and `two` have open."""
     first = machine("one")
     with make(address) as one:
@@ -43,7 +43,7 @@ def shared(address: Address, machine: Callable[[str], Path]):
 
 
 def spent(ledger: Ledger) -> Fraction:
-    return ledger.standing("patients").spent.epsilon
+    return ledger.account_status("patients").spent.epsilon
 
 
 def test_two_machines_have_one_budget(shared: tuple[Ledger, Ledger]):
@@ -60,19 +60,19 @@ def test_two_machines_have_one_budget(shared: tuple[Ledger, Ledger]):
 
 @pytest.mark.parametrize("point", ["rows", "payloads"])
 def test_opening_while_another_machine_writes(
-    shared: tuple[Ledger, Ledger], address: Address, machine, monkeypatch: pytest.MonkeyPatch, point: str
+    shared: tuple[Ledger, Ledger], address: DatabaseAddress, machine, monkeypatch: pytest.MonkeyPatch, point: str
 ):
     """Entries, balances and answers are read one after the other, and belong together all the same."""
     one, _ = shared
     machine("two")
-    act = getattr(PostgresStore, point)
+    act = getattr(PostgresLedgerStore, point)
 
-    def late(store: PostgresStore):
-        monkeypatch.setattr(PostgresStore, point, act)
+    def late(store: PostgresLedgerStore):
+        monkeypatch.setattr(PostgresLedgerStore, point, act)
         one.store(ask(one, laplace("0.5")).id, "meanwhile")
         return act(store)
 
-    monkeypatch.setattr(PostgresStore, point, late)
+    monkeypatch.setattr(PostgresLedgerStore, point, late)
     with Ledger.open(address) as again:
         assert spent(again) == Fraction("0.5")
 
@@ -85,23 +85,23 @@ def test_an_answer_of_one_is_the_answer_of_the_other(shared: tuple[Ledger, Ledge
     assert two.store(id_, "other") == "said"
 
 
-def test_a_machine_that_was_away_catches_up(shared: tuple[Ledger, Ledger], address: Address, machine):
+def test_a_machine_that_was_away_catches_up(shared: tuple[Ledger, Ledger], address: DatabaseAddress, machine):
     one, two = shared
     for _ in range(4):
         ask(one, laplace("0.5"))
     machine("two")
     assert two._journal.anchor.read().seq < one.state.seq - 3
     rows = one.state.seq
-    assert repair.acknowledge(address) == repair.Repaired()  # nothing to see: no row is written for it
+    assert repair.acknowledge(address) == repair.RepairOutcome()  # nothing to see: no row is written for it
     assert two._journal.anchor.read().seq == rows == one.refresh().seq
     assert repair.verify(address).sound
     assert spent(two) == 2
 
 
-def test_joining_ends_no_program(address: Address, machine):
+def test_joining_ends_no_program(address: DatabaseAddress, machine):
     first = machine("one")
     with make(address, guarantee(3, "1e-6")) as one:
-        held = ask(one, Reserved(rho=Fraction("0.1"), epsilon=None, delta=Fraction(0)))
+        held = ask(one, ReservationEvent(rho=Fraction("0.1"), epsilon=None, delta=Fraction(0)))
         machine("two")
         repair.adopt(address, first)
         assert not one.refresh().reservations[held.id].closed
@@ -109,7 +109,7 @@ def test_joining_ends_no_program(address: Address, machine):
     assert (first / one.state.ledger / "head.json").exists()  # nothing was handed over
 
 
-def test_whoever_saw_the_lost_rows_sees_the_rollback(shared: tuple[Ledger, Ledger], address: Address, machine):
+def test_whoever_saw_the_lost_rows_sees_the_rollback(shared: tuple[Ledger, Ledger], address: DatabaseAddress, machine):
     one, two = shared
     old = dump(address)
     ask(one, laplace(1))
@@ -129,7 +129,7 @@ def test_whoever_saw_the_lost_rows_sees_the_rollback(shared: tuple[Ledger, Ledge
         ask(other, laplace(1))
 
 
-def test_two_that_saw_the_lost_rows_both_charge_them(shared: tuple[Ledger, Ledger], address: Address, machine):
+def test_two_that_saw_the_lost_rows_both_charge_them(shared: tuple[Ledger, Ledger], address: DatabaseAddress, machine):
     one, two = shared
     old = dump(address)
     ask(one, laplace(1))
@@ -147,7 +147,7 @@ def test_two_that_saw_the_lost_rows_both_charge_them(shared: tuple[Ledger, Ledge
             assert spent(again) == most
 
 
-def test_a_rollback_under_an_open_ledger(shared: tuple[Ledger, Ledger], address: Address):
+def test_a_rollback_under_an_open_ledger(shared: tuple[Ledger, Ledger], address: DatabaseAddress):
     one, _ = shared
     old = dump(address)
     ask(one, laplace(1))
@@ -156,7 +156,7 @@ def test_a_rollback_under_an_open_ledger(shared: tuple[Ledger, Ledger], address:
         ask(one, laplace(1))
 
 
-def test_another_key_writes_nothing_that_counts(shared: tuple[Ledger, Ledger], address: Address, machine):
+def test_another_key_writes_nothing_that_counts(shared: tuple[Ledger, Ledger], address: DatabaseAddress, machine):
     """Without any state folder a machine takes the ledger over, every budget spent; the others then refuse it."""
     one, _ = shared
     ask(one, laplace("0.1"))
@@ -175,7 +175,7 @@ def test_another_key_writes_nothing_that_counts(shared: tuple[Ledger, Ledger], a
         ask(one, laplace("0.1"))
 
 
-def test_a_machine_joins_only_with_the_right_key(address: Address, machine, tmp_path: Path):
+def test_a_machine_joins_only_with_the_right_key(address: DatabaseAddress, machine, tmp_path: Path):
     machine("one")
     make(address).close()
     wrong = machine("other")
@@ -190,7 +190,7 @@ def test_a_machine_joins_only_with_the_right_key(address: Address, machine, tmp_
 
 
 @pytest.fixture
-def file(tmp_path: Path, address: Address, machine) -> Path:
+def file(tmp_path: Path, address: DatabaseAddress, machine) -> Path:
     """A ledger in a file, with a history."""
     machine("one")
     path = tmp_path / "project" / ".discreet" / "ledger.db"
@@ -200,15 +200,15 @@ def file(tmp_path: Path, address: Address, machine) -> Path:
     return path
 
 
-def test_a_moved_ledger_has_its_history(file: Path, address: Address):
+def test_a_moved_ledger_has_its_history(file: Path, address: DatabaseAddress):
     with Ledger.open(file) as before:
-        old, standing = list(before.entries()), before.standing("patients")
-    assert moving.move(file, address) == len(old) + 1
+        old, standing = list(before.entries()), before.account_status("patients")
+    assert ledger_move.move_to_postgres(file, address) == len(old) + 1
     with Ledger.open(address) as ledger:
         *entries, last = ledger.entries()
         assert entries == old
         assert last.data() == {"state": "moved", "sealed": []}
-        assert ledger.standing("patients") == standing
+        assert ledger.account_status("patients") == standing
         (id_,) = ledger.find("patients", 1, "old")
         assert ledger.answer(id_) == "said\0"
         ask(ledger, laplace("1.5"))
@@ -217,9 +217,9 @@ def test_a_moved_ledger_has_its_history(file: Path, address: Address):
     assert repair.verify(address).sound
 
 
-def test_the_old_file_answers_nothing(file: Path, address: Address):
+def test_the_old_file_answers_nothing(file: Path, address: DatabaseAddress):
     open_before = Ledger.open(file)
-    moving.move(file, address)
+    ledger_move.move_to_postgres(file, address)
     with pytest.raises(LedgerRolledBack):
         Ledger.open(file)
     with pytest.raises(LedgerRolledBack):
@@ -227,7 +227,7 @@ def test_the_old_file_answers_nothing(file: Path, address: Address):
     open_before.close()
 
 
-def test_a_move_keeps_programs_and_adopted_rows(tmp_path: Path, address: Address, machine):
+def test_a_move_keeps_programs_and_adopted_rows(tmp_path: Path, address: DatabaseAddress, machine):
     """Rows from before an adoption without a key are proved by the anchor's digests alone: they move too."""
     machine("one")
     path = tmp_path / "p" / "ledger.db"
@@ -236,32 +236,34 @@ def test_a_move_keeps_programs_and_adopted_rows(tmp_path: Path, address: Address
     repair.adopt(path, None)
     with Ledger.open(path) as ledger:
         ledger.grant("patients", guarantee(5, "1e-6"))
-        held = ask(ledger, Reserved(rho=Fraction("0.01"), epsilon=None, delta=Fraction(0)))
-    moving.move(path, address)
+        held = ask(ledger, ReservationEvent(rho=Fraction("0.01"), epsilon=None, delta=Fraction(0)))
+    ledger_move.move_to_postgres(path, address)
     with Ledger.open(address) as ledger:
         assert not ledger.state.reservations[held.id].closed
     assert repair.verify(address).sound
 
 
-def test_a_move_that_fails_leaves_the_file(file: Path, address: Address, monkeypatch: pytest.MonkeyPatch):
-    def fail(store: PostgresStore) -> None:
+def test_a_move_that_fails_leaves_the_file(file: Path, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch):
+    def fail(store: PostgresLedgerStore) -> None:
         raise LedgerFault("gone")
 
-    act = PostgresStore.commit
-    monkeypatch.setattr(PostgresStore, "commit", fail)
+    act = PostgresLedgerStore.commit
+    monkeypatch.setattr(PostgresLedgerStore, "commit", fail)
     with pytest.raises(LedgerFault, match="gone"):
-        moving.move(file, address)
-    monkeypatch.setattr(PostgresStore, "commit", act)
+        ledger_move.move_to_postgres(file, address)
+    monkeypatch.setattr(PostgresLedgerStore, "commit", act)
     with Ledger.open(file) as ledger:
         ask(ledger, laplace("0.5"))
     with pytest.raises(LedgerFault, match="there is no ledger"):
         Ledger.open(address)
-    moving.move(file, address)
+    ledger_move.move_to_postgres(file, address)
     with Ledger.open(address) as ledger:
         assert spent(ledger) == 2
 
 
-def test_a_crash_before_the_anchor_leaves_one_budget(file: Path, address: Address, monkeypatch: pytest.MonkeyPatch):
+def test_a_crash_before_the_anchor_leaves_one_budget(
+    file: Path, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch
+):
     """Both are there, and whichever is used first stops the other."""
     act = Anchor.write
 
@@ -270,7 +272,7 @@ def test_a_crash_before_the_anchor_leaves_one_budget(file: Path, address: Addres
 
     monkeypatch.setattr(Anchor, "write", die)
     with pytest.raises(KeyboardInterrupt):
-        moving.move(file, address)
+        ledger_move.move_to_postgres(file, address)
     monkeypatch.setattr(Anchor, "write", act)
     with Ledger.open(file) as ledger:
         ask(ledger, laplace("0.5"))
@@ -282,9 +284,11 @@ def test_a_crash_before_the_anchor_leaves_one_budget(file: Path, address: Addres
 
 
 @pytest.mark.parametrize("point", ["the answer of the commit", "the anchor", "after the anchor"])
-def test_a_move_that_broke_off_goes_on(file: Path, address: Address, monkeypatch: pytest.MonkeyPatch, point: str):
+def test_a_move_that_broke_off_goes_on(
+    file: Path, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch, point: str
+):
     """The ledger is there, and nobody was told; the second time finds it, whether or not the anchor knows."""
-    owner, name = (PostgresStore, "commit") if "commit" in point else (Anchor, "write")
+    owner, name = (PostgresLedgerStore, "commit") if "commit" in point else (Anchor, "write")
     act = getattr(owner, name)
 
     def break_off(*arguments: object, **named: object) -> None:
@@ -296,10 +300,10 @@ def test_a_move_that_broke_off_goes_on(file: Path, address: Address, monkeypatch
         old = before.state.digests
     monkeypatch.setattr(owner, name, break_off)
     with pytest.raises(LedgerFault, match="was lost"):
-        moving.move(file, address)
+        ledger_move.move_to_postgres(file, address)
     monkeypatch.setattr(owner, name, act)
-    assert moving.move(file, address) == len(old) + 1
-    assert moving.move(file, address) == len(old) + 1
+    assert ledger_move.move_to_postgres(file, address) == len(old) + 1
+    assert ledger_move.move_to_postgres(file, address) == len(old) + 1
     with Ledger.open(address) as ledger:
         assert ledger.state.digests[:-1] == old
         assert spent(ledger) == Fraction("1.5")
@@ -309,22 +313,22 @@ def test_a_move_that_broke_off_goes_on(file: Path, address: Address, monkeypatch
     assert repair.verify(address).sound
 
 
-def test_a_file_used_after_a_move_broke_off(file: Path, address: Address, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_used_after_a_move_broke_off(file: Path, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch):
     """What the file has spent since is not forgotten: moving refuses, and acknowledging charges it there."""
-    act = PostgresStore.commit
+    act = PostgresLedgerStore.commit
 
-    def break_off(store: PostgresStore) -> None:
+    def break_off(store: PostgresLedgerStore) -> None:
         act(store)
         raise LedgerFault("lost")
 
-    monkeypatch.setattr(PostgresStore, "commit", break_off)
+    monkeypatch.setattr(PostgresLedgerStore, "commit", break_off)
     with pytest.raises(LedgerFault, match="lost"):
-        moving.move(file, address)
-    monkeypatch.setattr(PostgresStore, "commit", act)
+        ledger_move.move_to_postgres(file, address)
+    monkeypatch.setattr(PostgresLedgerStore, "commit", act)
     with Ledger.open(file) as ledger:
         ask(ledger, laplace("0.5"))
     with pytest.raises(UsageError, match="the file was used since") as refused:
-        moving.move(file, address)
+        ledger_move.move_to_postgres(file, address)
     assert "acknowledge" in refused.value.hint
     repair.acknowledge(address)
     with Ledger.open(address) as ledger:
@@ -332,11 +336,11 @@ def test_a_file_used_after_a_move_broke_off(file: Path, address: Address, monkey
 
 
 def test_a_copy_that_somebody_changed_does_not_pass_for_a_move(
-    file: Path, address: Address, monkeypatch: pytest.MonkeyPatch
+    file: Path, address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(Anchor, "write", lambda *_, **__: (_ for _ in ()).throw(LedgerFault("lost")))
     with pytest.raises(LedgerFault, match="lost"):
-        moving.move(file, address)
+        ledger_move.move_to_postgres(file, address)
     monkeypatch.undo()
     rows = dump(address)
     entries = rows["entries"]
@@ -344,20 +348,20 @@ def test_a_copy_that_somebody_changed_does_not_pass_for_a_move(
     restore(address, rows)
     monkeypatch.setenv("DISCREET_STATE", str(file.parents[2] / "one"))
     with pytest.raises(LedgerTampered, match="not written by this ledger"):
-        moving.move(file, address)
+        ledger_move.move_to_postgres(file, address)
 
 
-def test_what_is_there_already_is_not_overwritten(file: Path, address: Address, machine):
+def test_what_is_there_already_is_not_overwritten(file: Path, address: DatabaseAddress, machine):
     make(address).close()
     with pytest.raises(UsageError, match="ledger already"):
-        moving.move(file, address)
+        ledger_move.move_to_postgres(file, address)
     with pytest.raises(UsageError, match="PostgreSQL already"):
-        moving.move(address, address)
+        ledger_move.move_to_postgres(address, address)
     with Ledger.open(file) as ledger:
         assert spent(ledger) == Fraction("1.5")
 
 
-def test_a_damaged_file_does_not_move(file: Path, address: Address, tmp_path: Path):
+def test_a_damaged_file_does_not_move(file: Path, address: DatabaseAddress, tmp_path: Path):
     copy_ledger(file, tmp_path / "old.db")
     with Ledger.open(file) as ledger:
         ask(ledger, laplace("0.5"))
@@ -365,6 +369,6 @@ def test_a_damaged_file_does_not_move(file: Path, address: Address, tmp_path: Pa
     for ending in ("-wal", "-shm"):
         file.with_name(file.name + ending).unlink(missing_ok=True)
     with pytest.raises(LedgerFault):
-        moving.move(file, address)
+        ledger_move.move_to_postgres(file, address)
     with pytest.raises(LedgerFault, match="there is no ledger"):
         Journal.attach(address)

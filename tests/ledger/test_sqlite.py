@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerFault
-from discreet.ledger import place, sqlite
+from discreet.ledger import filesystem, sqlite_ledger
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.sqlite_ledger import SqliteLedgerStore
 from ledger.ledgers import ask, laplace, make
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -198,7 +198,7 @@ def test_a_setting_that_does_not_hold_is_refused(path: Path, monkeypatch: pytest
             )
 
     connect = sqlite3.connect
-    monkeypatch.setattr(sqlite.sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Deaf))
+    monkeypatch.setattr(sqlite_ledger.sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Deaf))
     with pytest.raises(LedgerFault, match=f"did not accept {name}"):
         Ledger.open(path)
 
@@ -207,7 +207,7 @@ def test_a_network_filesystem_is_refused(path: Path, monkeypatch: pytest.MonkeyP
     make(path).close()
     mounts = tmp_path / "mounts"
     mounts.write_text("27 1 254:0 / / rw - nfs4 server:/ rw\n")
-    monkeypatch.setattr(place, "_MOUNTS", mounts)
+    monkeypatch.setattr(filesystem, "_MOUNTS", mounts)
     with pytest.raises(LedgerFault, match="network filesystem"):
         Ledger.open(path)
     with pytest.raises(LedgerFault, match="network filesystem"):
@@ -265,7 +265,7 @@ def test_a_newer_ledger_says_to_upgrade(path: Path):
 
 def test_an_old_sqlite_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch):
     make(path).close()
-    monkeypatch.setattr(sqlite.sqlite3, "sqlite_version_info", (3, 36, 0))
+    monkeypatch.setattr(sqlite_ledger.sqlite3, "sqlite_version_info", (3, 36, 0))
     with pytest.raises(LedgerFault, match=r"needs SQLite 3\.37"):
         Ledger.open(path)
 
@@ -281,6 +281,6 @@ def test_waiting_for_another_writer_ends(ledger: Ledger, raw: sqlite3.Connection
 
 def test_integrity_is_sqlites_own_opinion(path: Path):
     make(path).close()
-    store = SqliteStore.open(path)
+    store = SqliteLedgerStore.open(path)
     assert store.integrity() == ""
     store.close()

@@ -8,17 +8,17 @@ import psycopg
 import pytest
 
 from discreet.errors import LedgerFault
-from discreet.ledger.where import Address
+from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import ask, laplace, make
 
 
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="changes the server's settings")
 @pytest.mark.parametrize("level", ["notice", "error"])
-def test_a_wait_for_a_standby_that_was_given_up_is_heard(address: Address, postgres: str, level: str):
+def test_a_wait_for_a_standby_that_was_given_up_is_heard(address: DatabaseAddress, postgres: str, level: str):
     """`ALTER ROLE … SET client_min_messages = error` is a common setting, and keeps the server's warning back."""
     with psycopg.connect(postgres, autocommit=True) as admin:
         url = address.url.replace("options=", f"options=-cclient_min_messages%3D{level}%20")
-        with make(Address(url=url)) as ledger:
+        with make(DatabaseAddress(url=url)) as ledger:
             admin.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
             admin.execute("SELECT pg_reload_conf()")
             time.sleep(0.5)

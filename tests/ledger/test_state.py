@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerFault
-from discreet.ledger.chain import START, Entry, canonical, digest
-from discreet.ledger.state import State
+from discreet.ledger.chain import GENESIS, LedgerEntry, canonical_json, digest
+from discreet.ledger.state import LedgerState
 from ledger.ledgers import ask, guarantee, laplace, make
 
 CHARGE = {
@@ -37,13 +37,13 @@ BEGINNING = [
 ]
 
 
-def apply(state: State, kind: str, body: object) -> None:
-    fields = {"seq": state.seq + 1, "time": "2026-01-01T00:00:00.000000Z", "kind": kind, "body": canonical(body)}
-    state.apply(Entry(**fields, previous=state.digest, digest=digest(**fields, previous=state.digest), mac=""))
+def apply(state: LedgerState, kind: str, body: object) -> None:
+    fields = {"seq": state.seq + 1, "time": "2026-01-01T00:00:00.000000Z", "kind": kind, "body": canonical_json(body)}
+    state.apply(LedgerEntry(**fields, previous=state.digest, digest=digest(**fields, previous=state.digest), mac=""))
 
 
-def begun() -> State:
-    state = State()
+def begun() -> LedgerState:
+    state = LedgerState()
     for kind, body in BEGINNING:
         apply(state, kind, body)
     return state
@@ -65,7 +65,7 @@ def test_a_fold():
     assert state.seq == 5
     assert state.accounts["p"].total.pure == 10**9
     assert state.questions == {("t", 1, "q"): [CHARGE["id"]]}
-    assert State().digest == START
+    assert LedgerState().digest == GENESIS
 
 
 BAD = [
@@ -123,13 +123,13 @@ def test_an_unknown_event_kind_says_to_upgrade():
 
 def test_a_newer_format_says_to_upgrade():
     with pytest.raises(LedgerFault, match="format 2") as caught:
-        apply(State(), "open", {"ledger": "x", "format": 2})
+        apply(LedgerState(), "open", {"ledger": "x", "format": 2})
     assert "upgrade" in caught.value.hint
 
 
 def test_the_first_entry_opens():
     with pytest.raises(LedgerFault):
-        apply(State(), *BEGINNING[1])
+        apply(LedgerState(), *BEGINNING[1])
 
 
 def test_nothing_is_charged_or_answered_twice():
@@ -146,7 +146,7 @@ def test_folding_twice_gives_the_same(path: Path):
     with make(path) as ledger:
         for _ in range(3):
             ledger.store(ask(ledger, laplace("0.25"), analyst="ann").id, "x")
-        state = State()
+        state = LedgerState()
         for entry in ledger.entries():
             state.apply(entry)
         assert state.totals() == ledger.state.totals()

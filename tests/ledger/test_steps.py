@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.events import Gaussian, Loss, Reserved, Together, loss, to_data
+from discreet.accounting.events import ComposedEvent, GaussianEvent, Loss, ReservationEvent, loss, to_data
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import WHOLE, ask, copy_ledger, gaussian, guarantee, laplace, make
 
 RHO = Fraction(1, 10)
-RESERVED = Reserved(epsilon=None, rho=RHO, delta=Fraction(0))
-PURE = Reserved(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
+RESERVED = ReservationEvent(epsilon=None, rho=RHO, delta=Fraction(0))
+PURE = ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def ledger(path: Path):
 def test_a_reservation_costs_what_it_says(ledger: Ledger):
     assert loss(RESERVED) == Loss(epsilon=None, rho=RHO)
     charge = ask(ledger, RESERVED)
-    before = ledger.standing("patients")
+    before = ledger.account_status("patients")
     for _ in range(2):
         step = ledger.step(charge.id, gaussian(RHO / 2), of="ages")
         ledger.store(step.id, "noisy")
-    assert ledger.standing("patients") == before  # steps cost nothing more
+    assert ledger.account_status("patients") == before  # steps cost nothing more
     assert [step.id for step in ledger.reservation(charge.id).steps] == [f"{charge.id}.1", f"{charge.id}.2"]
 
 
@@ -44,7 +44,7 @@ def test_steps_stay_within_it_exactly(ledger: Ledger):
         ledger.store(ledger.step(charge.id, gaussian(RHO / 3), of="x").id, "")
     rows = ledger.state.seq
     with pytest.raises(UsageError, match="beyond"):
-        ledger.step(charge.id, Gaussian(sigma2=Fraction(10**30), l2_squared=1), of="x")
+        ledger.step(charge.id, GaussianEvent(sigma2=Fraction(10**30), l2_squared=1), of="x")
     assert ledger.state.seq == rows
 
 
@@ -61,13 +61,13 @@ def test_pure_steps_add_in_epsilon_and_a_gaussian_is_none(ledger: Ledger):
 @given(st.lists(st.fractions(min_value=Fraction(1, 50), max_value=Fraction(1, 3)), max_size=12))
 def test_holds_is_the_exact_sum(parts: list[Fraction]):
     losses = [loss(gaussian(part)) for part in parts]
-    assert Reserved(epsilon=None, rho=Fraction(1), delta=Fraction(0)).holds(losses) == (sum(parts) <= 1)
+    assert ReservationEvent(epsilon=None, rho=Fraction(1), delta=Fraction(0)).holds(losses) == (sum(parts) <= 1)
     pure = [loss(laplace(part)) for part in parts]
     assert PURE.holds(pure) == (sum(parts) <= 1)
 
 
 def test_delta_for_keys_is_reserved_too():
-    held = Reserved(epsilon=None, rho=Fraction(1), delta=Fraction(1, 10**6))
+    held = ReservationEvent(epsilon=None, rho=Fraction(1), delta=Fraction(1, 10**6))
     step = Loss(epsilon=Fraction(1, 10), rho=Fraction(1, 200), delta=Fraction(6, 10**7))
     assert held.holds([step])
     assert not held.holds([step, step])
@@ -79,7 +79,7 @@ def test_a_restart_goes_on_where_it_was(ledger: Ledger, path: Path):
     ledger.step(charge.id, gaussian(RHO / 2), of="two")  # and the power fails
     ledger.close()
     with Ledger.open(path) as again:
-        held = again.reserved("patients", 1, "fit")
+        held = again.find_reservation("patients", 1, "fit")
         assert held is not None
         assert held.id == charge.id
         assert again.answer(f"{charge.id}.1") == "first"
@@ -160,7 +160,7 @@ def test_a_failed_step_ends_the_program(ledger: Ledger):
     ledger.fail(charge.id)
     with pytest.raises(LedgerFault, match="no further step"):
         ledger.step(charge.id, gaussian(RHO / 2), of="one")
-    assert ledger.reserved("patients", 1, "fit") is None
+    assert ledger.find_reservation("patients", 1, "fit") is None
 
 
 def test_a_rollback_draws_no_step_twice(ledger: Ledger, path: Path, tmp_path: Path):
@@ -175,7 +175,7 @@ def test_a_rollback_draws_no_step_twice(ledger: Ledger, path: Path, tmp_path: Pa
     with Ledger.open(path) as again:
         with pytest.raises(LedgerFault, match="no further step"):
             again.step(charge.id, gaussian(RHO), of="all")
-        assert again.reserved("patients", 1, "fit") is None
+        assert again.find_reservation("patients", 1, "fit") is None
 
 
 def test_a_stored_step_cannot_be_changed(ledger: Ledger, path: Path):
@@ -195,7 +195,7 @@ def test_a_stored_step_cannot_be_changed(ledger: Ledger, path: Path):
         ledger.answer(f"{charge.id}.1")
 
 
-@pytest.mark.parametrize("event", [RESERVED, Together(events=(RESERVED, gaussian("1e-9")))])
+@pytest.mark.parametrize("event", [RESERVED, ComposedEvent(events=(RESERVED, gaussian("1e-9")))])
 def test_a_step_reserves_nothing(ledger: Ledger, event):
     charge = ask(ledger, RESERVED)
     with pytest.raises(UsageError):
@@ -204,9 +204,9 @@ def test_a_step_reserves_nothing(ledger: Ledger, event):
 
 def test_strange_reservations_are_refused(ledger: Ledger):
     with pytest.raises(UsageError):
-        ask(ledger, Together(events=(RESERVED, gaussian("1e-9"))))
+        ask(ledger, ComposedEvent(events=(RESERVED, gaussian("1e-9"))))
     with pytest.raises(ValueError, match="pure reservation"):
-        Reserved(epsilon=Fraction(1), rho=Fraction(1, 3), delta=Fraction(0))
+        ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 3), delta=Fraction(0))
     charge = ask(ledger, gaussian("0.001"))
     with pytest.raises(UsageError, match="nothing was reserved"):
         ledger.step(charge.id, gaussian("0.001"), of="x")

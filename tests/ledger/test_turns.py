@@ -11,10 +11,10 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerFault
+from discreet.ledger.group_commit import CommitQueue
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.turns import Turns
-from discreet.ledger.where import Address
+from discreet.ledger.ledger_location import DatabaseAddress
+from discreet.ledger.postgres_ledger import PostgresLedgerStore
 from ledger.ledgers import ask, guarantee, laplace, make
 
 WAIT_S = 30
@@ -57,23 +57,23 @@ class Door:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.free, self.commits, self.fails = threading.Semaphore(0), 0, set()
-        act = PostgresStore.commit
+        act = PostgresLedgerStore.commit
 
-        def commit(store: PostgresStore) -> None:
+        def commit(store: PostgresLedgerStore) -> None:
             self.commits += 1
             assert self.free.acquire(timeout=WAIT_S)
             if self.commits in self.fails:
                 raise LedgerFault("gone")
             act(store)
 
-        monkeypatch.setattr(PostgresStore, "commit", commit)
+        monkeypatch.setattr(PostgresLedgerStore, "commit", commit)
 
     def open(self) -> None:
         self.free.release(1000)
 
 
 @pytest.fixture
-def ledger(address: Address):
+def ledger(address: DatabaseAddress):
     with make(address, guarantee(1, 0, "pure")) as made:
         yield made
 
@@ -90,15 +90,15 @@ def crowd_at(ledger: Ledger, door: Door, acts: list[Callable[[], object]]) -> Cr
     until(lambda: door.commits == 1)
     for number, act in enumerate(acts):
         crowd.add(act)
-        until(lambda number=number: len(ledger._journal._turns._waiting) == number + 1)
+        until(lambda number=number: len(ledger._journal._commit_queue._waiting) == number + 1)
     return crowd
 
 
 def spent(ledger: Ledger) -> Fraction:
-    return ledger.standing("patients").spent.epsilon
+    return ledger.account_status("patients").spent.epsilon
 
 
-def test_those_who_wait_share_a_commit(ledger: Ledger, door: Door, address: Address):
+def test_those_who_wait_share_a_commit(ledger: Ledger, door: Door, address: DatabaseAddress):
     crowd = crowd_at(ledger, door, [lambda: ask(ledger, laplace("0.1"))] * 6)
     door.open()
     charges = crowd.join()
@@ -152,14 +152,14 @@ def test_a_commit_that_fails_fails_for_all(ledger: Ledger, door: Door):
 
 
 def test_an_act_that_fails_after_its_entry_fails_for_all(ledger: Ledger, door: Door, monkeypatch: pytest.MonkeyPatch):
-    act = PostgresStore.append
+    act = PostgresLedgerStore.append
 
-    def append(store: PostgresStore, entry: object, *arguments: object, **named: object) -> None:
+    def append(store: PostgresLedgerStore, entry: object, *arguments: object, **named: object) -> None:
         act(store, entry, *arguments, **named)
         if '"question":"bad"' in entry.body:
             raise LedgerFault("lost")
 
-    monkeypatch.setattr(PostgresStore, "append", append)
+    monkeypatch.setattr(PostgresLedgerStore, "append", append)
     acts = [lambda: ask(ledger, laplace("0.1")), lambda: ask(ledger, laplace("0.1"), question="bad")]
     crowd = crowd_at(ledger, door, acts)
     door.open()
@@ -174,8 +174,8 @@ def test_two_entries_in_one_act_are_refused(ledger: Ledger):
             ledger._journal.append("grant", {"population": "patients", "guarantee": guarantee(2, 0, "pure").to_data()})
 
     with pytest.raises(RuntimeError, match="two entries"):
-        ledger._journal.act(twice)
-    assert ledger.standing("patients").limit.epsilon == 1
+        ledger._journal.run_in_section(twice)
+    assert ledger.account_status("patients").limit.epsilon == 1
 
 
 def test_a_child_does_nothing_for_threads_that_it_does_not_have(ledger: Ledger, door: Door):
@@ -183,7 +183,7 @@ def test_a_child_does_nothing_for_threads_that_it_does_not_have(ledger: Ledger, 
     threading.Timer(0.2, door.open).start()
     child = os.fork()  # waits for the commit's end; two threads wait beside it
     if child == 0:
-        os._exit(len(ledger._journal._turns._waiting))
+        os._exit(len(ledger._journal._commit_queue._waiting))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     crowd.join()
     assert spent(ledger) == Fraction("0.3")
@@ -193,7 +193,7 @@ def test_a_child_does_nothing_for_threads_that_it_does_not_have(ledger: Ledger, 
 
 
 def test_an_interrupted_leader_names_another():
-    turns, lock, reached, go = Turns(), threading.RLock(), threading.Event(), threading.Event()
+    turns, lock, reached, go = CommitQueue(), threading.RLock(), threading.Event(), threading.Event()
 
     def together(acts):
         for act in acts:
@@ -205,41 +205,41 @@ def test_an_interrupted_leader_names_another():
         raise KeyboardInterrupt
 
     crowd = Crowd()
-    crowd.add(lambda: turns.take(interrupted, lock=lock, together=together))
+    crowd.add(lambda: turns.run(interrupted, lock=lock, together=together))
     assert reached.wait(WAIT_S)
     for number in range(3):
-        crowd.add(lambda number=number: turns.take(lambda: number, lock=lock, together=together))
+        crowd.add(lambda number=number: turns.run(lambda: number, lock=lock, together=together))
     until(lambda: len(turns._waiting) == 3)
     go.set()
     told = crowd.join()
     assert sorted(each for each in told if isinstance(each, int)) == [0, 1, 2]
     assert sum(isinstance(each, KeyboardInterrupt) for each in told) == 1
-    assert not turns._led
+    assert not turns._has_leader
 
 
 def test_who_leaves_while_waiting_is_passed_over(monkeypatch: pytest.MonkeyPatch):
     """An interrupt ends the wait: what was to be done is not done, and whoever comes after is served."""
-    turns, lock, done = Turns(), threading.RLock(), []
+    turns, lock, done = CommitQueue(), threading.RLock(), []
 
     def together(acts):
         for act in acts:
             act()
 
-    turns._led = True  # somebody leads
+    turns._has_leader = True  # somebody leads
     monkeypatch.setattr("threading.Event.wait", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        turns.take(lambda: done.append("never"), lock=lock, together=together)
+        turns.run(lambda: done.append("never"), lock=lock, together=together)
     monkeypatch.undo()
-    turns._led = False
-    turns.take(lambda: done.append("after"), lock=lock, together=together)
+    turns._has_leader = False
+    turns.run(lambda: done.append("after"), lock=lock, together=together)
     assert done == ["after"]
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST", 2), ("LONGEST_S", -1)])
 def test_more_than_go_at_once(monkeypatch: pytest.MonkeyPatch, limit: str, most: int):
     """As many as may go at once, or one where that takes too long; the rest after them, in their order."""
-    monkeypatch.setattr(f"discreet.ledger.turns.{limit}", most)
-    turns, lock, sizes = Turns(), threading.RLock(), []
+    monkeypatch.setattr(f"discreet.ledger.group_commit.{limit}", most)
+    turns, lock, sizes = CommitQueue(), threading.RLock(), []
 
     def together(acts):
         sizes.append(sum(1 for act in acts if act() is None))
@@ -247,7 +247,7 @@ def test_more_than_go_at_once(monkeypatch: pytest.MonkeyPatch, limit: str, most:
     with lock:
         crowd = Crowd()
         for number in range(7):
-            crowd.add(lambda number=number: turns.take(lambda: number, lock=lock, together=together))
+            crowd.add(lambda number=number: turns.run(lambda: number, lock=lock, together=together))
         until(lambda: len(turns._waiting) == 7)
     assert sorted(crowd.join()) == list(range(7))
     assert sum(sizes) == 7 and max(sizes) == max(most, 1)

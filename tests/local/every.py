@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.local import coins
-from discreet.local.coins import Coin
-from discreet.local.randomizer import Randomizer
 from discreet.mechanisms import uniform
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.randomizer import Randomizer
 
 Law = dict[bytes, Fraction]
 
@@ -88,7 +88,7 @@ def law(randomizer: Randomizer, value: Any) -> Law:
     with _branching(tree):
         while True:
             tree.begin()
-            report = randomizer.noised([value], bits=NoBits())[0].tobytes()
+            report = randomizer.draw_reports([value], bits=NoBits())[0].tobytes()
             assert tree.at == len(tree.path)
             found[report] += tree.weight
             if not tree.advance():

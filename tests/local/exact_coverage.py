@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.choices import Choices
-from discreet.local.estimate import Estimate
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.several import about_all
-from discreet.local.support_law import SupportLaw
+from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
+from discreet.surveys.protocols.estimate import Estimate
+from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.several_questions import scale_estimate_to_all
+from discreet.surveys.protocols.support_law import SupportLaw
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Intervals:
         return bool(np.all((self.low <= self.shares) & (self.shares <= self.high)))
 
 
-def intervals(made: Choices, n: int, confidence: float, people: int | None = None) -> Intervals:
+def intervals(made: ChoiceRandomizer, n: int, confidence: float, people: int | None = None) -> Intervals:
     """For each number of reports that support a choice, from 0 to n; about `people` of whom n were drawn."""
     one = made.from_supports(np.zeros(len(made.choices), dtype=np.int64), n)
     own, other = (float(chance) for chance in made.chances)
@@ -69,7 +69,7 @@ def _shown(one: Estimate, counts: Floats, law: SupportLaw, confidence: float, pe
     """As if there were a choice for each outcome."""
     labels, variances = tuple(map(str, range(counts.size))), np.zeros(counts.size)
     found = replace(one, labels=labels, counts=counts, variances=variances, law=law)
-    about = found if people is None else about_all(found, people)
+    about = found if people is None else scale_estimate_to_all(found, people)
     low, high = np.array(list(about.interval(confidence).values())).T
     return Intervals(np.array(list(about.shares.values())), low, high)
 
@@ -87,13 +87,13 @@ def binomial(many: int, chance: float) -> Floats:
     return np.asarray(np.exp(np.array(logs) + places * math.log(chance) + (many - places) * math.log1p(-chance)))
 
 
-def support_law(made: Choices, n: int, truth: int) -> Floats:
+def support_law(made: ChoiceRandomizer, n: int, truth: int) -> Floats:
     """How many of n reports support a choice that so many hold."""
     own, other = (float(chance) for chance in made.chances)
     return np.convolve(binomial(truth, own), binomial(n - truth, other))
 
 
-def drawn_law(made: Choices, people: int, truth: int, drawn: int) -> Floats:
+def drawn_law(made: ChoiceRandomizer, people: int, truth: int, drawn: int) -> Floats:
     """The same of `drawn` reports, where so many of `people` hold it and a random part of them was asked."""
     total, found = math.comb(people, drawn), np.zeros(drawn + 1)
     for among in range(max(0, drawn - people + truth), min(truth, drawn) + 1):

@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.choices import Choices
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import FastHashing, LocalHashing
-from discreet.local.numbers import Duchi, Numbers
-from discreet.local.randomizer import Randomizer
-from discreet.local.rappor import BasicRappor, Rappor
-from discreet.local.response import RandomizedResponse
-from discreet.local.sketch import CountMeanSketch, HadamardSketch
-from discreet.local.subset import SubsetSelection
-from discreet.local.unary import OptimisedUnary, SymmetricUnary
-from discreet.local.window import Hybrid, Piecewise, SquareWave
+from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
+from discreet.surveys.protocols.grid_numbers import Duchi, MeanRandomizer
+from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomizer import Randomizer
+from discreet.surveys.protocols.rappor import BasicRappor, Rappor
+from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
+from discreet.surveys.protocols.subset_selection import SubsetSelection
+from discreet.surveys.protocols.unary import OptimisedUnary, SymmetricUnary
+from discreet.surveys.protocols.window_mechanism import Hybrid, Piecewise, SquareWave
 
 HERE = Path(__file__).resolve().parent / "vectors.json"
 
@@ -79,9 +79,9 @@ def randomizers() -> Iterator[Randomizer]:
 
 def answers(randomizer: Randomizer) -> list[Any]:
     """Answers at both ends and in the middle of what can be answered."""
-    if isinstance(randomizer, Choices):
+    if isinstance(randomizer, ChoiceRandomizer):
         return [randomizer.choices[0], randomizer.choices[len(randomizer.choices) // 2], randomizer.choices[-1]]
-    if isinstance(randomizer, Numbers):
+    if isinstance(randomizer, MeanRandomizer):
         low, high, step = (float(end) for end in (randomizer.low, randomizer.high, randomizer.step))
         between = low + step / 2, low + 1.49 * step, high - 0.51 * step
         return [str(low), high, *(repr(value) for value in between), " 1e0 ", 0.5 + step / 3]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local.best import COMPARED, KINDS, PLACES, best
-from discreet.local.randomizer import Randomizer, read
+from discreet.surveys.protocols.protocol_registry import COMPARED, PROTOCOL_CLASSES, PROTOCOL_PATHS, best_protocol
+from discreet.surveys.protocols.randomizer import Randomizer, randomizer_from_parameters
 from local.test_choices import Fixed
 
 ABC = {"choices": ["a", "b", "c"]}
@@ -25,20 +25,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("protocol", list(PLACES))
+@pytest.mark.parametrize("protocol", list(PROTOCOL_PATHS))
 def test_each_protocol_is_found_by_its_own_name_and_read_again(protocol: str) -> None:
-    assert KINDS[protocol].protocol == protocol
-    made = KINDS[protocol](epsilon="1.5", **OPTIONS[protocol])  # type: ignore[call-arg]
-    again = read(made.parameters(), KINDS)
+    assert PROTOCOL_CLASSES[protocol].protocol == protocol
+    made = PROTOCOL_CLASSES[protocol](epsilon="1.5", **OPTIONS[protocol])  # type: ignore[call-arg]
+    again = randomizer_from_parameters(made.parameters(), PROTOCOL_CLASSES)
     assert type(again) is type(made) and again.parameters() == made.parameters()
     with pytest.raises(UsageError, match="numbers"):
-        read({**made.parameters(), "numbers": {}}, KINDS)
+        randomizer_from_parameters({**made.parameters(), "numbers": {}}, PROTOCOL_CLASSES)
 
 
 def test_a_protocol_that_is_not_there_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="no protocol 'magic'"):
-        read({"protocol": "magic"}, KINDS)
-    assert "magic" not in KINDS and len(KINDS) == len(list(KINDS))
+        randomizer_from_parameters({"protocol": "magic"}, PROTOCOL_CLASSES)
+    assert "magic" not in PROTOCOL_CLASSES and len(PROTOCOL_CLASSES) == len(list(PROTOCOL_CLASSES))
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_a_protocol_that_is_not_there_is_refused_by_name() -> None:
     ],
 )
 def test_the_pick(domain_size: int, epsilon: str, protocol: str) -> None:
-    pick = best(domain_size, epsilon, 10_000)
+    pick = best_protocol(domain_size, epsilon, 10_000)
     assert pick.protocol == protocol
     assert pick.variances[protocol] <= min(pick.variances.values()) * 1.02
     assert protocol in pick.because and pick.because.endswith(".") and pick.because.count(". ") == 0
 
 
 def test_variances_are_those_of_theory() -> None:
-    found = best(1000, "2", 1_000_000).variances
+    found = best_protocol(1000, "2", 1_000_000).variances
     growth = math.exp(2)
     theory = 4 * growth / (growth - 1) ** 2 * 1e6  # Wang et al. 2017: unary and hashing alike, in the limit
     assert found["unary"] == pytest.approx(theory, rel=1e-6)
@@ -74,8 +74,8 @@ def test_variances_are_those_of_theory() -> None:
 @pytest.mark.deep
 def test_a_pick_is_measured() -> None:
     """The rare choice's count really varies so much, with fixed coins that cannot disappoint."""
-    pick = best(50, "1", 500)
-    made = KINDS[pick.protocol]([str(code) for code in range(50)], epsilon="1")  # type: ignore[call-arg]
+    pick = best_protocol(50, "1", 500)
+    made = PROTOCOL_CLASSES[pick.protocol]([str(code) for code in range(50)], epsilon="1")  # type: ignore[call-arg]
     codes = 1 + np.arange(500) % 49
     counts = [made.estimate(made.randomize_all(codes, bits=Fixed(seed))).counts[0] for seed in range(400)]  # type: ignore[attr-defined]
     assert np.var(counts) == pytest.approx(pick.variances[pick.protocol], rel=0.3)
@@ -83,11 +83,11 @@ def test_a_pick_is_measured() -> None:
 
 @pytest.mark.deep
 def test_reports_that_nobody_would_collect_are_not_compared() -> None:
-    assert set(best(200_000, "1", 10**6).variances) == {"response", "hashing", "hadamard"}
+    assert set(best_protocol(200_000, "1", 10**6).variances) == {"response", "hashing", "hadamard"}
 
 
 def test_it_is_there_on_every_randomizer_too() -> None:
-    assert Randomizer.best(5, "1", 100) == best(5, "1", 100)
+    assert Randomizer.best(5, "1", 100) == best_protocol(5, "1", 100)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_it_is_there_on_every_randomizer_too() -> None:
 )
 def test_what_makes_no_sense_is_refused(domain_size: Any, epsilon: Any, n: Any) -> None:
     with pytest.raises(UsageError):
-        best(domain_size, epsilon, n)
+        best_protocol(domain_size, epsilon, n)
 
 
 def test_where_no_coin_is_fine_enough_it_says_so_and_else_it_picks_one_that_works() -> None:
     for domain_size in (2, 3, 4, 5, 50, 1000):
         for epsilon in ("1e-9", "1e-8", "1e-7", "1e-5"):
             try:
-                pick = best(domain_size, epsilon, 1000)
+                pick = best_protocol(domain_size, epsilon, 1000)
             except UsageError as refused:
                 assert "say nothing" in refused.reason
             else:
@@ -128,12 +128,12 @@ def _spoilt(parameters: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.thin(10)
-@pytest.mark.parametrize("protocol", list(PLACES))
+@pytest.mark.parametrize("protocol", list(PROTOCOL_PATHS))
 def test_whatever_is_changed_in_parameters_is_refused_in_one_sentence(protocol: str) -> None:
-    parameters = KINDS[protocol](epsilon="1.5", **OPTIONS[protocol]).parameters()  # type: ignore[call-arg]
+    parameters = PROTOCOL_CLASSES[protocol](epsilon="1.5", **OPTIONS[protocol]).parameters()  # type: ignore[call-arg]
     for document in _spoilt(parameters):
         try:
-            read(document, KINDS)
+            randomizer_from_parameters(document, PROTOCOL_CLASSES)
         except UsageError:
             continue
         pytest.fail(f"taken: {document}")
@@ -149,7 +149,7 @@ def test_a_thousand_nested_questions_and_a_ratio_over_nothing_are_refused() -> N
         {"protocol": "sampled", "epsilon": "1/1", "options": {"questions": {"x": None, "y": None}}},
     ):
         with pytest.raises(UsageError):
-            read(document, KINDS)
+            randomizer_from_parameters(document, PROTOCOL_CLASSES)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +168,6 @@ def test_a_thousand_nested_questions_and_a_ratio_over_nothing_are_refused() -> N
     ],
 )
 def test_what_only_tests_set_makes_the_same_again(protocol: str, options: dict[str, Any]) -> None:
-    made = KINDS[protocol](epsilon="1.5", **options)  # type: ignore[call-arg]
-    assert read(made.parameters(), KINDS).parameters() == made.parameters()
-    assert made.parameters() != KINDS[protocol](epsilon="1.5", **OPTIONS[protocol]).parameters()  # type: ignore[call-arg]
+    made = PROTOCOL_CLASSES[protocol](epsilon="1.5", **options)  # type: ignore[call-arg]
+    assert randomizer_from_parameters(made.parameters(), PROTOCOL_CLASSES).parameters() == made.parameters()
+    assert made.parameters() != PROTOCOL_CLASSES[protocol](epsilon="1.5", **OPTIONS[protocol]).parameters()  # type: ignore[call-arg]

@@ -11,23 +11,29 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.choices import Choices
-from discreet.local.coins import Coin
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import FastHashing, LocalHashing
-from discreet.local.rappor import BasicRappor
-from discreet.local.response import RandomizedResponse
-from discreet.local.subset import SubsetSelection
-from discreet.local.unary import OptimisedUnary, SymmetricUnary
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.rappor import BasicRappor
+from discreet.surveys.protocols.subset_selection import SubsetSelection
+from discreet.surveys.protocols.unary import OptimisedUnary, SymmetricUnary
 from local.every import largest_ratio, law
 
 #: Those whose reports are few enough to enumerate; hashing has a file of its own.
-KINDS: list[type[Choices]] = [RandomizedResponse, SymmetricUnary, OptimisedUnary, SubsetSelection, HadamardResponse]
+KINDS: list[type[ChoiceRandomizer]] = [
+    RandomizedResponse,
+    SymmetricUnary,
+    OptimisedUnary,
+    SubsetSelection,
+    HadamardResponse,
+]
 ABC = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
 
 
-def _made(kind: type[Choices], size: int, epsilon: str) -> Choices:
+def _made(kind: type[ChoiceRandomizer], size: int, epsilon: str) -> ChoiceRandomizer:
     return kind(ABC[:size], epsilon=epsilon)  # type: ignore[call-arg]
 
 
@@ -36,7 +42,7 @@ CASES = [(kind, size, epsilon) for kind in KINDS for size in (2, 3, 5) for epsil
 
 @pytest.mark.thin(30)
 @pytest.mark.parametrize(("kind", "size", "epsilon"), CASES)
-def test_the_epsilon_is_that_of_the_exact_law(kind: type[Choices], size: int, epsilon: str) -> None:
+def test_the_epsilon_is_that_of_the_exact_law(kind: type[ChoiceRandomizer], size: int, epsilon: str) -> None:
     made = _made(kind, size, epsilon)
     ratio = largest_ratio([law(made, choice) for choice in made.choices])
     assert coins.epsilon_of(ratio) == made.epsilon <= Fraction(epsilon)
@@ -45,7 +51,9 @@ def test_the_epsilon_is_that_of_the_exact_law(kind: type[Choices], size: int, ep
 
 @pytest.mark.thin(10)
 @pytest.mark.parametrize(("kind", "size", "epsilon"), CASES)
-def test_a_report_is_unbiased_and_its_variance_is_as_stated(kind: type[Choices], size: int, epsilon: str) -> None:
+def test_a_report_is_unbiased_and_its_variance_is_as_stated(
+    kind: type[ChoiceRandomizer], size: int, epsilon: str
+) -> None:
     made = _made(kind, size, epsilon)
     for code, choice in enumerate(made.choices):
         found = law(made, choice)
@@ -59,7 +67,7 @@ def test_a_report_is_unbiased_and_its_variance_is_as_stated(kind: type[Choices],
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_report_or_no_choice_is_refused(kind: type[Choices]) -> None:
+def test_what_is_no_report_or_no_choice_is_refused(kind: type[ChoiceRandomizer]) -> None:
     made = _made(kind, 5, "1")
     for answer in ("z", "", None, 3, ["a"]):
         with pytest.raises(UsageError):
@@ -95,7 +103,7 @@ class Fixed:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, LocalHashing, pytest.param(FastHashing, marks=pytest.mark.deep)])
-def test_the_measured_error_is_the_stated_one(kind: type[Choices]) -> None:
+def test_the_measured_error_is_the_stated_one(kind: type[ChoiceRandomizer]) -> None:
     """Twenty runs of 5,000 people with 100 choices, some far more popular than others."""
     people = 1 / np.arange(1, 101) ** 1.1
     codes = np.searchsorted(np.cumsum(people / people.sum()), (np.arange(5_000) + 0.5) / 5_000)
@@ -111,7 +119,7 @@ def test_the_measured_error_is_the_stated_one(kind: type[Choices]) -> None:
 @pytest.mark.parametrize(
     ("kind", "coin"), [(RandomizedResponse, "lie"), (SymmetricUnary, "other"), (OptimisedUnary, "other")]
 )
-def test_too_little_noise_and_a_biased_estimate_are_caught(kind: type[Choices], coin: str) -> None:
+def test_too_little_noise_and_a_biased_estimate_are_caught(kind: type[ChoiceRandomizer], coin: str) -> None:
     made = _made(kind, 3, "1.1")
     fair = [law(made, choice) for choice in made.choices]
     setattr(made, coin, Coin(heads=getattr(made, coin).heads * 99 // 100))
@@ -144,7 +152,7 @@ def test_an_epsilon_too_small_for_the_coins_is_refused_in_one_sentence(kind: Any
             try:
                 made = kind(ABC[:size], epsilon=epsilon)
             except UsageError as refused:
-                assert refused.reason == coins.TOO_SMALL
+                assert refused.reason == coins.EPSILON_TOO_SMALL
                 continue
             truth, other = made.chances
             assert truth > other and 0 < made.epsilon <= Fraction(epsilon)

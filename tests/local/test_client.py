@@ -16,15 +16,15 @@ import pytest
 
 import discreet
 from discreet.errors import UsageError
-from discreet.local.best import KINDS
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import FastHashing, LocalHashing
-from discreet.local.numbers import Duchi
-from discreet.local.randomizer import Randomizer
-from discreet.local.rappor import Rappor
-from discreet.local.response import RandomizedResponse
-from discreet.local.sketch import CountMeanSketch
-from discreet.local.window import Hybrid, Piecewise
+from discreet.surveys.protocols.grid_numbers import Duchi
+from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
+from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomizer import Randomizer
+from discreet.surveys.protocols.rappor import Rappor
+from discreet.surveys.protocols.sketch import CountMeanSketch
+from discreet.surveys.protocols.window_mechanism import Hybrid, Piecewise
 from local import make_vectors
 from local.every import law
 from local.make_vectors import FRUIT, LISTS, MANY, YES_NO, Recorder, answers, randomizers, ties
@@ -73,7 +73,7 @@ PROGRAMS = {"laplace", "tree", "sampled", "split", "prefix-words", "puzzle"}
 
 
 def test_the_client_speaks_every_protocol_but_those_for_programs() -> None:
-    assert set(PROTOCOLS) | PROGRAMS == set(KINDS) and not set(PROTOCOLS) & PROGRAMS
+    assert set(PROTOCOLS) | PROGRAMS == set(PROTOCOL_CLASSES) and not set(PROTOCOLS) & PROGRAMS
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.local.rappor import BasicRappor
+from discreet.surveys.protocols.rappor import BasicRappor
 from local.test_client import LONG, run, survey
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import cohorts
-from discreet.local.estimate import Estimate
-from discreet.local.rappor import Rappor
-from discreet.local.tallying import Tally
+from discreet.surveys.protocols import rappor_fit
+from discreet.surveys.protocols.estimate import Estimate
+from discreet.surveys.protocols.group_tally import GroupTally
+from discreet.surveys.protocols.rappor import Rappor
 from local.sources import Fixed
 from local.test_rappor import NAMES
 
@@ -55,7 +55,7 @@ def test_the_reach_spans_from_one_cohort_to_another_and_to_one_that_nobody_is_in
             place = int(np.flatnonzero(reports[:, 0] == own)[0])
             others = made.tally(np.delete(reports, place, axis=0))
 
-            def told(cohort: int, bits: int, others: Tally = others) -> Estimate:
+            def told(cohort: int, bits: int, others: GroupTally = others) -> Estimate:
                 one = made.tally(np.array([[cohort, bits << 4]], dtype=np.uint8))
                 return made.from_tally(others + one, words)
 
@@ -85,8 +85,8 @@ def test_the_margin_is_needed() -> None:
 def _first_order(made: Rappor, reports: np.ndarray, words: list[str]) -> float:
     """The reach if weights stayed as they are."""
     with pytest.MonkeyPatch.context() as patch:
-        real = cohorts._Reach._cohort
-        patch.setattr(cohorts._Reach, "_cohort", lambda self, columns: replace(real(self, columns), size=0.0))
+        real = rappor_fit._Reach._cohort
+        patch.setattr(rappor_fit._Reach, "_cohort", lambda self, columns: replace(real(self, columns), size=0.0))
         return made.estimate(reports, words).reach
 
 
@@ -99,16 +99,16 @@ def test_where_one_report_more_or_less_decides_nothing_is_told() -> None:
 def test_who_is_in_which_cohort_has_the_variance_of_all_ways_to_be_there() -> None:
     """Reports without noise of four people in two cohorts of two: all partitions, exactly."""
     places = np.array([[[0], [1]], [[0], [3]]])  # word, cohort, function: in one cohort the two fall together
-    bloom = cohorts.filters(places, 4)
+    bloom = rappor_fit.bloom_filters(places, 4)
     holds = np.array([0, 0, 0, 1])
     users, found = np.array([2, 2]), []
     for ones in itertools.combinations(range(4), 2):
         sums = np.zeros((2, 4), dtype=np.int64)
         for person in range(4):
             sums[int(person in ones)] += bloom[int(person in ones), :, holds[person]].astype(np.int64)
-        found.append(cohorts.fit(sums, users, bloom, chances=(1.0, 0.0), functions=1).counts)
-    even_share, even_pair = cohorts.even(4, 1)
-    noise = cohorts._Noise(n=4, one=1.0, zero=0.0, share=even_share, pair=even_pair)
+        found.append(rappor_fit.fit_word_counts(sums, users, bloom, chances=(1.0, 0.0), functions=1).counts)
+    even_share, even_pair = rappor_fit.unlisted_word_moments(4, 1)
+    noise = rappor_fit._Noise(n=4, one=1.0, zero=0.0, share=even_share, pair=even_pair)
     centred = bloom - even_share
     design = (centred * np.sqrt(0.5)).reshape(-1, 2)
     solver = np.linalg.inv(design.T @ design) @ design.T

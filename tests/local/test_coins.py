@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.coins import Coin
 from discreet.mechanisms import uniform
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.coins import Coin
 from tiers import size
 
 
@@ -117,8 +117,8 @@ def test_a_coin_for_each_lane_reads_as_a_coin_does(heads: int) -> None:
 
 def test_bytes_are_drawn_in_whole_words_and_in_their_order() -> None:
     tape = Tape(b"abc", bytes(range(9)))
-    assert coins.draw(3, bits=tape).tobytes() == b"abc"
-    assert coins.draw(9, bits=tape).tobytes() == bytes(range(9))
+    assert coins.random_bytes(3, bits=tape).tobytes() == b"abc"
+    assert coins.random_bytes(9, bits=tape).tobytes() == bytes(range(9))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 7, 8])
@@ -137,7 +137,7 @@ def test_a_coin_that_takes_one_side_too_many_is_caught() -> None:
         __slots__ = ()
 
         def _fill(self, fallen: NDArray[np.bool_], bits: Tape) -> None:  # type: ignore[override]
-            fallen[:] = coins.draw(fallen.size, bits=bits) <= self.heads
+            fallen[:] = coins.random_bytes(fallen.size, bits=bits) <= self.heads
 
     lanes = bytes(range(256))
     assert Coin(heads=100, planes=1).flips(256, bits=Tape(lanes)).sum() == 100
@@ -160,9 +160,9 @@ def test_heads_for_is_the_least_number_that_is_enough() -> None:
 
 def test_least_finds_the_first_that_fits() -> None:
     for first in range(1, 65):
-        assert coins.least(lambda heads, first=first: heads >= first, 64) == first  # type: ignore[misc]
+        assert coins.least_heads(lambda heads, first=first: heads >= first, 64) == first  # type: ignore[misc]
     with pytest.raises(ValueError, match="no coin"):
-        coins.least(lambda heads: False, 64)
+        coins.least_heads(lambda heads: False, 64)
 
 
 @pytest.mark.parametrize("ratio", [Fraction(3), Fraction(10**9 + 1, 10**9), Fraction(2**32 - 1), Fraction(7, 3)])
@@ -177,15 +177,15 @@ def test_an_epsilon_is_rounded_up_and_hardly(ratio: Fraction) -> None:
 
 def test_growth_is_never_above_the_exponential() -> None:
     for epsilon in (Fraction(1, 10**9), Fraction(1, 10), Fraction(1), Fraction(20)):
-        assert exact.ln(coins.growth(epsilon), up=True) <= epsilon + Fraction(1, 10**40)
-        assert coins.growth(epsilon) < exact.exp(epsilon, up=True)
+        assert exact.ln(coins.likelihood_bound(epsilon), up=True) <= epsilon + Fraction(1, 10**40)
+        assert coins.likelihood_bound(epsilon) < exact.exp(epsilon, up=True)
 
 
 def test_an_epsilon_that_nobody_means_is_refused() -> None:
-    assert coins.asked("0.1") == coins.asked(0.1) == Fraction(1, 10)
+    assert coins.check_epsilon("0.1") == coins.check_epsilon(0.1) == Fraction(1, 10)
     for epsilon in (0, "0", -1, "nan", "inf", 20.5, 100, None, True, "1e-10"):
         with pytest.raises(UsageError):
-            coins.asked(epsilon)
+            coins.check_epsilon(epsilon)
 
 
 @pytest.mark.parametrize("units", [1, 7, 10**9, 10**12, 3 * 10**12 + 1])
@@ -199,7 +199,7 @@ def test_a_cost_is_never_more_than_was_asked_for_nor_less_than_the_logarithm() -
     for part in range(1, 200):
         asked = Fraction(part, 1001)  # no whole number of units
         for times in (1, 2, 6):
-            ratio = coins.growth(asked / times)
+            ratio = coins.likelihood_bound(asked / times)
             assert coins.epsilon_of(ratio**times) > asked == coins.cost(ratio, asked, times=times)
             assert exact.exp(coins.cost(ratio, asked, times=times), up=True) >= ratio**times
             with pytest.raises(ValueError, match="more than was asked"):

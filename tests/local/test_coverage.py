@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.local.choices import Choices
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import FastHashing, LocalHashing
-from discreet.local.rappor import BasicRappor
-from discreet.local.response import RandomizedResponse
-from discreet.local.subset import SubsetSelection
-from discreet.local.support_law import SLACK, Step, SupportLaw
-from discreet.local.unary import OptimisedUnary, SymmetricUnary
+from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
+from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.rappor import BasicRappor
+from discreet.surveys.protocols.subset_selection import SubsetSelection
+from discreet.surveys.protocols.support_law import SLACK, CountStep, SupportLaw
+from discreet.surveys.protocols.unary import OptimisedUnary, SymmetricUnary
 from local.exact_coverage import (
     binomial,
     drawn_law,
@@ -40,7 +40,7 @@ def _made(kind: Any, epsilon: str) -> Any:
     return kind([str(code) for code in range(32)], epsilon=epsilon, **many)
 
 
-def _check(made: Choices, n: int, confidence: float, drawn: int | None = None) -> None:
+def _check(made: ChoiceRandomizer, n: int, confidence: float, drawn: int | None = None) -> None:
     """No coverage below the confidence, and no interval without its own estimate."""
     found = intervals(made, n, confidence) if drawn is None else intervals(made, drawn, confidence, n)
     assert found.hold_their_own
@@ -121,7 +121,11 @@ def test_tails_are_those_of_the_exact_law(people: int, drawn: int) -> None:
         own, other = (float(chance) for chance in made.chances)
         for truth in _truths(people):
             law = SupportLaw(
-                counted=np.arange(drawn + 1), people=people, drawn=drawn, own=Step(up=own), other=Step(up=other)
+                counted=np.arange(drawn + 1),
+                people=people,
+                drawn=drawn,
+                own=CountStep(up=own),
+                other=CountStep(up=other),
             )
             rows, all_ = np.arange(drawn + 1), np.full(drawn + 1, people)
             found = law._below(rows, np.full(drawn + 1, truth), rows, all_)
@@ -132,7 +136,7 @@ def test_tails_are_those_of_the_exact_law(people: int, drawn: int) -> None:
 def test_tails_are_exact_for_a_million_too() -> None:
     """One crowd is a binomial law; its tail by logarithms."""
     n, chance = 1_000_000, 3e-6
-    law = SupportLaw(counted=np.arange(12), people=n, drawn=n, own=Step(up=0.5), other=Step(up=chance))
+    law = SupportLaw(counted=np.arange(12), people=n, drawn=n, own=CountStep(up=0.5), other=CountStep(up=chance))
     found = law._below(np.arange(12), np.zeros(12, dtype=np.int64), np.arange(12), np.full(12, n))
     np.testing.assert_allclose(found, np.cumsum(binomial(n, chance)[:12]), atol=SLACK / 10)
 

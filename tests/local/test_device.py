@@ -18,17 +18,17 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerFault, UsageError
-from discreet.local import device as device_module
-from discreet.local import keeping
-from discreet.local.device import Device
-from discreet.local.hashing import LocalHashing
-from discreet.local.numbers import Duchi
-from discreet.local.puzzle import FragmentPuzzle
-from discreet.local.rappor import Rappor
-from discreet.local.response import RandomizedResponse
-from discreet.local.several import Sampled, Split
-from discreet.local.sketch import CountMeanSketch, HadamardSketch
-from discreet.local.words import PrefixWords
+from discreet.surveys.device import device_store
+from discreet.surveys.device import respondent_device as device_module
+from discreet.surveys.device.respondent_device import Device
+from discreet.surveys.protocols.fragment_puzzle import FragmentPuzzle
+from discreet.surveys.protocols.grid_numbers import Duchi
+from discreet.surveys.protocols.local_hash import LocalHashing
+from discreet.surveys.protocols.prefix_words import PrefixWords
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.rappor import Rappor
+from discreet.surveys.protocols.several_questions import Sampled, Split
+from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
 
 DRINKS = RandomizedResponse(["yes", "no"], epsilon="1.1")
 #: Its reports hold 64 random bits of their own: two draws are never alike.
@@ -54,9 +54,9 @@ def _learns_no_more_than_one_report(reports: list[Any]) -> bool:
 
 
 def test_a_device_that_draws_again_is_caught(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_module, "_report", lambda store, place: None)
+    monkeypatch.setattr(device_module, "_find_report", lambda store, place: None)
     monkeypatch.setattr(
-        keeping, "SCHEMA", [each.replace("PRIMARY KEY CHECK (l", "CHECK (l") for each in keeping.SCHEMA]
+        device_store, "SCHEMA", [each.replace("PRIMARY KEY CHECK (l", "CHECK (l") for each in device_store.SCHEMA]
     )
     assert not _learns_no_more_than_one_report([device.answer("drinks", MANY, "7") for _ in range(10)])
 
@@ -68,7 +68,9 @@ def test_averaging_finds_out_those_whose_device_draws_again_and_no_others(
     kept = RandomizedResponse(["yes", "no"], epsilon="1")
     wrong = sum(_majority(Device(tmp_path / f"{person}"), kept, times=3) != b"\x00" for person in range(60))
     assert wrong >= 2  # a lie has probability 0.269: fewer than 2 of 60 in one run of six million
-    monkeypatch.setattr(device_module, "keyed", lambda key, *parts: os.urandom(32) if parts[0] == "answer" else key)
+    monkeypatch.setattr(
+        device_module, "keyed_hash", lambda key, *parts: os.urandom(32) if parts[0] == "answer" else key
+    )
     again = RandomizedResponse(["yes", "no"], epsilon="2")
     assert _majority(Device(tmp_path / "again"), again, times=41) == b"\x00"  # else once in ten million runs
 
@@ -214,8 +216,8 @@ def test_a_lost_or_foreign_key_or_store_is_refused(device: Device, tmp_path: Pat
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from discreet.local import device, keeping
-from discreet.local.hashing import LocalHashing
+from discreet.surveys.device import respondent_device as device, device_store as keeping
+from discreet.surveys.protocols.local_hash import LocalHashing
 def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
 {}
@@ -243,7 +245,7 @@ def test_killed_between_the_store_and_the_return_it_sends_the_same_bytes(device:
 
 
 @pytest.mark.thin(1)
-@pytest.mark.parametrize("where", ["device.system = die", "keeping._put_aside = die", "device.keyed = die"])
+@pytest.mark.parametrize("where", ["device.system = die", "keeping._write_new_key = die", "device.keyed_hash = die"])
 def test_killed_before_anything_is_stored_it_starts_again(device: Device, where: str) -> None:
     device.folder.mkdir()
     child = _child(device.folder, where)
@@ -256,7 +258,7 @@ def test_killed_before_anything_is_stored_it_starts_again(device: Device, where:
 def test_nobody_looks_while_another_is_between_looking_and_storing(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = device_module._report
+    look = device_module._find_report
 
     def slowly(store: sqlite3.Connection, place: bytes) -> bytes | None:
         found = look(store, place)
@@ -264,7 +266,7 @@ def test_nobody_looks_while_another_is_between_looking_and_storing(
         return found
 
     device.answer("other", MANY, "7")
-    monkeypatch.setattr(device_module, "_report", slowly)
+    monkeypatch.setattr(device_module, "_find_report", slowly)
     with ThreadPoolExecutor(4) as threads:
         said = list(threads.map(lambda _: device.answer("drinks", MANY, "7"), range(4)))
     assert _learns_no_more_than_one_report(said)
@@ -345,7 +347,7 @@ def test_what_is_written_is_synced_before_it_gets_its_name(device: Device, monke
         done.append(f"rename {self.name} {target.name}")
         return rename(self, target)
 
-    monkeypatch.setattr(keeping.os, "fsync", synced)
+    monkeypatch.setattr(device_store.os, "fsync", synced)
     monkeypatch.setattr(Path, "rename", renamed)
     device.answer("drinks", MANY, "7")
     folder, above = device.folder.name, device.folder.parent.name
@@ -354,11 +356,11 @@ def test_what_is_written_is_synced_before_it_gets_its_name(device: Device, monke
 
 
 def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
-    store = keeping.connected(tmp_path / "store")
+    store = device_store.connect_durably(tmp_path / "store")
     assert [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "fullfsync")] == [3, 1]
     store.close()
 
 
 def test_no_two_lists_of_words_have_one_hash() -> None:
     lists = [("a", "bc"), ("ab", "c"), ("abc",), ("abc", ""), ("", "abc"), ("a", "b", "c")]
-    assert len({keeping.keyed(bytes(32), *words) for words in lists}) == len(lists)
+    assert len({device_store.keyed_hash(bytes(32), *words) for words in lists}) == len(lists)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.coins import Coin
-from discreet.local.hadamard import HadamardResponse, best_blocks, block_length, placed
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.hadamard import HadamardResponse, best_blocks, block_length, numbers_at_places
 from local.every import largest_ratio, law
 from local.test_coins import Tape
 
@@ -20,14 +20,14 @@ NAMES = [str(code) for code in range(3000)]
 def _members(made: HadamardResponse, code: int) -> set[int]:
     half = np.arange(made.length // 2)
     block, column = code % made.blocks, code // made.blocks + 1
-    return set((block * made.length + placed(half, np.full(half.size, column), odd=False)).tolist())
+    return set((block * made.length + numbers_at_places(half, np.full(half.size, column), odd=False)).tolist())
 
 
 def test_places_are_one_to_one_with_each_half_of_a_block() -> None:
     half = np.arange(16)
     for column in range(1, 32):
-        even = placed(half, np.full(16, column), odd=False)
-        odd = placed(half, np.full(16, column), odd=True)
+        even = numbers_at_places(half, np.full(16, column), odd=False)
+        odd = numbers_at_places(half, np.full(16, column), odd=True)
         assert sorted([*even.tolist(), *odd.tolist()]) == list(range(32))
         assert all((number & column).bit_count() % 2 == 0 for number in even.tolist())
 
@@ -103,7 +103,7 @@ def test_the_stated_variance_follows_the_popular_block() -> None:
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "2", "4", "8"])
 @pytest.mark.parametrize("many", [2, 5, 100, 1000])
 def test_no_other_number_of_blocks_varies_less(many: int, epsilon: str) -> None:
-    growth = float(coins.growth(Fraction(epsilon)))
+    growth = float(coins.likelihood_bound(Fraction(epsilon)))
 
     def theory(blocks: int) -> float:
         half = block_length(blocks, many) / 2
@@ -112,7 +112,7 @@ def test_no_other_number_of_blocks_varies_less(many: int, epsilon: str) -> None:
         return half * low * ((growth + 1) / blocks + 2 * (1 - 1 / blocks)) / gap**2
 
     least = min(theory(1 << power) for power in range(many.bit_length()))
-    assert theory(best_blocks(coins.growth(Fraction(epsilon)), many)) == pytest.approx(least)
+    assert theory(best_blocks(coins.likelihood_bound(Fraction(epsilon)), many)) == pytest.approx(least)
 
 
 def test_one_report_reads_its_tape_in_order() -> None:

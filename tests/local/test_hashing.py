@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.local import coins, hashing
-from discreet.local.coins import Coin
-from discreet.local.hashing import FastHashing, LocalHashing, best_buckets, collision
+from discreet.surveys.protocols import coins, local_hash
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing, best_buckets, collision
 from local.every import largest_ratio, law
 from local.test_coins import Tape
 
@@ -44,13 +44,13 @@ def _small(size: int, epsilon: str) -> LocalHashing:
 def test_buckets_of_two_choices_are_independent_over_all_functions(size: int, epsilon: str) -> None:
     made = _small(size, epsilon)
     assert _independent(made)
-    shares = np.bincount(made.hashed(ALL, np.zeros(65_536, dtype=np.int64)), minlength=made.buckets)
+    shares = np.bincount(made.buckets_of(ALL, np.zeros(65_536, dtype=np.int64)), minlength=made.buckets)
     assert Fraction(int((shares**2).sum()), 65_536**2) == made.collision
 
 
 def _independent(made: LocalHashing) -> bool:
     g = made.buckets
-    found = [made.hashed(ALL, np.full(65_536, code)) for code in range(len(made.choices))]
+    found = [made.buckets_of(ALL, np.full(65_536, code)) for code in range(len(made.choices))]
     alone = [np.bincount(each, minlength=g) for each in found]
     return all(
         np.array_equal(
@@ -76,10 +76,10 @@ def test_the_probability_of_a_collision(span: int) -> None:
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.5", "1.1", "2", "3.3", "4.6"])
 def test_no_other_number_of_buckets_varies_less(epsilon: str) -> None:
-    growth = float(coins.growth(Fraction(epsilon)))
+    growth = float(coins.likelihood_bound(Fraction(epsilon)))
     # q (1 - q) / (p - q)^2 with p = e / (e + g - 1) and q = 1 / g
     theory = {g: (growth + g - 1) ** 2 / ((g - 1) * (growth - 1) ** 2) for g in range(2, 300)}
-    assert best_buckets(coins.growth(Fraction(epsilon)), span=1 << 32, most=1 << 16) == min(
+    assert best_buckets(coins.likelihood_bound(Fraction(epsilon)), span=1 << 32, most=1 << 16) == min(
         theory, key=theory.__getitem__
     )
 
@@ -124,7 +124,7 @@ def test_buckets_taken_for_equal_that_are_not_are_caught() -> None:
 
 
 def _chances(made: LocalHashing, code: int) -> list[Fraction]:
-    true = made.hashed(ALL, np.full(65_536, code))
+    true = made.buckets_of(ALL, np.full(65_536, code))
     found = np.zeros(len(made.choices), dtype=object)
     for shift in range(made.buckets):
         told = ((true + shift) % made.buckets).astype(np.uint8)
@@ -137,12 +137,12 @@ def _chances(made: LocalHashing, code: int) -> list[Fraction]:
 def test_what_the_server_counts_is_what_the_device_hashes(epsilon: str) -> None:
     rng = np.random.default_rng(5)
     made = LocalHashing([str(code) for code in range(50)], epsilon=epsilon)
-    functions = rng.integers(0, 2**32, size=(hashing._PIECE + 50, 2), dtype=np.uint32)
+    functions = rng.integers(0, 2**32, size=(local_hash._PIECE + 50, 2), dtype=np.uint32)
     functions[:4] = [[0, 0], [2**32 - 1, 2**32 - 1], [2**31, 0], [1, 2**32 - 1]]
     told = rng.integers(0, made.buckets, size=len(functions))
-    told[4:2000] = made.hashed(functions[4:2000], np.full(1996, 17))
-    reports = np.hstack([functions.astype(">u4").view(np.uint8), hashing.whole_bytes(told, made.width - 8)])
-    slow = [np.count_nonzero(made.hashed(functions, np.full(told.size, code)) == told) for code in range(50)]
+    told[4:2000] = made.buckets_of(functions[4:2000], np.full(1996, 17))
+    reports = np.hstack([functions.astype(">u4").view(np.uint8), local_hash.numbers_to_bytes(told, made.width - 8)])
+    slow = [np.count_nonzero(made.buckets_of(functions, np.full(told.size, code)) == told) for code in range(50)]
     assert made.supports(reports).tolist() == slow
 
 
@@ -175,8 +175,8 @@ def test_what_is_no_report_is_refused() -> None:
 def five(monkeypatch: pytest.MonkeyPatch) -> NDArray[np.int64]:
     """All polynomials over the field of five: a list with every function in it once."""
     every = np.stack([side.ravel() for side in np.meshgrid(*[np.arange(5)] * 3)])
-    monkeypatch.setattr(hashing, "PRIME", 5)
-    monkeypatch.setattr(hashing, "listed", lambda label, functions: every[:, :functions])
+    monkeypatch.setattr(local_hash, "PRIME", 5)
+    monkeypatch.setattr(local_hash, "public_coefficients", lambda label, functions: every[:, :functions])
     return every
 
 
@@ -204,7 +204,7 @@ def test_what_a_shared_list_adds_to_the_variance(five: NDArray[np.int64]) -> Non
     means, within = [], []
     for index in range(125):
         made._coefficients = five[:, index : index + 1]
-        buckets = np.array([made.hashed(np.zeros(1, dtype=np.int64), code)[0] for code in range(4)])
+        buckets = np.array([made.buckets_of(np.zeros(1, dtype=np.int64), code)[0] for code in range(4)])
         support = np.where(buckets[:, None] == buckets[None, :], truth, wrong)
         means.append((people @ support - people.sum() * other) / (truth - other))
         within.append(people @ (support * (1 - support)) / (truth - other) ** 2)
@@ -229,24 +229,24 @@ def test_the_public_list_is_the_one_that_every_device_computes() -> None:
     digest = hashlib.sha256(b"x/1").digest()
     square, slope, constant = (int.from_bytes(digest[at : at + 8], "big") % (2**31 - 1) for at in (0, 8, 16))
     value = (square * 121 + slope * 11 + constant) % (2**31 - 1)
-    assert made.hashed(np.array([1]), np.array([11]))[0] == value * made.buckets // (2**31 - 1)
+    assert made.buckets_of(np.array([1]), np.array([11]))[0] == value * made.buckets // (2**31 - 1)
     assert FastHashing(ABC, epsilon="1", label="y")._coefficients[0, 0] != made._coefficients[0, 0]
 
 
 def test_what_the_fast_server_counts_is_what_the_device_hashes() -> None:
     rng = np.random.default_rng(6)
-    made = FastHashing([str(code) for code in range(40)], epsilon="2", functions=hashing._PIECE + 1000)
+    made = FastHashing([str(code) for code in range(40)], epsilon="2", functions=local_hash._PIECE + 1000)
     drawn = rng.integers(0, made.functions, size=5000)
     told = rng.integers(0, made.buckets, size=5000)
-    told[:1000] = made.hashed(drawn[:1000], np.full(1000, 9))
-    reports = np.hstack([hashing.whole_bytes(drawn, 2), hashing.whole_bytes(told, 1)])
-    slow = [np.count_nonzero(made.hashed(drawn, np.full(5000, code)) == told) for code in range(40)]
+    told[:1000] = made.buckets_of(drawn[:1000], np.full(1000, 9))
+    reports = np.hstack([local_hash.numbers_to_bytes(drawn, 2), local_hash.numbers_to_bytes(told, 1)])
+    slow = [np.count_nonzero(made.buckets_of(drawn, np.full(5000, code)) == told) for code in range(40)]
     assert made.supports(made.matrix(reports)).tolist() == slow
 
 
 def test_one_fast_report_reads_its_tape_in_order() -> None:
     made = FastHashing(ABC[:5], epsilon="2")
-    bucket = made.hashed(np.array([513]), np.array([3]))[0]
+    bucket = made.buckets_of(np.array([513]), np.array([3]))[0]
     tape = Tape(b"\x01\x02\xff\xff", b"\xff")
     assert made.randomize("d", bits=tape) == bytes([2, 1, bucket]) and tape.all_read()
 

@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.numbers import MOST_STEPS, Duchi, Numbers, decimal
-from discreet.local.randomizer import read
-from discreet.local.record import LaplaceRecord
-from discreet.local.window import Hybrid, Piecewise, SquareWave
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.grid_numbers import MOST_STEPS, Duchi, MeanRandomizer, decimal
+from discreet.surveys.protocols.laplace_record import LaplaceRecord
+from discreet.surveys.protocols.randomizer import randomizer_from_parameters
+from discreet.surveys.protocols.window_mechanism import Hybrid, Piecewise, SquareWave
 from local.every import largest_ratio, law
 from tiers import size
 
-KINDS: list[type[Numbers]] = [Duchi, Piecewise, SquareWave, Hybrid, LaplaceRecord]
+KINDS: list[type[MeanRandomizer]] = [Duchi, Piecewise, SquareWave, Hybrid, LaplaceRecord]
 
 
-def _made(kind: type[Numbers], *, low: object = 0, high: object = 5, step: object = 1, epsilon: object = 1) -> Any:
+def _made(
+    kind: type[MeanRandomizer], *, low: object = 0, high: object = 5, step: object = 1, epsilon: object = 1
+) -> Any:
     return kind(low=low, high=high, step=step, epsilon=epsilon)  # type: ignore[call-arg]
 
 
@@ -85,7 +87,7 @@ def test_the_variance_of_a_mean_is_the_largest_that_people_with_that_mean_can_ha
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_number_between_two_points_is_the_nearer_one_and_halves_go_up(kind: type[Numbers]) -> None:
+def test_a_number_between_two_points_is_the_nearer_one_and_halves_go_up(kind: type[MeanRandomizer]) -> None:
     made = _made(kind, low="-0.2", high="0.8", step="0.1")
     told = {
         "-0.2": 0,
@@ -121,7 +123,7 @@ def test_an_array_is_rounded_as_its_numbers_are_one_by_one(low: str, step: str) 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("answer", [-1, 5.0001, "6", float("nan"), float("inf"), None, True, "five", "", [1]])
-def test_a_number_outside_is_refused(kind: type[Numbers], answer: object) -> None:
+def test_a_number_outside_is_refused(kind: type[MeanRandomizer], answer: object) -> None:
     made = _made(kind)
     with pytest.raises(UsageError, match="from 0 to 5"):
         made.randomize(answer)
@@ -131,7 +133,7 @@ def test_a_number_outside_is_refused(kind: type[Numbers], answer: object) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bad_declarations_are_refused(kind: type[Numbers]) -> None:
+def test_bad_declarations_are_refused(kind: type[MeanRandomizer]) -> None:
     for wrong in (
         {"high": 0},
         {"step": 0},
@@ -159,7 +161,7 @@ def test_bad_declarations_are_refused(kind: type[Numbers]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bad_reports_are_refused(kind: type[Numbers]) -> None:
+def test_bad_reports_are_refused(kind: type[MeanRandomizer]) -> None:
     made = _made(kind)
     with pytest.raises(UsageError, match="bytes"):
         made.estimate([bytes(made.width + 1)])
@@ -170,12 +172,14 @@ def test_bad_reports_are_refused(kind: type[Numbers]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parameters_make_the_same_randomizer_again(kind: type[Numbers]) -> None:
+def test_parameters_make_the_same_randomizer_again(kind: type[MeanRandomizer]) -> None:
     made = _made(kind, low="-0.25", high="1.75", step="0.125", epsilon="1.3")
     parameters = made.parameters()
-    assert read(parameters, {made.protocol: kind}).parameters() == parameters
+    assert randomizer_from_parameters(parameters, {made.protocol: kind}).parameters() == parameters
     with pytest.raises(UsageError, match="not the ones"):
-        read({**parameters, "numbers": {**parameters["numbers"], "steps": 17}}, {made.protocol: kind})
+        randomizer_from_parameters(
+            {**parameters, "numbers": {**parameters["numbers"], "steps": 17}}, {made.protocol: kind}
+        )
 
 
 def test_decimals_are_written_as_they_are() -> None:
@@ -199,7 +203,7 @@ class Counted:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", ["0.5", "3"])
 def test_the_mean_of_many_lies_within_its_interval_and_its_error_is_as_stated(
-    kind: type[Numbers], epsilon: str
+    kind: type[MeanRandomizer], epsilon: str
 ) -> None:
     """With fixed bits: a check of the whole way, which cannot fail by chance."""
     made = _made(kind, low=50, high=250, step="0.5", epsilon=epsilon)
@@ -218,7 +222,7 @@ def test_the_mean_of_many_lies_within_its_interval_and_its_error_is_as_stated(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("epsilon", ["0.5", "3"])
-def test_reach_is_what_one_liar_can_do(kind: type[Numbers], epsilon: str) -> None:
+def test_reach_is_what_one_liar_can_do(kind: type[MeanRandomizer], epsilon: str) -> None:
     made = kind(low=0, high=10, step=2, epsilon=epsilon, **({} if kind in (Duchi, LaplaceRecord) else {"slide": 20}))  # type: ignore[call-arg]
     every = np.arange(256**made.width).astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - made.width :]
     possible = np.ascontiguousarray(every[made.valid(np.ascontiguousarray(every))])

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins, puzzle
-from discreet.local.coins import Coin
-from discreet.local.puzzle import FragmentPuzzle
-from discreet.local.randomizer import read
+from discreet.surveys.protocols import coins, fragment_puzzle
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.fragment_puzzle import FragmentPuzzle
+from discreet.surveys.protocols.randomizer import randomizer_from_parameters
 from local.every import NoBits, largest_ratio, law
 from local.sources import Fixed
 
@@ -22,7 +22,7 @@ LATIN = "abcdefghijklmnopqrstuvwxyz"
 
 @pytest.fixture
 def few_tags(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(puzzle, "TAGS", 4)
+    monkeypatch.setattr(fragment_puzzle, "TAGS", 4)
 
 
 def _small(epsilon: str, share: str = "1/2") -> FragmentPuzzle:
@@ -74,7 +74,7 @@ def test_no_two_tagged_fragments_share_a_number(alphabet: str | None, monkeypatc
 
     def numbered(tag: int, letters: list[bytes]) -> list[int]:
         monkeypatch.setattr(type(made.tags), "table", lambda self, keys: np.full((len(keys), 1), tag))
-        return made.numbered(letters)[:, 0].tolist()
+        return made.fragment_numbers(letters)[:, 0].tolist()
 
     numbers = _all_numbers(made, numbered)
     assert len(set(numbers)) == len(numbers) == 256 * made.fragments
@@ -121,7 +121,7 @@ def test_what_does_not_bear_its_own_tag_is_dropped() -> None:
     tags = made.tags.table([name.encode() for name in names])[:, 0]
     twins = [names[place] for place in np.flatnonzero(tags == np.bincount(tags).argmax())[:2]]
     reports = made.randomize_all([word for word in twins for _ in range(4_000)], bits=Fixed(3))
-    joined = made.joined(reports)
+    joined = made.join_fragments(reports)
     assert {word.decode() for word in joined} >= set(twins) and len(joined) < 4
 
 
@@ -139,7 +139,7 @@ def test_what_is_no_word_or_no_report_is_refused() -> None:
     made = FragmentPuzzle(epsilon=2, length=8)
     for answer in ("", None, 3, ["a"], "\ud800", "x" * 9, "a\0b"):
         with pytest.raises(UsageError):
-            made.noised([answer], bits=NoBits())
+            made.draw_reports([answer], bits=NoBits())
     for report in (b"\xff" * made.width, b"\x08" + bytes(made.width - 1), b"\0\xff\xff\xff" + bytes(made.width - 4)):
         with pytest.raises(UsageError, match="cannot have made"):
             made.estimate([report])
@@ -151,5 +151,8 @@ def test_what_is_no_word_or_no_report_is_refused() -> None:
 def test_parameters_make_it_again() -> None:
     made = FragmentPuzzle(epsilon="0.7", length=6, alphabet="abcé", share="1/3", salt="🧂")
     parameters = json.loads(json.dumps(made.parameters()))
-    again = read(parameters, {made.protocol: FragmentPuzzle})
-    assert again.noised(["abc", "é"], bits=Fixed(3)).tolist() == made.noised(["abc", "é"], bits=Fixed(3)).tolist()
+    again = randomizer_from_parameters(parameters, {made.protocol: FragmentPuzzle})
+    assert (
+        again.draw_reports(["abc", "é"], bits=Fixed(3)).tolist()
+        == made.draw_reports(["abc", "é"], bits=Fixed(3)).tolist()
+    )

@@ -11,14 +11,14 @@ import pytest
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.local import cohorts, coins
-from discreet.local.coins import Coin
-from discreet.local.layers import Layers
-from discreet.local.randomizer import Reports, read
-from discreet.local.rappor import BasicRappor, Rappor
-from discreet.local.tallying import Tally
-from discreet.local.unary import OptimisedUnary
 from discreet.mechanisms import uniform
+from discreet.surveys.protocols import coins, rappor_fit
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.group_tally import GroupTally
+from discreet.surveys.protocols.noise_layers import NoiseLayers
+from discreet.surveys.protocols.randomizer import Reports, randomizer_from_parameters
+from discreet.surveys.protocols.rappor import BasicRappor, Rappor
+from discreet.surveys.protocols.unary import OptimisedUnary
 from local.every import NoBits, largest_ratio, law
 from local.sources import Fixed, zipf
 from tiers import size
@@ -32,7 +32,7 @@ class _Acts:
     def __init__(self, made: Any, *, sends: int | None) -> None:
         self.made, self.sends = made, sends
 
-    def noised(self, values: list[str], *, bits: Any) -> Reports:
+    def draw_reports(self, values: list[str], *, bits: Any) -> Reports:
         kept = self.made.permanent(values[0], bits=bits)
         sent = [kept] if self.sends is None else [self.made.instant(kept, bits=bits) for _ in range(self.sends)]
         return np.frombuffer(b"".join(sent), dtype=np.uint8)[None]
@@ -82,7 +82,7 @@ def test_too_little_noise_is_caught(layer: str, epsilon: str) -> None:
     made = _small(1, "2", "1")
     noise = {name: getattr(made.layers, name) for name in ("lie", "one", "zero")}
     noise[layer] = Coin(heads=noise[layer].heads * 9 // 10)
-    made.layers = Layers(**noise)
+    made.layers = NoiseLayers(**noise)
     subject = _Acts(made, sends=None) if layer == "lie" else made
     ratio = largest_ratio([law(subject, word) for word in _apart(made)])  # type: ignore[arg-type]
     assert coins.epsilon_of(ratio) > getattr(made, epsilon)
@@ -98,23 +98,23 @@ def test_an_epsilon_converted_as_if_there_were_one_function_is_caught() -> None:
 @pytest.mark.parametrize(("epsilon", "once"), [("2", "1"), ("2", "2"), ("6", "1"), ("3", "2.9"), ("0.1", "0.05")])
 def test_the_second_noise_is_the_best_for_its_epsilon(epsilon: str, once: str) -> None:
     """No other chance of a kept 1 does with less variance for a rare bit; and OptimisedUnary's is reached if it can."""
-    made = Layers.of(Fraction(epsilon), Fraction(once), functions=1, planes=4)
+    made = NoiseLayers.of(Fraction(epsilon), Fraction(once), functions=1, planes=4)
 
-    def variance(layers: Layers) -> float:
+    def variance(layers: NoiseLayers) -> float:
         one, zero = layers.chances
         return float(zero * (1 - zero) / (one - zero) ** 2)
 
-    grown = coins.growth(Fraction(once))
+    grown = coins.likelihood_bound(Fraction(once))
     for heads in np.linspace(2, made.one.sides, 60).astype(int).tolist():
         one = Coin(heads=heads)
 
         def fits(zero: int, one: Coin = one) -> bool:
-            sent, other = Layers(lie=made.lie, one=one, zero=Coin(heads=zero)).chances
+            sent, other = NoiseLayers(lie=made.lie, one=one, zero=Coin(heads=zero)).chances
             return sent * (1 - other) <= grown * other * (1 - sent)
 
-        zero = coins.least(fits, one.heads)
+        zero = coins.least_heads(fits, one.heads)
         if zero < one.heads:
-            assert variance(Layers(lie=made.lie, one=one, zero=Coin(heads=zero))) > variance(made) * (1 - 1e-6)
+            assert variance(NoiseLayers(lie=made.lie, one=one, zero=Coin(heads=zero))) > variance(made) * (1 - 1e-6)
     if Fraction(once) * 2 <= Fraction(epsilon):
         truth, other = OptimisedUnary(["a", "b"], epsilon=once).chances
         assert variance(made) == pytest.approx(float(other * (1 - other) / (truth - other) ** 2), rel=1e-6)
@@ -176,14 +176,14 @@ def test_basic_rappor_is_unbiased_with_the_stated_variance() -> None:
         np.testing.assert_allclose(chances @ counts**2 - truth, made.variances(truth, 1), rtol=1e-7)
 
 
-def _expected(made: Rappor, truth: np.ndarray, users: np.ndarray, names: list[str]) -> Tally:
+def _expected(made: Rappor, truth: np.ndarray, users: np.ndarray, names: list[str]) -> GroupTally:
     """The tally that reports have on average, in parts of 2^20, when so many are in each cohort."""
     table = made._hashes.table([name.encode() for name in names]).astype(np.int64)
-    bloom = cohorts.filters(table.reshape(len(names), made.cohorts, made.functions), made.wide)
+    bloom = rappor_fit.bloom_filters(table.reshape(len(names), made.cohorts, made.functions), made.wide)
     one, zero = (float(chance) for chance in made.layers.chances)
     held = (bloom @ truth) * (users / users.sum())[:, None]
     sums = held * one + (users[:, None] - held) * zero
-    return Tally(users=users << 20, sums=np.round(sums * 2**20).astype(np.int64))
+    return GroupTally(users=users << 20, sums=np.round(sums * 2**20).astype(np.int64))
 
 
 @pytest.mark.parametrize("functions", [1, 2, 3])
@@ -218,7 +218,7 @@ def test_the_measured_error_is_the_stated_one(functions: int, listed: int, slack
 
 
 def test_leaving_out_who_is_in_which_cohort_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cohorts._Noise, "of_cohorts", lambda self, hands, centred, held: np.zeros(held.size))
+    monkeypatch.setattr(rappor_fit._Noise, "of_cohorts", lambda self, hands, centred, held: np.zeros(held.size))
     scores = [
         _scores(Rappor(epsilon=8, once=6, wide=32, cohorts=8, salt=str(run)), run, slice(None)) for run in range(10)
     ]
@@ -231,7 +231,7 @@ def test_a_frequent_word_that_is_not_listed_widens_the_intervals(monkeypatch: py
         return float(np.mean([_scores(each, run, slice(1, 40)) for run, each in enumerate(made)]))
 
     assert 0.8 < mean() < 1.2
-    monkeypatch.setattr(cohorts._Noise, "excess", lambda self, left, spare, set_share: 0.0)
+    monkeypatch.setattr(rappor_fit._Noise, "excess", lambda self, left, spare, set_share: 0.0)
     assert mean() > 3
 
 
@@ -300,7 +300,7 @@ def test_words_that_the_bits_cannot_tell_apart_are_refused() -> None:
 def test_what_is_no_answer_or_no_report_is_refused(made: Any) -> None:
     for answer in ("", None, 3, ["a"], "\ud800"):
         with pytest.raises(UsageError):
-            made.noised([answer], bits=NoBits())
+            made.draw_reports([answer], bits=NoBits())
     with pytest.raises(UsageError, match="bytes"):
         made.matrix([bytes(made.width + 1)])
     with pytest.raises(UsageError, match="cannot have made"):
@@ -329,11 +329,13 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("made", [Rappor(epsilon="0.7", salt="🧂"), BasicRappor(["a", "b"], epsilon="0.7", once="0.3")])
 def test_parameters_make_it_again(made: Any) -> None:
     parameters = json.loads(json.dumps(made.parameters()))
-    again = read(parameters, {made.protocol: type(made)})
-    assert again.noised(["a", "b"], bits=Fixed(3)).tolist() == made.noised(["a", "b"], bits=Fixed(3)).tolist()
+    again = randomizer_from_parameters(parameters, {made.protocol: type(made)})
+    assert (
+        again.draw_reports(["a", "b"], bits=Fixed(3)).tolist() == made.draw_reports(["a", "b"], bits=Fixed(3)).tolist()
+    )
     parameters["numbers"]["zero"] -= 1
     with pytest.raises(UsageError, match="numbers"):
-        read(parameters, {made.protocol: type(made)})
+        randomizer_from_parameters(parameters, {made.protocol: type(made)})
 
 
 @pytest.mark.parametrize("reports", [2, 3, 5])

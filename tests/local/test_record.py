@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet import exact
-from discreet.accounting.events import Laplace
+from discreet.accounting.events import LaplaceEvent
 from discreet.errors import UsageError
-from discreet.local.choices import whole_numbers
-from discreet.local.record import LaplaceRecord
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.surveys.protocols.choice_randomizer import bytes_to_numbers
+from discreet.surveys.protocols.laplace_record import LaplaceRecord
 from local.test_numbers import Counted
 
 
@@ -30,7 +30,7 @@ def test_the_epsilon_is_that_of_the_law_with_the_cut(steps: int, epsilon: str) -
             largest = max(largest, ends[0][1] / ends[1][0])
     assert largest >= bound_low
     assert made.epsilon == Fraction(epsilon) == made.noise.event(l1=steps).l1 / made.noise.scale
-    assert made.noise.event(l1=steps) == Laplace(scale=steps / Fraction(epsilon), l1=steps)
+    assert made.noise.event(l1=steps) == LaplaceEvent(scale=steps / Fraction(epsilon), l1=steps)
 
 
 def _mass(made: LaplaceRecord, noise: int, told: int) -> tuple[Fraction, Fraction]:
@@ -49,9 +49,9 @@ def test_what_is_reported_is_the_code_plus_the_draw(monkeypatch: pytest.MonkeyPa
     noise = np.arange(-made.far - 5, made.far + 6)
     monkeypatch.setattr(DiscreteLaplace, "draw", lambda self, size, *, bits: noise)
     for value, code in (("1.5", 0), ("1.83", 33), ("2.1", 60)):
-        reports = made.noised([value] * noise.size, bits=Counted(0))
+        reports = made.draw_reports([value] * noise.size, bits=Counted(0))
         assert made.valid(reports).all()
-        told = whole_numbers(reports) - made.far
+        told = bytes_to_numbers(reports) - made.far
         assert np.array_equal(told, np.clip(code + noise, -made.far, 60 + made.far))
         assert np.array_equal(made.guesses(reports), told)
 

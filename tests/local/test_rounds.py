@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BudgetExceeded, UsageError
-from discreet.local import keeping
-from discreet.local.device import Device
-from discreet.local.rappor import BasicRappor, Rappor
+from discreet.surveys.device import device_store
+from discreet.surveys.device.respondent_device import Device
+from discreet.surveys.protocols.rappor import BasicRappor, Rappor
 from local.test_device import MANY
 from tiers import size
 
@@ -27,7 +27,7 @@ def test_a_thousand_rounds_of_one_person_tell_no_more_than_the_permanent_answer(
 ) -> None:
     """All that is sent is made of the kept bits and fresh coins; the charge stops at what the kept bits cost."""
     # Without a thousand waits for the disk; that there is one is tested elsewhere.
-    monkeypatch.setattr(keeping, "connected", _hasty)
+    monkeypatch.setattr(device_store, "connect_durably", _hasty)
     made = BasicRappor(["yes", "no"], epsilon=2, once="0.7")
     rounds = size(200, 1000)
     said = [device.answer("mood", made, "yes", round=day) for day in range(rounds)]

@@ -8,11 +8,11 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from discreet.local.estimate import Estimate
-from discreet.local.numbers import Duchi
-from discreet.local.several import mean_about_all
-from discreet.local.sketch import HadamardSketch
-from discreet.local.tree import Tree
+from discreet.surveys.protocols.estimate import Estimate
+from discreet.surveys.protocols.grid_numbers import Duchi
+from discreet.surveys.protocols.interval_tree import Tree
+from discreet.surveys.protocols.several_questions import scale_mean_to_all
+from discreet.surveys.protocols.sketch import HadamardSketch
 from local.exact_coverage import binomial
 
 
@@ -35,7 +35,7 @@ def test_a_mean_of_bits_lies_in_its_interval(epsilon: str, n: int) -> None:
 
 def test_a_mean_about_all_has_the_variance_of_the_draw_at_its_ends() -> None:
     made = Duchi(low=0, high=1, step=1, epsilon=8)
-    mean = mean_about_all(made.from_sum(0.0, 30), made, 300)
+    mean = scale_mean_to_all(made.from_sum(0.0, 30), made, 300)
     low, high = mean.interval(0.95)
     assert low <= mean.value <= high and 0.05 < high < 0.25  # nobody of 30 says 1; a tenth of all may
 

@@ -15,13 +15,13 @@ import pytest
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.local import best, coins
-from discreet.local.numbers import Duchi
-from discreet.local.randomizer import read
-from discreet.local.response import RandomizedResponse
-from discreet.local.several import Sampled, Split, about_all, mean_about_all
-from discreet.local.sketch import CountMeanSketch
-from discreet.local.unary import OptimisedUnary
+from discreet.surveys.protocols import coins, protocol_registry
+from discreet.surveys.protocols.grid_numbers import Duchi
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomizer import randomizer_from_parameters
+from discreet.surveys.protocols.several_questions import Sampled, Split, scale_estimate_to_all, scale_mean_to_all
+from discreet.surveys.protocols.sketch import CountMeanSketch
+from discreet.surveys.protocols.unary import OptimisedUnary
 from local.every import NoBits, largest_ratio, law
 from local.test_numbers import Counted
 
@@ -79,7 +79,7 @@ def test_a_drawn_question_is_unbiased_with_the_stated_variance_over_coins_and_dr
         chance = laws[0][reports[0]] * laws[1][reports[1]] * laws[2][reports[2]]
         other = [report for report in reports if report[0] == 0]
         inner = made.questions["one"].estimate([report[1:] for report in other])  # type: ignore[attr-defined]
-        found = about_all(inner, 3)
+        found = scale_estimate_to_all(inner, 3)
         weight += chance
         mean += chance * Fraction(found.counts[0])
         square += float(chance) * found.counts[0] ** 2
@@ -90,11 +90,13 @@ def test_a_drawn_question_is_unbiased_with_the_stated_variance_over_coins_and_dr
 
 
 def _stated(made: Sampled, n: int, drawn: int, share: float) -> float:
-    """The variance that `about_all` states, with the true share in the place of the estimated one."""
+    """The variance that `scale_estimate_to_all` states, with the true share in the place of the estimated one."""
     inner: Any = made.questions["one"]
     counts = np.array([share, 1 - share]) * drawn
     told = inner.from_supports(np.array([0, 0]), drawn)
-    return float(about_all(replace(told, counts=counts, variances=inner.variances(counts, drawn)), n).variances[0])
+    return float(
+        scale_estimate_to_all(replace(told, counts=counts, variances=inner.variances(counts, drawn)), n).variances[0]
+    )
 
 
 @pytest.mark.thin(1)
@@ -111,7 +113,7 @@ def test_many_people(kind: type[Sampled] | type[Split]) -> None:
     truth = np.array([(columns["drink"] == 0).sum(), (columns["where"] == 1).sum(), columns["age"].mean()])
     found = []
     for run in range(200):
-        told = made.estimate(made.noised_columns(columns, bits=Counted(run)))
+        told = made.estimate(made.draw_column_reports(columns, bits=Counted(run)))
         assert {each.n for each in told.values()} == {n}
         found.append(
             [
@@ -136,7 +138,7 @@ def test_sampling_beats_splitting_here() -> None:
     variances = []
     for kind in (Sampled, Split):
         made = kind(questions, epsilon=1)
-        variances.append(made.estimate(made.noised_columns(columns, bits=Counted(1)))["3"].variances[0])
+        variances.append(made.estimate(made.draw_column_reports(columns, bits=Counted(1)))["3"].variances[0])
     assert variances[0] < variances[1] / 5
 
 
@@ -157,7 +159,7 @@ def test_what_is_no_answer_or_no_report_is_refused(kind: type[Sampled] | type[Sp
             with pytest.raises(UsageError):
                 made.randomize(wrong)
     with pytest.raises(UsageError, match="as many"):
-        made.noised_columns({"drink": ["yes"], "where": ["a"], "age": [1, 2]})
+        made.draw_column_reports({"drink": ["yes"], "where": ["a"], "age": [1, 2]})
     with pytest.raises(UsageError, match="cannot have made"):
         made.estimate([b"\xff" * made.width])
     with pytest.raises(UsageError, match="bytes"):
@@ -183,9 +185,9 @@ def test_padding_that_is_not_zero_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [Sampled, Split])
 def test_parameters_make_the_same_again(kind: type[Sampled] | type[Split], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(best.PLACES, "duchi", "numbers.Duchi")
+    monkeypatch.setitem(protocol_registry.PROTOCOL_PATHS, "duchi", "grid_numbers.Duchi")
     made = kind(QUESTIONS, epsilon="1.25")
-    assert read(made.parameters(), {made.protocol: kind}).parameters() == made.parameters()
+    assert randomizer_from_parameters(made.parameters(), {made.protocol: kind}).parameters() == made.parameters()
     with pytest.raises(UsageError, match="no protocol"):
         kind({"a": {"protocol": "magic"}, "b": {"protocol": "magic"}}, epsilon=1)
 
@@ -204,7 +206,7 @@ OUTSIDE = [
 @pytest.mark.parametrize(("questions", "answer"), OUTSIDE)
 def test_every_answer_is_checked_before_any_coin(kind: Any, questions: Any, answer: Any) -> None:
     made = kind(questions, epsilon=4)
-    for act in (lambda: made.noised([answer], bits=NoBits()), lambda: made.canonical(answer)):
+    for act in (lambda: made.draw_reports([answer], bits=NoBits()), lambda: made.canonical(answer)):
         with pytest.raises(UsageError):
             act()
 
@@ -232,7 +234,7 @@ def test_a_liar_moves_a_drawn_mean_as_far_as_its_reach_and_no_further() -> None:
     for drawn in (1, 2, 5):
         said = [[1] * drawn, [1] * (drawn - 1) + [0], [1] * drawn + [0], [1] * (drawn + 1)]
         means = [made.estimate([bytes([bit]) for bit in bits]) for bits in said]
-        found = mean_about_all(means[0], made, 100)
+        found = scale_mean_to_all(means[0], made, 100)
         moved = max(abs(each.value - means[0].value) for each in means[1:])
         assert moved == pytest.approx(found.reach) and found.moved_by(1) == pytest.approx(moved)
 
@@ -244,7 +246,7 @@ def test_intervals_of_a_drawn_question_hold_where_nobody_holds_a_choice() -> Non
     assert truth > other
     held = 0.0
     for yes in range(21):
-        told = about_all(inner.from_supports(np.array([yes, 20 - yes]), 20), 200)
+        told = scale_estimate_to_all(inner.from_supports(np.array([yes, 20 - yes]), 20), 200)
         low, high = told.interval(0.95)["yes"]
         held += math.comb(20, yes) * other**yes * (1 - other) ** (20 - yes) * (low <= 0 <= high)
     assert held > 0.93

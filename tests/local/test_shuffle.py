@@ -13,9 +13,15 @@ import pytest
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.local import shuffle
-from discreet.local.response import RandomizedResponse
-from discreet.local.shuffle import amplified, divergence, ln_mass, local_for, stated
+from discreet.surveys.protocols import shuffle_amplification
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.shuffle_amplification import (
+    amplification_sentence,
+    amplified,
+    divergence,
+    ln_mass,
+    local_for,
+)
 from local.every import law
 
 
@@ -133,10 +139,12 @@ def test_it_is_never_below_the_exact_value_of_two_choices(local: float, n: int) 
 def test_too_many_clones_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant: all but one in twenty of the others are taken for clones; then it is below the exact value."""
     chance = 0.95
-    monkeypatch.setattr(shuffle.exact, "exp", lambda value, *, up: Fraction(math.exp(value) if value >= 0 else chance))
-    shuffle._clones.cache_clear()
+    monkeypatch.setattr(
+        shuffle_amplification.exact, "exp", lambda value, *, up: Fraction(math.exp(value) if value >= 0 else chance)
+    )
+    shuffle_amplification._clone_blocks.cache_clear()
     below = divergence(Fraction(1), Fraction(1, 10), 30)
-    shuffle._clones.cache_clear()
+    shuffle_amplification._clone_blocks.cache_clear()
     monkeypatch.undo()
     assert below < _exact_delta(1.0, 0.1, 30) < divergence(Fraction(1), Fraction(1, 10), 30)
 
@@ -225,7 +233,7 @@ def test_a_tail_is_not_above_the_truth_and_hardly_below() -> None:
     for many, far in itertools.product((30, 1000, 40_000, 10**6), (0.5, 2.0, 6.0)):
         start = min(many, math.ceil(many / 2 + far * math.sqrt(many) / 2))
         truth = np.exp(ln_mass(float(many), np.arange(start, many + 1.0), 0.5)).sum()
-        found = shuffle._tail_below(np.array([float(many)]), np.array([float(start)]))[0]
+        found = shuffle_amplification._tail_below(np.array([float(many)]), np.array([float(start)]))[0]
         assert truth * (1 - 1e-3) < found < truth * (1 - 1e-8)
 
 
@@ -243,7 +251,7 @@ def test_what_makes_no_sense_is_refused_and_both_epsilons_are_told() -> None:
             amplified(*wrong)  # type: ignore[arg-type]
         with pytest.raises(UsageError):
             local_for(*wrong)  # type: ignore[arg-type]
-    sentence = stated(2, 100_000, "1e-6")
+    sentence = amplification_sentence(2, 100_000, "1e-6")
     assert "epsilon 2 a report toward the collector" in sentence and "only the 100,000 reports, shuffled" in sentence
 
 
@@ -253,8 +261,8 @@ def test_what_makes_no_sense_is_refused_and_both_epsilons_are_told() -> None:
 @pytest.mark.parametrize("part", range(1, 60))
 def test_the_chance_of_a_clone_is_rounded_down(part: int) -> None:
     local = Fraction(part, 7)
-    assert Fraction(shuffle.clone_chance(local)) < exact.exp(-local, up=False)
-    assert shuffle.clone_chance(local) > float(exact.exp(-local, up=False)) * (1 - 1e-15)
+    assert Fraction(shuffle_amplification.clone_chance(local)) < exact.exp(-local, up=False)
+    assert shuffle_amplification.clone_chance(local) > float(exact.exp(-local, up=False)) * (1 - 1e-15)
 
 
 def _exactly(many: int, chance: Fraction, below: int) -> Fraction:
@@ -267,8 +275,8 @@ def _exactly(many: int, chance: Fraction, below: int) -> Fraction:
 def test_fewer_clones_than_the_first_block_and_more_than_the_last_are_as_rare_as_stated(
     local: str, n: int, left_out: float
 ) -> None:
-    numbers, chances, beyond = shuffle._clones(Fraction(local), n, left_out)
-    chance = Fraction(shuffle.clone_chance(Fraction(local)))
+    numbers, chances, beyond = shuffle_amplification._clone_blocks(Fraction(local), n, left_out)
+    chance = Fraction(shuffle_amplification.clone_chance(Fraction(local)))
     assert _exactly(n - 1, chance, int(numbers[0])) <= Fraction(left_out)
     # Blocks are from one least number to the next: each is at least as likely as is true.
     law_ = _binomial(n - 1, chance)
@@ -281,10 +289,10 @@ def test_fewer_clones_than_the_first_block_and_more_than_the_last_are_as_rare_as
 
 
 def test_numbers_of_clones_beyond_the_last_are_counted() -> None:
-    _, chances, beyond = shuffle._clones(Fraction(1), 10**6, 1e-10)
+    _, chances, beyond = shuffle_amplification._clone_blocks(Fraction(1), 10**6, 1e-10)
     assert beyond == 1e-9
     assert float(chances.sum()) + beyond + 1e-10 >= 1
-    assert shuffle._clones(Fraction(1), 5, 1e-10)[2] == 0  # all of them are in the blocks
+    assert shuffle_amplification._clone_blocks(Fraction(1), 5, 1e-10)[2] == 0  # all of them are in the blocks
 
 
 def test_what_is_left_out_is_added() -> None:
@@ -295,17 +303,17 @@ def test_what_is_left_out_is_added() -> None:
 
 
 def test_a_probability_too_small_for_its_logarithm_is_taken_as_larger() -> None:
-    _, chances, _ = shuffle._clones(Fraction(1, 10**9), 500, 1e-290)
+    _, chances, _ = shuffle_amplification._clone_blocks(Fraction(1, 10**9), 500, 1e-290)
     assert chances.min() >= math.exp(-690)
 
 
 def test_the_largest_is_found_from_either_side_of_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The place is a rounded product; it may be off by one, and the three candidates still hold it."""
-    real = shuffle._coefficients
+    real = shuffle_amplification._coefficients
     for many in (9, 40, 400):
         clones = np.array([float(many)])
         for central in (Fraction(1, 10), Fraction(1, 2)):
-            truth = shuffle._given(clones, Fraction(1), central)[0]
+            truth = shuffle_amplification._divergence_given_clones(clones, Fraction(1), central)[0]
             for off in (-0.999, 0.999):
 
                 def moved(
@@ -315,7 +323,7 @@ def test_the_largest_is_found_from_either_side_of_where_it_is(monkeypatch: pytes
                     place = math.floor(turn * (many + 1)) + 0.5
                     return rise, fall, (place + off) / (many + 1)
 
-                monkeypatch.setattr(shuffle, "_coefficients", moved)
-                found = shuffle._given(clones, Fraction(1), central)[0]
-                monkeypatch.setattr(shuffle, "_coefficients", real)
+                monkeypatch.setattr(shuffle_amplification, "_coefficients", moved)
+                found = shuffle_amplification._divergence_given_clones(clones, Fraction(1), central)[0]
+                monkeypatch.setattr(shuffle_amplification, "_coefficients", real)
                 assert found == pytest.approx(truth, rel=1e-5)

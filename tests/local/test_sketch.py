@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.coins import Coin
-from discreet.local.hashed import Functions, coded
-from discreet.local.randomizer import read
-from discreet.local.sketch import CountMeanSketch, HadamardSketch, Sketch
-from discreet.local.tallying import tally_of_bits
-from discreet.local.walsh import signs, transform
 from discreet.mechanisms import uniform
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.group_tally import tally_bits
+from discreet.surveys.protocols.hash_functions import HashFunctions, code_words
+from discreet.surveys.protocols.randomizer import randomizer_from_parameters
+from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch, Sketch
+from discreet.surveys.protocols.walsh import signs, transform
 from local.every import NoBits, largest_ratio, law
 from local.sources import Fixed, zipf
 from tiers import size
@@ -35,7 +35,7 @@ def _made(kind: type[Sketch], **options) -> Sketch:
 
 
 def test_a_place_is_the_low_bits_of_its_word_of_the_digest() -> None:
-    functions = Functions(salt="sälz", many=20, wide=512)
+    functions = HashFunctions(salt="sälz", many=20, wide=512)
     salt = "sälz".encode()
     for function in range(20):
         message = len(salt).to_bytes(4, "big") + salt + (function // 8).to_bytes(4, "big") + "🎉".encode()
@@ -44,26 +44,26 @@ def test_a_place_is_the_low_bits_of_its_word_of_the_digest() -> None:
 
 
 def test_few_words_and_many_fall_on_the_same_places() -> None:
-    functions = Functions(salt="s", many=100, wide=64)
+    functions = HashFunctions(salt="s", many=100, wide=64)
     keys = [f"word {number}".encode() for number in range(50)]
     chosen = np.arange(50) * 7 % 100
-    one_by_one = functions.places(coded([key.decode() for key in keys]), chosen)  # by digests of their own
+    one_by_one = functions.places(code_words([key.decode() for key in keys]), chosen)  # by digests of their own
     assert one_by_one.tolist() == functions.table(keys)[np.arange(50), chosen].tolist()
-    again = functions.places(coded(["word 3"] * 100), np.arange(100))  # by a table
+    again = functions.places(code_words(["word 3"] * 100), np.arange(100))  # by a table
     assert again.tolist() == functions.table([b"word 3"])[0].tolist()
 
 
 def test_places_are_even_and_functions_differ() -> None:
-    table = Functions(salt="s", many=64, wide=16).table([str(number).encode() for number in range(500)])
+    table = HashFunctions(salt="s", many=64, wide=16).table([str(number).encode() for number in range(500)])
     counts = np.bincount(table.ravel(), minlength=16)
     assert np.sum((counts - 2000) ** 2 / 2000) < 45  # chi-square, 15 degrees: 1 in 10,000; fixed numbers
     meets = np.mean(table[:, :, None] == table[:, None, :], axis=0)[~np.eye(64, dtype=bool)]
     assert abs(meets.mean() - 1 / 16) < 0.002
-    assert (Functions(salt="t", many=64, wide=16).table([b"1"]) != table[1]).any()
+    assert (HashFunctions(salt="t", many=64, wide=16).table([b"1"]) != table[1]).any()
 
 
 def test_one_spelling_of_a_letter_is_as_good_as_another() -> None:
-    composed, apart = coded(["\u00e9"]), coded(["e\u0301"])
+    composed, apart = code_words(["\u00e9"]), code_words(["e\u0301"])
     assert composed.keys == apart.keys == ["é".encode()]
 
 
@@ -84,7 +84,7 @@ def test_bits_are_counted_by_group(rows: int, width: int) -> None:
     reports = Fixed(1).words(rows * width).astype(np.uint8).reshape(rows, width)
     reports[: rows // 2] = 255  # counters that are full
     groups = np.minimum(np.arange(rows) // 300, 2)
-    found = tally_of_bits(groups, reports, 4, 8 * width - 3)
+    found = tally_bits(groups, reports, 4, 8 * width - 3)
     expected = [np.unpackbits(reports[groups == group], axis=1).sum(axis=0, dtype=np.int64) for group in range(4)]
     assert found.users.tolist() == [np.sum(groups == group) for group in range(4)]
     assert (found.sums == np.array(expected)[:, :-3]).all()
@@ -126,7 +126,7 @@ def _flipped(made: Sketch, word: str, flips: np.ndarray, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(Coin, "flips", fall)
         patch.setattr(uniform, "whole_below", lambda limit, size, bits: np.full(size, 7))
-        report = made.noised([word], bits=NoBits())[0]
+        report = made.draw_reports([word], bits=NoBits())[0]
     assert report[0] == 7
     return np.unpackbits(report[1:]).astype(bool)
 
@@ -165,7 +165,9 @@ def _check(kind: type[Sketch], monkeypatch: pytest.MonkeyPatch) -> None:
     means, spreads = [], []
     for places in itertools.product(range(2), repeat=6):
         table = dict(zip(keys, np.array(places, dtype=np.uint32).reshape(3, 2), strict=True))
-        monkeypatch.setattr(Functions, "table", lambda self, keys, table=table: np.array([table[key] for key in keys]))
+        monkeypatch.setattr(
+            HashFunctions, "table", lambda self, keys, table=table: np.array([table[key] for key in keys])
+        )
         laws = [law(made, word) for word in WORDS]
         single = {report: made.estimate([report], WORDS).counts for report in set().union(*laws)}
         moments = []
@@ -250,7 +252,7 @@ def test_what_is_no_word_or_no_report_is_refused(kind: type[Sketch]) -> None:
     made = _made(kind)
     for answer in ("", None, 3, ["a"], b"a", "\ud800", "x" * 1025, float("nan")):
         with pytest.raises(UsageError):
-            made.noised([answer], bits=NoBits())  # before any coin
+            made.draw_reports([answer], bits=NoBits())  # before any coin
     with pytest.raises(UsageError, match="bytes"):
         made.estimate([bytes(made.width + 1)], WORDS)
     with pytest.raises(UsageError, match="cannot have made"):
@@ -270,11 +272,11 @@ def test_what_is_no_word_or_no_report_is_refused(kind: type[Sketch]) -> None:
 def test_parameters_make_it_again(kind: type[Sketch]) -> None:
     made = _made(kind, epsilon="0.7", salt="🧂")
     parameters = json.loads(json.dumps(made.parameters()))
-    again = read(parameters, {kind.protocol: kind})
-    assert again.noised(WORDS, bits=Fixed(3)).tolist() == made.noised(WORDS, bits=Fixed(3)).tolist()
+    again = randomizer_from_parameters(parameters, {kind.protocol: kind})
+    assert again.draw_reports(WORDS, bits=Fixed(3)).tolist() == made.draw_reports(WORDS, bits=Fixed(3)).tolist()
     parameters["numbers"]["lie"] -= 1
     with pytest.raises(UsageError, match="numbers"):
-        read(parameters, {kind.protocol: kind})
+        randomizer_from_parameters(parameters, {kind.protocol: kind})
 
 
 def test_an_epsilon_whose_coin_would_be_fair_is_refused() -> None:

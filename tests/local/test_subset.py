@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins, subset
-from discreet.local.coins import Coin
-from discreet.local.subset import SubsetSelection, best_size
 from discreet.mechanisms import uniform
+from discreet.surveys.protocols import coins, subset_selection
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.subset_selection import SubsetSelection, best_size
 from local.every import largest_ratio, law
 from local.test_coins import Tape
 
@@ -50,7 +50,7 @@ def test_a_sampler_that_may_take_a_choice_twice_is_caught(monkeypatch: pytest.Mo
         flat[begins + uniform.whole_below(place + 1, begins.size, bits=bits)] = True
 
     made = SubsetSelection(NAMES[:7], epsilon="0.1")
-    monkeypatch.setattr(subset, "_take", careless)
+    monkeypatch.setattr(subset_selection, "_floyd_step", careless)
     with pytest.raises(UsageError, match="cannot have made"):
         made.matrix(list(law(made, "3")))
 
@@ -58,7 +58,7 @@ def test_a_sampler_that_may_take_a_choice_twice_is_caught(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("epsilon", ["0.05", "0.7", "1.5", "3", "6"])
 @pytest.mark.parametrize("many", [2, 3, 10, 57])
 def test_no_other_size_varies_less(many: int, epsilon: str) -> None:
-    growth = coins.growth(Fraction(epsilon))
+    growth = coins.likelihood_bound(Fraction(epsilon))
 
     def theory(size: int) -> Fraction:
         truth = size * growth / (size * growth + many - size)
@@ -80,7 +80,7 @@ def test_one_report_reads_its_tape_in_order() -> None:
 
 @pytest.mark.parametrize(("many", "epsilon"), [(300, "1"), (300, "5"), (2000, "7")])
 def test_reports_in_pieces_are_valid_and_counted(many: int, epsilon: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subset, "_PIECE", 7 * many)
+    monkeypatch.setattr(subset_selection, "_PIECE", 7 * many)
     made = SubsetSelection(NAMES[:many], epsilon=epsilon)
     reports = made.randomize_all(np.arange(200) % many)
     slow = np.zeros(many, dtype=np.int64)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.randomizer import read
-from discreet.local.response import RandomizedResponse
-from discreet.local.tree import Tree, agree, coin_variance, even_fanout, sizes
-from discreet.local.unary import OptimisedUnary
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.interval_tree import Tree, coin_variance, even_fanout, level_sizes, make_consistent
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomizer import randomizer_from_parameters
+from discreet.surveys.protocols.unary import OptimisedUnary
 from local.every import largest_ratio, law
 from local.test_numbers import Counted
 
@@ -42,10 +42,10 @@ def test_a_device_that_tells_two_levels_is_caught() -> None:
 
 
 def test_levels_and_nodes() -> None:
-    assert sizes(1024, 8) == [2, 16, 128, 1024] and sizes(5, 8) == [5] and sizes(9, 2) == [2, 3, 5, 9]
+    assert level_sizes(1024, 8) == [2, 16, 128, 1024] and level_sizes(5, 8) == [5] and level_sizes(9, 2) == [2, 3, 5, 9]
     assert even_fanout(1024) == 6 and even_fanout(2) == 2 and even_fanout(1 << 20) == 8
     made = _tree(23, fanout=3)
-    for level, size in enumerate(sizes(23, 3)):
+    for level, size in enumerate(level_sizes(23, 3)):
         nodes = made.nodes(np.arange(23), level)
         assert nodes.max() == size - 1 == len(made.oracles[level].choices) - 1
     assert isinstance(_tree(100, 8).oracles[-1], RandomizedResponse)
@@ -56,10 +56,10 @@ def test_levels_and_nodes() -> None:
 @pytest.mark.parametrize(("points", "fanout"), [(8, 2), (7, 2), (10, 3), (5, 8), (27, 3)])
 def test_agreeing_is_least_squares_with_the_total_held(points: int, fanout: int) -> None:
     random = np.random.default_rng(points)
-    shape = sizes(points, fanout)
+    shape = level_sizes(points, fanout)
     told = [random.normal(size=size) for size in shape]
     weights = random.uniform(0.5, 3, len(shape))
-    found = agree(told, weights, 5.0, fanout)
+    found = make_consistent(told, weights, 5.0, fanout)
     rows, depth = [], len(shape) - 1
     for level, size in enumerate(shape):
         rows.append(np.equal.outer(np.arange(size), np.arange(points) // fanout ** (depth - level)).astype(float))
@@ -102,7 +102,7 @@ def test_a_range_is_unbiased_given_the_levels(points: int, fanout: int) -> None:
         for place, level in enumerate(shape):
             told = [np.zeros(size) for size in map(len, shape)]
             told[place][-1] = 1.0
-            moved = agree(told, found.weights, 0.0, made.fanout)[-1][first:end].sum()
+            moved = make_consistent(told, found.weights, 0.0, made.fanout)[-1][first:end].sum()
             assert moved == pytest.approx(level[-1], abs=1e-9)
 
 
@@ -176,7 +176,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         made.estimate(made.randomize_all([5]))
     with pytest.raises(UsageError, match="cannot have made"):
         made.estimate([b"\xff" * made.width])
-    assert read(made.parameters(), {"tree": Tree}).parameters() == made.parameters()
+    assert randomizer_from_parameters(made.parameters(), {"tree": Tree}).parameters() == made.parameters()
 
 
 def test_the_largest_tree_is_said_and_small_epsilons_leave_the_wide_levels_alone() -> None:

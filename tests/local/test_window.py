@@ -10,28 +10,34 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.choices import whole_numbers
-from discreet.local.coins import Coin
-from discreet.local.numbers import Duchi, Numbers
-from discreet.local.window import Hybrid, Piecewise, SquareWave, Window, likeliest
 from discreet.mechanisms import uniform
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.choice_randomizer import bytes_to_numbers
+from discreet.surveys.protocols.coins import Coin
+from discreet.surveys.protocols.grid_numbers import Duchi, MeanRandomizer
+from discreet.surveys.protocols.window_mechanism import (
+    Hybrid,
+    Piecewise,
+    SquareWave,
+    WindowRandomizer,
+    maximum_likelihood,
+)
 from local.every import NoBits, largest_ratio, law
 from local.test_numbers import Counted
 
-WINDOWS: list[type[Window]] = [Piecewise, SquareWave]
-ALL: list[type[Numbers]] = [Piecewise, SquareWave, Hybrid]
+WINDOWS: list[type[WindowRandomizer]] = [Piecewise, SquareWave]
+ALL: list[type[MeanRandomizer]] = [Piecewise, SquareWave, Hybrid]
 CASES = [(kind, steps, epsilon) for kind in ALL for steps in (1, 3, 5) for epsilon in ("0.1", "1.1", "4", "12")]
 
 
-def _small(kind: type[Numbers], steps: int, epsilon: str) -> Any:
+def _small(kind: type[MeanRandomizer], steps: int, epsilon: str) -> Any:
     """Few enough outputs to see them all."""
     return kind(low=0, high=steps, step=1, epsilon=epsilon, slide=-(-30 // steps))  # type: ignore[call-arg]
 
 
 @pytest.mark.thin(18)
 @pytest.mark.parametrize(("kind", "steps", "epsilon"), CASES)
-def test_the_epsilon_is_that_of_the_exact_law(kind: type[Numbers], steps: int, epsilon: str) -> None:
+def test_the_epsilon_is_that_of_the_exact_law(kind: type[MeanRandomizer], steps: int, epsilon: str) -> None:
     made = _small(kind, steps, epsilon)
     ratio = largest_ratio([law(made, value) for value in range(steps + 1)])
     assert coins.epsilon_of(ratio) == made.epsilon <= Fraction(epsilon)
@@ -40,7 +46,9 @@ def test_the_epsilon_is_that_of_the_exact_law(kind: type[Numbers], steps: int, e
 
 @pytest.mark.thin(14)
 @pytest.mark.parametrize(("kind", "steps", "epsilon"), CASES)
-def test_a_guess_is_exactly_unbiased_with_the_exact_variance(kind: type[Numbers], steps: int, epsilon: str) -> None:
+def test_a_guess_is_exactly_unbiased_with_the_exact_variance(
+    kind: type[MeanRandomizer], steps: int, epsilon: str
+) -> None:
     made = _small(kind, steps, epsilon)
     for code in range(steps + 1):
         found = law(made, code)
@@ -66,7 +74,7 @@ def _guess(made: Any, told: int) -> Fraction:
 @pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize(("steps", "epsilon"), [(1, "0.5"), (97, "2"), (1 << 20, "1"), (250, "20")])
 def test_a_real_grid_has_the_two_levels(
-    kind: type[Window], steps: int, epsilon: str, monkeypatch: pytest.MonkeyPatch
+    kind: type[WindowRandomizer], steps: int, epsilon: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All places of a window, and all places outside, each once: then the law is the two levels, and epsilon their ratio.
 
@@ -84,7 +92,7 @@ def test_a_real_grid_has_the_two_levels(
             monkeypatch.setattr(Coin, "flips", lambda self, size, *, bits, side=fallen: np.full(size, side))
             reports = made.reports(np.full(places, code), bits=NoBits())
             assert made.valid(reports).all()
-            seen.append(whole_numbers(reports))
+            seen.append(bytes_to_numbers(reports))
         start = code * made.slide
         assert np.array_equal(np.sort(seen[0]), np.arange(start, start + made.wide))
         assert np.array_equal(np.sort(np.concatenate(seen)), np.arange(made.outputs))
@@ -154,7 +162,7 @@ def test_the_likeliest_distribution_of_what_was_expected_is_the_truth() -> None:
     cuts = np.linspace(0, made.outputs, 41).astype(np.int64)
     truth = np.array([1, 2, 5, 9, 3, 1, 4, 8, 2, 1]) / 36
     blur = made.blur(edges, cuts)
-    found = likeliest(blur, 1e6 * (blur @ truth), smooth=False, gain=1e-6, rounds=10_000)
+    found = maximum_likelihood(blur, 1e6 * (blur @ truth), smooth=False, gain=1e-6, rounds=10_000)
     np.testing.assert_allclose(found, truth, atol=2e-3)
 
 

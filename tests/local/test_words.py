@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.local import coins
-from discreet.local.hashed import Coded
-from discreet.local.randomizer import read
-from discreet.local.spelling import Spelling
-from discreet.local.words import PrefixWords
 from discreet.mechanisms import uniform
+from discreet.surveys.protocols import coins
+from discreet.surveys.protocols.hash_functions import CodedWords
+from discreet.surveys.protocols.prefix_words import PrefixWords
+from discreet.surveys.protocols.randomizer import randomizer_from_parameters
+from discreet.surveys.protocols.word_bytes import WordSpelling
 from local.every import NoBits, largest_ratio, law
 from local.sources import Fixed
 
@@ -34,35 +34,35 @@ def _people(shares: dict[str, float], n: int, number: int) -> list[str]:
 
 
 def test_what_is_padded_is_read_again() -> None:
-    spelling = Spelling(length=16)
+    spelling = WordSpelling(length=16)
     for word in ("a", "🎉", "naïve", "e\u0301", "x" * 16, "👩‍🚀"):
         padded = spelling.padded(word)
         assert len(padded) == 16
         assert spelling.padded(spelling.read(padded)) == padded
-        assert all(spelling.begins(padded[:end]) for end in range(1, 17))
+        assert all(spelling.is_prefix(padded[:end]) for end in range(1, 17))
     for word in ("", "x" * 17, "a\0b", "a\0", "\0", None, 3, "\ud800"):
         with pytest.raises(UsageError):
             spelling.padded(word)
 
 
 def test_only_what_can_become_a_word_is_pursued() -> None:
-    spelling = Spelling(length=4, alphabet="aé🎉")
-    first = spelling.grown([b""], 1)
+    spelling = WordSpelling(length=4, alphabet="aé🎉")
+    first = spelling.extend_prefixes([b""], 1)
     assert sorted(first) == [b"a", b"\xc3", b"\xf0"]
-    assert sorted(spelling.grown([b"\xc3", b"a"], 1)) == [b"a\0", b"aa", b"a\xc3", b"a\xf0", b"\xc3\xa9"]
-    assert spelling.grown([b"a\0"], 2) == [b"a\0\0\0"]
-    words = {spelling.read(padded) for padded in spelling.grown([b""], 4)} - {None}
+    assert sorted(spelling.extend_prefixes([b"\xc3", b"a"], 1)) == [b"a\0", b"aa", b"a\xc3", b"a\xf0", b"\xc3\xa9"]
+    assert spelling.extend_prefixes([b"a\0"], 2) == [b"a\0\0\0"]
+    words = {spelling.read(padded) for padded in spelling.extend_prefixes([b""], 4)} - {None}
     assert words == {"a", "aa", "aaa", "aaaa", "é", "éa", "aé", "éé", "aaé", "aéa", "éaa", "🎉"}
     assert spelling.read(b"\xf0\x9f\x8e\0") is None and spelling.read(b"b\0\0\0") is None
     with pytest.raises(UsageError, match="alphabet"):
         spelling.padded("b")
     for length, alphabet in ((0, None), (65, None), ("8", None), (8, ""), (8, "a\0")):
         with pytest.raises(UsageError):
-            Spelling(length=length, alphabet=alphabet)  # type: ignore[arg-type]
+            WordSpelling(length=length, alphabet=alphabet)  # type: ignore[arg-type]
 
 
 def test_bytes_are_enough_for_every_character() -> None:
-    spelling = Spelling(length=4)
+    spelling = WordSpelling(length=4)
     letters = set(spelling.letters)
     for point in [*range(1, 0xD800, 97), *range(0xE000, 0x110000, 4099), 0x10FFFF]:
         assert set(chr(point).encode()) <= letters
@@ -81,8 +81,8 @@ def test_the_epsilon_is_that_of_the_exact_law(epsilon: str) -> None:
 
 def test_a_group_that_depends_on_the_word_is_caught() -> None:
     class Telling(PrefixWords):
-        def noised(self, values, *, bits):
-            made = super().noised(values, bits=bits)
+        def draw_reports(self, values, *, bits):
+            made = super().draw_reports(values, bits=bits)
             made[:, 0] = [len(value) for value in values]
             return made
 
@@ -105,9 +105,9 @@ def test_the_report_is_the_sketch_of_the_beginning(monkeypatch: pytest.MonkeyPat
 
         with monkeypatch.context() as patch:
             patch.setattr(uniform, "whole_below", drawn)
-            reports = made.noised(words, bits=Fixed(group))
+            reports = made.draw_reports(words, bits=Fixed(group))
         assert (reports[:, 0] == group).all()
-        assert (reports[:, 1:] == sketch.sketched(Coded(begun, np.arange(3)), bits=Fixed(group))).all()
+        assert (reports[:, 1:] == sketch.draw_sketch_reports(CodedWords(begun, np.arange(3)), bits=Fixed(group))).all()
 
 
 # What is found
@@ -160,7 +160,7 @@ def test_what_is_no_word_or_no_report_is_refused() -> None:
     made = PrefixWords(epsilon=2, length=8)
     for answer in ("", None, 3, ["a"], "\ud800", "x" * 9, "a\0b"):
         with pytest.raises(UsageError):
-            made.noised([answer], bits=NoBits())
+            made.draw_reports([answer], bits=NoBits())
     with pytest.raises(UsageError, match="cannot have made"):
         made.estimate([b"\xff" * made.width])
     wrong = [
@@ -180,8 +180,11 @@ def test_what_is_no_word_or_no_report_is_refused() -> None:
 def test_parameters_make_it_again() -> None:
     made = PrefixWords(epsilon="0.7", length=6, alphabet="abcé", groups=3, salt="🧂")
     parameters = json.loads(json.dumps(made.parameters()))
-    again = read(parameters, {made.protocol: PrefixWords})
-    assert again.noised(["abc", "é"], bits=Fixed(3)).tolist() == made.noised(["abc", "é"], bits=Fixed(3)).tolist()
+    again = randomizer_from_parameters(parameters, {made.protocol: PrefixWords})
+    assert (
+        again.draw_reports(["abc", "é"], bits=Fixed(3)).tolist()
+        == made.draw_reports(["abc", "é"], bits=Fixed(3)).tolist()
+    )
 
 
 # Liars
@@ -195,7 +198,9 @@ def _lies(made: PrefixWords, raw: bytes, many: int) -> np.ndarray:
     for group, end in enumerate((*made.cuts, made.spelling.length)):
         lanes = np.flatnonzero(groups == group)
         sketch = made.counting if group == len(made.cuts) else made.finding
-        rows[lanes, 1:] = sketch.sketched(Coded([raw[:end]], np.zeros(lanes.size, dtype=np.int64)), bits=Fixed(group))
+        rows[lanes, 1:] = sketch.draw_sketch_reports(
+            CodedWords([raw[:end]], np.zeros(lanes.size, dtype=np.int64)), bits=Fixed(group)
+        )
     return rows
 
 
@@ -210,18 +215,18 @@ def test_liars_with_spellings_that_no_word_has_spoil_nothing(word: str, lie: str
 
 
 def test_only_composed_spellings_are_words() -> None:
-    spelling = Spelling(length=8)
+    spelling = WordSpelling(length=8)
     for text in ("e\u0301", "\u0958", "\u1100\u1161", "\u212b", "a\u0323\u0307\u0301x"):
-        assert not spelling.begins(text.encode()) or text == "a\u0323\u0307\u0301x"
+        assert not spelling.is_prefix(text.encode()) or text == "a\u0323\u0307\u0301x"
         assert spelling.read(text.encode().ljust(8, b"\0")) is None
     assert spelling.read("\u00e9".encode().ljust(8, b"\0")) == "\u00e9"
     assert spelling.read(b"a" * 9) is None  # longer than any word
-    assert Spelling(length=4, alphabet="e\u0301").letters == (0, 0x65, 0x81, 0xCC)
+    assert WordSpelling(length=4, alphabet="e\u0301").letters == (0, 0x65, 0x81, 0xCC)
 
 
 def test_a_group_that_is_not_there_is_refused() -> None:
     made = PrefixWords(epsilon=2, length=8)
-    report = made.noised(["a"], bits=Fixed(1))
+    report = made.draw_reports(["a"], bits=Fixed(1))
     for group in range(256):
         report[0, 0] = group
         assert made.valid(report)[0] == (group <= len(made.cuts))

@@ -11,7 +11,7 @@ from manual.words import Undocumented, agree
 from discreet.accounting import events
 from discreet.cli.main import app
 from discreet.ledger.chain import KINDS
-from discreet.schema import file as toml
+from discreet.schema import project_file as toml
 from manual import answers, faults, happenings, settings, verbs
 from manual.pages import ROOT
 

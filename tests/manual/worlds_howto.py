@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from discreet.engines.engines import Engines
+from discreet.engines.engine_registry import EngineRegistry
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 
@@ -112,8 +112,8 @@ def lake(folder: Path) -> Callable[[], None]:
     cities = {"A": "Lund", "B": "Lund", "C": "Ystad", "D": "Ystad", "E": "Ystad"}
     _write_parquet(folder / "lake" / "zones", [{"zone": zone, "city": city} for zone, city in cities.items()], files=1)
     start(engine())
-    at, patched = Engines.at, pytest.MonkeyPatch()
-    patched.setattr(Engines, "at", lambda self, name: engine() if name == "spark://local" else at(self, name))
+    at, patched = EngineRegistry.at, pytest.MonkeyPatch()
+    patched.setattr(EngineRegistry, "at", lambda self, name: engine() if name == "spark://local" else at(self, name))
     return patched.undo
 
 

@@ -17,9 +17,9 @@ def state_of_the_lab(folder: Path) -> None:
     """stays.csv without names, voters.csv with them; everybody.csv, of which published.csv is a sample."""
     import pyarrow.csv
 
-    from discreet.lab.worlds.state import make
+    from discreet.lab.worlds.state import make_state
 
-    state = make(20_000)
+    state = make_state(20_000)
     tables = {"stays": state.hospital, "voters": state.voters, "everybody": state.people}
     tables["published"] = state.people.take(random.Random(22).sample(range(state.people.num_rows), 500))
     for name, table in tables.items():

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.mechanisms import bernoulli, reference, uniform
+from discreet.mechanisms import bernoulli, reference_sampler, uniform
 from noise.source import FixedBits, Script
 from tiers import size
 
@@ -19,7 +19,7 @@ def fits(heads, chance, n=N):
 
 @pytest.mark.parametrize("chance", [Fraction(0), Fraction(1, 10**6), Fraction(1, 3), Fraction(999, 1000), Fraction(1)])
 def test_computable(chance):
-    assert fits(bernoulli.computable(lambda digits: (chance, chance), N, bits=FixedBits(1)).sum(), float(chance))
+    assert fits(bernoulli.bernoulli(lambda digits: (chance, chance), N, bits=FixedBits(1)).sum(), float(chance))
 
 
 @pytest.mark.parametrize("kind", [np.int64, object])
@@ -75,12 +75,12 @@ def test_whole_below(limit):
 @pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(5, 2)])
 def test_the_reference_coin(x):
     bits = FixedBits(6)
-    heads = sum(reference.bernoulli_exp(x, bits=bits) for _ in range(size(5_000, 20_000)))
+    heads = sum(reference_sampler.bernoulli_exp(x, bits=bits) for _ in range(size(5_000, 20_000)))
     assert fits(heads, math.exp(-x), size(5_000, 20_000))
 
 
 def test_the_reference_draws_wide_numbers():
     limit = 10**30
-    drawn = [reference.uniform(limit, bits=FixedBits(seed)) for seed in range(2000)]
+    drawn = [reference_sampler.uniform(limit, bits=FixedBits(seed)) for seed in range(2000)]
     assert max(drawn) < limit
     assert fits(sum(number < limit // 2 for number in drawn), 0.5, 2000)

@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.local.response import RandomizedResponse
 from discreet.mechanisms import bits
-from discreet.mechanisms.exponential import Exponential, PermuteAndFlip
+from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.threshold import Threshold
+from discreet.mechanisms.threshold import KeyThreshold
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
 from noise.source import FixedBits
 
 
@@ -72,10 +72,10 @@ def test_there_is_no_seed():
         lambda source: DiscreteLaplace(scale=Fraction(3)).draw(500, bits=source),
         lambda source: DiscreteLaplace(scale=Fraction(10**10)).draw(500, bits=source),
         lambda source: DiscreteGaussian(sigma2=Fraction(9)).draw(500, bits=source),
-        lambda source: Exponential(epsilon=Fraction(1), sensitivity=1).choose(np.arange(9), bits=source)[0],
-        lambda source: PermuteAndFlip(epsilon=Fraction(1), sensitivity=1).choose(np.arange(9), bits=source)[0],
+        lambda source: ExponentialMechanism(epsilon=Fraction(1), sensitivity=1).choose(np.arange(9), bits=source)[0],
+        lambda source: PermuteAndFlipMechanism(epsilon=Fraction(1), sensitivity=1).choose(np.arange(9), bits=source)[0],
         lambda source: RandomizedResponse(["a", "b", "c"], epsilon=1).randomize_all(np.zeros(99, int), bits=source),
-        lambda source: Threshold(noise=DiscreteLaplace(scale=Fraction(3)), keys_per_person=1, threshold=5).release(
+        lambda source: KeyThreshold(noise=DiscreteLaplace(scale=Fraction(3)), keys_per_person=1, threshold=5).release(
             np.arange(99), bits=source
         )[1],
     ],

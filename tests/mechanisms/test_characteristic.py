@@ -8,8 +8,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from discreet.mechanisms import characteristic
-from discreet.mechanisms.characteristic import Lines
+from discreet.mechanisms import characteristic_function
+from discreet.mechanisms.characteristic_function import WeightedDraws
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from mechanisms.lattice import masses
@@ -24,7 +24,7 @@ TIMES = np.linspace(0.01, 20, 300)
 
 
 def lines(law, weights, counts):
-    return Lines(law=law, weights=np.array(weights), counts=np.array(counts, dtype=float))
+    return WeightedDraws(law=law, weights=np.array(weights), counts=np.array(counts, dtype=float))
 
 
 def direct(law, weights, counts, times):
@@ -42,7 +42,7 @@ def direct(law, weights, counts, times):
 def test_they_are_the_laws_own(law, upto):
     """Up to a time at which all draws are light, some are, and none is."""
     weights, counts, times = [0.01, 0.3, 1.1], [5, 2, 1], TIMES[:upto]
-    found = np.exp(characteristic.log([lines(law, weights, counts)], times))
+    found = np.exp(characteristic_function.log([lines(law, weights, counts)], times))
     assert np.allclose(found, direct(law, weights, counts, times), atol=1e-13)
 
 
@@ -50,14 +50,14 @@ def test_they_are_the_laws_own(law, upto):
 def test_numbers_at_a_time_do_not_matter(law):
     line = lines(law, [0.01, 0.3, 1.1], [5, 2, 1])
     whole = line.log(TIMES)
-    with mock.patch.object(characteristic, "_CHUNK", 10):
+    with mock.patch.object(characteristic_function, "_CHUNK", 10):
         assert np.allclose(line.log(TIMES), whole, atol=1e-12)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_from_a_time_to_twice_of_it_they_are_at_most_what_is_said(law):
     weights, counts = [0.01, 0.3, 1.1], [5, 2, 1]
-    most = np.exp(characteristic.log_falling([lines(law, weights, counts)], TIMES)) + 1e-13
+    most = np.exp(characteristic_function.log_falling([lines(law, weights, counts)], TIMES)) + 1e-13
     for share in np.linspace(1, 2, size(11, 41)):
         assert (direct(law, weights, counts, share * TIMES) <= most).all()
     # It is no wider than it must be: while all fall, it is the function itself.
@@ -68,11 +68,11 @@ def test_from_a_time_to_twice_of_it_they_are_at_most_what_is_said(law):
 @pytest.mark.parametrize("law", [LAWS[1], LAWS[-1]], ids=str)
 def test_a_function_that_is_thought_to_fall_for_ever_is_seen(law):
     """Draws on a lattice have a characteristic function that comes back."""
-    with mock.patch.object(Lines, "log_falling", Lines.log), pytest.raises(AssertionError):
+    with mock.patch.object(WeightedDraws, "log_falling", WeightedDraws.log), pytest.raises(AssertionError):
         test_from_a_time_to_twice_of_it_they_are_at_most_what_is_said(law)
 
 
 def test_several_laws_multiply():
     some = [lines(law, [0.5], [2]) for law in LAWS]
     together = np.prod([direct(law, [0.5], [2], TIMES) for law in LAWS], axis=0)
-    assert np.allclose(np.exp(characteristic.log(some, TIMES)), together, atol=1e-13)
+    assert np.allclose(np.exp(characteristic_function.log(some, TIMES)), together, atol=1e-13)

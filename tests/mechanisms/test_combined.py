@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.mechanisms import combined
+from discreet.mechanisms import noise_combination
 from discreet.mechanisms.bits import system
-from discreet.mechanisms.combined import Combined, beyond, combine, half_widths
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_combination import CombinedNoise, half_widths, inverse_variance_weights, upper_tail
 
 SURE = Fraction(95, 100)
 
@@ -51,7 +51,7 @@ SMALL = [
 @pytest.mark.parametrize("parts", SMALL, ids=range(len(SMALL)))
 def test_bounds_on_small_laws(parts):
     """Never below the truth; and a width is at most a hundredth, or a grid step of three, above the least one."""
-    law = Combined(parts=parts)
+    law = CombinedNoise(parts=parts)
     values, masses = summed(*parts)
     for width in (0, 0.3, 1, 2.5, 4, 7, 11):
         true = float(masses[np.abs(values) > width * (1 + 1e-9)].sum())
@@ -62,14 +62,14 @@ def test_bounds_on_small_laws(parts):
         order = np.argsort(np.abs(values))
         reached = np.searchsorted(np.cumsum(masses[order]), float(confidence) * (1 - 1e-12))
         least = np.abs(values[order])[reached]
-        spread = sum(abs(float(weight)) * combined._spread(noise) for weight, noise in parts)
+        spread = sum(abs(float(weight)) * noise_combination._spread(noise) for weight, noise in parts)
         assert found <= least * 1.01 + 0.04 * spread
 
 
 def test_two_wide_laplaces_by_the_closed_form():
     """P(|X + Y| > t) = (s^2 exp(-t/s) - r^2 exp(-t/r)) / (s^2 - r^2) for continuous noise of scales s and r."""
     s, r = 30_000, 50_000
-    law = Combined(parts=((Fraction(1), laplace(s)), (Fraction(1), laplace(r))))
+    law = CombinedNoise(parts=((Fraction(1), laplace(s)), (Fraction(1), laplace(r))))
     for t in (10_000, 100_000, 300_000, 600_000):
         true = (s**2 * math.exp(-t / s) - r**2 * math.exp(-t / r)) / (s**2 - r**2)
         assert true * 0.9999 <= float(law.tail(t)) <= true * 1.05
@@ -80,7 +80,7 @@ def test_two_wide_laplaces_by_the_closed_form():
 
 @pytest.mark.parametrize("sigma", [50, 3000, 5000, 10**9])
 def test_two_gaussians_are_one(sigma):
-    law = Combined(parts=((Fraction(3), gaussian(sigma)), (Fraction(-4), gaussian(sigma))))
+    law = CombinedNoise(parts=((Fraction(3), gaussian(sigma)), (Fraction(-4), gaussian(sigma))))
     true = 1.959964 * 5 * sigma
     assert true < law.half_width(SURE) < true * 1.01
     assert law.variance() == pytest.approx(25 * sigma**2)
@@ -102,12 +102,12 @@ def test_two_gaussians_are_one(sigma):
 )
 def test_tails_of_one_law(law):
     """Against sums of the whole law, or where it is too wide against its own bounds; on either side of zero."""
-    spread = combined._spread(law)
+    spread = noise_combination._spread(law)
     places = [0, 1, 2, *(int(part * spread) for part in (0.1, 0.9, 1.1, 2.5, 5, 8))]
     for place in places:
         true = true_tail(law, place)
-        above = float(beyond(law, np.array([float(place)]))[0])
-        below = float(beyond(law, np.array([float(-place - 1)]))[0])
+        above = float(upper_tail(law, np.array([float(place)]))[0])
+        below = float(upper_tail(law, np.array([float(-place - 1)]))[0])
         assert true * (1 - 1e-12) <= above <= true * 1.02 + 1e-20
         assert 1 - true * (1 + 1e-12) - 1e-16 <= below <= 1 - true * 0.98 + 1e-8
 
@@ -123,7 +123,7 @@ def true_tail(law, place):
 def test_one_part_is_its_law():
     law = laplace(7)
     for weight in (Fraction(1), Fraction(-2, 3)):
-        alone = Combined(parts=((weight, law), (Fraction(0), gaussian(10**6))))
+        alone = CombinedNoise(parts=((weight, law), (Fraction(0), gaussian(10**6))))
         assert alone.half_width(SURE) == float(abs(weight) * law.half_width(SURE))
         assert alone.tail(abs(weight) * 5) == law.tail(5)
     assert alone.tail(-1) == 1
@@ -146,13 +146,13 @@ def test_simulated():
     parts = ((Fraction(7, 10), laplace(100)), (Fraction(3, 10), laplace(230)))
     n = 500_000
     drawn = sum(float(weight) * law.draw(n, bits=system()) for weight, law in parts)
-    share = np.mean(np.abs(drawn) > Combined(parts=parts).half_width(SURE))
+    share = np.mean(np.abs(drawn) > CombinedNoise(parts=parts).half_width(SURE))
     assert 0.048 - 6 * math.sqrt(0.05 / n) < share < 0.05 + 6 * math.sqrt(0.05 / n)
 
 
 def test_great_confidence_adds_the_parts():
     laws = (laplace(5), laplace(5))
-    law = Combined(parts=tuple((Fraction(1), part) for part in laws))
+    law = CombinedNoise(parts=tuple((Fraction(1), part) for part in laws))
     doubt = Fraction(1, 10**20)
     assert law.half_width(1 - doubt) >= 2 * laws[0].half_width(1 - doubt / 2)
     with pytest.raises(UsageError):
@@ -163,39 +163,43 @@ def test_a_bound_without_its_rounding_is_caught(monkeypatch):
     """Rounding parts down instead of up promises too much, and the summed law shows it."""
     parts = SMALL[2]
     values, masses = summed(*parts)
-    monkeypatch.setattr(combined, "beyond", lambda law, q: beyond(law, q + 1))
+    monkeypatch.setattr(noise_combination, "upper_tail", lambda law, q: upper_tail(law, q + 1))
     found = float(half_widths(np.array([[0.8, 0.2]]), [law for _, law in parts], confidence=SURE)[0])
     assert masses[np.abs(values) > found].sum() > 0.05
 
 
 def test_weights_are_by_inverse_variance():
-    weights = combine((laplace(10), laplace(20)))
+    weights = inverse_variance_weights((laplace(10), laplace(20)))
     assert sum(weights) == 1
     assert abs(weights[0] - Fraction(4, 5)) < Fraction(1, 1000)
     assert all(10**6 % weight.denominator == 0 for weight in weights)
-    both = Combined(parts=tuple(zip(weights, (laplace(10), laplace(20)), strict=True)))
+    both = CombinedNoise(parts=tuple(zip(weights, (laplace(10), laplace(20)), strict=True)))
     assert both.variance() < laplace(10).variance()
     for shift in (Fraction(1, 100), Fraction(-1, 100)):
         moved = (weights[0] + shift, weights[1] - shift)
-        other = Combined(parts=tuple(zip(moved, (laplace(10), laplace(20)), strict=True)))
+        other = CombinedNoise(parts=tuple(zip(moved, (laplace(10), laplace(20)), strict=True)))
         assert other.variance() > both.variance()
 
 
 def test_weights_of_many_and_of_extremes():
-    assert combine([laplace(3)] * 3) == (Fraction(333334, 10**6), Fraction(333333, 10**6), Fraction(333333, 10**6))
-    assert combine([laplace(1), gaussian(10**9)]) == (1, 0)
-    assert sum(combine([laplace("1/1000"), gaussian("1/1000"), laplace(1)])) == 1
-    assert sum(combine([laplace(number) for number in range(1, 300)])) == 1
-    both = Combined(parts=((Fraction(1, 2), laplace(10)), (Fraction(1, 2), laplace(10))))
-    assert combine([both, laplace(10)])[0] > Fraction(6, 10)
+    assert inverse_variance_weights([laplace(3)] * 3) == (
+        Fraction(333334, 10**6),
+        Fraction(333333, 10**6),
+        Fraction(333333, 10**6),
+    )
+    assert inverse_variance_weights([laplace(1), gaussian(10**9)]) == (1, 0)
+    assert sum(inverse_variance_weights([laplace("1/1000"), gaussian("1/1000"), laplace(1)])) == 1
+    assert sum(inverse_variance_weights([laplace(number) for number in range(1, 300)])) == 1
+    both = CombinedNoise(parts=((Fraction(1, 2), laplace(10)), (Fraction(1, 2), laplace(10))))
+    assert inverse_variance_weights([both, laplace(10)])[0] > Fraction(6, 10)
 
 
 @pytest.mark.parametrize("parts", [(), ((Fraction(0), laplace(1)),), ((0.5, laplace(1)),)])
 def test_what_is_no_combination(parts):
     with pytest.raises(ValueError):
-        Combined(parts=parts)
+        CombinedNoise(parts=parts)
 
 
 def test_nothing_cannot_be_combined():
     with pytest.raises(ValueError):
-        combine(())
+        inverse_variance_weights(())

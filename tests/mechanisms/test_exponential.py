@@ -9,11 +9,11 @@ from scipy.special import chdtrc
 
 from discreet.accounting import events
 from discreet.mechanisms.bits import system
-from discreet.mechanisms.exponential import Exponential, PermuteAndFlip
+from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
 from noise.source import FixedBits
 from tiers import size
 
-KINDS = [Exponential, PermuteAndFlip]
+KINDS = [ExponentialMechanism, PermuteAndFlipMechanism]
 N = size(4_000, 12_000)
 
 
@@ -109,5 +109,9 @@ def test_what_is_no_choice(kind, epsilon, sensitivity):
 
 
 def test_prices():
-    assert Exponential(epsilon=Fraction(1), sensitivity=7).event() == events.Exponential(epsilon=Fraction(1))
-    assert PermuteAndFlip(epsilon=Fraction(1), sensitivity=7).event() == events.PermuteAndFlip(epsilon=Fraction(1))
+    assert ExponentialMechanism(epsilon=Fraction(1), sensitivity=7).event() == events.ExponentialEvent(
+        epsilon=Fraction(1)
+    )
+    assert PermuteAndFlipMechanism(epsilon=Fraction(1), sensitivity=7).event() == events.PermuteAndFlipEvent(
+        epsilon=Fraction(1)
+    )

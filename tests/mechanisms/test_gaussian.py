@@ -11,7 +11,7 @@ from scipy.special import erfc
 from discreet import exact
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.mechanisms import theta
+from discreet.mechanisms import gaussian_law
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from noise.source import FixedBits
 
@@ -43,11 +43,11 @@ def test_masses_add_up_to_one(sigma):
 def test_the_two_ways_to_sum_agree():
     """Directly, and by Poisson summation: the same normaliser on both sides of sigma = 1."""
     for sigma2 in (Fraction(99, 100), Fraction(1), Fraction(3, 2)):
-        by_sum = theta._summed_normaliser(sigma2)
-        low, high = theta.excess(sigma2)
+        by_sum = gaussian_law._summed_normaliser(sigma2)
+        low, high = gaussian_law.excess(sigma2)
         poisson = (
-            low * exact.sqrt(2 * theta._PI_LOW * sigma2, up=False),
-            high * exact.sqrt(2 * theta._PI_HIGH * sigma2, up=True),
+            low * exact.sqrt(2 * gaussian_law._PI_LOW * sigma2, up=False),
+            high * exact.sqrt(2 * gaussian_law._PI_HIGH * sigma2, up=True),
         )
         assert by_sum[0] <= poisson[1]
         assert poisson[0] <= by_sum[1]
@@ -71,13 +71,13 @@ def test_tails_are_above_the_truth_and_close_to_it(sigma):
     "square", [Fraction(1, 10**6), Fraction(1, 2), Fraction(3), Fraction(59), Fraction(61), Fraction(200)]
 )
 def test_erfc(square):
-    found = theta._erfc_up(square)
+    found = gaussian_law._erfc_up(square)
     assert float(found) == pytest.approx(float(erfc(math.sqrt(square))), rel=1e-12)
 
 
 def test_the_two_erfc_meet():
     """The series and the asymptotic one, where one gives way to the other."""
-    gap = theta._erfc_up(Fraction(60)) / theta._erfc_up(60 + Fraction(1, 10**30)) - 1
+    gap = gaussian_law._erfc_up(Fraction(60)) / gaussian_law._erfc_up(60 + Fraction(1, 10**30)) - 1
     assert abs(gap) < Fraction(1, 10**15)
 
 
@@ -115,7 +115,7 @@ def test_release_returns_noisy_integers_and_their_price():
     law = DiscreteGaussian(sigma2=Fraction(100))
     counts = np.arange(12).reshape(3, 4)
     noisy, event = law.release(counts, l2_squared=2, bits=FixedBits(1))
-    assert event == law.event(l2_squared=2) == events.Gaussian(sigma2=Fraction(100), l2_squared=2)
+    assert event == law.event(l2_squared=2) == events.GaussianEvent(sigma2=Fraction(100), l2_squared=2)
     assert noisy.shape == (3, 4)
     assert np.array_equal(noisy.ravel() - counts.ravel(), law.draw(12, bits=FixedBits(1)))
 

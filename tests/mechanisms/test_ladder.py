@@ -12,7 +12,7 @@ from scipy.special import chdtrc
 from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.mechanisms import bounds
+from discreet.mechanisms import enclosure
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.ladder import Ladder
 from noise.source import FixedBits
@@ -39,7 +39,7 @@ def on_grid(low, high):
 
 @cache
 def weight(u, epsilon):
-    return on_grid(*bounds.exp_minus(u * epsilon / 2, digits=45))
+    return on_grid(*enclosure.exp_minus(u * epsilon / 2, digits=45))
 
 
 @cache
@@ -251,7 +251,7 @@ def test_half_widths_look_at_both_ends_of_a_range():
 
 def test_the_price():
     ladder = Ladder(epsilon=Fraction(1), step=2)
-    assert ladder.event() == events.Exponential(epsilon=Fraction(1))
+    assert ladder.event() == events.ExponentialEvent(epsilon=Fraction(1))
     assert ladder.choose(np.array([5, 1]), bits=system())[1] == ladder.event()
     assert events.loss(ladder.event()).rho == Fraction(1, 8)
 

@@ -62,7 +62,7 @@ def test_release_returns_noisy_integers_and_their_price():
     law = DiscreteLaplace(scale=Fraction(10))
     exact = np.arange(12).reshape(3, 4)
     noisy, event = law.release(exact, l1=2, bits=FixedBits(1))
-    assert event == law.event(l1=2) == events.Laplace(scale=Fraction(10), l1=2)
+    assert event == law.event(l1=2) == events.LaplaceEvent(scale=Fraction(10), l1=2)
     assert noisy.shape == (3, 4)
     assert noisy.dtype == np.int64
     assert np.array_equal(noisy.ravel() - exact.ravel(), law.draw(12, bits=FixedBits(1)))

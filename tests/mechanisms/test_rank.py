@@ -8,9 +8,9 @@ import pytest
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.mechanisms import rank
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.rank import RankChoice
+from discreet.mechanisms import rank_choice
+from discreet.mechanisms.exponential import ExponentialMechanism
+from discreet.mechanisms.rank_choice import RankChoice
 from noise.divergence import hockey_stick
 from noise.source import FixedBits
 from tiers import size
@@ -70,8 +70,8 @@ def test_a_looser_sensitivity_is_caught(monkeypatch, wrong):
     """Scores that weigh more than they may, as if a person moved them by less."""
 
     def loose(self):
-        sensitivity = self.rows * self.fraction.denominator * rank._FINE
-        return Exponential(epsilon=self.epsilon * wrong, sensitivity=sensitivity)
+        sensitivity = self.rows * self.fraction.denominator * rank_choice._FINE
+        return ExponentialMechanism(epsilon=self.epsilon * wrong, sensitivity=sensitivity)
 
     monkeypatch.setattr(RankChoice, "mechanism", property(loose))
     mechanism = choice(dislikes=(Fraction(4), Fraction(0)), spare=0)
@@ -88,7 +88,7 @@ def test_scores_move_one_way(fraction, rows):
     most = 0
     for line in lines(3, 4):
         for more in additions(3, rows):
-            centre = rank._FINE * (b - 2 * a) * int(more.sum())
+            centre = rank_choice._FINE * (b - 2 * a) * int(more.sum())
             moved = mechanism.scores(line + more) - mechanism.scores(line) + centre
             most = max(most, *map(abs, moved.tolist()))
     assert most == mechanism.mechanism.sensitivity
@@ -98,7 +98,7 @@ def test_scores_by_hand():
     """Ten rows, a fifth may lie beyond and one more: 3 may. Beyond the bins lie 9, 4, 2 and 0."""
     mechanism = choice(dislikes=tuple(map(Fraction, range(4))), fraction=Fraction(1, 5), epsilon=Fraction(1, 2))
     line = np.array([1, 5, 2, 2])
-    per_row, per_nat = 2 * 5 * rank._FINE, 2 * 5 * rank._FINE * 2
+    per_row, per_nat = 2 * 5 * rank_choice._FINE, 2 * 5 * rank_choice._FINE * 2
     assert mechanism.scores(line).tolist() == [-6 * per_row, -per_row - per_nat, -2 * per_nat, -3 * per_nat]
     below = choice(
         dislikes=tuple(map(Fraction, range(4))), fraction=Fraction(1, 5), epsilon=Fraction(1, 2), descending=True
@@ -122,7 +122,7 @@ def test_choose_draws_from_it_and_says_what_it_cost():
     seen = np.bincount([bin_ for bin_, *_ in drawn], minlength=3) / len(drawn)
     assert seen == pytest.approx(mechanism.chances(line), abs=size(0.03, 0.02))
     _, event = mechanism.choose(line.reshape(1, -1), bits=bits)
-    assert event == mechanism.event() == events.Exponential(epsilon=Fraction(1, 5))
+    assert event == mechanism.event() == events.ExponentialEvent(epsilon=Fraction(1, 5))
 
 
 def test_huge_and_empty_histograms():

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.mechanisms import characteristic, sums
-from discreet.mechanisms.characteristic import Lines
-from discreet.mechanisms.combined import Combined
+from discreet.mechanisms import characteristic_function, weighted_sum
+from discreet.mechanisms.characteristic_function import WeightedDraws
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.sums import deviation, half_width, signature
+from discreet.mechanisms.noise_combination import CombinedNoise
+from discreet.mechanisms.weighted_sum import half_width, signature, standard_deviation
 from mechanisms.lattice import LATTICE, masses, tails, weighed
 from noise.source import FixedBits
 from tiers import examples
@@ -38,7 +38,7 @@ CONFIDENCES = ["0.01", "0.5", "0.9", "0.95", "0.999", "0.999999"]
 
 @pytest.fixture(autouse=True)
 def _forgotten():
-    sums._remembered.cache_clear()
+    weighted_sum._cached_half_width.cache_clear()
 
 
 def check(terms, confidence):
@@ -49,7 +49,7 @@ def check(terms, confidence):
     assert exact_tails[place] <= doubt + 1e-13
     # Where the law itself jumps over the doubt, one that is a hair smaller is met a step further.
     least = int(np.flatnonzero(exact_tails <= doubt * (1 - 5e-3))[0]) / LATTICE
-    spread = deviation(weighed(terms))
+    spread = standard_deviation(weighed(terms))
     normal = NormalDist().inv_cdf(1 - doubt / 2) * spread
     assert found <= least + 0.009 * max(least, normal) + 0.003 * spread + 1e-3
 
@@ -77,12 +77,12 @@ COARSE = [(12, DiscreteLaplace(scale=Fraction(1)), 4), (12, DiscreteGaussian(sig
 
 def lines_of(change):
     """As if lines were others: a mutant of everything that reads them."""
-    known = Lines.__init__
+    known = WeightedDraws.__init__
 
     def made(self, *, law, weights, counts):
         known(self, **change(law, weights, counts))
 
-    return mock.patch.object(Lines, "__init__", made)
+    return mock.patch.object(WeightedDraws, "__init__", made)
 
 
 @pytest.mark.parametrize("terms", [MIXED, COARSE])
@@ -93,16 +93,16 @@ def test_wrong_laws_are_seen(terms):
         lambda law, weights, counts: {"law": law, "weights": 1.5 * weights, "counts": counts},
         lambda law, weights, counts: {"law": law, "weights": 0.7 * weights, "counts": counts},
     ):
-        sums._remembered.cache_clear()
+        weighted_sum._cached_half_width.cache_clear()
         with lines_of(change), pytest.raises(AssertionError):
             check(terms, NINETY_FIVE)
 
 
 @pytest.mark.parametrize("factor", [0.98, 1.02])
 def test_near_misses_are_caught(factor):
-    solved = sums._solved
+    solved = weighted_sum._first_place_within
     with (
-        mock.patch.object(sums, "_solved", lambda *given: factor * solved(*given)),
+        mock.patch.object(weighted_sum, "_first_place_within", lambda *given: factor * solved(*given)),
         pytest.raises(AssertionError),
     ):
         check([(3, DiscreteGaussian(sigma2=Fraction(30)), 3), (1, LAPLACE, 2)], NINETY_FIVE)
@@ -123,35 +123,35 @@ def check_all(terms):
 )
 def test_what_may_be_left_out_is_counted(name, value):
     check_all(COARSE)
-    sums._remembered.cache_clear()
-    with mock.patch.object(sums, name, return_value=value), pytest.raises(AssertionError):
+    weighted_sum._cached_half_width.cache_clear()
+    with mock.patch.object(weighted_sum, name, return_value=value), pytest.raises(AssertionError):
         check_all(COARSE)
 
 
 @given(terms_of_sums, st.sampled_from([0, 1, 4]))
 @settings(max_examples=examples(60))
 def test_what_the_series_leaves_out_is_bounded(terms, place):
-    spread = deviation(weighed(terms))
+    spread = standard_deviation(weighed(terms))
     smoothing, length = 0.01 * spread, 30 * spread
     lines = [
-        Lines(law=law, weights=np.frombuffer(own), counts=np.frombuffer(often))
+        WeightedDraws(law=law, weights=np.frombuffer(own), counts=np.frombuffer(often))
         for law, own, often in signature(weighed(terms))
     ]
     numbers = np.arange((32 << place) + 1.0, 40_000.0)
     times = numbers * (2 * math.pi / length)
     smooth = np.abs(np.sin(times * smoothing / 8) / (times * smoothing / 8)) ** 8
-    left = float((2 / (math.pi * numbers) * np.exp(characteristic.log(lines, times)) * smooth).sum())
-    assert left <= sums._rests(lines, smoothing, length)[place]
+    left = float((2 / (math.pi * numbers) * np.exp(characteristic_function.log(lines, times)) * smooth).sum())
+    assert left <= weighted_sum._tail_sums(lines, smoothing, length)[place]
 
 
 @given(terms_of_sums, st.sampled_from(["1e-2", "1e-6", "1e-9"]))
 @settings(max_examples=examples(60))
 def test_chernoffs_bound_holds(terms, doubt):
     lines = [
-        Lines(law=law, weights=np.frombuffer(own), counts=np.frombuffer(often))
+        WeightedDraws(law=law, weights=np.frombuffer(own), counts=np.frombuffer(often))
         for law, own, often in signature(weighed(terms))
     ]
-    far = sums._far(lines, float(doubt))
+    far = weighted_sum._chernoff_width(lines, float(doubt))
     exact_tails = tails(terms)
     assert exact_tails[min(math.floor(far * LATTICE), len(exact_tails) - 1)] <= float(doubt) + 1e-13
 
@@ -161,21 +161,23 @@ def test_weights_that_are_rounded_are_made_good():
     fine = [(1 + 2.0**-26, LAPLACE, 1000), (1 - 2.0**-27, LAPLACE, 1000), (1.0, GAUSSIAN, 3)]
     plain = [(1.0, LAPLACE, 2000), (1.0, GAUSSIAN, 3)]
     assert signature(fine) == signature(plain)
-    with mock.patch.object(sums, "_DIGITS", 52):
+    with mock.patch.object(weighted_sum, "_DIGITS", 52):
         assert signature(fine) != signature(plain)
-        sums._remembered.cache_clear()
+        weighted_sum._cached_half_width.cache_clear()
         precise = half_width(fine, NINETY_FIVE)
-    sums._remembered.cache_clear()
+    weighted_sum._cached_half_width.cache_clear()
     assert precise * (1 - 1e-5) < half_width(fine, NINETY_FIVE) < precise * (1 + 1e-5)
-    one, two = sums._alike(np.array([0.3, 5e-100, 7e99, 0.0, 1 / 3]), np.array([1.0, 2.0, 3.0, 4.0, 0.0]))
-    assert np.all(np.abs(one - [5e-100, 0.3, 7e99]) <= sums._ALIKE * one) and two.tolist() == [2, 1, 3]
+    one, two = weighted_sum._group_weights(
+        np.array([0.3, 5e-100, 7e99, 0.0, 1 / 3]), np.array([1.0, 2.0, 3.0, 4.0, 0.0])
+    )
+    assert np.all(np.abs(one - [5e-100, 0.3, 7e99]) <= weighted_sum._ALIKE * one) and two.tolist() == [2, 1, 3]
 
 
 @pytest.mark.parametrize("alike", [2.0**-2, 0.0])
 def test_rounding_that_is_not_made_good_is_caught(alike):
     """Two digits make 3/4 of 10/12: a tenth too narrow, were it not for the margin."""
     terms = [(10, LAPLACE, 9)]
-    with mock.patch.object(sums, "_DIGITS", 2), mock.patch.object(sums, "_ALIKE", alike):
+    with mock.patch.object(weighted_sum, "_DIGITS", 2), mock.patch.object(weighted_sum, "_ALIKE", alike):
         assert signature(weighed(terms)) == signature([(0.75, LAPLACE, 9)])
         found = half_width(weighed(terms), NINETY_FIVE)
     assert (tails(terms)[math.floor(found * LATTICE)] <= 0.05) == (alike > 0)
@@ -195,14 +197,14 @@ def test_uneven_parts_cover(steps):
 
 def test_a_few_parts_agree_with_the_grid():
     parts = [(0.5, LAPLACE, 1), (0.25, DiscreteLaplace(scale=Fraction(1)), 1), (1.0, GAUSSIAN, 1)]
-    grid = Combined(parts=tuple((Fraction(weight), law) for weight, law, _ in parts))
+    grid = CombinedNoise(parts=tuple((Fraction(weight), law) for weight, law, _ in parts))
     found = half_width(parts, NINETY_FIVE)
     assert 0.99 * grid.half_width(NINETY_FIVE) < found < 1.002 * grid.half_width(NINETY_FIVE)
 
 
 def test_many_draws_are_like_one_gaussian():
     parts = [(1e-3, DiscreteLaplace(scale=Fraction(5)), 200_000), (1e-2, DiscreteLaplace(scale=Fraction(50)), 10_000)]
-    assert 1.95996 < half_width(parts, NINETY_FIVE) / deviation(parts) < 1.95996 * 1.001
+    assert 1.95996 < half_width(parts, NINETY_FIVE) / standard_deviation(parts) < 1.95996 * 1.001
 
 
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN, DiscreteLaplace(scale=Fraction(1, 3))], ids=str)
@@ -227,7 +229,7 @@ def test_a_doubt_beyond_floats_is_met(law):
         Fraction(text) for text in ("0.9999", "0.5", "1e-2", "1e-4", "1e-6", "1.01e-9", "1e-12", "1e-15", "1e-90")
     ]
     widths = [half_width([(1.0, law, 20)], 1 - doubt) for doubt in doubts]
-    assert widths == sorted(widths) and widths[-2] < 12 * deviation([(1.0, law, 20)])
+    assert widths == sorted(widths) and widths[-2] < 12 * standard_deviation([(1.0, law, 20)])
     single = law.half_width(1 - Fraction(1, 10**12))
     assert single < half_width([(1.0, law, 2)], 1 - Fraction(1, 10**12)) < 2 * single
 
@@ -251,7 +253,7 @@ def test_thousands_of_different_weights_are_quick(law, seconds):
     begin = time.process_time()
     found = half_width(parts, NINETY_FIVE)
     assert time.process_time() - begin < seconds
-    assert 1.959 < found / deviation(parts) < 1.963
+    assert 1.959 < found / standard_deviation(parts) < 1.963
 
 
 def test_no_part_is_no_noise_and_neither_signs_nor_order_matter():
@@ -262,8 +264,8 @@ def test_no_part_is_no_noise_and_neither_signs_nor_order_matter():
     assert half_width(plus, NINETY_FIVE) == half_width(minus, NINETY_FIVE)
     assert signature(plus) != signature(minus[:-1])
     assert (
-        deviation(plus)
-        == pytest.approx(deviation(minus))
+        standard_deviation(plus)
+        == pytest.approx(standard_deviation(minus))
         == pytest.approx(math.sqrt(5 * LAPLACE.variance() + 0.18 * GAUSSIAN.variance()))
     )
 
@@ -288,6 +290,6 @@ def test_moments_are_at_least_the_laws_own(law, share):
     own = masses(law)
     places = np.arange(len(own)) - len(own) // 2
     rate = share / (float(law.scale) if isinstance(law, DiscreteLaplace) else math.sqrt(law.sigma2))
-    lines = [Lines(law=law, weights=np.array([1.0, 2.0]) * 0.5, counts=np.array([3.0, 2.0]))]
+    lines = [WeightedDraws(law=law, weights=np.array([1.0, 2.0]) * 0.5, counts=np.array([3.0, 2.0]))]
     exact = sum(count * math.log(own @ np.exp(weight * rate * places)) for weight, count in ((0.5, 3), (1.0, 2)))
-    assert exact * (1 - 1e-6) <= sums._log_moment(lines, rate) <= exact * 1.0001
+    assert exact * (1 - 1e-6) <= weighted_sum._log_moment(lines, rate) <= exact * 1.0001

@@ -13,8 +13,8 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.errors import LedgerFault
 from discreet.mechanisms.bits import system
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.topk import TopK, delta_of, topk_is_cheaper
+from discreet.mechanisms.exponential import ExponentialMechanism
+from discreet.mechanisms.topk import TopKChoice, delta_of, topk_is_cheaper
 from noise.divergence import UNIT
 from noise.source import FixedBits
 from tiers import size
@@ -25,7 +25,7 @@ MILLIONTH = Fraction(1, 10**6)
 
 @functools.cache
 def probabilities(epsilon, scores):
-    return Exponential(epsilon=epsilon, sensitivity=1).probabilities(np.array(scores))
+    return ExponentialMechanism(epsilon=epsilon, sensitivity=1).probabilities(np.array(scores))
 
 
 def law(mechanism, counts):
@@ -97,14 +97,14 @@ def worst(mechanism, pairs):
 )
 def test_every_small_table_keeps_the_promise(k, candidates, epsilon, margin):
     """All tables of 4 keys with up to 4 persons, all persons that may join: divergence at most delta, both ways."""
-    mechanism = TopK(k=k, epsilon=epsilon, margin=margin, candidates=candidates)
+    mechanism = TopKChoice(k=k, epsilon=epsilon, margin=margin, candidates=candidates)
     found, claim = worst(mechanism, neighbours(4, 4))
     assert claim.epsilon == k * epsilon
     assert found <= claim.delta + NOTHING
 
 
 def test_three_choices():
-    mechanism = TopK(k=3, epsilon=Fraction(1), margin=2, candidates=3)
+    mechanism = TopKChoice(k=3, epsilon=Fraction(1), margin=2, candidates=3)
     found, claim = worst(mechanism, neighbours(4, 2))
     assert found <= claim.delta + NOTHING
 
@@ -113,17 +113,17 @@ def test_three_choices():
 @pytest.mark.parametrize("keys", [1, 2])
 def test_few_keys_a_person(keys):
     """A bound on the keys of a person lowers delta, and it holds for such persons."""
-    mechanism = TopK(k=2, epsilon=Fraction(1), margin=2, candidates=3, keys_per_person=keys)
+    mechanism = TopKChoice(k=2, epsilon=Fraction(1), margin=2, candidates=3, keys_per_person=keys)
     pairs = [pair for pair in neighbours(4, 3) if pair[2] <= keys]
     found, claim = worst(mechanism, pairs)
     assert found <= claim.delta + NOTHING
-    assert claim.delta < events.loss(TopK(k=2, epsilon=Fraction(1), margin=2, candidates=3).event()).delta
+    assert claim.delta < events.loss(TopKChoice(k=2, epsilon=Fraction(1), margin=2, candidates=3).event()).delta
 
 
 def test_delta_is_attained():
     """A person in all keys, on an empty table: exactly delta, and no smaller claim would be true."""
     for candidates in (1, 2, 3):
-        mechanism = TopK(k=1, epsilon=Fraction(1, 2), margin=5, candidates=candidates)
+        mechanism = TopKChoice(k=1, epsilon=Fraction(1, 2), margin=5, candidates=candidates)
         claim = events.loss(mechanism.event())
         after = (1,) * candidates
         low, _ = excess(whole(law(mechanism, after)), whole(law(mechanism, (0,) * candidates)), claim.epsilon)
@@ -132,14 +132,14 @@ def test_delta_is_attained():
 
 def test_epsilon_is_attained():
     """Two rare keys, twice passing over a common one that the person joined: the loss is nearly k * epsilon."""
-    mechanism = TopK(k=2, epsilon=Fraction(1), margin=3, candidates=3)
+    mechanism = TopKChoice(k=2, epsilon=Fraction(1), margin=3, candidates=3)
     here, there = (law(mechanism, counts)[1, 2] for counts in ((60, 20, 20), (61, 20, 20)))
     assert math.log(here[0] / there[1]) > 0.999 * float(events.loss(mechanism.event()).epsilon)
 
 
 @pytest.mark.parametrize("mutant", ["no margin", "blind to keys left out", "twice the rate"])
 def test_mutants_break_the_promise(mutant, monkeypatch):
-    def broken(self, exact_persons, true=TopK._candidates):
+    def broken(self, exact_persons, true=TopKChoice._candidates):
         positions, scores = true(self, exact_persons)
         if mutant == "no margin":
             scores[positions.size] -= 2 * self.margin
@@ -147,21 +147,21 @@ def test_mutants_break_the_promise(mutant, monkeypatch):
             scores[positions.size] = 2 * self.margin
         return positions, scores * 2 if mutant == "twice the rate" else scores
 
-    monkeypatch.setattr(TopK, "_candidates", broken)
-    found, claim = worst(TopK(k=2, epsilon=Fraction(1), margin=4, candidates=2), neighbours(3, 6))
+    monkeypatch.setattr(TopKChoice, "_candidates", broken)
+    found, claim = worst(TopKChoice(k=2, epsilon=Fraction(1), margin=4, candidates=2), neighbours(3, 6))
     assert found > claim.delta * Fraction(101, 100)
 
 
 def test_the_decomposition_of_the_proof(monkeypatch):
     """It stands on the places of absent keys: without them a choice among the common keys loses more than epsilon."""
-    mechanisms = [TopK(k=2, epsilon=Fraction(1, 4), margin=2, candidates=number) for number in (2, 3)]
+    mechanisms = [TopKChoice(k=2, epsilon=Fraction(1, 4), margin=2, candidates=number) for number in (2, 3)]
     assert all(decomposes(mechanism) for mechanism in mechanisms)
 
-    def unpadded(self, exact_persons, true=TopK._candidates):
+    def unpadded(self, exact_persons, true=TopKChoice._candidates):
         positions, scores = true(self, exact_persons)
         return positions, scores[: positions.size + 1]
 
-    monkeypatch.setattr(TopK, "_candidates", unpadded)
+    monkeypatch.setattr(TopKChoice, "_candidates", unpadded)
     assert not decomposes(mechanisms[1])
 
 
@@ -217,7 +217,7 @@ def ideal_law(mechanism, positions, scores, common):
 
 
 def test_frequencies_follow_the_law():
-    mechanism = TopK(k=2, epsilon=Fraction(1), margin=2, candidates=3)
+    mechanism = TopKChoice(k=2, epsilon=Fraction(1), margin=2, candidates=3)
     counts = (3, 0, 2, 4, 1)
     true = law(mechanism, counts)
     n, bits, seen = size(3_000, 8_000), FixedBits(1), dict.fromkeys(true, 0)
@@ -228,46 +228,46 @@ def test_frequencies_follow_the_law():
     statistic = sum((seen[output] - mean) ** 2 / mean for output, mean in expected.items())
     assert abs(sum(expected.values()) - n) < 1e-6
     assert chdtrc(len(true) - 1, statistic) > 1e-8
-    wrong = law(TopK(k=2, epsilon=Fraction(3, 2), margin=2, candidates=3), counts)
+    wrong = law(TopKChoice(k=2, epsilon=Fraction(3, 2), margin=2, candidates=3), counts)
     statistic = sum((seen[o] - n * float(c[0])) ** 2 / (n * float(c[0])) for o, c in wrong.items())
     assert chdtrc(len(true) - 1, statistic) < 1e-8
 
 
 def test_the_most_common_come_first():
     counts = np.array([5, 10**6, 0, 7, 3 * 10**6, 2 * 10**6])
-    mechanism = TopK.within(k=3, epsilon=Fraction(1), delta=MILLIONTH)
+    mechanism = TopKChoice.within(k=3, epsilon=Fraction(1), delta=MILLIONTH)
     chosen, event = mechanism.choose(counts, bits=system())
     assert chosen.tolist() == [4, 5, 1]
     assert event == mechanism.event()
 
 
 def test_rare_keys_stay_hidden_and_absent_keys_do_not_exist():
-    mechanism = TopK.within(k=5, epsilon=Fraction(1), delta=Fraction(1, 10**12))
+    mechanism = TopKChoice.within(k=5, epsilon=Fraction(1), delta=Fraction(1, 10**12))
     assert mechanism.choose(np.ones(3000, np.int64), bits=FixedBits(1))[0].size == 0
     assert mechanism.choose(np.zeros(5, np.int64), bits=FixedBits(1))[0].size == 0
     assert mechanism.choose(np.zeros(0, np.int64), bits=FixedBits(1))[0].size == 0
-    sure = TopK(k=5, epsilon=Fraction(500), margin=1, candidates=5)
+    sure = TopKChoice(k=5, epsilon=Fraction(500), margin=1, candidates=5)
     assert sure.choose(np.array([0, 9, 0, 8]), bits=FixedBits(1))[0].tolist() == [1, 3]
 
 
 def test_the_stop_stands_above_the_first_key_left_out():
-    mechanism = TopK(k=2, epsilon=Fraction(500), margin=10, candidates=2)
+    mechanism = TopKChoice(k=2, epsilon=Fraction(500), margin=10, candidates=2)
     assert mechanism.choose(np.array([100, 50, 99, 80]), bits=FixedBits(1))[0].tolist() == [0, 2]
     assert mechanism.choose(np.array([100, 95, 99, 80]), bits=FixedBits(1))[0].size == 0
 
 
 def test_counts_of_any_width():
-    mechanism = TopK(k=1, epsilon=Fraction(1), margin=10, candidates=2)
+    mechanism = TopKChoice(k=1, epsilon=Fraction(1), margin=10, candidates=2)
     counts = np.array([10**30, 3, 10**30 + 10**4], dtype=object)
     assert mechanism.choose(counts, bits=FixedBits(1))[0].tolist() == [2]
 
 
 def test_equal_counts_are_told_apart_by_position_alone():
-    mechanism = TopK(k=2, epsilon=Fraction(1), margin=2, candidates=2)
+    mechanism = TopKChoice(k=2, epsilon=Fraction(1), margin=2, candidates=2)
     positions, scores = mechanism._candidates(np.array([4, 7, 4, 4]))
     assert positions.tolist() == [1, 0]
     assert scores.tolist() == [14, 8, 12]
-    mechanism = TopK(k=2, epsilon=Fraction(1), margin=2, candidates=6)
+    mechanism = TopKChoice(k=2, epsilon=Fraction(1), margin=2, candidates=6)
     counts = np.random.default_rng(1).integers(1, 4, 5000)
     assert mechanism._candidates(counts)[0].tolist() == np.flatnonzero(counts == 3)[:6].tolist()
 
@@ -275,7 +275,7 @@ def test_equal_counts_are_told_apart_by_position_alone():
 @pytest.mark.parametrize("keys", [None, 1, 7, 5000])
 @pytest.mark.parametrize("delta", [Fraction(1, 10**12), MILLIONTH, Fraction(9, 10)], ids=str)
 def test_within_takes_the_least_margin(keys, delta):
-    mechanism = TopK.within(k=4, epsilon=Fraction(2), delta=delta, keys_per_person=keys, candidates=100)
+    mechanism = TopKChoice.within(k=4, epsilon=Fraction(2), delta=delta, keys_per_person=keys, candidates=100)
     loss = events.loss(mechanism.event())
     assert loss.epsilon == 2
     assert loss.rho == Fraction(1, 8 * 4) * 2**2
@@ -292,7 +292,7 @@ def test_far_margins_are_no_overflow():
 
 def test_slack():
     """At half of the slack a worse key is chosen sometimes, beyond it nearly never."""
-    mechanism = TopK(k=1, epsilon=Fraction(1), margin=1, candidates=50)
+    mechanism = TopKChoice(k=1, epsilon=Fraction(1), margin=1, candidates=50)
     slack = mechanism.slack(Fraction(95, 100))
     counts = np.array([1000] + [1000 - slack] * 49)
     bits = FixedBits(5)
@@ -316,17 +316,17 @@ def test_which_is_cheaper():
 )
 def test_what_is_no_choice(bad):
     with pytest.raises(ValueError):
-        TopK(**({"k": 1, "epsilon": Fraction(1), "margin": 2, "candidates": 2} | bad))
+        TopKChoice(**({"k": 1, "epsilon": Fraction(1), "margin": 2, "candidates": 2} | bad))
 
 
 @pytest.mark.parametrize("bad", [{"k": 0}, {"delta": Fraction(0)}, {"delta": Fraction(1)}, {"epsilon": Fraction(0)}])
 def test_what_has_no_margin(bad):
     with pytest.raises(ValueError):
-        TopK.within(**({"k": 1, "epsilon": Fraction(1), "delta": MILLIONTH} | bad))
+        TopKChoice.within(**({"k": 1, "epsilon": Fraction(1), "delta": MILLIONTH} | bad))
 
 
 def test_its_event_is_stored():
-    event = TopK.within(k=3, epsilon=Fraction(1), delta=MILLIONTH).event()
+    event = TopKChoice.within(k=3, epsilon=Fraction(1), delta=MILLIONTH).event()
     assert events.from_data(events.to_data(event)) == event
     assert events.loss(event) == events.Loss(epsilon=Fraction(1), rho=Fraction(1, 24), delta=event.delta)
     for bad in ({"choices": 0}, {"epsilon": "0/1"}, {"delta": "1/1"}, {"delta": "0/1"}):

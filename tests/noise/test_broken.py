@@ -80,7 +80,7 @@ def zero_twice(scale, size, bits):
     words = bits.words(size)
     if scale > 2**24:
         return true_laplace(scale, size, bits)
-    return laplace.signed(Geometric(scale=scale, folded=False).magnitudes(words, bits=bits), words)
+    return laplace.apply_signs(Geometric(scale=scale, folded=False).magnitudes(words, bits=bits), words)
 
 
 def one_coin_short(scale, size, bits):

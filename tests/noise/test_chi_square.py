@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc
 
-from discreet.mechanisms import reference
+from discreet.mechanisms import reference_sampler
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.checks import LEAST_P, N, gaussian_p, laplace_p
@@ -49,10 +49,10 @@ def test_wide_draws_fill_their_lowest_bits(scale, shift):
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(10), Fraction(81, 10)], ids=str)
 def test_the_reference_follows_the_same_laws(scale):
     bits = FixedBits(3)
-    drawn = np.array([reference.laplace(scale, bits=bits) for _ in range(size(4_000, 15_000))])
+    drawn = np.array([reference_sampler.laplace(scale, bits=bits) for _ in range(size(4_000, 15_000))])
     assert laplace_p(drawn, float(scale)) > LEAST_P
     assert laplace_p(drawn, 0.8 * float(scale)) < LEAST_P
-    drawn = np.array([reference.gaussian(scale**2, bits=bits) for _ in range(size(2_000, 7_000))])
+    drawn = np.array([reference_sampler.gaussian(scale**2, bits=bits) for _ in range(size(2_000, 7_000))])
     assert gaussian_p(drawn, float(scale)) > LEAST_P
     assert gaussian_p(drawn, 0.8 * float(scale)) < LEAST_P
 

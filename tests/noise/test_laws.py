@@ -9,10 +9,10 @@ import pytest
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.mechanisms.exponential import Exponential, PermuteAndFlip
+from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.threshold import Threshold, delta_of, threshold_for
+from discreet.mechanisms.threshold import KeyThreshold, delta_of, threshold_for
 from noise.divergence import hockey_stick, shifted
 
 #: What interval arithmetic at 50 digits may leave of a divergence that is truly zero.
@@ -102,7 +102,7 @@ def neighbours(scores, sensitivity):
 
 
 @pytest.mark.thin(6)
-@pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip])
+@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlipMechanism])
 @pytest.mark.parametrize("scores", [[0, 0], [5, 3, 0], [0, 1, 2, 9]], ids=str)
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(Fraction(1), 1), (Fraction(3, 2), 2)])
 def test_choices(kind, scores, epsilon, sensitivity):
@@ -121,7 +121,7 @@ def test_choices(kind, scores, epsilon, sensitivity):
             assert math.log(total) / (alpha - 1) <= alpha * float(loss.rho) + 1e-9
 
 
-@pytest.mark.parametrize("kind", [Exponential, PermuteAndFlip])
+@pytest.mark.parametrize("kind", [ExponentialMechanism, PermuteAndFlipMechanism])
 def test_choices_attain_their_price(kind):
     """Two candidates far apart, moved towards each other: the second's chance grows by nearly e^epsilon."""
     mechanism = kind(epsilon=Fraction(1), sensitivity=1)
@@ -132,7 +132,7 @@ def test_choices_attain_their_price(kind):
 
 def test_permute_and_flip_by_hand():
     """Equal scores: uniform. One hopeless candidate: heads with e^-x, and then first half of the time."""
-    mechanism = PermuteAndFlip(epsilon=Fraction(2), sensitivity=1)
+    mechanism = PermuteAndFlipMechanism(epsilon=Fraction(2), sensitivity=1)
     assert [low for low, _ in mechanism.probabilities(np.array([7, 7, 7]))] == [Fraction(1, 3)] * 3
     low, high = mechanism.probabilities(np.array([3, 0]))[1]
     assert low <= exact.exp(Fraction(-3), up=True) / 2
@@ -167,7 +167,7 @@ def threshold_outputs(law, counts, threshold, reach):
 )
 def test_threshold(before, after):
     law = DiscreteLaplace(scale=Fraction(1))
-    mechanism = Threshold(noise=law, keys_per_person=2, threshold=6)
+    mechanism = KeyThreshold(noise=law, keys_per_person=2, threshold=6)
     loss = events.loss(mechanism.event())
     assert loss.epsilon == 2
     without = threshold_outputs(law, before, 6, 95)

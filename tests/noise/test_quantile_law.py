@@ -9,7 +9,7 @@ import pytest
 from scipy.special import chdtrc
 
 from discreet.accounting import events
-from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.quantile import QuantileChoice
 from noise.divergence import hockey_stick
 from noise.source import FixedBits
@@ -102,7 +102,7 @@ def test_the_loss_is_attained(fraction, monkeypatch):
 
 
 def sharper(part):
-    return Exponential(epsilon=part.epsilon * Fraction(10, 9), sensitivity=part.sensitivity)
+    return ExponentialMechanism(epsilon=part.epsilon * Fraction(10, 9), sensitivity=part.sensitivity)
 
 
 def test_groups_share_one_price():

@@ -179,7 +179,7 @@ def test_a_coin_is_decided_by_the_bit_that_parts():
         (Fraction(0), [0], False),
     ):
         script = Script(*words)
-        assert bernoulli.computable(lambda digits, chance=chance: (chance, chance), 1, bits=script)[0] == found
+        assert bernoulli.bernoulli(lambda digits, chance=chance: (chance, chance), 1, bits=script)[0] == found
         assert script.left == 0
 
 
@@ -188,5 +188,5 @@ def test_minus_zero_is_drawn_again_at_wide_scales():
     nought = 2**64 - 4  # U next to 1: magnitude 0 in the high part; low bits say the sign
     low_part = [0, 0]  # low part 0, kept
     script = Script(nought | 1, *low_part, nought, *low_part)
-    assert laplace.signed(*laplace.magnitudes(wide, 1, script)).tolist() == [0]
+    assert laplace.apply_signs(*laplace.magnitudes(wide, 1, script)).tolist() == [0]
     assert script.left == 0

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
-from discreet.plan import algebra, interval, pattern
+from discreet.plan import algebra, interval, like_pattern
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY, first_of_year, first_start, part_of, start_of
 from discreet.plan.evaluate import substr, trim, value, values
+from discreet.plan.expression_facts import MOST_BOUND, MOST_DEPTH, MOST_SIZE
 from discreet.plan.expressions import (
     Absolute,
     Choose,
@@ -38,8 +39,7 @@ from discreet.plan.expressions import (
     to_data,
     walk,
 )
-from discreet.plan.interval import Interval
-from discreet.plan.known import MOST_BOUND, MOST_DEPTH, MOST_SIZE
+from discreet.plan.interval import IntegerInterval
 from plan.trees import NUMBERS, TEXT, Trees
 from tiers import examples
 
@@ -75,7 +75,7 @@ TIGHT = [
     Plus(X, Y), Times(X, Y), Times(X, X), Times(X, Whole(-3)), algebra.minus(X, Y), Over(X, Whole(3)),
     Over(X, Whole(3), "zero"), Over(X, Whole(2), "nearest"), Over(X, Y), Over(X, Y, "zero"), Over(X, POSITIVE),
     Remainder(X, Whole(4)), Remainder(X, Whole(-4)), Absolute(X), Absolute(POSITIVE), Least((X, Y)), Greatest((X, Y)),
-    Least((X, Whole(2))), Greatest((X, Whole(2))), First((X, Y)), Choose(((Member("x", Allowed.of([1])), Whole(9)),), Y),
+    Least((X, Whole(2))), Greatest((X, Whole(2))), First((X, Y)), Choose(((Member("x", ValueSet.of([1])), Whole(9)),), Y),
     Lookup(Y, (3, None, 7, 1, 0, -9), -3), algebra.power(X, 2), algebra.power(Y, 4),
 ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_bounds_are_reached(expression):
 
 
 small = st.integers(-6, 6)
-intervals = st.tuples(small, small).map(lambda ends: Interval(min(ends), max(ends)))
+intervals = st.tuples(small, small).map(lambda ends: IntegerInterval(min(ends), max(ends)))
 
 
 @given(left=intervals, right=intervals)
@@ -100,7 +100,7 @@ def test_interval_arithmetic_is_the_hull_of_all_pairs(left, right):
     pairs = [(one, two) for one in ones for two in twos]
 
     def hull(found):
-        return Interval(min(found), max(found)) if found else None
+        return IntegerInterval(min(found), max(found)) if found else None
 
     assert interval.plus(left, right) == hull([one + two for one, two in pairs])
     assert interval.times(left, right) == hull([one * two for one, two in pairs])
@@ -165,7 +165,7 @@ def test_equal_things_are_spelt_alike():
     assert algebra.least([X, Y, X]) == algebra.least([Y, X])
     assert algebra.lookup(Y, [5, -3, -2, -1, 0, 1, 2, 7], first=-4) == Y
     assert algebra.lookup(Y, [None] * 6, first=-3) == Null()
-    assert algebra.choose([(Test(X, Allowed.of([1])), Y)], Y) == Y
+    assert algebra.choose([(Test(X, ValueSet.of([1])), Y)], Y) == Y
     assert algebra.plus(Whole(2), Whole(3)) == Whole(5)
     assert algebra.over(Whole(-7), Whole(2)) == Whole(-4)
     assert algebra.over(X, Whole(0)) == algebra.remainder(X, Whole(0)) == Null()
@@ -181,7 +181,7 @@ def test_data_tells_expressions_apart(one, two):
 
 
 def test_columns():
-    choose = Choose(((Member("s", Allowed.of([1])), Length(TEXT)), (Test(X, Allowed.of([2])), Y)), Null())
+    choose = Choose(((Member("s", ValueSet.of([1])), Length(TEXT)), (Test(X, ValueSet.of([2])), Y)), Null())
     assert columns(choose) == {"s", "text", "x", "y"}
     assert columns(Whole(3)) == frozenset()
 
@@ -254,7 +254,7 @@ def test_what_makes_no_sense_is_never_made():
         lambda: Substr(TEXT, 1, -1),
         lambda: Least(()),
         lambda: First(()),
-        lambda: Interval(2, 1),
+        lambda: IntegerInterval(2, 1),
     ):
         with pytest.raises(ValueError):
             make()
@@ -287,7 +287,7 @@ def test_periods_start_where_they_start(day):
     assert first_of_year(10_000) == LAST_DAY + 1 and first_of_year(-5) == FIRST_DAY
 
 
-tokens = st.lists(st.sampled_from([pattern.ANY, pattern.ONE, "a", "b", "%", "_", "\\"]), max_size=6)
+tokens = st.lists(st.sampled_from([like_pattern.ANY, like_pattern.ONE, "a", "b", "%", "_", "\\"]), max_size=6)
 
 
 @settings(max_examples=examples(300))
@@ -296,18 +296,18 @@ def test_patterns_match_as_they_are_read(pieces, text):
     def matches(pieces, text):
         if not pieces:
             return not text
-        if pieces[0] == pattern.ANY:
+        if pieces[0] == like_pattern.ANY:
             return matches(pieces[1:], text) or (bool(text) and matches(pieces, text[1:]))
-        return bool(text) and (pieces[0] in (pattern.ONE, text[0])) and matches(pieces[1:], text[1:])
+        return bool(text) and (pieces[0] in (like_pattern.ONE, text[0])) and matches(pieces[1:], text[1:])
 
-    written = pattern.written(pieces)
-    assert pattern.matcher(written)(text) == matches(pieces, text)
-    assert pattern.written(pattern.tokens(written, escape="\\")) == written
+    written = like_pattern.normal_form(pieces)
+    assert like_pattern.matcher(written)(text) == matches(pieces, text)
+    assert like_pattern.normal_form(like_pattern.tokens(written, escape="\\")) == written
 
 
 def test_a_pattern_takes_no_time():
     """A regular expression would take for ever."""
-    assert not pattern.matcher("%a" * 30 + "%b")("a" * 2000)
+    assert not like_pattern.matcher("%a" * 30 + "%b")("a" * 2000)
 
 
 def test_functions_of_text():

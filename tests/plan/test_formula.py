@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.mechanisms import combined
-from discreet.mechanisms.combined import Combined
+from discreet.mechanisms import noise_combination
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_combination import CombinedNoise
 from discreet.mechanisms.quantile import QuantileChoice
 from discreet.plan import formula as f
-from discreet.plan.formula import arithmetic, fieller, uncertainty
+from discreet.plan.formula import fieller, interval_arithmetic, uncertainty
 from discreet.plan.formula.linear import linear, ratio
 from noise.source import FixedBits
 from tiers import examples
@@ -27,7 +27,7 @@ HALF = 50  # half the range of the columns below: codes from 0 to 100, centred a
 
 
 def number(value):
-    return f.Number(None if value is None else Fraction(value))
+    return f.FormulaConstant(None if value is None else Fraction(value))
 
 
 def value(formula, *statistics):
@@ -41,47 +41,47 @@ def value(formula, *statistics):
 @pytest.mark.parametrize(
     ("formula", "expected"),
     [
-        (f.Arithmetic("+", f.Cell(0), number("1/2")), 7.5),
-        (f.Arithmetic("-", f.Cell(0), f.Cell(1)), 10),
-        (f.Arithmetic("*", f.Cell(0), f.Cell(1)), -21),
-        (f.Arithmetic("/", f.Cell(0), number(2)), 3.5),
-        (f.Arithmetic("/", f.Cell(0), number(0)), None),
+        (f.Arithmetic("+", f.StatisticRef(0), number("1/2")), 7.5),
+        (f.Arithmetic("-", f.StatisticRef(0), f.StatisticRef(1)), 10),
+        (f.Arithmetic("*", f.StatisticRef(0), f.StatisticRef(1)), -21),
+        (f.Arithmetic("/", f.StatisticRef(0), number(2)), 3.5),
+        (f.Arithmetic("/", f.StatisticRef(0), number(0)), None),
         (f.Arithmetic("/", number(0), number(0)), None),
-        (f.Arithmetic("+", f.Cell(0), number(None)), None),
-        (f.Quotient(f.Cell(0), f.Cell(1), Fraction(-10), Fraction(10)), 7),
-        (f.Quotient(f.Cell(0), f.Cell(1), Fraction(-1), Fraction(5)), 5),
-        (f.Clamp(f.Cell(1), Fraction(0), None), 0),
-        (f.Clamp(f.Cell(0), None, Fraction(3)), 3),
-        (f.Clamp(f.Cell(0), None, None), 7),
+        (f.Arithmetic("+", f.StatisticRef(0), number(None)), None),
+        (f.Quotient(f.StatisticRef(0), f.StatisticRef(1), Fraction(-10), Fraction(10)), 7),
+        (f.Quotient(f.StatisticRef(0), f.StatisticRef(1), Fraction(-1), Fraction(5)), 5),
+        (f.Clamp(f.StatisticRef(1), Fraction(0), None), 0),
+        (f.Clamp(f.StatisticRef(0), None, Fraction(3)), 3),
+        (f.Clamp(f.StatisticRef(0), None, None), 7),
         (f.Clamp(number(None), Fraction(0), Fraction(1)), None),
-        (f.Call("abs", (f.Cell(1),)), 3),
+        (f.Call("abs", (f.StatisticRef(1),)), 3),
         (f.Call("sqrt", (number(16),)), 4),
-        (f.Call("sqrt", (f.Cell(1),)), None),
+        (f.Call("sqrt", (f.StatisticRef(1),)), None),
         (f.Call("floor", (number("-1/2"),)), -1),
         (f.Call("ceil", (number("-1/2"),)), 0),
         (f.Call("round", (number("5/2"),)), 3),
         (f.Call("round", (number("-5/2"),)), -3),
         (f.Call("round", (number("12345/1000"), number(1))), 12.3),
         (f.Call("round", (number(12345), number(-2))), 12300),
-        (f.Call("least", (f.Cell(0), number(None), f.Cell(1))), -3),
-        (f.Call("greatest", (f.Cell(0), number(None), f.Cell(1))), 7),
+        (f.Call("least", (f.StatisticRef(0), number(None), f.StatisticRef(1))), -3),
+        (f.Call("greatest", (f.StatisticRef(0), number(None), f.StatisticRef(1))), 7),
         (f.Call("least", (number(None), number(None))), None),
-        (f.Call("coalesce", (number(None), f.Cell(0), f.Cell(1))), 7),
-        (f.Call("nullif", (f.Cell(0), number(7))), None),
-        (f.Call("nullif", (f.Cell(0), f.Cell(1))), 7),
-        (f.Compare("<", f.Cell(0), f.Cell(1)), 0),
-        (f.Compare(">=", f.Cell(0), number(7)), 1),
-        (f.Compare("=", f.Cell(0), number(None)), None),
-        (f.Compare("<>", f.Cell(0), number(7)), 0),
+        (f.Call("coalesce", (number(None), f.StatisticRef(0), f.StatisticRef(1))), 7),
+        (f.Call("nullif", (f.StatisticRef(0), number(7))), None),
+        (f.Call("nullif", (f.StatisticRef(0), f.StatisticRef(1))), 7),
+        (f.Compare("<", f.StatisticRef(0), f.StatisticRef(1)), 0),
+        (f.Compare(">=", f.StatisticRef(0), number(7)), 1),
+        (f.Compare("=", f.StatisticRef(0), number(None)), None),
+        (f.Compare("<>", f.StatisticRef(0), number(7)), 0),
         (f.And((f.Compare("=", number(1), number(2)), f.Compare("=", number(1), number(None)))), 0),
         (f.And((f.Compare("=", number(1), number(1)), f.Compare("=", number(1), number(None)))), None),
         (f.Or((f.Compare("=", number(1), number(1)), f.Compare("=", number(1), number(None)))), 1),
         (f.Or((f.Compare("=", number(1), number(2)), f.Compare("=", number(1), number(None)))), None),
         (f.Or((f.Compare("=", number(1), number(2)), f.Compare("=", number(1), number(3)))), 0),
-        (f.Not(f.Compare("<", f.Cell(0), f.Cell(1))), 1),
-        (f.Not(f.Compare("<", f.Cell(0), number(None))), None),
-        (f.IsNull(f.Arithmetic("/", f.Cell(0), number(0))), 1),
-        (f.IsNull(f.Cell(0)), 0),
+        (f.Not(f.Compare("<", f.StatisticRef(0), f.StatisticRef(1))), 1),
+        (f.Not(f.Compare("<", f.StatisticRef(0), number(None))), None),
+        (f.IsNull(f.Arithmetic("/", f.StatisticRef(0), number(0))), 1),
+        (f.IsNull(f.StatisticRef(0)), 0),
     ],
     ids=str,
 )
@@ -91,18 +91,18 @@ def test_values_are_sqls(formula, expected):
 
 def test_vectors_of_any_integers():
     wide = np.array([10**30, -(10**30)], dtype=object)
-    assert f.evaluate(f.Arithmetic("*", number(2), f.Cell(0)), [wide]).tolist() == [2e30, -2e30]
+    assert f.evaluate(f.Arithmetic("*", number(2), f.StatisticRef(0)), [wide]).tolist() == [2e30, -2e30]
     assert f.evaluate(number(3), [wide]).tolist() == [3, 3]
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: f.Call("ln", (f.Cell(0),)),
+        lambda: f.Call("ln", (f.StatisticRef(0),)),
         lambda: f.Call("abs", ()),
-        lambda: f.Call("nullif", (f.Cell(0),)),
-        lambda: f.Call("round", (f.Cell(0), f.Cell(1))),
-        lambda: f.Quotient(f.Cell(0), f.Cell(1), Fraction(1), Fraction(2)),
+        lambda: f.Call("nullif", (f.StatisticRef(0),)),
+        lambda: f.Call("round", (f.StatisticRef(0), f.StatisticRef(1))),
+        lambda: f.Quotient(f.StatisticRef(0), f.StatisticRef(1), Fraction(1), Fraction(2)),
     ],
 )
 def test_what_is_no_formula(make):
@@ -114,7 +114,7 @@ def test_what_is_no_formula(make):
 
 
 def side(total, squares, *, step=Fraction(1)):
-    return f.Side(moved=None, total=total, squares=squares, centre=HALF, low=-HALF, high=HALF, step=step)
+    return f.RegressionColumn(moved=None, total=total, squares=squares, centre=HALF, low=-HALF, high=HALF, step=step)
 
 
 def statistics(x, y):
@@ -143,11 +143,13 @@ def formulas(step=Fraction(1)):
         "corr": f.correlation(0, x, y, 5),
         "slope": f.slope(0, x, y, 5),
         "intercept": f.intercept(0, x, y, 5),
-        "share": f.Arithmetic("/", f.Cell(6), f.Cell(0)),
-        "part of a whole": f.Arithmetic("/", f.Cell(6), f.Arithmetic("+", f.Cell(6), f.Cell(0))),
-        "whole of itself": f.Arithmetic("/", *[f.Arithmetic("+", f.Cell(6), f.Cell(0))] * 2),
-        "ratio of sums": f.Arithmetic("/", f.Cell(1), f.Cell(3)),
-        "difference": f.Arithmetic("-", f.Cell(0), f.Cell(6)),
+        "share": f.Arithmetic("/", f.StatisticRef(6), f.StatisticRef(0)),
+        "part of a whole": f.Arithmetic(
+            "/", f.StatisticRef(6), f.Arithmetic("+", f.StatisticRef(6), f.StatisticRef(0))
+        ),
+        "whole of itself": f.Arithmetic("/", *[f.Arithmetic("+", f.StatisticRef(6), f.StatisticRef(0))] * 2),
+        "ratio of sums": f.Arithmetic("/", f.StatisticRef(1), f.StatisticRef(3)),
+        "difference": f.Arithmetic("-", f.StatisticRef(0), f.StatisticRef(6)),
         "ratio of averages": f.Arithmetic("/", *mean),
         "rounded": f.Call("round", (f.Arithmetic("*", number(100), mean[0]), number(1))),
     }
@@ -261,17 +263,21 @@ def test_broken_intervals_are_caught(broken, monkeypatch):
     noise = laws("laplace", 6)
     uncertainty._fan.cache_clear()
     if broken == "narrow fan":
-        monkeypatch.setattr(uncertainty, "half_widths", lambda *a, **k: 0.8 * combined.half_widths(*a, **k))
+        monkeypatch.setattr(uncertainty, "half_widths", lambda *a, **k: 0.8 * noise_combination.half_widths(*a, **k))
     if broken == "no union bound":
         name = "product"
         monkeypatch.setattr(
-            uncertainty, "_levels", lambda formula, sure, choices: {f.Cell(0): sure, f.Cell(6): Fraction(1, 2)}
+            uncertainty,
+            "_levels",
+            lambda formula, sure, choices: {f.StatisticRef(0): sure, f.StatisticRef(6): Fraction(1, 2)},
         )
     if broken == "count without noise":
         monkeypatch.setattr(fieller, "_ANGLE", 1e-9 + math.pi)
         monkeypatch.setattr(uncertainty, "_parts", lambda law: ((Fraction(1), DiscreteLaplace(scale=Fraction(1))),))
     found = (
-        f.Arithmetic("-", f.Cell(0), f.Arithmetic("*", f.Cell(6), f.Cell(6))) if name == "product" else formulas()[name]
+        f.Arithmetic("-", f.StatisticRef(0), f.Arithmetic("*", f.StatisticRef(6), f.StatisticRef(6)))
+        if name == "product"
+        else formulas()[name]
     )
     assert covered(found, exact, noise, FixedBits(5)) < 0.94
     uncertainty._fan.cache_clear()
@@ -290,7 +296,7 @@ SMALL_LAWS = [
 @pytest.mark.parametrize("pair", SMALL_LAWS, ids=range(len(SMALL_LAWS)))
 def test_the_test_of_a_ratio_by_summation(pair):
     """Between the directions of the fan, too, grainy noise leaves its width at most 1.03 times as often as it may."""
-    fan = uncertainty._fan(ratio(f.Arithmetic("/", f.Cell(0), f.Cell(1))), tuple(enumerate(pair)), SURE)
+    fan = uncertainty._fan(ratio(f.Arithmetic("/", f.StatisticRef(0), f.StatisticRef(1))), tuple(enumerate(pair)), SURE)
     reach = np.arange(-200, 201)
     masses = [np.array([law.mass(int(k)) for k in reach]) for law in pair]
     joint = masses[0][:, None] * masses[1]
@@ -312,21 +318,23 @@ def test_a_plain_count_has_its_laws_interval():
     assert high.tolist() == [27, 30, 1030]
     low, high = f.interval(f.total(0, step=Fraction(-1, 2)), [noisy], [law], SURE)
     assert (high - low).tolist() == [30, 30, 30]
-    both = Combined(parts=((Fraction(1, 2), law), (Fraction(1, 2), law)))
+    both = CombinedNoise(parts=((Fraction(1, 2), law), (Fraction(1, 2), law)))
     low, high = f.interval(f.count(0), [noisy], [both], SURE)
     assert high[0] - low[0] == pytest.approx(2 * both.half_width(SURE))
 
 
 def test_a_linear_formula_has_the_law_of_its_sum():
     pair = (DiscreteLaplace(scale=Fraction(10)), DiscreteLaplace(scale=Fraction(20)))
-    formula = f.Arithmetic("+", f.Arithmetic("*", number(3), f.Cell(0)), f.Arithmetic("-", number(5), f.Cell(1)))
+    formula = f.Arithmetic(
+        "+", f.Arithmetic("*", number(3), f.StatisticRef(0)), f.Arithmetic("-", number(5), f.StatisticRef(1))
+    )
     low, high = f.interval(formula, [np.array([100]), np.array([10])], pair, SURE)
-    true = Combined(parts=((Fraction(3), pair[0]), (Fraction(-1), pair[1]))).half_width(SURE)
+    true = CombinedNoise(parts=((Fraction(3), pair[0]), (Fraction(-1), pair[1]))).half_width(SURE)
     assert (low[0], high[0]) == (pytest.approx(295 - true), pytest.approx(295 + true))
-    same = f.Arithmetic("-", f.Cell(0), f.Cell(0))
+    same = f.Arithmetic("-", f.StatisticRef(0), f.StatisticRef(0))
     assert [end.tolist() for end in f.interval(same, [np.array([5])], pair, SURE)] == [[0], [0]]
-    assert linear(f.Arithmetic("/", f.Cell(0), number(0))) is None
-    assert linear(f.Arithmetic("/", number(1), f.Cell(0))) is None
+    assert linear(f.Arithmetic("/", f.StatisticRef(0), number(0))) is None
+    assert linear(f.Arithmetic("/", number(1), f.StatisticRef(0))) is None
 
 
 def test_intervals_keep_to_what_is_possible():
@@ -380,9 +388,9 @@ def test_more_confidence_is_wider_and_less_noise_narrower():
 def test_comparisons_are_sure_or_open():
     law = DiscreteLaplace(scale=Fraction(10))
     noisy = [np.array([0, 100, 1000])]
-    low, high = f.interval(f.Compare(">", f.Cell(0), number(100)), noisy, [law], SURE)
+    low, high = f.interval(f.Compare(">", f.StatisticRef(0), number(100)), noisy, [law], SURE)
     assert (low.tolist(), high.tolist()) == ([0, 0, 1], [0, 1, 1])
-    low, high = f.interval(f.Not(f.Compare("<=", f.Cell(0), number(100))), noisy, [law], SURE)
+    low, high = f.interval(f.Not(f.Compare("<=", f.StatisticRef(0), number(100))), noisy, [law], SURE)
     assert (low.tolist(), high.tolist()) == ([0, 0, 1], [0, 1, 1])
 
 
@@ -397,9 +405,11 @@ def test_misses_add_to_what_is_allowed():
 
 def test_a_sum_of_combined_measurements():
     law = DiscreteLaplace(scale=Fraction(10))
-    both = Combined(parts=((Fraction(1, 4), law), (Fraction(3, 4), law)))
-    low, high = f.interval(f.Arithmetic("+", f.Cell(0), f.Cell(1)), [np.array([0])] * 2, [both, law], SURE)
-    flat = Combined(parts=(*both.parts, (Fraction(1), law)))
+    both = CombinedNoise(parts=((Fraction(1, 4), law), (Fraction(3, 4), law)))
+    low, high = f.interval(
+        f.Arithmetic("+", f.StatisticRef(0), f.StatisticRef(1)), [np.array([0])] * 2, [both, law], SURE
+    )
+    flat = CombinedNoise(parts=(*both.parts, (Fraction(1), law)))
     assert high[0] == -low[0] == pytest.approx(flat.half_width(SURE))
     low, high = f.interval(formulas()["average"], [np.array([1000]), np.array([100])], [both, both], SURE)
     other, another = f.interval(formulas()["average"], [np.array([1000]), np.array([100])], [law, law], SURE)
@@ -425,12 +435,12 @@ POINTS = [
 
 def faults(formula):
     """How many values of a formula, at points of boxes, lie outside the interval of their box."""
-    known = {f.Cell(place): ends for place, ends in enumerate(ENDS)}
+    known = {f.StatisticRef(place): ends for place, ends in enumerate(ENDS)}
     with np.errstate(all="ignore"):
-        low, high = arithmetic.enclosed(formula, known)
+        low, high = interval_arithmetic.enclosing_interval(formula, known)
     found = f.evaluate(formula, POINTS)
     null = np.isnan(found)
-    assert arithmetic.nullable(formula) or not null.any()
+    assert interval_arithmetic.nullable(formula) or not null.any()
     room = 1e-9 * np.abs(found)
     return int(np.count_nonzero(~null & ((found < low - room) | (found > high + room))))
 
@@ -455,15 +465,15 @@ def grown(one, two):
 
 
 OPERANDS = [
-    f.Cell(0),
-    f.Cell(1),
+    f.StatisticRef(0),
+    f.StatisticRef(1),
     number(None),
     number(0),
     number(2),
-    f.Arithmetic("/", f.Cell(0), f.Cell(1)),
-    f.Arithmetic("/", number(1), f.Cell(2)),
-    f.Call("sqrt", (f.Cell(2),)),
-    f.Call("nullif", (f.Cell(1), number(0))),
+    f.Arithmetic("/", f.StatisticRef(0), f.StatisticRef(1)),
+    f.Arithmetic("/", number(1), f.StatisticRef(2)),
+    f.Call("sqrt", (f.StatisticRef(2),)),
+    f.Call("nullif", (f.StatisticRef(1), number(0))),
 ]
 
 

@@ -11,14 +11,14 @@ from discreet.accounting.region import (
     NOT_NULL,
     NOTHING,
     ONLY_NULL,
-    Allowed,
     Box,
     Region,
+    ValueSet,
     hull,
 )
 from discreet.errors import Refused
 from discreet.plan import evaluate
-from discreet.plan.evaluate import held, value
+from discreet.plan.evaluate import holds_for_each, value
 from discreet.plan.expressions import (
     Absolute,
     Code,
@@ -58,8 +58,8 @@ from tiers import examples
 
 #: Two small columns of numbers and one of text: every record can be tried.
 DOMAINS = {
-    "a": Allowed.interval(0, 5) | ONLY_NULL,
-    "b": Allowed.interval(0, 3),
+    "a": ValueSet.interval(0, 5) | ONLY_NULL,
+    "b": ValueSet.interval(0, 3),
     "t": ANYTHING,
 }
 TEXTS = [None, "", "a", "a\0", "ab", "b"]
@@ -85,15 +85,15 @@ class Comparison:
             return ONLY_NULL, NOT_NULL
         if self.literal is None:
             return NOTHING, NOTHING
-        equal = Allowed.of([self.literal])
-        below, above = Allowed.interval(None, self.literal), equal.runs[0][1]
+        equal = ValueSet.of([self.literal])
+        below, above = ValueSet.interval(None, self.literal), equal.runs[0][1]
         true = {
             "=": equal,
             "<>": equal.complement() & NOT_NULL,
             "<": below,
             "<=": below | equal,
-            ">": Allowed.interval(above, None),
-            ">=": Allowed.interval(self.literal, None),
+            ">": ValueSet.interval(above, None),
+            ">=": ValueSet.interval(self.literal, None),
         }[self.operator]
         return true, true.complement() & NOT_NULL
 
@@ -165,9 +165,9 @@ def test_the_region_is_exactly_the_predicate_while_boxes_are_few(tree):
 def parity(columns):
     """x1 and x2 agree, and x3 and x4, and so on: 2 ** (columns / 2) boxes, no two of which merge."""
     pairs = [(f"x{place}", f"x{place + 1}") for place in range(0, columns, 2)]
-    free = {name: Allowed.interval(0, 2) for pair in pairs for name in pair}
+    free = {name: ValueSet.interval(0, 2) for pair in pairs for name in pair}
     same = [
-        some([every([Member(one, Allowed.of([bit])), Member(two, Allowed.of([bit]))]) for bit in (0, 1)], free)
+        some([every([Member(one, ValueSet.of([bit])), Member(two, ValueSet.of([bit]))]) for bit in (0, 1)], free)
         for one, two in pairs
     ]
     return every(same), [name for pair in pairs for name in pair]
@@ -181,7 +181,7 @@ def test_a_region_of_too_many_boxes_is_wider_never_narrower():
     assert len(found.boxes) <= MOST_BOXES
     records = [{name: number >> place & 1 for place, name in enumerate(names)} for number in range(2 ** len(names))]
     narrower = 0
-    for record, holds_ in zip(records, held(wide, records), strict=True):
+    for record, holds_ in zip(records, holds_for_each(wide, records), strict=True):
         if holds_:
             assert record in found
         narrower += record in found and not holds_
@@ -189,7 +189,7 @@ def test_a_region_of_too_many_boxes_is_wider_never_narrower():
 
 
 points = st.sets(st.integers(0, 4))
-values = st.builds(lambda some, null: Allowed.of(some) | (ONLY_NULL if null else NOTHING), points, st.booleans())
+values = st.builds(lambda some, null: ValueSet.of(some) | (ONLY_NULL if null else NOTHING), points, st.booleans())
 boxes = st.dictionaries(st.sampled_from("abc"), values, max_size=3).map(Box)
 
 
@@ -255,8 +255,8 @@ def test_nothing_and_everything():
     assert some([TRUE, FALSE], {}) == TRUE
     assert region(TRUE) == Region.whole()
     assert region(FALSE).boxes == ()
-    assert member("a", Allowed.interval(-9, 9) | ONLY_NULL, DOMAINS["a"]) == TRUE
-    assert member("a", Allowed.interval(9, 99), DOMAINS["a"]) == FALSE
+    assert member("a", ValueSet.interval(-9, 9) | ONLY_NULL, DOMAINS["a"]) == TRUE
+    assert member("a", ValueSet.interval(9, 99), DOMAINS["a"]) == FALSE
 
 
 AGE, SIGNED = Code("age", 0, 120, null=True), Code("n", -60, 60, null=False)
@@ -271,9 +271,9 @@ def test_a_condition_holds_for_the_same_records_in_whichever_form(seed):
     allowed = trees.allowed(of)
     form = within(of, allowed, TREE_DOMAINS)
     rows = [trees.record() for _ in range(25)]
-    assert held(form, rows) == [found in allowed for found in evaluate.values(of, rows)]
+    assert holds_for_each(form, rows) == [found in allowed for found in evaluate.values(of, rows)]
     inside = region(form)
-    assert all(record in inside for record, holds_ in zip(rows, held(form, rows), strict=True) if holds_)
+    assert all(record in inside for record, holds_ in zip(rows, holds_for_each(form, rows), strict=True) if holds_)
 
 
 @settings(max_examples=examples(200))
@@ -283,8 +283,8 @@ def test_negation_is_the_opposite(seed):
     form = trees.predicate()
     rows = [trees.record() for _ in range(25)]
     opposite = negation(form, TREE_DOMAINS)
-    assert held(opposite, rows) == [not holds_ for holds_ in held(form, rows)]
-    assert held(negation(opposite, TREE_DOMAINS), rows) == held(form, rows)
+    assert holds_for_each(opposite, rows) == [not holds_ for holds_ in holds_for_each(form, rows)]
+    assert holds_for_each(negation(opposite, TREE_DOMAINS), rows) == holds_for_each(form, rows)
 
 
 @settings(max_examples=examples(200))
@@ -301,7 +301,7 @@ def test_an_expression_of_one_small_column_becomes_a_set_of_its_values(seed):
     (name,) = columns(of) or {"a"}
     domain = span(SIGNED) if name == "n" else TREE_DOMAINS[name]
     rows = [{name: code} for code in [*range(domain.runs[0][0], domain.runs[0][1]), *([None] if domain.null else [])]]
-    assert [record in region(form) for record in rows] == held(form, rows)
+    assert [record in region(form) for record in rows] == holds_for_each(form, rows)
 
 
 RISING = [
@@ -321,7 +321,7 @@ def test_rising_steps_over_a_large_column_become_a_set_of_its_values(data):
         of = kind(data.draw, of)
     ends = st.one_of(st.integers(of.low - 2, of.high + 2), st.integers(-12, 12), st.none())
     low, high, null = data.draw(ends), data.draw(ends), data.draw(st.booleans())
-    allowed = Allowed(Allowed.interval(low, high).runs, null)
+    allowed = ValueSet(ValueSet.interval(low, high).runs, null)
     form = within(of, allowed)
     assert form in (TRUE, FALSE) or isinstance(form, Member)
     runs = form.allowed.runs if isinstance(form, Member) else ()
@@ -344,7 +344,7 @@ def test_calendar_steps_become_a_set_of_days(build):
     of = build(day)
     for code in range(-25_000, 20_000, 1013):
         inner = value(of, {"day": code})
-        for allowed in (Allowed.of([inner]), Allowed.interval(inner, None), Allowed.interval(None, inner)):
+        for allowed in (ValueSet.of([inner]), ValueSet.interval(inner, None), ValueSet.interval(None, inner)):
             form = within(of, allowed)
             assert form in (TRUE, FALSE) or isinstance(form, Member)
             for near in range(max(code - 40, -25_000), min(code + 40, 20_000)):
@@ -352,46 +352,46 @@ def test_calendar_steps_become_a_set_of_days(build):
 
 
 def test_forms_of_conditions_on_expressions():
-    assert within(Over(AGE, Whole(10)), Allowed.of([3])) == Member("age", Allowed.interval(30, 40))
+    assert within(Over(AGE, Whole(10)), ValueSet.of([3])) == Member("age", ValueSet.interval(30, 40))
     assert within(Lookup(AGE, (None,) * 60 + (1,) * 61, 0), ONLY_NULL) == Member(
-        "age", Allowed.interval(0, 60) | ONLY_NULL
+        "age", ValueSet.interval(0, 60) | ONLY_NULL
     )
-    assert within(NOTE, Allowed.of(["a"])) == Member("note", Allowed.of(["a"]))
-    assert within(AGE, Allowed.interval(-5, 500)) == Member("age", Allowed.interval(0, 121))
-    assert within(AGE, Allowed.interval(-5, 500) | ONLY_NULL) == TRUE
-    assert within(Absolute(SIGNED), Allowed.interval(99, None)) == FALSE
-    assert within(Whole(3), Allowed.of([3])) == TRUE
+    assert within(NOTE, ValueSet.of(["a"])) == Member("note", ValueSet.of(["a"]))
+    assert within(AGE, ValueSet.interval(-5, 500)) == Member("age", ValueSet.interval(0, 121))
+    assert within(AGE, ValueSet.interval(-5, 500) | ONLY_NULL) == TRUE
+    assert within(Absolute(SIGNED), ValueSet.interval(99, None)) == FALSE
+    assert within(Whole(3), ValueSet.of([3])) == TRUE
     both = Plus(AGE, SIGNED)
-    assert within(both, Allowed.interval(100, None)) == Test(both, Allowed.interval(100, 181))
+    assert within(both, ValueSet.interval(100, None)) == Test(both, ValueSet.interval(100, 181))
     large = Absolute(COST)  # one column, but more codes than are tried, and it does not rise
     assert COST.high - COST.low > MOST_TRIED
-    assert within(large, Allowed.interval(5, None)) == Test(large, Allowed.interval(5, 2_000_001))
+    assert within(large, ValueSet.interval(5, None)) == Test(large, ValueSet.interval(5, 2_000_001))
 
 
 def test_conditions_on_one_expression_are_one():
     both = Plus(AGE, SIGNED)
-    low, high = within(both, Allowed.interval(10, None)), within(both, Allowed.interval(None, 20))
-    assert every([low, high]) == Test(both, Allowed.interval(10, 20))
+    low, high = within(both, ValueSet.interval(10, None)), within(both, ValueSet.interval(None, 20))
+    assert every([low, high]) == Test(both, ValueSet.interval(10, 20))
     assert some([low, high, within(both, ONLY_NULL)], {}) == TRUE
-    assert every([low, within(both, Allowed.interval(None, 5))]) == FALSE
+    assert every([low, within(both, ValueSet.interval(None, 5))]) == FALSE
     assert every([low, low]) == low
-    other = within(Lower(NOTE), Allowed.of(["x"]))
+    other = within(Lower(NOTE), ValueSet.of(["x"]))
     assert every([other, low]) == every([low, other])
     assert to_data(every([other, low])) == to_data(every([low, other]))
 
 
 def test_the_region_of_an_expression_is_everything():
-    test = within(Plus(AGE, SIGNED), Allowed.of([3]))
-    box = Member("age", Allowed.interval(0, 9))
+    test = within(Plus(AGE, SIGNED), ValueSet.of([3]))
+    box = Member("age", ValueSet.interval(0, 9))
     assert region(test) == Region.whole()
     assert region(every([box, test])) == region(box) != Region.whole()
     assert region(some([box, test], {"age": span(AGE)})) == Region.whole()
-    assert region(within(Length(NOTE), Allowed.of([3]))) == Region.whole()
+    assert region(within(Length(NOTE), ValueSet.of([3]))) == Region.whole()
 
 
 def test_a_predicate_is_bounded():
     both = Plus(AGE, SIGNED)
     with pytest.raises(Refused, match="too much"):
-        within(Times(both, Plus(both, Whole(1))), Allowed.of(range(0, 9000, 2)))
+        within(Times(both, Plus(both, Whole(1))), ValueSet.of(range(0, 9000, 2)))
     with pytest.raises(Refused, match="too much"):
-        every([within(Plus(both, Code(f"c{place}", 0, 9, null=False)), Allowed.of([1])) for place in range(600)])
+        every([within(Plus(both, Code(f"c{place}", 0, 9, null=False)), ValueSet.of([1])) for place in range(600)])

@@ -6,7 +6,8 @@ from itertools import permutations
 import pytest
 
 from discreet.accounting import events
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
+from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Sum
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code, Member, TextCode
 from discreet.plan.inquiry import Inquiry, Quantile
@@ -14,12 +15,11 @@ from discreet.plan.predicate import TRUE
 from discreet.plan.price import Discover, Measure, cheapest, price, region_of
 from discreet.plan.relation import Filter, Scan
 from discreet.plan.stability import reach
-from discreet.plan.statistics import Distinct, Persons, Rows, Sum
-from discreet.schema.file import read_table
+from discreet.schema.project_file import read_table
 
 EPSILON, DELTA = Fraction(1, 2), Fraction(1, 10**7)
 AGE, SEX, NOTE, WORD = Code("age", 0, 99, null=True), Code("sex", 0, 1, null=False), TextCode("note"), TextCode("word")
-WOMEN = Member("sex", Allowed.interval(0, 1))
+WOMEN = Member("sex", ValueSet.interval(0, 1))
 SEXES = Axis(of=SEX, edges=(0, 1, 2), null=False, labels=("F", "M"))
 AGES = Axis(of=AGE, edges=(0, 50, 100), null=True, labels=("young", "old", None))
 MEDIAN = Quantile(axis=Axis(of=AGE, edges=tuple(range(101)), null=False, labels=()), fraction=Fraction(1, 2))
@@ -45,18 +45,20 @@ def inquiry(*statistics, **more) -> Inquiry:
 
 
 INQUIRIES = [
-    inquiry(Rows()),
-    inquiry(Rows(), Sum(of=AGE), Persons(), Distinct(of=AGE)),
-    inquiry(Sum(of=AGE, centre=49), Rows(), sets=((SEXES, AGES), (SEXES,), ())),
-    inquiry(Rows(), quantiles=(MEDIAN,), sets=((SEXES,),)),
+    inquiry(RowCount()),
+    inquiry(RowCount(), Sum(of=AGE), PersonCount(), DistinctCount(of=AGE)),
+    inquiry(Sum(of=AGE, centre=49), RowCount(), sets=((SEXES, AGES), (SEXES,), ())),
+    inquiry(RowCount(), quantiles=(MEDIAN,), sets=((SEXES,),)),
     inquiry(quantiles=(MEDIAN,)),
-    inquiry(Rows(), Sum(of=AGE), keys=(NOTE,)),
-    inquiry(Persons(), keys=(NOTE, WORD)),
+    inquiry(RowCount(), Sum(of=AGE), keys=(NOTE,)),
+    inquiry(PersonCount(), keys=(NOTE, WORD)),
 ]
 
 
 #: Each inquiry about persons of one and of several rows, and about rows, which are no persons.
-CASES = [(asked, rows) for asked in INQUIRIES for rows in (0, 1, 7) if rows or not {Persons()} & set(asked.statistics)]
+CASES = [
+    (asked, rows) for asked in INQUIRIES for rows in (0, 1, 7) if rows or not {PersonCount()} & set(asked.statistics)
+]
 
 
 @pytest.mark.parametrize(("asked", "rows"), CASES)
@@ -74,7 +76,7 @@ def test_what_is_asked_is_what_is_charged(asked, rows):
 
 
 def test_a_region_is_narrowed_by_every_filter_together():
-    women, men = Rows(where=WOMEN), Rows(where=Member("sex", Allowed.interval(1, 2)))
+    women, men = RowCount(where=WOMEN), RowCount(where=Member("sex", ValueSet.interval(1, 2)))
     own = reached(rows=7)
     assert not region_of(inquiry(women), own).is_whole
     assert {"sex": 1} not in region_of(inquiry(women), own) and {"sex": 0} in region_of(inquiry(women), own)
@@ -86,24 +88,24 @@ def test_a_region_is_narrowed_by_every_filter_together():
 def test_discovered_keys_touch_everybody_whatever_is_filtered():
     """A key is found by all the persons who have it: FILTER says what is measured of it, not who is looked at."""
     own = reached(rows=7)
-    assert region_of(inquiry(Rows(where=WOMEN), keys=(NOTE,)), own).is_whole
-    found = price(inquiry(Rows(where=WOMEN), keys=(NOTE,)), own, needs={}, epsilon=EPSILON, delta=DELTA)
+    assert region_of(inquiry(RowCount(where=WOMEN), keys=(NOTE,)), own).is_whole
+    found = price(inquiry(RowCount(where=WOMEN), keys=(NOTE,)), own, needs={}, epsilon=EPSILON, delta=DELTA)
     assert found.region.is_whole
     plan = Filter(source=SCAN, where=WOMEN)  # WHERE does say who
-    narrow = region_of(inquiry(Rows(), plan=plan, keys=(NOTE,)), reached(rows=7, plan=plan))
+    narrow = region_of(inquiry(RowCount(), plan=plan, keys=(NOTE,)), reached(rows=7, plan=plan))
     assert {"sex": 0} in narrow and {"sex": 1} not in narrow
 
 
 @pytest.mark.parametrize(
     ("asked", "rows", "answers"),
     [
-        (inquiry(Rows(), keys=(NOTE,)), 1, Rows()),
-        (inquiry(Rows(), keys=(NOTE,)), 7, None),
-        (inquiry(Rows(), Persons(), keys=(NOTE,)), 7, Persons()),
-        (inquiry(Sum(of=AGE), Persons(), keys=(NOTE,)), 1, Persons()),
-        (inquiry(Persons(where=WOMEN), keys=(NOTE,)), 7, None),
-        (inquiry(Persons(), keys=(NOTE,), sets=((SEXES,),)), 7, None),
-        (inquiry(Persons(), keys=(NOTE,), top=3), 7, None),
+        (inquiry(RowCount(), keys=(NOTE,)), 1, RowCount()),
+        (inquiry(RowCount(), keys=(NOTE,)), 7, None),
+        (inquiry(RowCount(), PersonCount(), keys=(NOTE,)), 7, PersonCount()),
+        (inquiry(Sum(of=AGE), PersonCount(), keys=(NOTE,)), 1, PersonCount()),
+        (inquiry(PersonCount(where=WOMEN), keys=(NOTE,)), 7, None),
+        (inquiry(PersonCount(), keys=(NOTE,), sets=((SEXES,),)), 7, None),
+        (inquiry(PersonCount(), keys=(NOTE,), top=3), 7, None),
     ],
 )
 def test_finding_keys_counts_persons_and_nothing_else(asked, rows, answers):
@@ -118,7 +120,7 @@ def test_finding_keys_counts_persons_and_nothing_else(asked, rows, answers):
 
 def test_the_noise_of_a_statistic_is_for_how_far_it_moves():
     """Each law belongs to its own sensitivity and share."""
-    asked = inquiry(Sum(of=AGE), Rows(), Persons())
+    asked = inquiry(Sum(of=AGE), RowCount(), PersonCount())
     for gaussian in (False, True):
         found = price(asked, reached(rows=7), needs={0: Fraction(8)}, epsilon=EPSILON, gaussian=gaussian)
         (step,) = found.steps
@@ -131,7 +133,7 @@ def test_the_noise_of_a_statistic_is_for_how_far_it_moves():
                 assert moves.l1 / law.scale == share * EPSILON
 
 
-STATISTICS = (Rows(), Sum(of=AGE), Persons(), Rows(where=WOMEN))
+STATISTICS = (RowCount(), Sum(of=AGE), PersonCount(), RowCount(where=WOMEN))
 
 
 def test_a_question_is_the_same_in_every_order():
@@ -150,20 +152,20 @@ def test_a_question_is_the_same_in_every_order():
 @pytest.mark.parametrize(
     "other",
     [
-        inquiry(Rows(), Sum(of=AGE)),
-        inquiry(Rows(), Sum(of=AGE, centre=1), Persons()),
-        inquiry(Rows(), Sum(of=AGE), Persons(), Persons(where=WOMEN)),
-        inquiry(Rows(), Sum(of=AGE), Persons(), quantiles=(MEDIAN,)),
-        inquiry(Rows(), Sum(of=AGE), Persons(), sets=((SEXES,),)),
-        inquiry(Rows(), Sum(of=AGE), Persons(), sets=((), ())),
-        inquiry(Rows(), Sum(of=AGE), Persons(), keys=(NOTE,)),
-        inquiry(Rows(), Sum(of=AGE), Persons(), plan=Scan(table="t", version=2)),
-        inquiry(Rows(), Sum(of=AGE), Persons(), plan=Filter(source=SCAN, where=WOMEN)),
-        inquiry(Rows(where=WOMEN), Sum(of=AGE), Persons()),
+        inquiry(RowCount(), Sum(of=AGE)),
+        inquiry(RowCount(), Sum(of=AGE, centre=1), PersonCount()),
+        inquiry(RowCount(), Sum(of=AGE), PersonCount(), PersonCount(where=WOMEN)),
+        inquiry(RowCount(), Sum(of=AGE), PersonCount(), quantiles=(MEDIAN,)),
+        inquiry(RowCount(), Sum(of=AGE), PersonCount(), sets=((SEXES,),)),
+        inquiry(RowCount(), Sum(of=AGE), PersonCount(), sets=((), ())),
+        inquiry(RowCount(), Sum(of=AGE), PersonCount(), keys=(NOTE,)),
+        inquiry(RowCount(), Sum(of=AGE), PersonCount(), plan=Scan(table="t", version=2)),
+        inquiry(RowCount(), Sum(of=AGE), PersonCount(), plan=Filter(source=SCAN, where=WOMEN)),
+        inquiry(RowCount(where=WOMEN), Sum(of=AGE), PersonCount()),
     ],
 )
 def test_another_question_has_another_hash(other):
-    asked = inquiry(Rows(where=TRUE), Sum(of=AGE), Persons())
+    asked = inquiry(RowCount(where=TRUE), Sum(of=AGE), PersonCount())
     assert other.question() != asked.question()
     same = (other.plan, other.sets, other.keys) == (asked.plan, asked.sets, asked.keys)
     assert (other.groups() == asked.groups()) == same and other.question().startswith(other.groups())

@@ -5,11 +5,11 @@ from itertools import product
 import pytest
 
 from discreet.errors import Refused
+from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Sum
 from discreet.plan.expressions import Code
 from discreet.plan.relation import Scan
-from discreet.plan.stability import Reach, cells_touched, reach, sensitivity, with_grain
-from discreet.plan.statistics import Distinct, Persons, Rows, Sum
-from discreet.schema.file import read_table
+from discreet.plan.stability import UnitReach, cells_touched, reach, sensitivity, with_grain
+from discreet.schema.project_file import read_table
 
 AGE = Code("age", -2, 3, null=False)
 
@@ -30,11 +30,11 @@ def changes(statistic, rows, cells):
             for cell in range(cells):
                 own = [value for place, value in person if place == cell]
                 match statistic:
-                    case Rows():
+                    case RowCount():
                         vector[cell] = len(own)
-                    case Persons():
+                    case PersonCount():
                         vector[cell] = bool(own)
-                    case Distinct():
+                    case DistinctCount():
                         vector[cell] = len(set(own))
                     case Sum(centre=centre):
                         vector[cell] = sum(value - centre for value in own)
@@ -42,7 +42,9 @@ def changes(statistic, rows, cells):
 
 
 @pytest.mark.thin(30)
-@pytest.mark.parametrize("statistic", [Rows(), Persons(), Distinct(of=AGE), Sum(of=AGE), Sum(of=AGE, centre=1)])
+@pytest.mark.parametrize(
+    "statistic", [RowCount(), PersonCount(), DistinctCount(of=AGE), Sum(of=AGE), Sum(of=AGE, centre=1)]
+)
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("cells", [1, 2, 3])
 def test_claims_hold_and_are_attained(statistic, rows, cells):
@@ -98,9 +100,9 @@ def test_what_cannot_be_summed():
 
 
 def test_reasons_are_told():
-    told = sensitivity(Rows(), relation(3), touched=1).because
+    told = sensitivity(RowCount(), relation(3), touched=1).because
     assert "all rows of one id" in told[0] and "at most 3 rows" in told[1]
-    assert isinstance(relation(3), Reach)
+    assert isinstance(relation(3), UnitReach)
 
 
 @pytest.mark.parametrize("rows", [1, 2])

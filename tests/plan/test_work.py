@@ -4,34 +4,34 @@ import pytest
 
 from discreet.errors import Refused
 from discreet.plan.expressions import Code, Like, Lower, Over, Plus, TextCode, Whole
-from discreet.plan.work import MOST_WORK_NS, Work, expression_work, unit_work
-from discreet.schema.column import MOST_TEXT, Category, Number, Text
+from discreet.plan.work_bound import MOST_WORK_NS, RowWork, expression_work, unit_work
+from discreet.schema.column import MOST_TEXT, CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.catalog import Known, PublicTable
-from discreet.sql.read import read, read_batch
+from discreet.sql.catalog import CatalogTable, PublicTable
+from discreet.sql.query_parser import parse_batch, parse_query
 from tiers import size
 
 COLUMNS = (
-    Number(name="age", type="integer", low=0, high=120),
-    Number(name="cost", type="integer", low=0, high=10_000),
-    Category(name="disease", values=("flu", "mumps")),
-    Text(name="note"),
+    NumberColumn(name="age", type="integer", low=0, high=120),
+    NumberColumn(name="cost", type="integer", low=0, high=10_000),
+    CategoryColumn(name="disease", values=("flu", "mumps")),
+    TextColumn(name="note"),
 )
 
 
 def catalog(rows=20, public=1000):
     """Visits of persons (of rows, for rows=None), a public table of one key, and one with a row for each age."""
     unit = PrivacyUnit() if rows is None else PrivacyUnit(person=("pid",), rows=rows)
-    found = {"visits": Known(schema=Schema(table="visits", columns=COLUMNS, unit=unit), population="people")}
+    found = {"visits": CatalogTable(schema=Schema(table="visits", columns=COLUMNS, unit=unit), population="people")}
     for name, keys in (("ones", [1] * public), ("ages", list(range(121)))):
         columns = (
-            Number(name="k", type="integer", low=0, high=120),
-            Number(name="v", type="integer", low=0, high=max(public, 121)),
+            NumberColumn(name="k", type="integer", low=0, high=120),
+            NumberColumn(name="v", type="integer", low=0, high=max(public, 121)),
         )
         table = PublicTable(name=name, columns=columns, codes={"k": tuple(keys), "v": tuple(range(len(keys)))})
         schema = Schema(table=name, columns=columns, unit=PrivacyUnit())
-        found[name] = Known(schema=schema, public=lambda table=table: table)
+        found[name] = CatalogTable(schema=schema, public=lambda table=table: table)
     return found
 
 
@@ -48,23 +48,23 @@ def test_a_public_table_joined_twice_on_a_constant(rows):
     sums = listed(200, lambda place: f"sum((v.cost + o.v * {place}) % 77)")
     joins = "JOIN ones o ON 1 = o.k JOIN ones p ON 1 = p.k"
     with pytest.raises(Refused) as told:
-        read(f"SELECT {sums} FROM visits v {joins} WHERE {ISOLATED}", catalog(rows))
+        parse_query(f"SELECT {sums} FROM visits v {joins} WHERE {ISOLATED}", catalog(rows))
     assert "the running time would reveal" in told.value.reason
     assert "one row joins up to 1,000 rows of 'ones'" in told.value.hint
-    read(f"SELECT {listed(50, lambda place: f'sum(v.cost + o.v * {place})')} FROM visits v "
+    parse_query(f"SELECT {listed(50, lambda place: f'sum(v.cost + o.v * {place})')} FROM visits v "
          f"JOIN ages o ON v.age = o.k WHERE {ISOLATED}", catalog(1))  # fmt: skip
 
 
 def test_self_joins_on_the_person():
     joins = " ".join(f"JOIN visits x{turn} ON v.pid = x{turn}.pid" for turn in range(4))
     with pytest.raises(Refused) as told:
-        read(f"SELECT sum(v.cost) FROM visits v {joins} WHERE {ISOLATED}", catalog(20))
+        parse_query(f"SELECT sum(v.cost) FROM visits v {joins} WHERE {ISOLATED}", catalog(20))
     assert "3,200,000 rows" in told.value.reason
     assert "group by person before you join" in told.value.hint
     grouped = " ".join(
         f"JOIN (SELECT pid, count(*) AS n FROM visits GROUP BY pid) x{turn} ON v.pid = x{turn}.pid" for turn in range(4)
     )
-    read(f"SELECT sum(v.cost) FROM visits v {grouped} WHERE {ISOLATED}", catalog(20))
+    parse_query(f"SELECT sum(v.cost) FROM visits v {grouped} WHERE {ISOLATED}", catalog(20))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_self_joins_on_the_person():
 )  # fmt: skip
 def test_much_work_without_a_join(rows, question):
     with pytest.raises(Refused, match="of computing to this question"):
-        read(question, catalog(rows))
+        parse_query(question, catalog(rows))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_much_work_without_a_join(rows, question):
     ],
 )
 def test_what_people_ask_is_accepted(rows, question):
-    found = read(question, catalog(rows))
+    found = parse_query(question, catalog(rows))
     assert 0 < unit_work(found.inquiry, found.schemas) <= MOST_WORK_NS
 
 
@@ -105,28 +105,28 @@ def test_a_batch_is_refused_for_all_that_it_measures_together():
     parts = [f"SELECT {listed(90, lambda i, t=turn: f'count(*) FILTER (WHERE cost % {9 + i + 90 * t} = 1)')} FROM visits"
              for turn in range(5)]  # fmt: skip
     for part in parts[: size(1, 5)]:
-        read(part, catalog(1))
+        parse_query(part, catalog(1))
     with pytest.raises(Refused, match="of computing to this question"):
-        read_batch(";\n".join(parts), catalog(1))
+        parse_batch(";\n".join(parts), catalog(1))
 
 
 def test_operands_that_are_written_several_times_are_counted_so():
     cost, note = Code("cost", -5, 5, null=False), TextCode("note")
     twice = Over(Plus(Like(note, "%a%"), cost), Plus(cost, Whole(-9)))
     assert expression_work(twice).characters == 3 * expression_work(Like(note, "%a%")).characters
-    assert expression_work(Lower(note)) == Work(operators=2, characters=MOST_TEXT, letters=MOST_TEXT)
+    assert expression_work(Lower(note)) == RowWork(operators=2, characters=MOST_TEXT, letters=MOST_TEXT)
     assert expression_work(Like(note, f"%{'a' * 99}%b%")).characters > 99 * MOST_TEXT
 
 
 def test_work_on_rows():
-    assert Work(operators=1).on(10) < Work(operators=1).on(10_000) < Work(operators=2).on(10_000)
-    assert Work(operators=1, letters=1000).on(1) > Work(operators=1).on(1)
+    assert RowWork(operators=1).on(10) < RowWork(operators=1).on(10_000) < RowWork(operators=2).on(10_000)
+    assert RowWork(operators=1, letters=1000).on(1) > RowWork(operators=1).on(1)
 
 
 def test_a_public_table_so_large_that_hashing_it_takes_time():
     """An engine hashes it only when there is a row to meet it."""
     question = "SELECT count(*) FROM visits v JOIN ones o ON v.cost = o.v"
-    read(question, catalog(1, public=size(5_000, 50_000)))
+    parse_query(question, catalog(1, public=size(5_000, 50_000)))
     with pytest.raises(Refused) as told:
-        read(question, catalog(1, public=150_000))
+        parse_query(question, catalog(1, public=150_000))
     assert "join only those you need" in told.value.hint

@@ -5,7 +5,7 @@ Hypothesis draws the seed. Trees drawn piece by piece would take it twenty times
 
 import random
 
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
 from discreet.plan import algebra
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY
@@ -125,8 +125,8 @@ class Trees:
             low, high = of.low or 0, of.high or of.low or 0
             ends = [low, high, 0, 1, -1, self.random.randint(min(low, high), max(low, high)), None]
         pairs = [(self.random.choice(ends), self.random.choice(ends)) for _ in range(self.random.randint(0, 3))]
-        found = Allowed.union(Allowed.interval(low, high) for low, high in pairs)
-        return Allowed(found.runs, self.random.random() < 0.3)
+        found = ValueSet.union(ValueSet.interval(low, high) for low, high in pairs)
+        return ValueSet(found.runs, self.random.random() < 0.3)
 
     def test(self, of):
         """A condition on an expression."""

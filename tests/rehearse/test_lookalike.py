@@ -26,7 +26,7 @@ def test_the_same_rows_on_every_visit_and_in_every_process(tables, tmp_path):
     file = tmp_path / "discreet.toml"
     file.write_text(worlds.DECLARED)
     script = (
-        "import sys, hashlib, pathlib; from discreet.schema.file import read_file; "
+        "import sys, hashlib, pathlib; from discreet.schema.project_file import read_file; "
         "from discreet.rehearse import look_alike; tables = read_file(pathlib.Path(sys.argv[1])).tables; "
         "print(hashlib.sha256(str(look_alike(tables, 'orders').to_pylist()).encode()).hexdigest())"
     )

@@ -5,8 +5,8 @@ import time
 import pyarrow as pa
 import pytest
 
-from discreet.rehearse import plain
-from discreet.rehearse.plain import plain_rows
+from discreet.rehearse import plain_sql
+from discreet.rehearse.plain_sql import plain_rows
 
 ROWS = {"t": pa.table({"a": [1, 2, None], "b": ["x", "y", "y"]})}
 
@@ -37,7 +37,7 @@ def test_nothing_else_is_reached(text):
 
 
 def test_it_ends(monkeypatch):
-    monkeypatch.setattr(plain, "DEADLINE_S", 0.3)
+    monkeypatch.setattr(plain_sql, "DEADLINE_S", 0.3)
     rows = {"t": pa.table({"a": list(range(1500))})}
     text = "SELECT sum(x.a * y.a + z.a % 7) FROM t x, t y, t z"
     began = time.monotonic()

@@ -10,12 +10,12 @@ import discreet
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import EngineFailure
 from discreet.errors import Refused, UsageError
-from discreet.rehearse import learned as learning
 from discreet.rehearse import rehearse
-from discreet.rehearse.rehearsing import DRAWS
-from discreet.rehearse.rows import declared_tables, narrowed
-from discreet.sql.read import read
-from discreet.synth import kept
+from discreet.rehearse import row_sources as learning
+from discreet.rehearse.rehearsal import DRAWS
+from discreet.rehearse.rehearsal_rows import declared_tables, narrow_tables
+from discreet.sql.query_parser import parse_query
+from discreet.synth import model_folder
 from rehearse import shop as shops
 
 
@@ -134,9 +134,12 @@ def test_as_many_rows_as_guessed(shop):
 def test_of_a_wide_table_no_more_is_made_up_than_is_named(tmp_path):
     project = clinic.make(tmp_path / "clinic", budget="{ epsilon = 5 }")
     tables, catalog = declared_tables(project)
-    asked = read("SELECT sum(AGE) AS s FROM patients WHERE smoker", catalog)
-    assert [column.name for column in narrowed(tables, asked)["patients"].schema.columns] == ["age", "smoker"]
-    assert len(narrowed(tables, read("SELECT count(*) FROM patients", catalog))["patients"].schema.columns) == 1
+    asked = parse_query("SELECT sum(AGE) AS s FROM patients WHERE smoker", catalog)
+    assert [column.name for column in narrow_tables(tables, asked)["patients"].schema.columns] == ["age", "smoker"]
+    assert (
+        len(narrow_tables(tables, parse_query("SELECT count(*) FROM patients", catalog))["patients"].schema.columns)
+        == 1
+    )
 
 
 def test_what_takes_too_long_is_said(shop, monkeypatch):
@@ -233,7 +236,7 @@ def test_a_kept_model_is_what_it_runs_on(tmp_path):
     project = clinic.make(tmp_path / "clinic", budget="{ epsilon = 50, delta = 1e-6 }")
     columns = ["age", "sex", "disease"]
     model = project.synthesize("patients", epsilon=10, model="independent", columns=columns)
-    kept.keep(project.folder, model)
+    model_folder.save_in_project(project.folder, model)
     found = rehearse(project, "SELECT sex, count(*) AS n, avg(age) AS a FROM patients GROUP BY sex", epsilon=1)
     assert found.learned == (model.card.release,) and "independent" in found.on
     assert found.rows["patients"] == round(model.total)
@@ -250,4 +253,4 @@ def test_what_is_no_model_is_passed_over(tmp_path):
     folder.mkdir()
     (folder / "x.npz").write_bytes(b"PK\x03\x04 no model")
     assert rehearse(project, "SELECT sex, count(*) AS n FROM patients GROUP BY sex", epsilon=1).learned == ()
-    assert learning._loaded.cache_info().maxsize == 4
+    assert learning._load_model.cache_info().maxsize == 4

@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
 from discreet.errors import SchemaError
-from discreet.schema.address import SECRETS, SETTINGS, USER, check_address, take_apart
+from discreet.schema.address import SECRETS, SETTINGS, USER, check_address, parse_address
 
 #: libpq reads a password up to an @ before any slash; a URL's host ends at the first # or ?.
 HIDDEN = (
@@ -163,7 +163,7 @@ PIECES = st.sampled_from([
 def test_what_is_taken_is_what_libpq_reads(rest):
     url = f"postgresql://{rest}"
     try:
-        parts = take_apart(url)
+        parts = parse_address(url)
         wanted = conninfo_to_dict(url)
     except (ValueError, ProgrammingError):
         return  # refused here, or by libpq, which then reads no password in it

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from discreet.errors import SchemaError
 from discreet.schema.column import (
     MOST_CODE,
-    Boolean,
-    Category,
-    Moment,
-    Number,
-    Text,
+    BooleanColumn,
+    CategoryColumn,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
     domain,
     moment_code,
     nullable,
@@ -22,25 +22,25 @@ from discreet.schema.column import (
 )
 
 WRONG = [
-    (lambda: Number(name="x", type="decimal", step=Fraction(0)), "step must be above 0"),
-    (lambda: Number(name="x", type="decimal", step=Fraction(-1)), "step must be above 0"),
-    (lambda: Number(name="x", type="integer", step=Fraction(1, 2)), "integers have a step of 1"),
-    (lambda: Number(name="x", type="decimal", step=Fraction(1, 3)), "round decimal number"),
-    (lambda: Number(name="x", type="decimal", step=Fraction("1e-13")), "round decimal number"),
-    (lambda: Number(name="x", type="decimal", step=Fraction("1e13")), "round decimal number"),
-    (lambda: Number(name="x", type="decimal", step=Fraction("0.123456")), "round decimal number"),
-    (lambda: Number(name="x", type="integer", low=2, high=1), "low is above high"),
-    (lambda: Number(name="x", type="integer", low=0, high=MOST_CODE + 1), "no room for sums"),
-    (lambda: Number(name="x", type="integer", low=-MOST_CODE - 1), "no room for sums"),
-    (lambda: Number(name="x", type="integer", edges=(0, 1)), "bins need low and high"),
-    (lambda: Number(name="x", type="integer", low=0, high=9, edges=()), "edges must rise"),
-    (lambda: Number(name="x", type="integer", low=0, high=9, edges=(0, 9)), "edges must rise"),
-    (lambda: Number(name="x", type="integer", low=0, high=9, edges=(1, 10)), "edges must rise"),
-    (lambda: Number(name="x", type="integer", low=0, high=9, edges=(0, 5, 5, 10)), "edges must rise"),
-    (lambda: Moment(name="x", type="date", low=0, high=9, edges=(0, 7, 6, 10)), "edges must rise"),
-    (lambda: Category(name="x", values=()), "at least one value"),
-    (lambda: Category(name="x", values=("a", "a")), "listed twice"),
-    (lambda: Category(name="x", values=("a",), other="b"), "'b' is not in values"),
+    (lambda: NumberColumn(name="x", type="decimal", step=Fraction(0)), "step must be above 0"),
+    (lambda: NumberColumn(name="x", type="decimal", step=Fraction(-1)), "step must be above 0"),
+    (lambda: NumberColumn(name="x", type="integer", step=Fraction(1, 2)), "integers have a step of 1"),
+    (lambda: NumberColumn(name="x", type="decimal", step=Fraction(1, 3)), "round decimal number"),
+    (lambda: NumberColumn(name="x", type="decimal", step=Fraction("1e-13")), "round decimal number"),
+    (lambda: NumberColumn(name="x", type="decimal", step=Fraction("1e13")), "round decimal number"),
+    (lambda: NumberColumn(name="x", type="decimal", step=Fraction("0.123456")), "round decimal number"),
+    (lambda: NumberColumn(name="x", type="integer", low=2, high=1), "low is above high"),
+    (lambda: NumberColumn(name="x", type="integer", low=0, high=MOST_CODE + 1), "no room for sums"),
+    (lambda: NumberColumn(name="x", type="integer", low=-MOST_CODE - 1), "no room for sums"),
+    (lambda: NumberColumn(name="x", type="integer", edges=(0, 1)), "bins need low and high"),
+    (lambda: NumberColumn(name="x", type="integer", low=0, high=9, edges=()), "edges must rise"),
+    (lambda: NumberColumn(name="x", type="integer", low=0, high=9, edges=(0, 9)), "edges must rise"),
+    (lambda: NumberColumn(name="x", type="integer", low=0, high=9, edges=(1, 10)), "edges must rise"),
+    (lambda: NumberColumn(name="x", type="integer", low=0, high=9, edges=(0, 5, 5, 10)), "edges must rise"),
+    (lambda: MomentColumn(name="x", type="date", low=0, high=9, edges=(0, 7, 6, 10)), "edges must rise"),
+    (lambda: CategoryColumn(name="x", values=()), "at least one value"),
+    (lambda: CategoryColumn(name="x", values=("a", "a")), "listed twice"),
+    (lambda: CategoryColumn(name="x", values=("a",), other="b"), "'b' is not in values"),
 ]
 
 
@@ -54,45 +54,50 @@ def test_a_wrong_column_is_never_born(build, sentence):
 
 @pytest.mark.parametrize("step", ["0.01", "0.25", "1", "5", "1000", "1e-12", "1e12", "0.12345", "12345"])
 def test_round_steps(step):
-    assert Number(name="x", type="decimal", step=Fraction(step)).step == Fraction(step)
+    assert NumberColumn(name="x", type="decimal", step=Fraction(step)).step == Fraction(step)
 
 
 def test_domains():
-    assert domain(Number(name="x", type="integer", low=-1, high=3)) == (-1, 4)
-    assert domain(Number(name="x", type="integer", low=-1)) is None
-    assert domain(Moment(name="x", type="date", high=3)) is None
-    assert domain(Boolean(name="x")) == (0, 2)
-    assert domain(Category(name="x", values=("a", "b", "c"))) == (0, 3)
-    assert domain(Text(name="x")) is None
+    assert domain(NumberColumn(name="x", type="integer", low=-1, high=3)) == (-1, 4)
+    assert domain(NumberColumn(name="x", type="integer", low=-1)) is None
+    assert domain(MomentColumn(name="x", type="date", high=3)) is None
+    assert domain(BooleanColumn(name="x")) == (0, 2)
+    assert domain(CategoryColumn(name="x", values=("a", "b", "c"))) == (0, 3)
+    assert domain(TextColumn(name="x")) is None
 
 
 def test_what_may_be_null():
-    assert nullable(Number(name="x", type="integer", low=0, high=1))
-    assert nullable(Boolean(name="x"))
-    assert not nullable(Boolean(name="x", closed=True))
-    assert not nullable(Category(name="x", values=("a",), closed=True))
-    assert nullable(Text(name="x"))
+    assert nullable(NumberColumn(name="x", type="integer", low=0, high=1))
+    assert nullable(BooleanColumn(name="x"))
+    assert not nullable(BooleanColumn(name="x", closed=True))
+    assert not nullable(CategoryColumn(name="x", values=("a",), closed=True))
+    assert nullable(TextColumn(name="x"))
 
 
 def test_type_names():
-    columns = [Number(name="x", type="decimal"), Moment(name="x", type="date"), Boolean(name="x"), Text(name="x")]
+    columns = [
+        NumberColumn(name="x", type="decimal"),
+        MomentColumn(name="x", type="date"),
+        BooleanColumn(name="x"),
+        TextColumn(name="x"),
+    ]
     assert [type_name(column) for column in columns] == ["decimal", "date", "boolean", "text"]
-    assert type_name(Category(name="x", values=("a",))) == "category"
+    assert type_name(CategoryColumn(name="x", values=("a",))) == "category"
 
 
 def test_labels():
-    assert Number(name="x", type="decimal", step=Fraction("0.01")).label(1234) == 12.34
-    assert Number(name="x", type="decimal", step=Fraction("0.25")).label(8) == 2
-    assert Moment(name="x", type="date").label(-1) == "1969-12-31"
-    assert Moment(name="x", type="timestamp").label(1_500_000) == "1970-01-01 00:00:01.500000"
-    assert Boolean(name="x").label(1) is True
-    assert Category(name="x", values=("a", "b")).label(1) == "b"
+    assert NumberColumn(name="x", type="decimal", step=Fraction("0.01")).label(1234) == 12.34
+    assert NumberColumn(name="x", type="decimal", step=Fraction("0.25")).label(8) == 2
+    assert MomentColumn(name="x", type="date").label(-1) == "1969-12-31"
+    assert MomentColumn(name="x", type="timestamp").label(1_500_000) == "1970-01-01 00:00:01.500000"
+    assert BooleanColumn(name="x").label(1) is True
+    assert CategoryColumn(name="x", values=("a", "b")).label(1) == "b"
 
 
 @given(moment=st.datetimes())
 def test_timestamps_and_their_labels(moment):
     code = moment_code(moment, "timestamp")
-    column = Moment(name="x", type="timestamp")
+    column = MomentColumn(name="x", type="timestamp")
     assert moment_code(column.label(int(code)), "timestamp") == code
     assert moment_code(moment.isoformat(), "timestamp") == code
 
@@ -101,7 +106,7 @@ def test_timestamps_and_their_labels(moment):
 def test_dates_and_their_labels(day):
     code = moment_code(day, "date")
     assert code.denominator == 1
-    assert Moment(name="x", type="date").label(int(code)) == day.isoformat()
+    assert MomentColumn(name="x", type="date").label(int(code)) == day.isoformat()
     assert moment_code(day, "timestamp") == code * 86_400_000_000
 
 

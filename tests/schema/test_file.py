@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ProjectError, SchemaError, UsageError
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
-from discreet.schema.file import plain, read_file, read_table
-from discreet.schema.unit import PrivacyUnit
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
+from discreet.schema.project_file import plain, read_file, read_table
 
 TABLE = '[tables.t]\nsource = "t.csv"\nbudget = { epsilon = 3.0, delta = 1e-6 }\n'
 COLUMN = TABLE + "[tables.t.columns.x]\n"
@@ -60,10 +60,10 @@ def test_every_kind_of_column(read):
         """
     ).tables["t"]
     columns = {column.name: column for column in found.schema.columns}
-    assert columns["age"] == Number(
+    assert columns["age"] == NumberColumn(
         name="age", type="integer", low=0, high=120, edges=tuple(place * 121 // 10 for place in range(11))
     )
-    assert columns["cost"] == Number(
+    assert columns["cost"] == NumberColumn(
         name="cost",
         type="decimal",
         step=Fraction(1, 100),
@@ -71,11 +71,13 @@ def test_every_kind_of_column(read):
         high=2_000_000,
         edges=(0, 10_000, 50_050, 2_000_001),
     )
-    assert columns["born"] == Moment(name="born", type="date", low=-25567, high=20818)
-    assert columns["seen"] == Moment(name="seen", type="timestamp", low=1_577_836_800_000_000)
-    assert columns["sex"] == Category(name="sex", values=("F", "M", "1", "true"), other="M", closed=True, constant=True)
-    assert columns["smoker"] == Boolean(name="smoker")
-    assert columns["note"] == Text(name="note")
+    assert columns["born"] == MomentColumn(name="born", type="date", low=-25567, high=20818)
+    assert columns["seen"] == MomentColumn(name="seen", type="timestamp", low=1_577_836_800_000_000)
+    assert columns["sex"] == CategoryColumn(
+        name="sex", values=("F", "M", "1", "true"), other="M", closed=True, constant=True
+    )
+    assert columns["smoker"] == BooleanColumn(name="smoker")
+    assert columns["note"] == TextColumn(name="note")
     assert found.budget.epsilon == 3
     assert found.budget.delta == Fraction(1, 10**6)
 

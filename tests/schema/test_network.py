@@ -5,11 +5,11 @@ import json
 import pytest
 
 from discreet.errors import Refused, SchemaError
-from discreet.schema.column import Text
-from discreet.schema.file import plain, read_file, read_table
-from discreet.schema.network import look_like_ends, named_alike, refuse_elsewhere, refuse_rows
+from discreet.schema.column import TextColumn
+from discreet.schema.edge_table import look_like_ends, refuse_edge_table, refuse_other_engine, tables_naming_alike
+from discreet.schema.privacy_unit import MOST_EDGES, PrivacyUnit
+from discreet.schema.project_file import plain, read_file, read_table
 from discreet.schema.schema import Schema
-from discreet.schema.unit import MOST_EDGES, PrivacyUnit
 
 TABLE = '[populations.people]\nbudget = { epsilon = 1 }\n[tables.t]\nsource = "t.csv"\npopulation = "people"\n'
 ENDS = TABLE + 'ends = ["from", "to"]\n'
@@ -92,12 +92,12 @@ def test_a_unit_checks_itself():
 def test_refusals_are_by_the_declaration_alone():
     schema = Schema(table="friends", columns=(), unit=PrivacyUnit(ends=("a", "b"), rows=2))
     with pytest.raises(Refused, match="'friends' has ends"):
-        refuse_rows(schema)
-    refuse_rows(Schema(table="t", columns=(Text(name="a"),), unit=PrivacyUnit()))
-    refuse_elsewhere("friends", "duckdb")
+        refuse_edge_table(schema)
+    refuse_edge_table(Schema(table="t", columns=(TextColumn(name="a"),), unit=PrivacyUnit()))
+    refuse_other_engine("friends", "duckdb")
     for address, word in (("postgresql://ann@db/clinic", "postgresql"), ("sc://lake", "spark")):
         with pytest.raises(Refused, match=f"'friends' lies on {word}"):
-            refuse_elsewhere("friends", address)
+            refuse_other_engine("friends", address)
 
 
 def test_who_names_persons_alike(read):
@@ -130,7 +130,7 @@ def test_who_names_persons_alike(read):
         ends = ["a", "b"]
         """
     )
-    alike = {name: set(named_alike(table, file.tables.values())) for name, table in file.tables.items()}
+    alike = {name: set(tables_naming_alike(table, file.tables.values())) for name, table in file.tables.items()}
     assert alike["t"] == alike["calls"] == {"t", "calls", "persons", "visits"}
     assert alike["persons"] == alike["visits"] == {"t", "calls"}
     assert alike["pairs"] == alike["lines"] == set()

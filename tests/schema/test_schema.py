@@ -3,13 +3,13 @@
 import pytest
 
 from discreet.errors import SchemaError
-from discreet.schema.column import Text
-from discreet.schema.schema import Schema, closest
-from discreet.schema.unit import PrivacyUnit
+from discreet.schema.column import TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
+from discreet.schema.schema import Schema, closest_name_hint
 
 
 def schema(*names):
-    return Schema(table="people", columns=tuple(Text(name=name) for name in names), unit=PrivacyUnit())
+    return Schema(table="people", columns=tuple(TextColumn(name=name) for name in names), unit=PrivacyUnit())
 
 
 def test_names_do_not_tell_capitals_apart():
@@ -20,8 +20,8 @@ def test_names_do_not_tell_capitals_apart():
 
 
 def test_the_closest_name():
-    assert closest("agee", ["age", "sex"]) == "did you mean 'age'?"
-    assert closest("AGE", ["Age", "sex"]) == "did you mean 'Age'?"
-    assert closest("weight", ["b", "a"]) == "there are: a, b"
-    assert closest("weight", [str(number) for number in range(20)]) == ""
-    assert closest("weight", []) == ""
+    assert closest_name_hint("agee", ["age", "sex"]) == "did you mean 'age'?"
+    assert closest_name_hint("AGE", ["Age", "sex"]) == "did you mean 'Age'?"
+    assert closest_name_hint("weight", ["b", "a"]) == "there are: a, b"
+    assert closest_name_hint("weight", [str(number) for number in range(20)]) == ""
+    assert closest_name_hint("weight", []) == ""

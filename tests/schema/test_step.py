@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.schema.column import MOST_CODE, Number
-from discreet.schema.file import read_project, read_table
-from discreet.schema.step import derived_step, is_coarse
+from discreet.schema.column import MOST_CODE, NumberColumn
+from discreet.schema.grid_step import derived_step, is_coarse
+from discreet.schema.project_file import read_project, read_table
 
 
 def column(settings, *, project=True):
@@ -17,7 +17,7 @@ def column(settings, *, project=True):
     else:
         table = read_table("t", {"source": "t.csv", "columns": columns})
     found = table.schema.columns[0]
-    assert isinstance(found, Number)
+    assert isinstance(found, NumberColumn)
     return found
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from discreet.errors import SchemaError
-from discreet.schema.path import check_path, path_of
+from discreet.schema.person_path import check_path, path_of
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 
 
 def test_units():

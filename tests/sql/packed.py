@@ -7,17 +7,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.engines.dense import dense
+from discreet.engines.dense_cells import dense_cells
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.stored import PERSON, persons_file
+from discreet.engines.table_file import PERSON, persons_file
+from discreet.plan.cell_statistics import Sum
 from discreet.plan.cells import Cells
 from discreet.plan.expressions import Words
-from discreet.plan.statistics import Sum
-from discreet.sql.emit import Emitter
-from discreet.sql.spark import Spark
-from discreet.sql.write import PLACE, Names, Writer, key_name
+from discreet.sql.emitter import Emitter
+from discreet.sql.spark_dialect import SparkDialect
+from discreet.sql.sql_writer import PLACE, SqlTableNames, SqlWriter, key_name
 
-DIALECT = Spark()
+DIALECT = SparkDialect()
 
 #: Questions in one job.
 PACKED = 10
@@ -47,10 +47,10 @@ class Packed(DuckDBEngine):
         columns = ["cell"]
         for place, statistic in enumerate(cells.statistics):
             columns += [f"high{place}", f"low{place}"] if isinstance(statistic, Sum) else [f"s{place}"]
-        writer = self._writer(tables, cells.found)
+        writer = self._writer(tables, cells.discovered_axis)
         answer = [values.tolist() for values in exact.exact_values]
         self._remember(lambda: writer.count(cells, region), columns, answer, cells=cells)
-        if cells.axes and cells.found is None and not tables.publics:
+        if cells.axes and cells.discovered_axis is None and not tables.publics:
             self._places(cells, region, tables)
         return exact
 
@@ -99,13 +99,13 @@ class Packed(DuckDBEngine):
                 return f"(SELECT number AS {DIALECT.identifier(PERSON)}, `rows` FROM {beside}) AS roster"
             return self._file(tables.file(scan))
 
-        names = Names(
+        names = SqlTableNames(
             scan=scan,
             persons=lambda scan: self._file(persons_file(tables.file(scan))),
             public=lambda join: self._once(id(tables.publics[join.place]), lambda: tables.publics[join.place]),
-            found=self._once(id(found), lambda: _keys(found)) if found else "found",
+            discovered_keys=self._once(id(found), lambda: _keys(found)) if found else "found",
         )
-        return Writer(emitter=Emitter(dialect=DIALECT), names=names)
+        return SqlWriter(emitter=Emitter(dialect=DIALECT), names=names)
 
     def _file(self, file):
         return self._once(file, lambda: pq.read_table(file, partitioning=None))
@@ -152,7 +152,7 @@ def _cells(question, rows):
     columns = {
         name: np.array([int(row[place]) for row in rows], dtype=np.int64) for place, name in enumerate(question.columns)
     }
-    return [values.tolist() for values in dense(columns, question.cells)]
+    return [values.tolist() for values in dense_cells(columns, question.cells)]
 
 
 def _shown(key):

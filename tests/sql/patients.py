@@ -8,12 +8,20 @@ from fractions import Fraction
 import duckdb
 import pyarrow as pa
 
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
-from discreet.schema.file import read_table
-from discreet.schema.schema import closest
-from discreet.sql.text import parse
-from discreet.sql.typed import Choice, Day, Instant, Numeric, Truth, Words, typed
-from discreet.sql.where import Reader
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.project_file import read_table
+from discreet.schema.schema import closest_name_hint
+from discreet.sql.expression_reader import ExpressionReader
+from discreet.sql.query_text import parse_statement
+from discreet.sql.typed_expression import (
+    BooleanKind,
+    CategoryKind,
+    DateKind,
+    NumericKind,
+    TextKind,
+    TimestampKind,
+    column_expression,
+)
 
 COLUMNS = {
     "age": {"type": "integer", "low": 0, "high": 120},
@@ -53,15 +61,15 @@ class Names:
             raise self.source.refusal(
                 f"there is no column {node.name!r}",
                 at=node,
-                hint=closest(node.name, [column.name for column in SCHEMA.columns]),
+                hint=closest_name_hint(node.name, [column.name for column in SCHEMA.columns]),
             )
-        return typed(found)
+        return column_expression(found)
 
 
 def read(text):
     """A reader, and the syntax tree of one expression."""
-    source, tree = parse(f"SELECT {text}")
-    return Reader(source=source, scope=Names(source)), tree.expressions[0]
+    source, tree = parse_statement(f"SELECT {text}")
+    return ExpressionReader(source=source, scope=Names(source)), tree.expressions[0]
 
 
 def scalar(text):
@@ -73,12 +81,12 @@ def scalar(text):
 def condition(text, *, wanted=True):
     """The predicate for when a condition is TRUE, or FALSE."""
     reader, node = read(text)
-    return reader.predicate(node, wanted=wanted)
+    return reader.predicate(node, truth_value=wanted)
 
 
 def ends(column):
     """The least and the largest code that a column's storage holds."""
-    found = typed(column).expression
+    found = column_expression(column).expression
     return -(2**63) + 2 if found.low is None else found.low, 2**63 - 2 if found.high is None else found.high
 
 
@@ -89,7 +97,7 @@ def records(count, seed):
     def code(column):
         if chance.random() < 0.12 and not getattr(column, "closed", False):
             return None
-        if isinstance(column, Text):
+        if isinstance(column, TextColumn):
             return chance.choice(TEXTS)
         low, high = ends(column)
         near = min(max(low, chance.choice([-2, -1, 0, 1, 2])), high)
@@ -105,7 +113,7 @@ def coded(rows):
             "row": pa.array(range(len(rows)), pa.int32()),
             **{
                 column.name: pa.array(
-                    [row[column.name] for row in rows], pa.string() if isinstance(column, Text) else pa.int64()
+                    [row[column.name] for row in rows], pa.string() if isinstance(column, TextColumn) else pa.int64()
                 )
                 for column in SCHEMA.columns
             },
@@ -122,7 +130,7 @@ def given(rows):
             "decimal": pa.decimal128(18, 2),
             "date": pa.date32(),
             "timestamp": pa.timestamp("us"),
-        }.get(getattr(column, "type", ""), pa.bool_() if isinstance(column, Boolean) else pa.string())
+        }.get(getattr(column, "type", ""), pa.bool_() if isinstance(column, BooleanColumn) else pa.string())
         codes = [row[column.name] for row in rows]
         columns[column.name] = pa.array([None if code is None else meaning(column, code) for code in codes], type_)
     return pa.table(columns)
@@ -131,20 +139,20 @@ def given(rows):
 def meaning(column, code):
     """The value that a code stands for."""
     match column:
-        case Number(type="integer"):
+        case NumberColumn(type="integer"):
             return code
-        case Number(step=step):
+        case NumberColumn(step=step):
             return Decimal((code * step).numerator) / (code * step).denominator
-        case Moment(type="date"):
+        case MomentColumn(type="date"):
             return date(1970, 1, 1) + timedelta(days=code)
-        case Moment():  # without bounds it may lie outside the calendar, and then at its end
+        case MomentColumn():  # without bounds it may lie outside the calendar, and then at its end
             micros = min(max(code, -62_000_000_000_000_000), 250_000_000_000_000_000)
             return datetime(1970, 1, 1) + timedelta(microseconds=micros)
-        case Boolean():
+        case BooleanColumn():
             return bool(code)
-        case Category(values=values):
+        case CategoryColumn(values=values):
             return values[code]
-        case Text():
+        case TextColumn():
             return code
 
 
@@ -153,17 +161,17 @@ def shown(found, code):
     if code is None:
         return None
     match found.kind:
-        case Numeric(step=step):
+        case NumericKind(step=step):
             return Fraction(code) * step
-        case Day():
+        case DateKind():
             return date(1970, 1, 1) + timedelta(days=code)
-        case Instant():
+        case TimestampKind():
             return datetime(1970, 1, 1) + timedelta(microseconds=code)
-        case Truth():
+        case BooleanKind():
             return bool(code)
-        case Choice(values=values):
+        case CategoryKind(values=values):
             return values[code]
-        case Words():
+        case TextKind():
             return code
 
 

@@ -12,21 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collect.database import server
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
-from discreet.plan.evaluate import held, lower, upper, value, values
+from discreet.plan.evaluate import holds_for_each, lower, upper, value, values
 from discreet.plan.expressions import Like, Lower, Member, Over, Substr, Test, TextCode, Trim, Upper, Whole
-from discreet.sql.dialect import Dialect, DuckDB, identifier
-from discreet.sql.emit import Emitter
-from discreet.sql.postgres import SESSION, PostgreSQL
-from discreet.sql.spark import Spark
+from discreet.sql.dialect import Dialect, DuckDBDialect, identifier
+from discreet.sql.emitter import Emitter
+from discreet.sql.postgres_dialect import SESSION, PostgreSQLDialect
+from discreet.sql.spark_dialect import SparkDialect
 from engines.test_expressions import GROWING, extremes
 from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
 from sql.samples import SAMPLES
 from tiers import examples
 
-POSTGRES = Emitter(dialect=PostgreSQL())
+POSTGRES = Emitter(dialect=PostgreSQLDialect())
 TEXT = TextCode("text")
 
 seeds = st.integers(0, 2**32)
@@ -37,7 +37,7 @@ OF_QUESTIONS = {"total", "same", "derived", "fitting", "numbers"}
 FORMS = {name for name, form in vars(Dialect).items() if callable(form) and not name.startswith("_")}
 
 
-@pytest.mark.parametrize("dialect", [DuckDB, PostgreSQL, Spark])
+@pytest.mark.parametrize("dialect", [DuckDBDialect, PostgreSQLDialect, SparkDialect])
 def test_a_dialect_has_every_form(dialect):
     """By name and by arguments, and nothing beside them that anybody might call."""
     named = {name for name in vars(dialect) if not name.startswith("_")}
@@ -50,7 +50,7 @@ def test_every_form_is_tried():
     """The trees that run on every engine, and what their predicates seldom are, write each form at least once."""
     called = set()
 
-    class Noting(DuckDB):
+    class Noting(DuckDBDialect):
         def __getattribute__(self, name):
             called.add(name)
             return super().__getattribute__(name)
@@ -62,8 +62,8 @@ def test_every_form_is_tried():
             emitter.expression(expression)
         for _ in range(2):
             emitter.predicate(trees.predicate())
-    emitter.predicate(Member("open", Allowed.interval(2**100, None)))
-    emitter.predicate(Member("text", Allowed.of(["a"])))
+    emitter.predicate(Member("open", ValueSet.interval(2**100, None)))
+    emitter.predicate(Member("text", ValueSet.of(["a"])))
     assert called & FORMS == FORMS - OF_QUESTIONS
 
 
@@ -115,7 +115,7 @@ def agree(connection, seed):
     for expression, column in zip(expressions, found, strict=False):
         assert column == list(values(expression, rows)), expression
     for predicate, column in zip(conditions, found[len(expressions) :], strict=True):
-        assert [each is True for each in column] == held(predicate, rows), predicate
+        assert [each is True for each in column] == holds_for_each(predicate, rows), predicate
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -191,17 +191,19 @@ NUL = ["\0", "a\0", "a\0b", "\0a", "a\0\0"]
 def test_a_literal_that_the_server_cannot_hold_is_compared_all_the_same(connection, text):
     rows = [{"text": each} for each in ("", "a", "ab", "b", "a\x01", None)]
     sets = [
-        Allowed.of([text]),
-        Allowed.of([text, "a"]),
-        Allowed.interval(None, text),
-        Allowed.interval(text, None),
-        Allowed.interval("", text),
-        Allowed.of([text]).complement(),
+        ValueSet.of([text]),
+        ValueSet.of([text, "a"]),
+        ValueSet.interval(None, text),
+        ValueSet.interval(text, None),
+        ValueSet.interval("", text),
+        ValueSet.of([text]).complement(),
     ]
     predicates = [Test(Trim(TEXT, "both", "x\0"), each) for each in sets] + [Member("text", each) for each in sets]
-    predicates += [Test(Like(TEXT, f"%{text}"), Allowed.of([each])) for each in (0, 1)]
+    predicates += [Test(Like(TEXT, f"%{text}"), ValueSet.of([each])) for each in (0, 1)]
     found = run(connection, rows, [POSTGRES.predicate(each) for each in predicates])
-    assert [[each is True for each in column] for column in found] == [held(each, rows) for each in predicates]
+    assert [[each is True for each in column] for column in found] == [
+        holds_for_each(each, rows) for each in predicates
+    ]
     (found,) = run(connection, rows, [POSTGRES.expression(Like(TEXT, f"%{text}"))])
     assert found == list(values(Like(TEXT, f"%{text}"), rows))
 
@@ -244,7 +246,7 @@ def test_texts_are_compared_bytewise_whatever_the_columns_collation(connection):
     for text in texts:
         connection.execute("INSERT INTO odd VALUES (%s)", [text])
     for low in texts:
-        test = POSTGRES.predicate(Test(TEXT, Allowed.interval(low, None)))
+        test = POSTGRES.predicate(Test(TEXT, ValueSet.interval(low, None)))
         found = {text for (text,) in connection.execute(f"SELECT text FROM odd WHERE {test}").fetchall()}
         assert found == {text for text in texts if text >= low}
     assert {text for (text,) in connection.execute("SELECT text FROM odd WHERE text >= 'b'").fetchall()} != {

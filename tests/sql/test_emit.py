@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from discreet.accounting.region import ONLY_NULL, Allowed
+from discreet.accounting.region import ONLY_NULL, ValueSet
 from discreet.plan.expressions import (
     Code,
     Like,
@@ -20,11 +20,11 @@ from discreet.plan.expressions import (
     Whole,
 )
 from discreet.plan.interval import quotient
-from discreet.sql.dialect import DuckDB
-from discreet.sql.emit import Emitter
+from discreet.sql.dialect import DuckDBDialect
+from discreet.sql.emitter import Emitter
 from sql.patients import condition, scalar
 
-EMITTER = Emitter(dialect=DuckDB())
+EMITTER = Emitter(dialect=DuckDBDialect())
 
 SHOWN = {
     "age": 'CAST("age" AS BIGINT)',
@@ -111,17 +111,17 @@ def test_sums_and_products_are_as_wide_as_they_need_to_be(connection, power):
         assert one(connection, EMITTER.expression(table)) == number
         rounded = Over(Plus(SEVEN, Whole(number)), Whole(3), "nearest")
         assert one(connection, EMITTER.expression(rounded)) == quotient(7 + number, 3, "nearest")
-        test = Test(Plus(HUGE, Whole(number)), Allowed.of([2**80 + number]))
+        test = Test(Plus(HUGE, Whole(number)), ValueSet.of([2**80 + number]))
         assert one(connection, EMITTER.predicate(test)) is True
 
 
 def test_columns_wider_than_64_bits_are_compared_as_they_are(connection):
     """What is computed for each person can be so wide."""
     for allowed, holds in (
-        (Allowed.interval(2**80, 2**85), True),
-        (Allowed.interval(2**80 + 1, None), False),
-        (Allowed.of([2**80]), True),
-        (Allowed.interval(None, 2**80), False),
+        (ValueSet.interval(2**80, 2**85), True),
+        (ValueSet.interval(2**80 + 1, None), False),
+        (ValueSet.of([2**80]), True),
+        (ValueSet.interval(None, 2**80), False),
         (ONLY_NULL, False),
     ):
         assert one(connection, EMITTER.predicate(Member("h", allowed))) is holds

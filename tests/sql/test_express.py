@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import Refused
-from discreet.plan.evaluate import held, values
-from discreet.sql.typed import Numeric
+from discreet.plan.evaluate import holds_for_each, values
+from discreet.sql.typed_expression import NumericKind
 from sql import patients
 from sql.patients import condition, connect, records, scalar, shown
 from sql.samples import INSTEAD, SAMPLES
@@ -45,7 +45,7 @@ def test_it_means_what_it_means_to_duckdb(connection, text):
     theirs = [
         row[0] for row in connection.execute(f"SELECT {INSTEAD.get(text, text)} FROM given ORDER BY row").fetchall()
     ]
-    step = found.kind.step if isinstance(found.kind, Numeric) and "/" in text else 0
+    step = found.kind.step if isinstance(found.kind, NumericKind) and "/" in text else 0
     for row, code, value in zip(ROWS, values(found.expression, ROWS), theirs, strict=True):
         assert same(shown(found, code), value, step), (shown(found, code), value, row)
 
@@ -64,8 +64,8 @@ def test_the_samples_say_something(connection):
 @pytest.mark.parametrize("text", [text for text in SAMPLES if scalar(text).kind == scalar("true").kind])
 def test_conditions_are_true_false_and_null_where_duckdb_says_so(connection, text):
     answers = connection.execute(f"SELECT {INSTEAD.get(text, text)} FROM given ORDER BY row").fetchall()
-    assert held(condition(text), ROWS) == [answer is True for (answer,) in answers]
-    assert held(condition(text, wanted=False), ROWS) == [answer is False for (answer,) in answers]
+    assert holds_for_each(condition(text), ROWS) == [answer is True for (answer,) in answers]
+    assert holds_for_each(condition(text, wanted=False), ROWS) == [answer is False for (answer,) in answers]
 
 
 atoms = st.sampled_from(
@@ -100,7 +100,7 @@ def test_three_valued_logic_is_that_of_duckdb(connection, text):
     except Refused as problem:  # nested comparisons of truths grow fast
         assume("too much for one question" not in str(problem))
         raise
-    assert held(read, ROWS) == [answer is True for (answer,) in answers]
-    assert held(condition(text, wanted=False), ROWS) == [answer is False for (answer,) in answers]
+    assert holds_for_each(read, ROWS) == [answer is True for (answer,) in answers]
+    assert holds_for_each(condition(text, wanted=False), ROWS) == [answer is False for (answer,) in answers]
     found = scalar(text)
     assert [shown(found, code) for code in values(found.expression, ROWS)] == [answer for (answer,) in answers]

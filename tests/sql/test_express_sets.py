@@ -2,53 +2,53 @@
 
 import pytest
 
-from discreet.accounting.region import ONLY_NULL, Allowed
+from discreet.accounting.region import ONLY_NULL, ValueSet
 from discreet.errors import Refused
 from discreet.plan.predicate import FALSE, TRUE, Member, Test, region
-from discreet.sql.typed import Words
+from discreet.sql.typed_expression import TextKind
 from sql.patients import condition, read, scalar
 
 #: Conditions on one column, however it is written about, as a set of its values.
 SETS = {
-    "floor(age / 10) = 3": ("age", Allowed.interval(30, 40)),
-    "floor(age / 10) * 10 = 30": ("age", Allowed.interval(30, 40)),
-    "age // 10 = 3": ("age", Allowed.interval(30, 40)),
-    "age + 1 > 100": ("age", Allowed.interval(100, 121)),
-    "2 * age - 1 between 7 and 9": ("age", Allowed.of([4, 5])),
-    "100 - age < 3": ("age", Allowed.interval(98, 121)),
-    "age % 50 = 49": ("age", Allowed.of([49, 99])),
-    "abs(n) >= 49": ("n", Allowed.of([-50, -49, 49, 50])),
-    "n ** 2 < 4": ("n", Allowed.interval(-1, 2)),
-    "sign(n) = -1": ("n", Allowed.interval(-50, 0)),
-    "n // 40 = 0": ("n", Allowed.interval(-39, 40)),
-    "round(n / 40) = 0": ("n", Allowed.interval(-19, 20)),
-    "coalesce(n, 50) = 50": ("n", Allowed.of([50]) | ONLY_NULL),
-    "case when n > 0 then 'pos' else 'neg' end = 'pos'": ("n", Allowed.interval(1, 51)),
+    "floor(age / 10) = 3": ("age", ValueSet.interval(30, 40)),
+    "floor(age / 10) * 10 = 30": ("age", ValueSet.interval(30, 40)),
+    "age // 10 = 3": ("age", ValueSet.interval(30, 40)),
+    "age + 1 > 100": ("age", ValueSet.interval(100, 121)),
+    "2 * age - 1 between 7 and 9": ("age", ValueSet.of([4, 5])),
+    "100 - age < 3": ("age", ValueSet.interval(98, 121)),
+    "age % 50 = 49": ("age", ValueSet.of([49, 99])),
+    "abs(n) >= 49": ("n", ValueSet.of([-50, -49, 49, 50])),
+    "n ** 2 < 4": ("n", ValueSet.interval(-1, 2)),
+    "sign(n) = -1": ("n", ValueSet.interval(-50, 0)),
+    "n // 40 = 0": ("n", ValueSet.interval(-39, 40)),
+    "round(n / 40) = 0": ("n", ValueSet.interval(-19, 20)),
+    "coalesce(n, 50) = 50": ("n", ValueSet.of([50]) | ONLY_NULL),
+    "case when n > 0 then 'pos' else 'neg' end = 'pos'": ("n", ValueSet.interval(1, 51)),
     "(n > 3) is null": ("n", ONLY_NULL),
-    "n is distinct from 3": ("n", Allowed.interval(-50, 3) | Allowed.interval(4, 51) | ONLY_NULL),
-    "cost * 2 + 1 > 39999": ("cost", Allowed.interval(1_999_901, 2_000_001)),
-    "round(cost) = 3": ("cost", Allowed.interval(250, 350)),
-    "cast(cost as integer) = -3": ("cost", Allowed.interval(-349, -249)),
-    "floor(cost / 100) = 199": ("cost", Allowed.interval(1_990_000, 2_000_000)),
-    "lower(disease) like 'm%'": ("disease", Allowed.of([0])),
-    "length(disease) = 3": ("disease", Allowed.of([1, 3])),
-    "disease || '!' = 'flu!'": ("disease", Allowed.of([1])),
-    "disease ilike '%L%'": ("disease", Allowed.of([1, 2])),
-    "upper(sex) = 'M'": ("sex", Allowed.of([1])),
-    "year(born) = 1970": ("born", Allowed.interval(0, 365)),
-    "extract(year from born) < 1891": ("born", Allowed.interval(-29186, -28854)),
-    "date_trunc('month', born) = '1970-02-01'": ("born", Allowed.interval(31, 59)),
-    "born + interval '3 days' = '1970-01-04'": ("born", Allowed.of([0])),
-    "born - date '1970-01-01' = 7": ("born", Allowed.of([7])),
-    "born < timestamp '1890-02-04 12:00:00'": ("born", Allowed.interval(-29186, -29184)),
-    "date_diff('day', date '1970-01-01', born) between 0 and 1": ("born", Allowed.of([0, 1])),
-    "seen::date = '1970-01-02'": ("seen", Allowed.interval(86_400_000_000, 2 * 86_400_000_000)),
-    "date_trunc('hour', seen) = '1970-01-01 01:00:00'": ("seen", Allowed.interval(3_600_000_000, 7_200_000_000)),
-    "year(seen) = 2029": ("seen", Allowed.interval(1_861_920_000_000_000, 1_893_456_000_000_000)),
-    "open / 10 > 3": ("open", Allowed.interval(31, None)),
-    "smoker::int = 1": ("smoker", Allowed.of([1])),
-    "smoker is not true": ("smoker", Allowed.of([0]) | ONLY_NULL),
-    "note in ('a', 'b')": ("note", Allowed.of(["a", "b"])),
+    "n is distinct from 3": ("n", ValueSet.interval(-50, 3) | ValueSet.interval(4, 51) | ONLY_NULL),
+    "cost * 2 + 1 > 39999": ("cost", ValueSet.interval(1_999_901, 2_000_001)),
+    "round(cost) = 3": ("cost", ValueSet.interval(250, 350)),
+    "cast(cost as integer) = -3": ("cost", ValueSet.interval(-349, -249)),
+    "floor(cost / 100) = 199": ("cost", ValueSet.interval(1_990_000, 2_000_000)),
+    "lower(disease) like 'm%'": ("disease", ValueSet.of([0])),
+    "length(disease) = 3": ("disease", ValueSet.of([1, 3])),
+    "disease || '!' = 'flu!'": ("disease", ValueSet.of([1])),
+    "disease ilike '%L%'": ("disease", ValueSet.of([1, 2])),
+    "upper(sex) = 'M'": ("sex", ValueSet.of([1])),
+    "year(born) = 1970": ("born", ValueSet.interval(0, 365)),
+    "extract(year from born) < 1891": ("born", ValueSet.interval(-29186, -28854)),
+    "date_trunc('month', born) = '1970-02-01'": ("born", ValueSet.interval(31, 59)),
+    "born + interval '3 days' = '1970-01-04'": ("born", ValueSet.of([0])),
+    "born - date '1970-01-01' = 7": ("born", ValueSet.of([7])),
+    "born < timestamp '1890-02-04 12:00:00'": ("born", ValueSet.interval(-29186, -29184)),
+    "date_diff('day', date '1970-01-01', born) between 0 and 1": ("born", ValueSet.of([0, 1])),
+    "seen::date = '1970-01-02'": ("seen", ValueSet.interval(86_400_000_000, 2 * 86_400_000_000)),
+    "date_trunc('hour', seen) = '1970-01-01 01:00:00'": ("seen", ValueSet.interval(3_600_000_000, 7_200_000_000)),
+    "year(seen) = 2029": ("seen", ValueSet.interval(1_861_920_000_000_000, 1_893_456_000_000_000)),
+    "open / 10 > 3": ("open", ValueSet.interval(31, None)),
+    "smoker::int = 1": ("smoker", ValueSet.of([1])),
+    "smoker is not true": ("smoker", ValueSet.of([0]) | ONLY_NULL),
+    "note in ('a', 'b')": ("note", ValueSet.of(["a", "b"])),
 }
 
 
@@ -111,7 +111,7 @@ def test_labels():
     assert scalar("n > 3").label(1) is True
     with pytest.raises(ValueError, match="free text"):
         scalar("lower(note)").label(0)
-    assert scalar("lower(note)").kind == Words()
+    assert scalar("lower(note)").kind == TextKind()
 
 
 def test_reading_stays_quick_however_conditions_nest():

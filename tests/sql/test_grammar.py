@@ -7,10 +7,10 @@ import pytest
 import sqlglot
 
 from discreet.errors import Refused
-from discreet.sql.grammar import syntax_fault
-from discreet.sql.scan import _PIECE, MOST_ARGUMENTS
-from discreet.sql.text import parse
-from discreet.sql.where import Reader
+from discreet.sql.duckdb_grammar import syntax_fault
+from discreet.sql.expression_reader import ExpressionReader
+from discreet.sql.query_text import parse_statement
+from discreet.sql.text_limits import _PIECE, MOST_ARGUMENTS
 from sql.patients import Names
 from sql.samples import SAMPLES
 from sql.test_read import ACCEPTED, reading
@@ -115,10 +115,10 @@ def test_no_argument_is_dropped(text):
 @pytest.mark.parametrize("text", ["n between symmetric 3 and 1", "n is 1"])
 def test_the_reader_refuses_by_itself_what_the_grammar_would(text):
     """Should a later grammar know these, they are still not passed over."""
-    source, _ = parse("select 1")
+    source, _ = parse_statement("select 1")
     tree = sqlglot.parse_one(f"select {text}", dialect="duckdb")
     with pytest.raises(Refused, match=r"SYMMETRIC is not known|IS is known with"):
-        Reader(source=source, scope=Names(source)).typed(tree.expressions[0])
+        ExpressionReader(source=source, scope=Names(source)).typed(tree.expressions[0])
 
 
 BOMBS = {
@@ -136,7 +136,7 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_nothing_hides_from_the_scan(name):
     with pytest.raises(Refused, match=r"nested deeper|quote or comment|too much"):
-        parse(BOMBS[name])
+        parse_statement(BOMBS[name])
 
 
 def test_the_grammar_runs_nothing(tmp_path):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from discreet.errors import Refused
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY, first_start, start_of
 from discreet.plan.evaluate import values
-from discreet.schema.column import Category
-from discreet.schema.file import read_table
-from discreet.sql.catalog import Known, PublicTable
-from discreet.sql.periods import starts
-from discreet.sql.read import read
+from discreet.schema.column import CategoryColumn
+from discreet.schema.project_file import read_table
+from discreet.sql.calendar_periods import period_starts
+from discreet.sql.catalog import CatalogTable, PublicTable
+from discreet.sql.query_parser import parse_query
 from sql.test_read import reading
 from tiers import examples
 
@@ -39,23 +39,23 @@ SCHEMA = read_table(
 PUBLIC = read_table("p", {"source": "p.csv", "public": True, "columns": {"n": {"type": "integer"}}}).schema
 PLACES = PublicTable(
     name="p",
-    columns=(Category(name="city", values=MANY), Category(name="place", values=MANY)),
+    columns=(CategoryColumn(name="city", values=MANY), CategoryColumn(name="place", values=MANY)),
     codes={"city": tuple(range(12_000)), "place": tuple(range(12_000))},
 )
-CATALOG = {"t": Known(schema=SCHEMA, population="t"), "p": Known(schema=PUBLIC, public=lambda: PLACES)}
+CATALOG = {"t": CatalogTable(schema=SCHEMA, population="t"), "p": CatalogTable(schema=PUBLIC, public=lambda: PLACES)}
 
 
 def axis(text):
-    (found,) = read(f"select {text} as k, count(*) from t group by k", CATALOG).inquiry.sets[0]
+    (found,) = parse_query(f"select {text} as k, count(*) from t group by k", CATALOG).inquiry.sets[0]
     return found
 
 
 def test_all_values_of_a_category_are_keys():
     assert axis("city").size == 12_001
     joined = "select place, count(*) from t join p on t.city = p.city group by place"
-    assert read(joined, CATALOG).inquiry.sets[0][0].size == 12_000
+    assert parse_query(joined, CATALOG).inquiry.sets[0][0].size == 12_000
     with pytest.raises(Refused, match="more than the 2,000,000"):
-        read("select count(*) from t group by city, date_trunc('month', born)", CATALOG)
+        parse_query("select count(*) from t group by city, date_trunc('month', born)", CATALOG)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def slow_starts(unit, low, high):
 def test_periods_are_those_of_the_calendar(unit, day, more):
     low, high = start_of(unit, day), min(LAST_DAY, day + more)
     expected = slow_starts(unit, low, high)
-    assert starts(unit, low, high, most=len(expected)) == expected
-    assert starts(unit, low, high, most=len(expected) - 1) is None
+    assert period_starts(unit, low, high, most=len(expected)) == expected
+    assert period_starts(unit, low, high, most=len(expected) - 1) is None
 
 
 @pytest.mark.thin(3)

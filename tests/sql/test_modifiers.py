@@ -8,22 +8,22 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.errors import Refused
-from discreet.schema.column import Category
-from discreet.schema.file import read_table
-from discreet.sql.catalog import Known, PublicTable
-from discreet.sql.modifiers import refuse_unread
-from discreet.sql.read import read
-from discreet.sql.text import Source
+from discreet.schema.column import CategoryColumn
+from discreet.schema.project_file import read_table
+from discreet.sql.catalog import CatalogTable, PublicTable
+from discreet.sql.query_parser import parse_query
+from discreet.sql.query_text import QueryText
+from discreet.sql.unread_syntax import refuse_unread
 from sql.test_read import CATALOG as TABLES
 
 NAMED = PublicTable(
     name="named",
-    columns=(Category(name="sex", values=("F", "M")), Category(name="id", values=("a", "b"))),
+    columns=(CategoryColumn(name="sex", values=("F", "M")), CategoryColumn(name="id", values=("a", "b"))),
     codes={"sex": (0, 1), "id": (0, 1)},
 )
 CATALOG = {
     **TABLES,
-    "named": Known(
+    "named": CatalogTable(
         schema=read_table("named", {"source": "w.csv", "public": True, "columns": {"c": {"type": "text"}}}).schema,
         public=lambda: NAMED,
     ),
@@ -62,7 +62,7 @@ HARMLESS = {
 
 
 def meaning(text):
-    asked = read(text, CATALOG)
+    asked = parse_query(text, CATALOG)
     outputs = [(each.key, each.formula, each.quantile) for each in asked.outputs]
     parts = (asked.inquiry, asked.keys, asked.sets, outputs, asked.quantiles, asked.having)
     return repr((*parts, asked.order, asked.limit, asked.offset)), asked.publics
@@ -129,7 +129,7 @@ def test_a_modifier_is_refused_or_changes_the_question_wherever_it_stands():
 
 @pytest.mark.parametrize("text", CORPUS)
 def test_every_part_of_the_corpus_is_read(text):
-    refuse_unread(Source(text=text), sqlglot.parse_one(text, dialect="duckdb"))
+    refuse_unread(QueryText(text=text), sqlglot.parse_one(text, dialect="duckdb"))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_every_part_of_the_corpus_is_read(text):
 )
 def test_what_was_passed_over_is_refused(text, reason):
     with pytest.raises(Refused) as refused:
-        read(text, CATALOG)
+        parse_query(text, CATALOG)
     assert refused.value.reason == reason
 
 
@@ -165,12 +165,12 @@ def test_what_was_passed_over_is_refused(text, reason):
 @pytest.mark.parametrize("outer", ["select count(distinct id) from ({}) s", "with s as ({}) select count(*) from s"])
 def test_no_other_column_has_the_persons_name(inner, outer):
     with pytest.raises(Refused, match="identifies people; another column cannot have that name"):
-        read(outer.format(inner), CATALOG)
+        parse_query(outer.format(inner), CATALOG)
 
 
 def test_parts_of_a_composite_person_are_names_of_it_too():
     with pytest.raises(Refused, match="identifies people"):
-        read("select count(*) from (select id, site, kind as site from labs) s", CATALOG)
+        parse_query("select count(*) from (select id, site, kind as site from labs) s", CATALOG)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_parts_of_a_composite_person_are_names_of_it_too():
 )
 def test_a_name_means_one_thing(text, reason):
     with pytest.raises(Refused, match=reason):
-        read(text, CATALOG)
+        parse_query(text, CATALOG)
 
 
 @pytest.mark.parametrize(
@@ -198,4 +198,4 @@ def test_a_name_means_one_thing(text, reason):
     ],
 )
 def test_what_is_clear_is_answered(text):
-    read(text, CATALOG)
+    parse_query(text, CATALOG)

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import Refused
+from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Sum
 from discreet.plan.predicate import TRUE, holds
 from discreet.plan.price import region_of
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson
-from discreet.plan.statistics import Distinct, Persons, Rows, Sum
-from discreet.schema.column import Category
-from discreet.schema.file import read_table
-from discreet.sql.catalog import Known, PublicTable
-from discreet.sql.functions import FUNCTIONS
-from discreet.sql.read import read, read_batch
+from discreet.schema.column import CategoryColumn
+from discreet.schema.project_file import read_table
+from discreet.sql.catalog import CatalogTable, PublicTable
+from discreet.sql.function_names import FUNCTIONS
+from discreet.sql.query_parser import parse_batch, parse_query
 from tiers import examples
 
 COLUMNS = {
@@ -62,20 +62,20 @@ STAYS = read_table(
 PUBLIC = read_table("wards", {"source": "w.csv", "public": True, "columns": {"code": {"type": "text"}}}).schema
 WARDS = PublicTable(
     name="wards",
-    columns=(Category(name="sex", values=("F", "M", "X")), Category(name="ward", values=("east", "west"))),
+    columns=(CategoryColumn(name="sex", values=("F", "M", "X")), CategoryColumn(name="ward", values=("east", "west"))),
     codes={"sex": (0, 0, 1, 2, None), "ward": (0, 1, 1, 0, 0)},
 )
 CATALOG = {
-    "patients": Known(schema=SCHEMA, population="patients"),
-    "visits": Known(schema=VISITS, population="people"),
-    "stays": Known(schema=STAYS, population="people"),
-    "labs": Known(schema=LABS, population="people"),
-    "wards": Known(schema=PUBLIC, public=lambda: WARDS),
+    "patients": CatalogTable(schema=SCHEMA, population="patients"),
+    "visits": CatalogTable(schema=VISITS, population="people"),
+    "stays": CatalogTable(schema=STAYS, population="people"),
+    "labs": CatalogTable(schema=LABS, population="people"),
+    "wards": CatalogTable(schema=PUBLIC, public=lambda: WARDS),
 }
 
 
 def reading(text):
-    return read(text, CATALOG)
+    return parse_query(text, CATALOG)
 
 
 def where_of(asked):
@@ -432,9 +432,9 @@ def test_null_logic_is_that_of_sql(condition):
 def test_aggregates_share_their_statistics():
     asked = reading("select avg(age), count(age), sum(age), count(*), avg(sex = 'F') from patients")
     kinds = [type(statistic) for statistic in asked.inquiry.statistics]
-    assert kinds == [Rows, Sum, Sum, Rows, Sum]  # one count of ages; avg is centred, sum is not
+    assert kinds == [RowCount, Sum, Sum, RowCount, Sum]  # one count of ages; avg is centred, sum is not
     closed = reading("select avg(sex = 'F'), count(*), count(sex) from patients")
-    assert [type(statistic) for statistic in closed.inquiry.statistics] == [Rows, Sum]
+    assert [type(statistic) for statistic in closed.inquiry.statistics] == [RowCount, Sum]
 
 
 def test_the_terms_of_a_sum_are_bounded_by_arithmetic():
@@ -445,12 +445,12 @@ def test_the_terms_of_a_sum_are_bounded_by_arithmetic():
 
 def test_averages_are_centred():
     (rows, total) = reading("select avg(age) from patients").inquiry.statistics
-    assert total.centre == 60 and isinstance(rows, Rows)
+    assert total.centre == 60 and isinstance(rows, RowCount)
 
 
 def test_persons_and_values():
     asked = reading("select count(distinct id), count(distinct age) from visits")
-    assert [type(found) for found in asked.inquiry.statistics] == [Persons, Distinct]
+    assert [type(found) for found in asked.inquiry.statistics] == [PersonCount, DistinctCount]
     assert asked.reach.rows == 3
 
 
@@ -512,7 +512,7 @@ def test_grouping_sets():
 
 def test_a_batch_shares_what_it_measures():
     text = "select sex, count(*) from patients group by sex; select sex, avg(age), count(*) from patients group by sex;"
-    one, two = read_batch(text + "select count(*) from patients", CATALOG)[:2]
+    one, two = parse_batch(text + "select count(*) from patients", CATALOG)[:2]
     assert one.inquiry == two.inquiry
     assert len(one.inquiry.statistics) == 3
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
-from discreet.plan.evaluate import held, lower, upper, values
+from discreet.plan.evaluate import holds_for_each, lower, upper, values
 from discreet.plan.expressions import (
     Absolute,
     Code,
@@ -28,9 +28,9 @@ from discreet.plan.expressions import (
     Upper,
     Whole,
 )
-from discreet.plan.pattern import tokens, written
-from discreet.sql.emit import Emitter
-from discreet.sql.spark import Spark
+from discreet.plan.like_pattern import normal_form, tokens
+from discreet.sql.emitter import Emitter
+from discreet.sql.spark_dialect import SparkDialect
 from engines.spark.server import spark_engine, spark_tests  # noqa: F401
 from engines.test_expressions import GROWING, extremes, table
 from plan.trees import NUMBERS, Trees
@@ -39,7 +39,7 @@ from sql.samples import SAMPLES
 
 pytestmark = spark_tests
 
-SPARK = Spark()
+SPARK = SparkDialect()
 EMITTER = Emitter(dialect=SPARK)
 TEXT = TextCode("text")
 CHANCE = random.Random(8)
@@ -72,7 +72,7 @@ def agree(spark, folder, rows, expressions, predicates=()):
     for expression, column in zip(expressions, found, strict=False):
         assert column == list(values(expression, rows)), expression
     for predicate, column in zip(predicates, found[len(expressions) :], strict=True):
-        assert [each is True for each in column] == held(predicate, rows), predicate
+        assert [each is True for each in column] == holds_for_each(predicate, rows), predicate
 
 
 def drawn(seeds):
@@ -203,12 +203,12 @@ def test_texts_are_as_python_has_them(spark, tmp_path):
     expressions = [Substr(TEXT, start, length) for start in STARTS for length in LENGTHS]
     expressions += [Trim(TEXT, sides, each) for each in SETS for sides in ("both", "leading", "trailing")]
     expressions += [Like(TEXT, each) for each in PATTERNS]
-    sets = [Allowed.of([text]) for text in TEXTS if text is not None]
-    sets += [Allowed.interval(text, None) for text in TEXTS if text is not None]
-    sets += [Allowed.interval(None, text) | Allowed.of([text]) for text in TEXTS if text is not None]
+    sets = [ValueSet.of([text]) for text in TEXTS if text is not None]
+    sets += [ValueSet.interval(text, None) for text in TEXTS if text is not None]
+    sets += [ValueSet.interval(None, text) | ValueSet.of([text]) for text in TEXTS if text is not None]
     predicates = [Member("text", each) for each in sets]
-    predicates += [Test(Trim(TEXT, "both", "x"), Allowed.of(["a", "\\"]).complement())]
-    predicates += [Test(Like(TEXT, each), Allowed.of([wanted])) for each in PATTERNS for wanted in (0, 1)]
+    predicates += [Test(Trim(TEXT, "both", "x"), ValueSet.of(["a", "\\"]).complement())]
+    predicates += [Test(Like(TEXT, each), ValueSet.of([wanted])) for each in PATTERNS for wanted in (0, 1)]
     agree(spark, tmp_path, rows, expressions, predicates)
 
 
@@ -345,9 +345,11 @@ def null_compared(spark, folder):
     rows = [{"a": small, "c": small, "open": each, "huge": each} for each, small in zip(known, (None, 0, 5, 1, 2))]
     ends = [2**7, 2**31, -(2**31) - 1, 2**63 - 1, 2**63, 2**64 + 1, 2**100, -(2**63), -(2**64) - 1, -(2**100)]
     sets = [
-        each for end in ends for each in (Allowed.interval(end, None), Allowed.interval(None, end), Allowed.of([end]))
+        each
+        for end in ends
+        for each in (ValueSet.interval(end, None), ValueSet.interval(None, end), ValueSet.of([end]))
     ]
-    sets += [Allowed.interval(-(2**100), 2**100), Allowed.interval(-(2**100), 5), Allowed.of([2**100]).complement()]
+    sets += [ValueSet.interval(-(2**100), 2**100), ValueSet.interval(-(2**100), 5), ValueSet.of([2**100]).complement()]
     predicates = [Member(name, each) for name in rows[0] for each in sets]
     agree(spark, folder, rows, [Code("open", None, None, null=True)], predicates)
 
@@ -368,25 +370,25 @@ def test_what_does_not_fit_is_no_error(spark, tmp_path):
 
 
 def test_a_quotient_that_wraps_is_seen(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(Spark, "quotient", lambda self, left, right, *, wide: f"{left} DIV {right}")
+    monkeypatch.setattr(SparkDialect, "quotient", lambda self, left, right, *, wide: f"{left} DIV {right}")
     with pytest.raises(AssertionError):
         test_wide_numbers_are_exact(spark, tmp_path)
 
 
 def test_signs_that_round_are_seen(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(Spark, "negated", lambda self, number, *, wide: f"(-{number})")
+    monkeypatch.setattr(SparkDialect, "negated", lambda self, number, *, wide: f"(-{number})")
     with pytest.raises(AssertionError):
         test_wide_numbers_are_exact(spark, tmp_path)
 
 
 def test_a_comparison_that_forgets_null_is_seen(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(Spark, "wide_column", lambda self, name: name)
+    monkeypatch.setattr(SparkDialect, "wide_column", lambda self, name: name)
     with pytest.raises(AssertionError):
         null_compared(spark, tmp_path)
 
 
 def test_natural_letters_are_seen(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(Spark, "lower", lambda self, text: f"lower({text})")
+    monkeypatch.setattr(SparkDialect, "lower", lambda self, text: f"lower({text})")
     with pytest.raises(AssertionError):
         letters(spark, tmp_path, range(0x400))
 
@@ -396,7 +398,7 @@ def test_a_pattern_of_many_parts_is_matched_without_going_back(spark, tmp_path):
     many = [r"%a%a%a%b", "%a_%a_%a_%a_%b%c", "a%a_%a%_a", "%\0%_%é%", "_%\\%%\\_%b"]
     chance = random.Random(4)
     many += ["".join(chance.choices(["a", "b", "_", "%", "%", "\\%"], k=chance.randint(3, 9))) for _ in range(60)]
-    patterns = [written(tokens(each, escape="\\")) for each in many]
+    patterns = [normal_form(tokens(each, escape="\\")) for each in many]
     texts = [
         "a" * 1000,
         "a" * 999 + "b",
@@ -411,7 +413,9 @@ def test_a_pattern_of_many_parts_is_matched_without_going_back(spark, tmp_path):
     records = [{"text": text} for text in texts]
     found = run(spark, tmp_path, rows, [EMITTER.expression(like) for like in likes])
     assert found == [values(like, records) for like in likes]
-    tests = [Test(like, Allowed.of([0])) for like in likes]
+    tests = [Test(like, ValueSet.of([0])) for like in likes]
     found = run(spark, tmp_path, rows, [EMITTER.predicate(test) for test in tests])
-    assert [[bool(each) for each in column] for column in found] == [held(test, records) for test in tests]
-    assert "RLIKE" in SPARK.like("t", patterns[0], wanted=True) and "RLIKE" not in SPARK.like("t", "%a_%", wanted=True)
+    assert [[bool(each) for each in column] for column in found] == [holds_for_each(test, records) for test in tests]
+    assert "RLIKE" in SPARK.like("t", patterns[0], is_match=True) and "RLIKE" not in SPARK.like(
+        "t", "%a_%", is_match=True
+    )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.sql.spark import Spark
-from discreet.sql.write import Writer
+from discreet.sql.spark_dialect import SparkDialect
+from discreet.sql.sql_writer import SqlWriter
 from engines.spark.server import spark_engine, spark_tests  # noqa: F401
 from laws import test_neighbours
 from laws.worlds import loud_worlds, worlds
@@ -60,10 +60,10 @@ def rounded(self, left, right, *, wide):
 
 
 MISTAKES = {
-    "half a sum": (Spark, "total", halved),
-    "a quotient that is not cut": (Spark, "quotient", rounded),
-    "keys of which NULL meets none": (Spark, "same", lambda self, left, right, *, texts: f"{left} = {right}"),
-    "a condition that is not written": (Writer, "_filter", lambda self, where: ""),
+    "half a sum": (SparkDialect, "total", halved),
+    "a quotient that is not cut": (SparkDialect, "quotient", rounded),
+    "keys of which NULL meets none": (SparkDialect, "same", lambda self, left, right, *, texts: f"{left} = {right}"),
+    "a condition that is not written": (SqlWriter, "_filter", lambda self, where: ""),
 }
 
 

@@ -5,27 +5,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.region import ANYTHING, NOT_NULL, NOTHING, ONLY_NULL, Allowed, Box, Region
+from discreet.accounting.region import ANYTHING, NOT_NULL, NOTHING, ONLY_NULL, Box, Region, ValueSet
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code
 from discreet.plan.predicate import FALSE, TRUE, Member, every, some
-from discreet.schema.column import Category, Number, Text
-from discreet.sql.dialect import DuckDB, identifier, text_literal
-from discreet.sql.emit import Emitter
-from discreet.sql.keys import declared_axis
-from discreet.sql.write import Names, Writer
-from discreet.sql.write import shown as own_names
+from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
+from discreet.sql.dialect import DuckDBDialect, identifier, text_literal
+from discreet.sql.emitter import Emitter
+from discreet.sql.group_keys import declared_axis
+from discreet.sql.sql_writer import SqlTableNames, SqlWriter
+from discreet.sql.sql_writer import display_names as own_names
 from engines.asking import asked as cells_of
 from engines.asking import region, width_axis
 from tiers import examples
 
-AGE = Number(name="age", type="integer", low=0, high=119)
-SEX = Category(name="sex", values=("F", "M"), closed=True)
-NOTE = Text(name="note")
+AGE = NumberColumn(name="age", type="integer", low=0, high=119)
+SEX = CategoryColumn(name="sex", values=("F", "M"), closed=True)
+NOTE = TextColumn(name="note")
 NAME = '"x"'
-EMITTER = Emitter(dialect=DuckDB())
+EMITTER = Emitter(dialect=DuckDBDialect())
 X = Code("x", None, None, null=True)
-COST = Number(name="cost", type="integer", low=-5, high=94, edges=(-5, 0, 50, 95))
+COST = NumberColumn(name="cost", type="integer", low=-5, high=94, edges=(-5, 0, 50, 95))
 SPANS = {column.name: ANYTHING for column in (AGE, SEX, NOTE, COST)}
 
 
@@ -34,7 +34,7 @@ def asked(where, *axes):
 
 
 def shown(cells):
-    return Writer(emitter=EMITTER, names=own_names(DuckDB())).count(cells, region(cells))
+    return SqlWriter(emitter=EMITTER, names=own_names(DuckDBDialect())).count(cells, region(cells))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def connection():
 
 def test_what_a_reader_sees():
     cells = asked(
-        every([Member("age", Allowed.interval(20, 30)), Member("sex", Allowed.of([1]))]),
+        every([Member("age", ValueSet.interval(20, 30)), Member("sex", ValueSet.of([1]))]),
         declared_axis(AGE),
         declared_axis(SEX),
     )
@@ -62,8 +62,8 @@ def test_what_a_reader_sees():
 
 
 def test_the_region_is_always_part_of_it():
-    either = some([Member("sex", Allowed.of([0])), Member("note", Allowed.of(["x"]))], SPANS)
-    text = shown(asked(every([either, Member("age", Allowed.interval(None, 30))])))
+    either = some([Member("sex", ValueSet.of([0])), Member("note", ValueSet.of(["x"]))], SPANS)
+    text = shown(asked(every([either, Member("age", ValueSet.interval(None, 30))])))
     assert '\nWHERE (("age" <= 29 AND ' in text
     assert text.count('"age" <= 29') == 3
     assert shown(asked(FALSE)).endswith("WHERE FALSE")
@@ -74,24 +74,24 @@ SETS = [
     (NOT_NULL, '"x" IS NOT NULL'),
     (ONLY_NULL, '"x" IS NULL'),
     (ANYTHING, '("x" IS NOT NULL OR "x" IS NULL)'),
-    (Allowed.of([5]), '"x" = 5'),
-    (Allowed.of([5, 7, -9]), '"x" IN (-9, 5, 7)'),
-    (Allowed.interval(1, 9) | ONLY_NULL, '("x" BETWEEN 1 AND 8 OR "x" IS NULL)'),
-    (Allowed.interval(1, None), '"x" >= 1'),
-    (Allowed.interval(None, 1), '"x" <= 0'),
-    (Allowed.interval(-(10**30), 10**30), '"x" IS NOT NULL'),
-    (Allowed.interval(10**30, None), "FALSE"),
-    (Allowed.interval(None, -(10**30)), "FALSE"),
-    (Allowed.of([10**30]), "FALSE"),
-    (Allowed.of([2**63 - 1]), '"x" = 9223372036854775807'),
-    (Allowed.of(["it's"]), "\"x\" = 'it''s'"),
-    (Allowed.of(["b", "a"]), "\"x\" IN ('a', 'b')"),
-    (Allowed.interval("a", "b"), "(\"x\" >= 'a' AND \"x\" < 'b')"),
-    (Allowed.interval("a\0", "b\0"), "(\"x\" > 'a' AND \"x\" <= 'b')"),
-    (Allowed.interval("a\0", None), "\"x\" > 'a'"),
-    (Allowed.interval(None, "b\0"), "\"x\" <= 'b'"),
-    (Allowed.of([""]), "\"x\" = ''"),
-    (Allowed.of(["a\0"]), "\"x\" = ('a' || chr(0) || '')"),
+    (ValueSet.of([5]), '"x" = 5'),
+    (ValueSet.of([5, 7, -9]), '"x" IN (-9, 5, 7)'),
+    (ValueSet.interval(1, 9) | ONLY_NULL, '("x" BETWEEN 1 AND 8 OR "x" IS NULL)'),
+    (ValueSet.interval(1, None), '"x" >= 1'),
+    (ValueSet.interval(None, 1), '"x" <= 0'),
+    (ValueSet.interval(-(10**30), 10**30), '"x" IS NOT NULL'),
+    (ValueSet.interval(10**30, None), "FALSE"),
+    (ValueSet.interval(None, -(10**30)), "FALSE"),
+    (ValueSet.of([10**30]), "FALSE"),
+    (ValueSet.of([2**63 - 1]), '"x" = 9223372036854775807'),
+    (ValueSet.of(["it's"]), "\"x\" = 'it''s'"),
+    (ValueSet.of(["b", "a"]), "\"x\" IN ('a', 'b')"),
+    (ValueSet.interval("a", "b"), "(\"x\" >= 'a' AND \"x\" < 'b')"),
+    (ValueSet.interval("a\0", "b\0"), "(\"x\" > 'a' AND \"x\" <= 'b')"),
+    (ValueSet.interval("a\0", None), "\"x\" > 'a'"),
+    (ValueSet.interval(None, "b\0"), "\"x\" <= 'b'"),
+    (ValueSet.of([""]), "\"x\" = ''"),
+    (ValueSet.of(["a\0"]), "\"x\" = ('a' || chr(0) || '')"),
 ]
 
 
@@ -127,7 +127,7 @@ def test_no_text_breaks_out_of_its_quotes(connection, text):
 def test_text_is_compared_byte_by_byte(connection, low, high, value):
     if any(0xD800 <= ord(letter) < 0xE000 for letter in high + value):
         return
-    allowed = Allowed.interval(min(low, high), max(low, high) + "\0")
+    allowed = ValueSet.interval(min(low, high), max(low, high) + "\0")
     found = connection.execute(f"SELECT {EMITTER.allowed(NAME, allowed)} FROM (SELECT $1 AS x)", [value]).fetchone()[0]
     assert found == (value in allowed)
     assert (value in allowed) == (min(low, high).encode() <= value.encode() <= max(low, high).encode())
@@ -138,8 +138,8 @@ def places(connection, found: Axis, codes):
     out = []
     for code in codes:
         cells = cells_of("t", axes=(found,))
-        names = Names(scan=lambda _: "(SELECT $1::BIGINT AS x)", persons=str, public=str)
-        sql = Writer(emitter=EMITTER, names=names).count(cells, region(cells))
+        names = SqlTableNames(scan=lambda _: "(SELECT $1::BIGINT AS x)", persons=str, public=str)
+        sql = SqlWriter(emitter=EMITTER, names=names).count(cells, region(cells))
         rows = connection.execute(sql, [code]).fetchall()
         out.append(rows[0][0] if rows else None)
     return out
@@ -150,7 +150,7 @@ def places(connection, found: Axis, codes):
 def test_cells_are_found_for_every_kind_of_edges(connection, data):
     low = data.draw(st.one_of(st.integers(-50, 50), st.sampled_from([-(2**60), 2**60 - 200])))
     size = data.draw(st.integers(1, 150))
-    column = Number(name="x", type="integer", low=low, high=low + size - 1)
+    column = NumberColumn(name="x", type="integer", low=low, high=low + size - 1)
     bins = data.draw(st.integers(1, size))
     inner = data.draw(st.sets(st.integers(low + 1, low + size - 1), max_size=8)) if size > 1 else set()
     even = tuple(low + place * size // bins for place in range(bins + 1))
@@ -179,7 +179,7 @@ def test_wide_bins_do_not_overflow(connection):
 
 
 def test_multiples_of_a_width_are_counted_as_the_numbers_they_are_multiples_of(connection):
-    found = width_axis(Number(name="x", type="integer", low=-(2**60), high=2**60), 2**58)
+    found = width_axis(NumberColumn(name="x", type="integer", low=-(2**60), high=2**60), 2**58)
     codes = [-(2**60), -(2**60) + 5, -1, 0, 2**58 - 1, 2**58, 2**60, None]
     assert places(connection, found, codes) == [0, 0, 3, 4, 4, 5, 8, 9]
 
@@ -188,4 +188,4 @@ def test_conditions_without_parts():
     assert EMITTER.predicate(TRUE) == "TRUE"
     assert EMITTER.predicate(FALSE) == "FALSE"
     assert EMITTER.region(Region.whole()) == "TRUE"
-    assert EMITTER.region(Region((Box({"x": Allowed.of([1])}), Box({"y": ONLY_NULL})))) == '("x" = 1 OR "y" IS NULL)'
+    assert EMITTER.region(Region((Box({"x": ValueSet.of([1])}), Box({"y": ONLY_NULL})))) == '("x" = 1 OR "y" IS NULL)'

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.inference.fit import Measured, fit
-from discreet.schema.column import Category, Column
+from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.schema.column import CategoryColumn, Column
 from discreet.synth.attribute import attribute_of
-from discreet.synth.model import Card, Model
+from discreet.synth.model import Model, ModelCard
 
-CARD = Card(
+CARD = ModelCard(
     kind="mst",
     table="people",
     version=1,
@@ -27,8 +27,8 @@ CARD = Card(
 PURE = replace(CARD, rho=None)
 
 
-def category(name: str, size: int) -> Category:
-    return Category(name=name, values=tuple(f"{name}{value}" for value in range(size)), closed=True)
+def category(name: str, size: int) -> CategoryColumn:
+    return CategoryColumn(name=name, values=tuple(f"{name}{value}" for value in range(size)), closed=True)
 
 
 def table(sizes, rows: int, generator, *, tie: float) -> np.ndarray:
@@ -47,7 +47,7 @@ def exact(data: np.ndarray, sizes, own) -> np.ndarray:
     return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(float)
 
 
-def model_of(columns: list[Column], data: np.ndarray, sets, *, sd: float, generator, card: Card = CARD) -> Model:
+def model_of(columns: list[Column], data: np.ndarray, sets, *, sd: float, generator, card: ModelCard = CARD) -> Model:
     """A model of noisy marginals: every column, and these sets. Laplace noise where the card is a pure one's."""
     attributes = tuple(attribute_of(column) for column in columns)
     sizes = [attribute.size for attribute in attributes]
@@ -56,7 +56,7 @@ def model_of(columns: list[Column], data: np.ndarray, sets, *, sd: float, genera
         counts = exact(data, sizes, own)
         pure = card.rho is None
         noise = generator.laplace(0, sd / np.sqrt(2), counts.shape) if pure else generator.normal(0, sd, counts.shape)
-        measured.append(Measured(attributes=own, values=np.rint(counts + noise), variance=sd**2))
+        measured.append(MeasuredMarginal(attributes=own, values=np.rint(counts + noise), variance=sd**2))
     precisions = np.array([1 / (sd**2 * size) for size in sizes])
     sums = np.array([each.values.sum() for each in measured[: len(sizes)]])
     total = max(1.0, float(precisions @ sums / precisions.sum()))

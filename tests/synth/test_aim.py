@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import LedgerFault
-from discreet.inference.junction import cells
+from discreet.inference.junction_tree import model_cells
 from discreet.synth import aim as aim_file
 from synth.model_tables import letters, planted, spent
 from synth.worlds import fit, open_project
@@ -31,7 +31,7 @@ def test_the_model_stays_within_its_room(tmp_path, monkeypatch, large):
     project = planted(tmp_path, sizes=(8, 6, 9, 7, 5), rows=3000)
     model = fit(project, kind="aim", epsilon="20", model_mb=Fraction(500 * 8, 2**20))
     assert model.calibrated.cells <= 500
-    assert model.calibrated.cells == cells(model.calibrated.sizes, [each.attributes for each in model.measured])
+    assert model.calibrated.cells == model_cells(model.calibrated.sizes, [each.attributes for each in model.measured])
     assert spent(project, model) == 1
 
 
@@ -99,8 +99,8 @@ def test_a_fit_goes_on_whatever_another_machine_holds_for_quiet(tmp_path, monkey
     """A comparison of floats may come out otherwise when a fit is repeated: the ledger says how it went."""
     project = planted(tmp_path, rows=800)
     model = fit(project, kind="aim", epsilon="5")
-    plain = aim_file._quiet
-    monkeypatch.setattr(aim_file, "_quiet", lambda *given: plain(*given) != turned)
+    plain = aim_file._is_quiet
+    monkeypatch.setattr(aim_file, "_is_quiet", lambda *given: plain(*given) != turned)
     again = fit(project, kind="aim", epsilon="5")
     assert again.card.release == model.card.release and again.card.steps == model.card.steps
     assert [each.attributes for each in again.measured] == [each.attributes for each in model.measured]
@@ -112,6 +112,6 @@ def test_another_fault_of_the_ledger_is_told_as_it_was(tmp_path, monkeypatch):
     def faulty(*given, **more):
         raise next(faults)
 
-    monkeypatch.setattr(aim_file, "_chosen_for", faulty)
+    monkeypatch.setattr(aim_file, "_choose_marginal_after", faulty)
     with pytest.raises(LedgerFault, match="the first"):
         fit(planted(tmp_path, rows=500), kind="aim", epsilon="5")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.schema.column import Category, Number
-from discreet.synth import fit as fit_file
-from discreet.synth.apart import MOST_APART
+from discreet.schema.column import CategoryColumn, NumberColumn
+from discreet.synth import synthesis as fit_file
 from discreet.synth.attribute import attribute_of
-from discreet.synth.constraints import Constraints
-from discreet.synth.decode import codes
-from discreet.synth.first import split
-from discreet.synth.repair import broken_rows
+from discreet.synth.cell_decoder import draw_codes
+from discreet.synth.cell_separation import MOST_APART
+from discreet.synth.constraints import PublicConstraints
+from discreet.synth.first_histograms import split_groups
+from discreet.synth.row_repair import broken_rows
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project
 
-AGE = Number(name="age", type="integer", low=0, high=9999)
-JOB = Category(name="job", values=("cook", "nurse", "smith", "judge"))
-SEX = Category(name="sex", values=("F", "M"), closed=True)
+AGE = NumberColumn(name="age", type="integer", low=0, high=9999)
+JOB = CategoryColumn(name="job", values=("cook", "nurse", "smith", "judge"))
+SEX = CategoryColumn(name="sex", values=("F", "M"), closed=True)
 TOLD = {
     "zeros": [{"age": "0 to 1507", "job": ["nurse", "judge"]}],
     "dependencies": [{"from": "job", "to": "sex", "map": {"cook": "F", "nurse": "M", "smith": "F"}}],
@@ -25,8 +25,8 @@ TOLD = {
 
 
 def prepared(told, columns=(AGE, JOB, SEX)):
-    known = Constraints.from_data(told, columns)
-    return known, known.prepared([attribute_of(column) for column in columns])
+    known = PublicConstraints.from_data(told, columns)
+    return known, known.prepare_attributes([attribute_of(column) for column in columns])
 
 
 def test_fine_cells_are_cut_where_a_constraint_says_so():
@@ -47,9 +47,9 @@ def test_whatever_is_grouped_no_cell_straddles_a_constraint():
         found = []
         for each in attributes:
             groups = np.unique(random.integers(0, 3, size=each.fine), return_inverse=True)[1]
-            found.append(each.regrouped(split(groups, each.apart), random.random(each.fine)))
+            found.append(each.with_groups(split_groups(groups, each.apart), random.random(each.fine)))
         cells = [random.integers(0, each.size, size=3000) for each in found]
-        rows = {each.name: codes(each, own, random) for each, own in zip(found, cells, strict=True)}
+        rows = {each.name: draw_codes(each, own, random) for each, own in zip(found, cells, strict=True)}
         possible = np.ones(3000, dtype=bool)
         for axes, table in known.allowed(found):
             possible &= table[tuple(cells[axis] for axis in axes)]
@@ -59,22 +59,24 @@ def test_whatever_is_grouped_no_cell_straddles_a_constraint():
 
 def test_a_constraint_that_tells_too_much_apart_leaves_the_cells():
     pairs = [[number, number] for number in range(MOST_APART + 1)]
-    other = Number(name="other", type="integer", low=0, high=9999)
+    other = NumberColumn(name="other", type="integer", low=0, high=9999)
     _, (age, _) = prepared({"dependencies": [{"from": "age", "to": "other", "pairs": pairs}]}, (AGE, other))
     assert age.edges == attribute_of(AGE).edges and not age.apart.any()
 
 
 def test_a_fit_on_prepared_cells(tmp_path, monkeypatch):
     """Cities whose counts are public are told apart however rare they are, and sampled exactly."""
-    known = fit_file.describe
+    known = fit_file.describe_attributes
     lines = clinic_lines(900)
     cities = {
         name: sum(line.split(",")[2] == name for line in lines) for name in {line.split(",")[2] for line in lines}
     }
     told = CLINIC_RULES | {"totals": [{"column": "city", "counts": cities}]}
     project = open_project(tmp_path, CLINIC, lines)
-    constraints = Constraints.from_data(told, project.version("people").schema.columns)
-    monkeypatch.setattr(fit_file, "describe", lambda *given, **more: constraints.prepared(known(*given, **more)))
+    constraints = PublicConstraints.from_data(told, project.version("people").schema.columns)
+    monkeypatch.setattr(
+        fit_file, "describe_attributes", lambda *given, **more: constraints.prepare_attributes(known(*given, **more))
+    )
     model = fit(project, constraints=told, epsilon="1")
     sizes = {attribute.name: attribute.size for attribute in model.attributes}
     assert sizes["city"] >= len(cities)
@@ -88,6 +90,6 @@ def test_a_fit_on_prepared_cells(tmp_path, monkeypatch):
 
 def test_splitting_keeps_what_is_not_told_apart():
     groups = np.array([0, 0, 1, 2, 2])
-    assert split(groups, np.zeros(5, dtype=np.int64)).tolist() == groups.tolist()
+    assert split_groups(groups, np.zeros(5, dtype=np.int64)).tolist() == groups.tolist()
     with pytest.raises(ValueError, match="groups"):
-        attribute_of(JOB).regrouped(np.zeros(2, dtype=np.int64), np.zeros(2))
+        attribute_of(JOB).with_groups(np.zeros(2, dtype=np.int64), np.zeros(2))

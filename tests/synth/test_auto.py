@@ -7,23 +7,23 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting.events import Reserved
-from discreet.schema.column import Category
-from discreet.synth import choosing
-from discreet.synth.choosing import PACES, Pace, chosen, seconds_of
-from discreet.synth.wanted import Wanted
+from discreet.accounting.events import ReservationEvent
+from discreet.schema.column import CategoryColumn
+from discreet.synth import model_choice
+from discreet.synth.fit_request import FitRequest
+from discreet.synth.model_choice import FIT_SETTINGS, FitSettings, choose_model, seconds_of
 from synth.model_tables import letters, planted, spent
 from synth.worlds import fit, open_project
 
-EVENT = Reserved(epsilon=None, rho=Fraction(1, 50), delta=Fraction(0))
+EVENT = ReservationEvent(epsilon=None, rho=Fraction(1, 50), delta=Fraction(0))
 
 
 def columns(*sizes):
-    return [Category(name=f"c{place}", values=tuple(map(str, range(size)))) for place, size in enumerate(sizes)]
+    return [CategoryColumn(name=f"c{place}", values=tuple(map(str, range(size)))) for place, size in enumerate(sizes)]
 
 
 def choice(*sizes, **more):
-    return chosen(Wanted(epsilon=Fraction(1), **more), columns(*sizes), EVENT, most_rows=1)
+    return choose_model(FitRequest(epsilon=Fraction(1), **more), columns(*sizes), EVENT, most_rows=1)
 
 
 def test_every_choice_says_why():
@@ -45,10 +45,10 @@ def test_less_time_is_a_smaller_model():
     for seconds in (200, 30, 8, 4, 1):
         found = choice(*sizes, seconds=Fraction(seconds))
         order = 2 if found.kind == "mst" else found.workload or 3
-        pace = Pace(kind=found.kind, order=order, model_mb=found.model_mb, rounds=(found.rounds or 0) // 15)
-        assert pace in PACES
-        assert seconds_of(pace, sizes, rows=choosing.USUAL_ROWS) <= before
-        before = seconds_of(pace, sizes, rows=choosing.USUAL_ROWS)
+        pace = FitSettings(kind=found.kind, order=order, model_mb=found.model_mb, rounds=(found.rounds or 0) // 15)
+        assert pace in FIT_SETTINGS
+        assert seconds_of(pace, sizes, rows=model_choice.USUAL_ROWS) <= before
+        before = seconds_of(pace, sizes, rows=model_choice.USUAL_ROWS)
     assert choice(*sizes, seconds=Fraction(200)).model_mb == 40
     assert choice(*sizes, seconds=Fraction(1)).kind in ("aim", "mst")
     assert choice(*sizes).model_mb == 10

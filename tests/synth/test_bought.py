@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.synth.describe import OTHER, needs_of, worded
-from discreet.synth.fit import wanted_columns
-from discreet.synth.saving import save
+from discreet.synth.attribute_discovery import OTHER, attribute_of_words, undeclared_columns
+from discreet.synth.model_file import save
+from discreet.synth.synthesis import modelled_columns
 from synth.worlds import SEX, fit, open_project
 from tiers import size
 
@@ -90,18 +90,18 @@ def test_words_need_a_delta(tmp_path):
 
 
 def test_a_word_called_other_is_not_the_others():
-    assert worded("a", ["(other)", "x"]).column.values == ("(other)", "x", "((other))")
+    assert attribute_of_words("a", ["(other)", "x"]).column.values == ("(other)", "x", "((other))")
 
 
 def test_what_columns_leave_open(tmp_path):
     project = open_project(tmp_path, COLUMNS, lines(rare=False))
-    columns = wanted_columns(project.version("people"), None)
-    needs = needs_of(columns, keys=True)
+    columns = modelled_columns(project.version("people"), None)
+    needs = undeclared_columns(columns, keys=True)
     assert set(needs.numbers) == {"number", "day"} and needs.texts == ("word",)
-    assert needs.each(pure=False) == Fraction(1, 40) and needs.each(pure=True) == Fraction(1, 8)
-    many = needs_of(columns * 10, keys=True)
-    assert many.each(pure=False) == Fraction(1, 120) and many.each(pure=True) == Fraction(1, 75)
-    assert needs_of(columns, keys=False).texts == ()
+    assert needs.share_per_column(pure=False) == Fraction(1, 40) and needs.share_per_column(pure=True) == Fraction(1, 8)
+    many = undeclared_columns(columns * 10, keys=True)
+    assert many.share_per_column(pure=False) == Fraction(1, 120) and many.share_per_column(pure=True) == Fraction(1, 75)
+    assert undeclared_columns(columns, keys=False).texts == ()
 
 
 def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
@@ -120,24 +120,26 @@ def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
 
 def test_bounds_bought_with_too_little_are_not_relied_on(tmp_path, monkeypatch):
     """A pure epsilon, nothing declared: what could not be afforded is said, and nothing of it is called good."""
-    from discreet.synth.inspect import inspected
+    from discreet.synth.inspect import inspect_model
 
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     rows = lines(rare=False, count=3000)
     with monkeypatch.context() as patched:
         # What noise leaves room for; by the noise itself it would be less in some runs of a million.
-        patched.setattr("discreet.synth.first._most_outside", lambda attribute, own: 10.0**6 * attribute.open)
+        patched.setattr(
+            "discreet.synth.first_histograms._most_outside", lambda attribute, own: 10.0**6 * attribute.open
+        )
         poor = fit(open_project(tmp_path / "a", COLUMNS, rows, budget="{ epsilon = 100 }"), epsilon="0.05")
     assert set(poor.card.doubtful) == {"number", "day"}
     assert "declare low and high" in poor.card.warnings[0]
-    judged = {each.columns: each.verdict for each in inspected(poor).marginals.judged}
+    judged = {each.columns: each.verdict for each in inspect_model(poor).marginals.judged}
     assert judged[("number",)] == judged[("day",)] == judged[("number", "sex")] == "unknown"
     again = load(poor, tmp_path).card
     assert (again.doubtful, again.outside) == (poor.card.doubtful, poor.card.outside)
     rich = fit(open_project(tmp_path / "b", COLUMNS, rows, budget="{ epsilon = 100 }"), epsilon="20")
     assert rich.card.doubtful == ()
-    assert {each.columns: each.verdict for each in inspected(rich).marginals.judged}[("number",)] == "good"
+    assert {each.columns: each.verdict for each in inspect_model(rich).marginals.judged}[("number",)] == "good"
 
 
 def load(model, folder):

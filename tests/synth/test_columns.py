@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import Refused, UsageError
-from discreet.schema.column import Category, Moment, Number, Text
-from discreet.synth import decode
+from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute, attribute_of
-from discreet.synth.decode import NULL
-from discreet.synth.first import bins, merged_rare
+from discreet.synth.cell_decoder import NULL
+from discreet.synth.first_histograms import choose_bins, merge_rare_cells
 from synth.worlds import AGE, SEX, elsewhere, fit, open_project
 
 COLUMNS = {
@@ -106,7 +106,7 @@ def test_null_is_modelled_jointly(tmp_path):
 
 
 def test_a_cell_goes_back_by_its_noisy_weights():
-    column = Category(name="a", values=tuple("uvwxyz"))
+    column = CategoryColumn(name="a", values=tuple("uvwxyz"))
     attribute = Attribute(
         column=column,
         edges=tuple(range(7)),
@@ -115,62 +115,67 @@ def test_a_cell_goes_back_by_its_noisy_weights():
         weights=np.array([5.0, 1, 0, 3, 4, 0, 2]),
     )
     random = np.random.default_rng(0)
-    found = Counter(decode.codes(attribute, np.ones(20_000, dtype=np.uint8), random).tolist())
+    found = Counter(cell_decoder.draw_codes(attribute, np.ones(20_000, dtype=np.uint8), random).tolist())
     assert set(found) == {1, 3, 4, NULL}
     for code, share in ((1, 0.1), (3, 0.3), (4, 0.4), (NULL, 0.2)):
         assert found[code] / 20_000 == pytest.approx(share, abs=0.02)  # 6 sd
-    assert set(decode.codes(attribute, np.full(100, 2), random).tolist()) == {5}  # weight 0 alone in its cell
-    assert decode.codes(attribute, np.zeros(0, dtype=np.uint8), random).tolist() == []
+    assert set(cell_decoder.draw_codes(attribute, np.full(100, 2), random).tolist()) == {
+        5
+    }  # weight 0 alone in its cell
+    assert cell_decoder.draw_codes(attribute, np.zeros(0, dtype=np.uint8), random).tolist() == []
 
 
 def test_codes_are_spread_over_a_bin():
-    attribute = attribute_of(Number(name="a", type="integer", low=10, high=29, edges=(10, 20, 30)))
-    found = decode.codes(attribute, np.repeat([0, 1, 2], 5000), np.random.default_rng(0))
+    attribute = attribute_of(NumberColumn(name="a", type="integer", low=10, high=29, edges=(10, 20, 30)))
+    found = cell_decoder.draw_codes(attribute, np.repeat([0, 1, 2], 5000), np.random.default_rng(0))
     assert set(found[:5000].tolist()) == set(range(10, 20)) and set(found[5000:10_000].tolist()) == set(range(20, 30))
     assert set(found[10_000:].tolist()) == {NULL}
     assert min(Counter(found[:10_000].tolist()).values()) > 350
 
 
 def test_labels_say_what_a_cell_holds():
-    attribute = attribute_of(Number(name="a", type="integer", low=0, high=9)).regrouped(
+    attribute = attribute_of(NumberColumn(name="a", type="integer", low=0, high=9)).with_groups(
         np.array([0, 0, 0, 1, 2, 3, 2, 3, 3, 3, 4]), np.ones(11)
     )
     assert attribute.labels() == ("0 to 2", 3, "2 rare values", "4 rare values", None)
-    date = attribute_of(Moment(name="d", type="date", low=0, high=1))
+    date = attribute_of(MomentColumn(name="d", type="date", low=0, high=1))
     assert date.labels() == ("1970-01-01", "1970-01-02", None)
 
 
 def test_what_has_no_attribute():
-    assert attribute_of(Text(name="a")) is None
-    assert attribute_of(Number(name="a", type="integer", low=0)) is None
+    assert attribute_of(TextColumn(name="a")) is None
+    assert attribute_of(NumberColumn(name="a", type="integer", low=0)) is None
     with pytest.raises(Refused, match="has 200,000 values"):
-        attribute_of(Category(name="a", values=tuple(map(str, range(200_000)))))
+        attribute_of(CategoryColumn(name="a", values=tuple(map(str, range(200_000)))))
     with pytest.raises(ValueError, match="groups"):
         Attribute(
-            column=Number(name="a", type="integer"), edges=(0, 1, 2), null=False, groups=np.zeros(3, dtype=np.int64)
+            column=NumberColumn(name="a", type="integer"),
+            edges=(0, 1, 2),
+            null=False,
+            groups=np.zeros(3, dtype=np.int64),
         )
 
 
 def test_rare_cells_are_kept_together_where_they_are_two():
-    assert merged_rare(np.array([100.0, 1, 200, 2]), sd=5.0).tolist() == [0, 2, 1, 2]
-    assert merged_rare(np.array([100.0, 1, 200, 20]), sd=5.0).tolist() == [0, 1, 2, 3]
-    assert merged_rare(np.array([1.0, 2, -3]), sd=5.0).tolist() == [0, 0, 0]
+    assert merge_rare_cells(np.array([100.0, 1, 200, 2]), sd=5.0).tolist() == [0, 2, 1, 2]
+    assert merge_rare_cells(np.array([100.0, 1, 200, 20]), sd=5.0).tolist() == [0, 1, 2, 3]
+    assert merge_rare_cells(np.array([1.0, 2, -3]), sd=5.0).tolist() == [0, 0, 0]
 
 
 def test_bins_are_of_even_numbers_of_rows_where_noise_allows():
-    attribute = attribute_of(Number(name="a", type="integer", low=0, high=255))
+    attribute = attribute_of(NumberColumn(name="a", type="integer", low=0, high=255))
     values = np.append(np.where(np.arange(256) < 64, 400.0, 10.0), 50.0)
-    found, clear = bins(attribute, values, 1.0, float(values.sum()))
+    found, clear = choose_bins(attribute, values, 1.0, float(values.sum()))
     assert found[-1] == found[:-1].max() + 1 and (np.diff(found[:-1]) >= 0).all()  # NULL apart, bins in order
     sums = np.bincount(found, weights=values)[:-1]
     assert 20 <= len(sums) <= 32 and sums.max() < 3 * values.sum() / 32
     assert clear.tolist() == [False] * 256 + [True]  # their noise drew the bins
-    drowned, clear = bins(attribute, values, 1e5, float(values.sum()))
+    drowned, clear = choose_bins(attribute, values, 1e5, float(values.sum()))
     assert np.bincount(drowned)[:-1].tolist() == [128, 128]  # equal width, few
     assert clear.all()
 
 
 def test_large_numbers_do_not_overflow():
-    column = Number(name="a", type="decimal", step=Fraction(10**6), low=0, high=2**60)
-    found = decode.arrow_column(column, np.array([2**59, NULL, 3])).to_pylist()
+    column = NumberColumn(name="a", type="decimal", step=Fraction(10**6), low=0, high=2**60)
+    found = cell_decoder.arrow_column(column, np.array([2**59, NULL, 3])).to_pylist()
     assert found == [2.0**59 * 10**6, None, 3e6]

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.schema.column import Category, Moment, Number
-from discreet.synth import fitting
+from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn
+from discreet.synth import fit_task
 from discreet.synth import model as model_file
 from discreet.synth.attribute import Attribute, attribute_of
-from discreet.synth.constraints import Constraints
-from discreet.synth.decode import NULL, codes
-from discreet.synth.known import Known
-from discreet.synth.repair import broken_rows
-from discreet.synth.rules import Dependency, Order, Zero
-from discreet.synth.spans import Span, cells_of
+from discreet.synth.cell_decoder import NULL, draw_codes
+from discreet.synth.code_spans import CodeSpan, cells_of
+from discreet.synth.constraints import PublicConstraints
+from discreet.synth.known_counts import KnownCounts
+from discreet.synth.row_repair import broken_rows
+from discreet.synth.rules import ColumnOrder, Dependency, StructuralZero
 from synth.worlds import CITIES, CLINIC, CLINIC_RULES, clinic_lines, elsewhere, fit, keeps_clinic_rules, open_project
 from tiers import size
 
@@ -35,7 +35,7 @@ def random_attribute(name, random):
     fine = len(edges) - 1 + null
     groups = np.unique(random.integers(0, fine, size=fine), return_inverse=True)[1]
     weights = random.integers(0, 3, size=fine).astype(float)
-    column = Number(name=name, type="integer", low=int(edges[0]), high=int(edges[-1]) - 1)
+    column = NumberColumn(name=name, type="integer", low=int(edges[0]), high=int(edges[-1]) - 1)
     return Attribute(column=column, edges=tuple(edges.tolist()), null=null, groups=groups, weights=weights)
 
 
@@ -45,14 +45,14 @@ def all_codes(attribute):
 
 def random_span(random):
     chosen = np.flatnonzero(random.integers(2, size=12))
-    return Span.of([(int(code), int(code)) for code in chosen], null=bool(random.integers(2)))
+    return CodeSpan.of([(int(code), int(code)) for code in chosen], null=bool(random.integers(2)))
 
 
 def random_rule(kind, names, random):
     if kind == "zero":
-        return Zero(where=tuple((name, random_span(random)) for name in names))
+        return StructuralZero(where=tuple((name, random_span(random)) for name in names))
     if kind == "order":
-        return Order(
+        return ColumnOrder(
             low=names[0], high=names[1], low_scale=int(random.integers(1, 4)), high_scale=int(random.integers(1, 4))
         )
     sources = sorted({NULL} | set(range(12)) if random.integers(2) else set(random.integers(0, 12, size=6).tolist()))
@@ -69,7 +69,7 @@ def test_one_rule_on_cells_and_on_rows(kind):
         names = ["a", "b", "c"][: random.integers(1, 4)] if kind == "zero" else ["a", "b"]
         attributes = [random_attribute(name, random) for name in names]
         rule = random_rule(kind, names, random)
-        told = Constraints(
+        told = PublicConstraints(
             **{"zeros" if kind == "zero" else "dependencies" if kind == "dependency" else "orders": (rule,)}
         )
         ((axes, allowed),) = told.on(attributes, 100.0).allowed
@@ -81,7 +81,7 @@ def test_one_rule_on_cells_and_on_rows(kind):
         possible[tuple(axis[~slow_broken(rule, found)] for axis in cells)] = True
         assert np.array_equal(allowed, possible), seed
         assert np.array_equal(rule.broken(found), slow_broken(rule, found)), seed
-        kept, broken = told.kept(found, attributes, random)
+        kept, broken = told.repair_rows(found, attributes, random)
         for attribute, before in zip(attributes, cells, strict=True):
             assert np.array_equal(cells_of(attribute, kept[attribute.name]), before)
         assert np.array_equal(broken, ~allowed[cells]), seed  # all that can be mended is
@@ -100,7 +100,7 @@ def slow_broken(rule, rows):
     for values in zip(*rows.values(), strict=True):
         row = dict(zip(rows, map(int, values), strict=True))
         match rule:
-            case Zero(where=where):
+            case StructuralZero(where=where):
                 result.append(all(
                     span.null if row[name] == NULL else any(low <= row[name] <= high for low, high in span.intervals)
                     for name, span in where
@@ -108,7 +108,7 @@ def slow_broken(rule, rows):
             case Dependency(codes=sources, images=images):
                 known = dict(zip(sources, images, strict=True))
                 result.append(row[rule.source] in known and known[row[rule.source]] != row[rule.target])
-            case Order():
+            case ColumnOrder():
                 low, high = row[rule.low], row[rule.high]
                 result.append(NULL not in (low, high) and low * rule.low_scale > high * rule.high_scale)
     return np.array(result)
@@ -119,14 +119,14 @@ def test_several_rules_at_once_are_kept_or_told():
     for seed in range(size(6, 15)):
         random = np.random.default_rng(seed)
         attributes = [random_attribute(name, random) for name in "abcd"]
-        told = Constraints(
+        told = PublicConstraints(
             zeros=(random_rule("zero", ["a", "c"], random), random_rule("zero", ["b", "d"], random)),
             dependencies=(random_rule("dependency", ["c", "d"], random),),
-            orders=(Order(low="a", high="b"), Order(low="b", high="c")),
+            orders=(ColumnOrder(low="a", high="b"), ColumnOrder(low="b", high="c")),
         )
         cells = [random.integers(0, attribute.size, size=200) for attribute in attributes]
-        rows = {each.name: codes(each, own, random) for each, own in zip(attributes, cells, strict=True)}
-        kept, broken = told.kept(rows, attributes, random, fixed={"d"})
+        rows = {each.name: draw_codes(each, own, random) for each, own in zip(attributes, cells, strict=True)}
+        kept, broken = told.repair_rows(rows, attributes, random, fixed={"d"})
         assert np.array_equal(broken_rows(told.rules, kept), broken)
         assert np.array_equal(kept["d"], rows["d"])
         for attribute, own in zip(attributes, cells, strict=True):
@@ -137,13 +137,13 @@ def test_several_rules_at_once_are_kept_or_told():
 
 def test_known_counts_come_out_whatever_is_kept_together():
     """Six values, four of them in one cell: given out in three batches, each comes out as often as it must."""
-    column = Category(name="a", values=tuple("uvwxyz"))
+    column = CategoryColumn(name="a", values=tuple("uvwxyz"))
     attribute = Attribute(column=column, edges=tuple(range(7)), null=False, groups=np.array([0, 1, 2, 2, 2, 2]))
-    known = Known(columns=("a",), codes=tuple((code,) for code in range(6)), counts=(10, 20, 1, 2, 0, 7))
+    known = KnownCounts(columns=("a",), codes=tuple((code,) for code in range(6)), counts=(10, 20, 1, 2, 0, 7))
     assert known.table({"a": attribute}).tolist() == [10, 20, 10]
-    from discreet.synth.known import Remaining
+    from discreet.synth.known_counts import RemainingCounts
 
-    left = Remaining(known, {"a": attribute})
+    left = RemainingCounts(known, {"a": attribute})
     random = np.random.default_rng(1)
     cells = random.permutation([0] * 10 + [1] * 20 + [2] * 10)
     found = np.concatenate([left.give([part], random)["a"] for part in np.split(cells, [7, 30])])
@@ -266,16 +266,16 @@ def test_dates_and_decimals_on_other_grids_are_ordered(tmp_path):
 # ---- as they are written
 
 COLUMNS = (
-    Number(name="age", type="integer", low=0, high=99),
-    Number(name="cost", type="decimal", step=Fraction(1, 100)),
-    Moment(name="Day", type="date", low=0, high=20000),
-    Category(name="sex", values=("F", "M"), closed=True),
-    Category(name="job", values=("cook", "nurse", "1")),
+    NumberColumn(name="age", type="integer", low=0, high=99),
+    NumberColumn(name="cost", type="decimal", step=Fraction(1, 100)),
+    MomentColumn(name="Day", type="date", low=0, high=20000),
+    CategoryColumn(name="sex", values=("F", "M"), closed=True),
+    CategoryColumn(name="job", values=("cook", "nurse", "1")),
 )
 
 
 def test_values_are_written_as_people_write_them():
-    found = Constraints.from_data(
+    found = PublicConstraints.from_data(
         {
             "zeros": [
                 {"age": {"to": 15}, "job": [{"null": True}, "nurse"]},
@@ -286,11 +286,11 @@ def test_values_are_written_as_people_write_them():
         },
         COLUMNS,
     )
-    assert found.zeros[0].where == (("age", Span.of([(-(2**62), 15)])), ("job", Span.of([(1, 1)], null=True)))
-    assert found.zeros[1].where == (("age", Span.of([(3, 3), (90, 95)])), ("Day", Span.of([(1, 4)])))
-    assert found.zeros[2].where == (("cost", Span.of([(25, 25)])),)
+    assert found.zeros[0].where == (("age", CodeSpan.of([(-(2**62), 15)])), ("job", CodeSpan.of([(1, 1)], null=True)))
+    assert found.zeros[1].where == (("age", CodeSpan.of([(3, 3), (90, 95)])), ("Day", CodeSpan.of([(1, 4)])))
+    assert found.zeros[2].where == (("cost", CodeSpan.of([(25, 25)])),)
     assert found.on([], 3.0).total == 7
-    assert Constraints.from_saved(found.to_data()) == found
+    assert PublicConstraints.from_saved(found.to_data()) == found
 
 
 def test_files_of_constraints(tmp_path):
@@ -307,12 +307,15 @@ to = "sex"
 table = "jobs.csv"
 """
     (tmp_path / "facts.toml").write_text(text)
-    found = Constraints.from_file(tmp_path / "facts.toml", COLUMNS)
+    found = PublicConstraints.from_file(tmp_path / "facts.toml", COLUMNS)
     assert found.dependencies == (Dependency(source="job", target="sex", codes=(NULL, 0, 1), images=(0, 0, 1)),)
-    assert found.orders == (Order(low="age", high="cost", low_scale=100, high_scale=1),)
-    assert found.zeros[0].where[1] == ("Day", Span.of([(1, 1)]))
+    assert found.orders == (ColumnOrder(low="age", high="cost", low_scale=100, high_scale=1),)
+    assert found.zeros[0].where[1] == ("Day", CodeSpan.of([(1, 1)]))
     (tmp_path / "facts.json").write_text('{"rows": 3, "zeros": [{"job": null, "sex": "F"}]}')
-    assert Constraints.from_file(tmp_path / "facts.json", COLUMNS).zeros[0].where[0] == ("job", Span.of([], null=True))
+    assert PublicConstraints.from_file(tmp_path / "facts.json", COLUMNS).zeros[0].where[0] == (
+        "job",
+        CodeSpan.of([], null=True),
+    )
     for content, why in (
         (b"rows = ", "facts.toml cannot be read"),
         (b"\xff", "not UTF-8"),
@@ -320,9 +323,9 @@ table = "jobs.csv"
     ):
         (tmp_path / "facts.toml").write_bytes(content)
         with pytest.raises(UsageError, match=why):
-            Constraints.from_file(tmp_path / "facts.toml", COLUMNS)
+            PublicConstraints.from_file(tmp_path / "facts.toml", COLUMNS)
     with pytest.raises(UsageError, match=r"cannot read none\.toml"):
-        Constraints.from_file(tmp_path / "none.toml", COLUMNS)
+        PublicConstraints.from_file(tmp_path / "none.toml", COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -367,15 +370,15 @@ table = "jobs.csv"
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_sentence(data, why):
     with pytest.raises(UsageError, match=why) as caught:
-        Constraints.from_data(data, COLUMNS, where="facts.toml")
+        PublicConstraints.from_data(data, COLUMNS, where="facts.toml")
     assert "facts.toml" in str(caught.value) or "sum to" in why
 
 
 def test_a_constraint_on_too_many_cells_is_refused_before_a_table_is_made():
     names = [f"column {number}" for number in range(9)]
-    attributes = [attribute_of(Number(name=name, type="integer", low=0, high=199)) for name in names]
-    zero = Constraints(zeros=(Zero(where=tuple((name, Span.of([(0, 1)])) for name in names)),))
-    known = Constraints(totals=(Known(columns=tuple(names), codes=((0,) * 9,), counts=(5,)),))
+    attributes = [attribute_of(NumberColumn(name=name, type="integer", low=0, high=199)) for name in names]
+    zero = PublicConstraints(zeros=(StructuralZero(where=tuple((name, CodeSpan.of([(0, 1)])) for name in names)),))
+    known = PublicConstraints(totals=(KnownCounts(columns=tuple(names), codes=((0,) * 9,), counts=(5,)),))
     for told in (zero, known):
         with pytest.raises(UsageError, match="spans more than"):
             told.on(attributes, 5.0)
@@ -385,7 +388,7 @@ def test_orders_that_can_never_hold_are_refused():
     late = replace(COLUMNS[0], name="late", low=50, high=60)
     early = replace(COLUMNS[0], name="early", low=0, high=10)
     with pytest.raises(UsageError, match="never be in order"):
-        Constraints.from_data({"orders": [["late", "early"]]}, [late, early])
+        PublicConstraints.from_data({"orders": [["late", "early"]]}, [late, early])
 
 
 def test_columns_of_text_and_columns_left_out(tmp_path):
@@ -403,14 +406,14 @@ def test_columns_of_text_and_columns_left_out(tmp_path):
 @pytest.mark.parametrize("kind", ["independent", "mst", "aim", "privbayes"])
 def test_what_is_ruled_out_is_so_from_the_first_fit_on(tmp_path, kind, monkeypatch):
     """Also between two steps: what a choice compares the table with knows of it."""
-    seen, known = [], fitting.fit
+    seen, known = [], fit_task.fit
 
     def spy(sizes, measurements, total, **named):
         found = known(sizes, measurements, total, **named)
         seen.append(float(found.calibrated.project([1, 2])[0, 0]))  # columns stand by name: age, job, sex
         return found
 
-    monkeypatch.setattr(fitting, "fit", spy)
+    monkeypatch.setattr(fit_task, "fit", spy)
     columns = {
         "job": 'type = "category"\nvalues = ["cook", "nurse"]\nclosed = true',
         "sex": CLINIC["sex"],

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import UsageError
-from discreet.synth.constraints import Constraints
+from discreet.synth.constraints import PublicConstraints
 from discreet.synth.estimator import Synthesizer
 from synth.worlds import AGE, SEX, open_project
 
@@ -117,7 +117,12 @@ def test_constraints_in_all_their_forms(project, tmp_path):
     (tmp_path / "facts.toml").write_text('[[zeros]]\nage = "0 to 29"\nsex = "F"\n')
     columns = project.version("people").schema.columns
     tables = []
-    for told in (data, str(tmp_path / "facts.toml"), tmp_path / "facts.toml", Constraints.from_data(data, columns)):
+    for told in (
+        data,
+        str(tmp_path / "facts.toml"),
+        tmp_path / "facts.toml",
+        PublicConstraints.from_data(data, columns),
+    ):
         synthesizer = Synthesizer(project, "people", epsilon=Fraction(1), model="independent", constraints=told).fit()
         tables.append(synthesizer.sample(500, seed=2))
     assert all(table.equals(tables[0]) for table in tables)  # one fit, charged once

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.synth.fit import Wanted
+from discreet.synth.synthesis import FitRequest
 from synth.worlds import AGE, SEX, elsewhere, fit, open_project
 
 KINDS = ("independent", "mst")
@@ -83,7 +83,7 @@ def test_epsilon_tiny_and_large(tmp_path, budget, epsilon):
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1), Fraction(10) ** 400, Fraction(1, 10**12), None])
 def test_an_epsilon_that_is_none_is_refused_before_anything(epsilon):
     with pytest.raises(UsageError, match="epsilon"):
-        Wanted(epsilon=epsilon, kind="mst")
+        FitRequest(epsilon=epsilon, kind="mst")
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet.inference import axes as axes_file
-from discreet.inference import behind
+from discreet.inference import separator_conditionals
 from discreet.inference.fit import fit
-from discreet.synth.fitting import candidates
+from discreet.synth.fit_task import candidates
 from inference.small_models import noisy_marginals, random_joint
 
 SETS = [own for length in (1, 2, 3, 4, 5) for own in itertools.combinations(range(8), length)]
@@ -37,7 +37,7 @@ def estimates(calibrated):
 def test_no_model_is_too_large_to_be_asked(monkeypatch, calibrated, behind_most, most):
     """Whatever there is room for: margins are exact, and so is what one clique knows."""
     exact = {own: calibrated.project(own) for own in SETS}
-    monkeypatch.setattr(behind, "MOST_BEHIND", behind_most)
+    monkeypatch.setattr(separator_conditionals, "MOST_BEHIND", behind_most)
     monkeypatch.setattr(axes_file, "MOST_CELLS", most)
     found = estimates(calibrated)
     assert found.keys() == set(SETS)
@@ -57,7 +57,7 @@ def test_no_model_is_too_large_to_be_asked(monkeypatch, calibrated, behind_most,
 def test_large_tables_are_refused_where_nobody_minds(monkeypatch, calibrated):
     """What the first test holds up to: the model itself does not make them."""
     from discreet.errors import UsageError
-    from discreet.inference.candidates import projections
+    from discreet.inference.projections import projections
 
     monkeypatch.setattr(axes_file, "MOST_CELLS", 300)
     with pytest.raises(UsageError):

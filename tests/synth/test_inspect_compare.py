@@ -10,19 +10,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.accounting.convert import rho_from_epsilon
-from discreet.cut import moves_of_distances
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.errors import BudgetExceeded, UsageError
-from discreet.inference.fit import Measured, fit
-from discreet.program import Program
-from discreet.schema.column import Number
+from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.kernel.binned_table import moves_of_distances
+from discreet.kernel.program import Program
+from discreet.schema.column import NumberColumn
 from discreet.synth.attribute import attribute_of
-from discreet.synth.fit import Wanted, synthesize
-from discreet.synth.inspect import compare as module
-from discreet.synth.inspect import inspected
-from discreet.synth.inspect.compare import SHARES, compare
-from discreet.synth.inspect.distances import PARTS, law_of, plan_of
+from discreet.synth.inspect import inspect_model
+from discreet.synth.inspect import model_comparison as module
+from discreet.synth.inspect.model_comparison import SHARES, compare
+from discreet.synth.inspect.noisy_distances import PARTS, comparison_plan, law_of
 from discreet.synth.model import Model
+from discreet.synth.synthesis import FitRequest, synthesize
 from synth.inspect_tables import CARD
 from synth.worlds import PEOPLE, open_project
 
@@ -56,10 +56,12 @@ def model_of(project, *, sets=((0, 2),), total=600.0) -> Model:
     attributes = tuple(attribute_of(column) for column in schema.columns)
     ages, sexes, smokers = np.array([200.0, 200, 200, 0]), np.array([300.0, 300]), np.array([300.0, 300, 0])
     margins = (ages, sexes, smokers)
-    measured = [Measured(attributes=(place,), values=values, variance=1.0) for place, values in enumerate(margins)]
+    measured = [
+        MeasuredMarginal(attributes=(place,), values=values, variance=1.0) for place, values in enumerate(margins)
+    ]
     for one, other in sets:
         values = np.outer(margins[one], margins[other]) / 600
-        measured.append(Measured(attributes=(one, other), values=values, variance=1.0))
+        measured.append(MeasuredMarginal(attributes=(one, other), values=values, variance=1.0))
     return Model(
         card=CARD,
         columns=schema.columns,
@@ -85,7 +87,7 @@ def cut_of(project, model):
     version = project.version("people")
     event = module.reservation(Fraction(1, 100), Fraction(0))
     who = project.asker(None)
-    id_ = module._reserve(plan_of(model), event, Fraction(1, 100), version, project.curator, who, fresh=True)
+    id_ = module._reserve(comparison_plan(model), event, Fraction(1, 100), version, project.curator, who, fresh=True)
     return module._cut(Program(project.curator, version, id_), model)
 
 
@@ -101,7 +103,7 @@ def true_distance(model, own):
 
 def test_distances_are_those_of_the_rows(project):
     model = model_of(project)
-    plan, cut = plan_of(model), cut_of(project, model)
+    plan, cut = comparison_plan(model), cut_of(project, model)
     assert plan.sets == ((0, 1), (0, 2), (1, 2)) and plan.groups == ((1,), (0, 2))
     for place, own in enumerate(plan.sets):
         assert exact_distance(cut, plan, place) / PARTS == pytest.approx(true_distance(model, own), abs=0.02)
@@ -113,7 +115,7 @@ def test_exact_neighbours_move_distances_by_no_more_than_is_said(tmp_path):
     person = 'person = "who"\nrows_per_person = 5\n'
     without = make(tmp_path / "without", people, person)
     model = model_of(without)
-    plan = plan_of(model)
+    plan = comparison_plan(model)
     everything = tuple(range(len(plan.sets)))
     moved = []
     before = cut_of(without, model)
@@ -184,7 +186,7 @@ def test_answers_are_near_the_truth_and_the_worst_pair_is_found(project):
 def test_intervals_hold_the_truth_as_often_as_they_say(project):
     """200 noisy sums by the law itself: 95% of intervals hold; fewer than 170 once in 10^8 runs."""
     model = model_of(project)
-    plan, cut = plan_of(model), cut_of(project, model)
+    plan, cut = comparison_plan(model), cut_of(project, model)
     law = law_of(cut.program, SHARES["worst"], ((2,),))
     exact = exact_distance(cut, plan, 2)
     moves = moves_of(1, ((2,),))
@@ -225,8 +227,8 @@ def hostile(model):
     """Models that anybody could write: cells of columns that are not there, of other types, of any code."""
     age, sex, smoker = model.attributes
     edges = (0, 20, 40, 100)
-    text = Number(name="sex", type="integer", low=0, high=99, edges=edges)
-    wide = Number(name="age", type="integer", low=0, high=9999, edges=(0, 20, 40, 10_000))
+    text = NumberColumn(name="sex", type="integer", low=0, high=99, edges=edges)
+    wide = NumberColumn(name="age", type="integer", low=0, high=9999, edges=(0, 20, 40, 10_000))
     other = replace(age, column=replace(age.column, name="salary"))
     yield replace(model, attributes=(age, replace(sex, column=text, edges=(0, 1, 2)), smoker))
     yield replace(model, attributes=(replace(age, column=wide, edges=wide.edges), sex, smoker))
@@ -252,7 +254,7 @@ def test_a_model_that_anybody_wrote_is_refused_before_a_charge(project):
 def test_stored_steps_are_noisy(project):
     """Noise of scale 1,024 * 3 * 4,000 on the sums: exact ones would show about once in ten million runs."""
     model = model_of(project)
-    plan, cut = plan_of(model), cut_of(project, model)
+    plan, cut = comparison_plan(model), cut_of(project, model)
     found = asked(project, model, Fraction(1, 1000))
     stored = json.loads(project.ledger.answer(f"{found.release}.1"))
     exact = [sum(exact_distance(cut, plan, place) for place in group) for group in plan.groups]
@@ -263,7 +265,7 @@ def test_a_model_of_one_column_is_compared_by_it(project):
     model = model_of(project)
     column = model.columns[0]
     values = np.array([200.0, 200, 200, 0])
-    measured = (Measured(attributes=(0,), values=values, variance=1.0),)
+    measured = (MeasuredMarginal(attributes=(0,), values=values, variance=1.0),)
     alone = replace(
         model,
         columns=(column,),
@@ -279,7 +281,7 @@ def test_a_model_of_one_column_is_compared_by_it(project):
 @pytest.mark.parametrize("kind", ["independent", "mst"])
 def test_a_fitted_model_is_inspected_and_compared(project, kind):
     """The whole path: fit, compare, look."""
-    wanted = Wanted(epsilon=Fraction(20), kind=kind)
+    wanted = FitRequest(epsilon=Fraction(20), kind=kind)
     version = project.version("people")
     model = synthesize(
         wanted,
@@ -288,7 +290,7 @@ def test_a_fitted_model_is_inspected_and_compared(project, kind):
         curator=project.curator,
         asker=project.asker(None),
     )
-    report = inspected(model, comparison=asked(project, model, Fraction(3)))
+    report = inspect_model(model, comparison=asked(project, model, Fraction(3)))
     assert "compared with the real table" in report.lines()[-2]
     assert report.columns == ("age", "sex", "smoker")
     assert report.card.release in report.page()
@@ -311,7 +313,7 @@ def test_columns_that_were_bought_are_compared_too(tmp_path):
     columns = {"price": 'type = "integer"', "drink": 'type = "text"'}
     project = open_project(folder, columns, lines, budget="{ epsilon = 60, delta = 1e-6 }")
     model = synthesize(
-        Wanted(epsilon=Fraction(20), kind="mst"),
+        FitRequest(epsilon=Fraction(20), kind="mst"),
         version=project.version("people"),
         guarantee=project.guarantee("people"),
         curator=project.curator,
@@ -321,4 +323,4 @@ def test_columns_that_were_bought_are_compared_too(tmp_path):
     found = asked(project, model, Fraction(2))
     assert set(found.worst) == {"price", "drink"}
     assert found.mean.low < 0.2
-    assert found.release in inspected(model, comparison=found).page()
+    assert found.release in inspect_model(model, comparison=found).page()

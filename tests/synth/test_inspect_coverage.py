@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from discreet.inference.fit import fit as fit_of
-from discreet.schema.column import Number
+from discreet.schema.column import NumberColumn
 from discreet.synth.attribute import attribute_of
-from discreet.synth.first import DECIDING, Histogram, Pair, grouped
-from discreet.synth.inspect.columns import histograms
-from discreet.synth.inspect.evidence import Evidence
-from discreet.synth.inspect.predicates import _conditions, simple_questions
+from discreet.synth.first_histograms import DECIDING, HistogramPair, NoisyHistogram, group_cells
+from discreet.synth.inspect.model_evidence import ModelEvidence
+from discreet.synth.inspect.model_histograms import histograms
+from discreet.synth.inspect.simple_questions import _conditions, simple_questions
 from discreet.synth.model import Model
 from synth.inspect_tables import CARD, PURE, category
 from synth.worlds import fit, open_project
@@ -29,8 +29,8 @@ COLUMNS = {
     "flat": (category("flat", 80), np.ones(80)),
     "falling": (category("falling", 60), 1 / np.arange(1, 61)),
     "two": (category("two", 2), np.array([3.0, 2.0])),
-    "whole": (Number(name="whole", type="integer", low=0, high=9), np.array([60.0, 30, 9, 6, 4, 3, 2, 1, 0, 0])),
-    "wide": (Number(name="wide", type="integer", low=0, high=255), 0.97 ** np.arange(256)),
+    "whole": (NumberColumn(name="whole", type="integer", low=0, high=9), np.array([60.0, 30, 9, 6, 4, 3, 2, 1, 0, 0])),
+    "wide": (NumberColumn(name="wide", type="integer", low=0, high=255), 0.97 ** np.arange(256)),
 }
 
 
@@ -43,14 +43,14 @@ def drawn(column, chances, generator, *, pure, same):
     for part in (DECIDING, 1 - DECIDING):
         sd = SD if same else SD / float(part) if pure else SD / float(part) ** 0.5
         noise = generator.laplace(0, sd / 2**0.5, len(counts)) if pure else generator.normal(0, sd, len(counts))
-        found.append(Histogram(values=np.rint(counts + noise), variance=sd**2))
-    return attribute, counts, Pair(deciding=found[1] if same else found[0], counting=found[1])
+        found.append(NoisyHistogram(values=np.rint(counts + noise), variance=sd**2))
+    return attribute, counts, HistogramPair(deciding=found[1] if same else found[0], counting=found[1])
 
 
 def model_by(generator, *, card=CARD, same=False):
     """A model of the columns above, each by itself, and the exact counts of its cells. `same`: one noise for both."""
     parts = [drawn(*own, generator, pure=card.rho is None, same=same) for own in COLUMNS.values()]
-    told = grouped([attribute for attribute, _, _ in parts], CUT, [pair for _, _, pair in parts])
+    told = group_cells([attribute for attribute, _, _ in parts], CUT, [pair for _, _, pair in parts])
     model = Model(
         card=card,
         columns=tuple(column for column, _ in COLUMNS.values()),
@@ -65,7 +65,7 @@ def model_by(generator, *, card=CARD, same=False):
 
 def check(model, truths, rows, hits):
     """For every ± of the report whether the truth is within it, half a row for what is rounded."""
-    evidence = Evidence(model)
+    evidence = ModelEvidence(model)
     hits["rows"].append(abs(model.total - rows) <= evidence.widths * evidence.total_sd + 0.5)
     told = zip(histograms(evidence), simple_questions(evidence), truths, strict=True)
     for place, (histogram, simple, truth) in enumerate(told):
@@ -137,9 +137,11 @@ def test_each_plus_minus_of_a_whole_fit_holds_the_truth(tmp_path, rows, epsilon,
     for name, (column, chances) in COLUMNS.items():
         data[name] = generator.choice(len(chances), rows, p=chances / chances.sum())
         numeric = f'type = "integer"\nlow = 0\nhigh = {len(chances) - 1}'
-        columns[name] = numeric if isinstance(column, Number) else f'type = "category"\nvalues = {list(column.values)}'
+        columns[name] = (
+            numeric if isinstance(column, NumberColumn) else f'type = "category"\nvalues = {list(column.values)}'
+        )
     values = {
-        name: data[name].astype(str) if isinstance(column, Number) else np.array(column.values)[data[name]]
+        name: data[name].astype(str) if isinstance(column, NumberColumn) else np.array(column.values)[data[name]]
         for name, (column, _) in COLUMNS.items()
     }
     lines = [",".join(row) for row in zip(*values.values(), strict=True)]

@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.inference.fit import Measured
-from discreet.synth.inspect.evidence import Evidence, near
-from discreet.synth.inspect.marginals import expected_distance
-from discreet.synth.inspect.predicates import _conditions, simple_questions
+from discreet.inference.fit import MeasuredMarginal
+from discreet.synth.inspect.marginal_verdicts import expected_distance
+from discreet.synth.inspect.model_evidence import ModelEvidence, near
+from discreet.synth.inspect.simple_questions import _conditions, simple_questions
 from synth.inspect_tables import CARD, PURE, category, exact, model_of, table
 
 SIZES = (2, 5, 12, 3, 8, 20)
@@ -35,7 +35,7 @@ def known():
 
 def claims(data, model):
     """For every count that is called good: whether its columns were measured together, and whether it is."""
-    evidence = Evidence(model)
+    evidence = ModelEvidence(model)
     for order in (1, 2, 3):
         for own in combinations(range(len(SIZES)), order):
             bounds, truth = evidence.bounds(own), exact(data, SIZES, own)
@@ -75,15 +75,17 @@ def test_noise_said_to_be_smaller_than_it_is_would_be_seen(known):
 def test_pairs_never_measured_taken_as_measured_would_be_seen(known):
     told = []
     for data, model in known:
-        missing = [own for own in combinations(range(len(SIZES)), 2) if not Evidence(model).measured(own)]
-        made_up = [Measured(attributes=own, values=model.calibrated.project(own), variance=1.0) for own in missing]
+        missing = [own for own in combinations(range(len(SIZES)), 2) if not ModelEvidence(model).measured(own)]
+        made_up = [
+            MeasuredMarginal(attributes=own, values=model.calibrated.project(own), variance=1.0) for own in missing
+        ]
         told += claims(data, replace(model, measured=(*model.measured, *made_up)))
     assert share_right(told)[0] < 0.9
 
 
 def test_bounds_hold_the_truth(known):
     for data, model in known:
-        evidence = Evidence(model)
+        evidence = ModelEvidence(model)
         inside = []
         for order in (1, 2, 3):
             for own in combinations(range(len(SIZES)), order):
@@ -98,7 +100,7 @@ def test_bounds_from_parts_are_what_the_parts_leave():
     data = np.zeros((100, 2), dtype=np.int64)
     data[:10, 0], data[10:30, 1] = 1, 1
     model = model_of([category("a", 2), category("b", 2)], data, [], sd=1e-3, generator=np.random.default_rng(1))
-    bounds = Evidence(model).bounds((0, 1))
+    bounds = ModelEvidence(model).bounds((0, 1))
     assert not bounds.measured
     np.testing.assert_allclose(bounds.low, [[70, 10], [0, 0]], atol=0.1)
     np.testing.assert_allclose(bounds.high, [[80, 20], [10, 10]], atol=0.1)
@@ -111,7 +113,7 @@ def test_three_columns_follow_from_two_pairs():
     data[:5, 1], data[5:7, 2] = 1, 1
     columns = [category(name, 2) for name in "abc"]
     model = model_of(columns, data, [(0, 1), (0, 2)], sd=1e-3, generator=np.random.default_rng(1))
-    bounds = Evidence(model).bounds((0, 1, 2))
+    bounds = ModelEvidence(model).bounds((0, 1, 2))
     assert bounds.low[0, 0, 0] == pytest.approx(93, abs=0.1)
     assert bounds.high[0, 0, 0] == pytest.approx(95, abs=0.1)
     assert bounds.near[0, 0, 0]
@@ -121,7 +123,7 @@ def test_what_was_never_measured_is_never_good():
     generator = np.random.default_rng(2)
     data = table(SIZES, 10_000, generator, tie=0.5)
     model = replace(model_of(COLUMNS, data, SETS, sd=1, generator=generator), measured=())
-    evidence = Evidence(model)
+    evidence = ModelEvidence(model)
     for own in ((0,), (0, 1), (0, 1, 2)):
         assert not evidence.bounds(own).near.any()
     assert not any(each.good for simple in simple_questions(evidence) for each in simple.predicates)
@@ -130,10 +132,10 @@ def test_what_was_never_measured_is_never_good():
 
 def test_expected_distances_are_near_the_true_ones(known):
     for data, model in known:
-        evidence = Evidence(model)
+        evidence = ModelEvidence(model)
         ratios = []
         for own in [each.attributes for each in model.measured]:
-            told, counts = evidence.told(own), model.calibrated.project(own)
+            told, counts = evidence.noisy_marginal(own), model.calibrated.project(own)
             true = np.abs(counts - exact(data, SIZES, own)).sum() / (2 * len(data))
             ratios.append(expected_distance(counts, told, laplace=model.card.rho is None) / max(true, 1e-6))
         assert 0.6 < np.exp(np.mean(np.log(ratios))) < 1.8
@@ -143,13 +145,13 @@ def test_a_model_that_is_not_what_was_measured_is_not_trusted():
     """40 and 60 of 100 in the model, 50 and 50 measured, almost without noise: 10 rows more have to be allowed for."""
     data = np.repeat([0, 1], [40, 60])[:, None]
     model = model_of([category("a", 2)], data, [], sd=1e-3, generator=np.random.default_rng(1))
-    assert Evidence(model).bounds((0,)).near.all()
+    assert ModelEvidence(model).bounds((0,)).near.all()
     off = replace(model, measured=(replace(model.measured[0], values=np.array([50.0, 50])),))
-    bounds = Evidence(off).bounds((0,))
+    bounds = ModelEvidence(off).bounds((0,))
     np.testing.assert_allclose(bounds.low, [30, 50], atol=0.1)
     np.testing.assert_allclose(bounds.high, [50, 70], atol=0.1)
     assert not bounds.near.any()
-    assert not any(each.good for each in simple_questions(Evidence(off))[0].predicates)
+    assert not any(each.good for each in simple_questions(ModelEvidence(off))[0].predicates)
 
 
 def test_both_ends_of_the_bounds_count():
@@ -171,9 +173,9 @@ def test_measurements_of_one_table_are_put_together():
     )
     first, _, pair = model.measured
     model = replace(model, measured=(replace(first, variance=4.0), pair))
-    told = Evidence(model).told((0,))
+    told = ModelEvidence(model).noisy_marginal((0,))
     np.testing.assert_allclose(told.variances, 4 / 3)
     np.testing.assert_allclose(told.values, (first.values / 4 + pair.values.sum(axis=1) / 2) * 4 / 3)
     swapped = replace(pair, attributes=(1, 0), values=pair.values.T)
-    again = Evidence(replace(model, measured=(replace(first, variance=4.0), swapped))).told((0,))
+    again = ModelEvidence(replace(model, measured=(replace(first, variance=4.0), swapped))).noisy_marginal((0,))
     np.testing.assert_allclose(again.values, told.values)

@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from discreet.schema.column import Category, Number, Text
-from discreet.synth.inspect import inspected
-from discreet.synth.inspect.compare import Comparison, Distance
-from discreet.synth.inspect.page import page
-from discreet.synth.inspect.style import DARK, LIGHT
+from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
+from discreet.synth.inspect import inspect_model
+from discreet.synth.inspect.model_comparison import Comparison, Distance
+from discreet.synth.inspect.report_page import report_page
+from discreet.synth.inspect.report_style import DARK, LIGHT
 from synth.inspect_tables import CARD, category, model_of, table
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;\u202e\x00\ud800 東京 🙂"
@@ -66,10 +66,10 @@ def distance(value):
 
 def hostile_report():
     columns = [
-        Category(name=HOSTILE, values=(HOSTILE, "", "b", "NULL", *map(str, range(20))), closed=False),
-        Number(name=HOSTILE + "2", type="integer", low=0, high=99, edges=(0, 10, 50, 90, 100)),
+        CategoryColumn(name=HOSTILE, values=(HOSTILE, "", "b", "NULL", *map(str, range(20))), closed=False),
+        NumberColumn(name=HOSTILE + "2", type="integer", low=0, high=99, edges=(0, 10, 50, 90, 100)),
         category("plain", 3),
-        Text(name=HOSTILE + "3"),
+        TextColumn(name=HOSTILE + "3"),
     ]
     data = table((25, 5, 3), 20_000, np.random.default_rng(3), tie=0.5)
     card = replace(CARD, table=HOSTILE, release=HOSTILE, because=HOSTILE, warnings=(HOSTILE,), unit=HOSTILE)
@@ -87,12 +87,12 @@ def hostile_report():
         worst=(HOSTILE, "plain"),
         worst_distance=distance(0.3),
     )
-    return inspected(replace(model, columns=tuple(columns)), comparison=comparison)
+    return inspect_model(replace(model, columns=tuple(columns)), comparison=comparison)
 
 
 @pytest.fixture(scope="module")
 def hostile() -> str:
-    return page(hostile_report())
+    return report_page(hostile_report())
 
 
 def test_names_and_values_are_never_markup(hostile):
@@ -138,7 +138,7 @@ def test_drawings_have_words_and_headings_an_order(hostile):
 
 def test_what_matters_is_said():
     report = hostile_report()
-    text = " ".join("".join(read(page(report)).texts).split())
+    text = " ".join("".join(read(report_page(report)).texts).split())
     for words in (
         "What this data is good and bad for",
         "Compared with the real table",
@@ -147,16 +147,16 @@ def test_what_matters_is_said():
         "all the rest",
     ):
         assert words in text
-    assert "Compared with the real table" not in page(replace(report, comparison=None))
+    assert "Compared with the real table" not in report_page(replace(report, comparison=None))
 
 
 def test_a_delta_of_nothing_is_not_claimed_for_rho():
     model = model_of(
         [category("a", 2)], np.zeros((50, 1), dtype=np.int64), [], sd=1, generator=np.random.default_rng(1)
     )
-    shown = page(inspected(replace(model, card=replace(CARD, delta=Fraction(0)))))
+    shown = report_page(inspect_model(replace(model, card=replace(CARD, delta=Fraction(0)))))
     assert shown.count("<dt>delta</dt><dd>not said</dd>") == 2
-    pure = page(inspected(replace(model, card=replace(CARD, delta=Fraction(0), rho=None))))
+    pure = report_page(inspect_model(replace(model, card=replace(CARD, delta=Fraction(0), rho=None))))
     assert pure.count("<dt>delta</dt><dd>0</dd>") == 2
 
 

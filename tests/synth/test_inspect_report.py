@@ -9,22 +9,22 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator import Version
-from discreet.inference.fit import Measured, fit
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
+from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.kernel.curator import Version
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
 from discreet.synth.attribute import attribute_of
-from discreet.synth.inspect import inspected
-from discreet.synth.inspect import marginals as marginals_module
+from discreet.synth.inspect import inspect_model
+from discreet.synth.inspect import marginal_verdicts as marginals_module
 from discreet.synth.model import Model
-from discreet.synth.random import random_model
+from discreet.synth.random_model import random_model
 from synth.inspect_tables import CARD, category, model_of, table
 from tiers import size
 
-AGE = Number(name="age", type="integer", low=0, high=99, edges=(0, 20, 40, 60, 100))
-BORN = Moment(name="born", type="date", low=0, high=9, edges=(0, 1, 5, 10))
-SEX = Category(name="sex", values=("F", "M"))
+AGE = NumberColumn(name="age", type="integer", low=0, high=99, edges=(0, 20, 40, 60, 100))
+BORN = MomentColumn(name="born", type="date", low=0, high=9, edges=(0, 1, 5, 10))
+SEX = CategoryColumn(name="sex", values=("F", "M"))
 
 
 def known_model(*, sd=1.0) -> Model:
@@ -32,19 +32,19 @@ def known_model(*, sd=1.0) -> Model:
     ages, sexes = np.array([40.0, 40, 40, 40, 0]), np.array([100.0, 50, 10])
     pair = np.outer(ages, sexes) / 160
     measured = (
-        Measured(attributes=(0,), values=ages + 1, variance=sd**2),
-        Measured(attributes=(1,), values=sexes, variance=sd**2),
-        Measured(attributes=(0, 1), values=pair, variance=sd**2),
+        MeasuredMarginal(attributes=(0,), values=ages + 1, variance=sd**2),
+        MeasuredMarginal(attributes=(1,), values=sexes, variance=sd**2),
+        MeasuredMarginal(attributes=(0, 1), values=pair, variance=sd**2),
     )
     attributes = (attribute_of(AGE), attribute_of(SEX))
     found = fit((5, 3), measured[1:], 160.0, iterations=2000, tolerance=1e-4, strength=1e-4)
     return Model(
-        card=CARD, columns=(AGE, SEX, Text(name="note")), attributes=attributes, fitted=found, measured=measured
+        card=CARD, columns=(AGE, SEX, TextColumn(name="note")), attributes=attributes, fitted=found, measured=measured
     )
 
 
 def test_histograms_stand_beside_what_was_measured():
-    report = inspected(known_model())
+    report = inspect_model(known_model())
     age, sex = report.histograms
     assert (age.kind, age.ordered, sex.kind, sex.ordered) == ("number", True, "category", False)
     assert age.labels == ("0 to 19", "20 to 39", "40 to 59", "60 to 99", None)
@@ -58,29 +58,29 @@ def test_histograms_stand_beside_what_was_measured():
 
 
 def test_null_kept_with_rare_values_has_its_part_of_them():
-    attribute = attribute_of(SEX).regrouped(np.array([0, 1, 1]), np.array([90.0, 3, 1]))
+    attribute = attribute_of(SEX).with_groups(np.array([0, 1, 1]), np.array([90.0, 3, 1]))
     model = Model(
         card=CARD,
         columns=(SEX,),
         attributes=(attribute,),
-        fitted=fit((2,), [Measured(attributes=(0,), values=np.array([90.0, 10]), variance=1e-4)], 100.0),
+        fitted=fit((2,), [MeasuredMarginal(attributes=(0,), values=np.array([90.0, 10]), variance=1e-4)], 100.0),
     )
-    (sex,) = inspected(model).histograms
+    (sex,) = inspect_model(model).histograms
     assert sex.null_share == pytest.approx(0.1 / 4, abs=1e-3)
     assert sex.labels[1] == "2 rare values"
-    (simple,) = inspected(model).questions
+    (simple,) = inspect_model(model).questions
     assert [each.condition for each in simple.predicates] == ["= F"]  # what is kept together cannot be asked apart
 
 
 def test_dependence_and_network():
-    pairs = {each.columns: each for each in inspected(known_model()).dependences}
+    pairs = {each.columns: each for each in inspect_model(known_model()).dependences}
     assert pairs["age", "sex"].strength == pytest.approx(0, abs=1e-3)
     assert pairs["age", "sex"].measured
     data = np.repeat(np.arange(3), 1000)[:, None].repeat(3, axis=1)
     model = model_of(
         [category(name, 3) for name in "abc"], data, [(0, 1), (0, 1, 2)], sd=0.01, generator=np.random.default_rng(0)
     )
-    report = inspected(model)
+    report = inspect_model(model)
     assert report.network == (("a", "b", "c"),)
     assert all(each.strength > 0.99 for each in report.dependences)
 
@@ -94,7 +94,7 @@ def test_the_strength_of_a_column_that_may_be_constant_is_not_shown():
         data[:, 2] = (data[:, 1] == 0) ^ (generator.random(3000) < 0.1)
         columns = [category("none", 5), category("some", 3), category("tied", 2)]
         model = model_of(columns, data, [(0, 1), (1, 2)], sd=15, generator=generator)
-        report = inspected(model)
+        report = inspect_model(model)
         found = {each.columns: each for each in report.dependences}
         assert found["none", "some"].strength is None and found["none", "some"].constant == ("none",)
         assert found["none", "tied"].strength is None
@@ -106,7 +106,7 @@ def test_the_strength_of_a_column_that_may_be_constant_is_not_shown():
 
 
 def test_conditions_are_those_people_ask():
-    age, sex = inspected(known_model()).questions
+    age, sex = inspect_model(known_model()).questions
     assert [each.condition for each in sex.predicates] == ["= F", "= M", "is NULL"]
     assert [each.condition for each in age.predicates] == [
         "from 0 to 19",
@@ -127,7 +127,7 @@ def test_conditions_are_those_people_ask():
 
 
 def test_verdicts_follow_the_noise():
-    quiet, loud = inspected(known_model(sd=0.01)), inspected(known_model(sd=30))
+    quiet, loud = inspect_model(known_model(sd=0.01)), inspect_model(known_model(sd=30))
     assert {each.verdict for each in quiet.marginals.judged} == {"good"}
     assert {each.verdict for each in loud.marginals.judged} == {"poor"}
     assert all(each.why for each in loud.marginals.judged)
@@ -136,7 +136,7 @@ def test_verdicts_follow_the_noise():
 def test_what_was_not_measured_is_unknown():
     data = table((3, 4, 5), 20_000, np.random.default_rng(5), tie=0.3)
     columns = [category(name, size) for name, size in zip("abc", (3, 4, 5), strict=True)]
-    report = inspected(model_of(columns, data, [(0, 1)], sd=5, generator=np.random.default_rng(6)))
+    report = inspect_model(model_of(columns, data, [(0, 1)], sd=5, generator=np.random.default_rng(6)))
     found = {each.columns: each for each in report.marginals.judged}
     assert (found["a", "c"].verdict, found["a", "c"].why) == ("unknown", "never measured together")
     assert found["a", "c"].expected_distance is None
@@ -150,7 +150,7 @@ def test_too_many_and_too_large_are_passed_over(monkeypatch):
     sizes = (3, 4, 5, 2)
     data = table(sizes, 5000, np.random.default_rng(5), tie=0.3)
     columns = [category(name, size) for name, size in zip("abcd", sizes, strict=True)]
-    report = inspected(model_of(columns, data, [(0, 1, 3), (0, 1)], sd=5, generator=np.random.default_rng(6)))
+    report = inspect_model(model_of(columns, data, [(0, 1, 3), (0, 1)], sd=5, generator=np.random.default_rng(6)))
     judged = {each.columns for each in report.marginals.judged}
     assert ("b", "c") not in judged and ("a", "c") in judged
     assert len([own for own in judged if len(own) == 3]) == 0  # the one that was measured has 24 cells
@@ -158,7 +158,7 @@ def test_too_many_and_too_large_are_passed_over(monkeypatch):
 
 
 def test_the_report_is_json():
-    for report in (inspected(known_model()), inspected(replace(known_model(), measured=()))):
+    for report in (inspect_model(known_model()), inspect_model(replace(known_model(), measured=()))):
         text = json.dumps(report.to_data(), allow_nan=False)
         data = json.loads(text)
         assert data["card"]["epsilon"] == 1 and data["card"]["delta"] == 1e-9
@@ -169,9 +169,11 @@ def test_the_report_is_json():
 
 
 def test_a_random_model_is_said_to_know_nothing():
-    schema = Schema(table="people", columns=(AGE, BORN, Boolean(name="smoker"), Text(name="note")), unit=PrivacyUnit())
+    schema = Schema(
+        table="people", columns=(AGE, BORN, BooleanColumn(name="smoker"), TextColumn(name="note")), unit=PrivacyUnit()
+    )
     version = Version(table="people", number=1, population="people", schema=schema, file="")
-    report = inspected(random_model(version, schema.columns))
+    report = inspect_model(random_model(version, schema.columns))
     assert report.rows_plus_minus is None
     assert all(each.noisy_counts is None for each in report.histograms)
     assert {each.verdict for each in report.marginals.judged} == {"unknown"}
@@ -180,12 +182,12 @@ def test_a_random_model_is_said_to_know_nothing():
 
 
 def test_a_column_of_one_value_and_a_model_of_one_column():
-    one = Category(name="only", values=("x",), closed=True)
+    one = CategoryColumn(name="only", values=("x",), closed=True)
     data = np.zeros((500, 1), dtype=np.int64)
-    report = inspected(model_of([one], data, [], sd=2, generator=np.random.default_rng(1)))
+    report = inspect_model(model_of([one], data, [], sd=2, generator=np.random.default_rng(1)))
     assert report.dependences == () and report.network == ()
     assert report.questions[0].predicates[0].good
-    both = inspected(
+    both = inspect_model(
         model_of([one, SEX], np.zeros((500, 2), dtype=np.int64), [(0, 1)], sd=2, generator=np.random.default_rng(1))
     )
     assert both.dependences[0].strength is None
@@ -193,4 +195,4 @@ def test_a_column_of_one_value_and_a_model_of_one_column():
 
 def test_shares_and_guarantees_are_rounded_up():
     card = replace(CARD, epsilon=Fraction(2, 3))
-    assert inspected(replace(known_model(), card=card)).to_data()["card"]["epsilon"] == 0.6666666667
+    assert inspect_model(replace(known_model(), card=card)).to_data()["card"]["epsilon"] == 0.6666666667

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.accounting.convert import rho_from_epsilon
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.errors import BudgetExceeded, UsageError
-from discreet.program import Program
-from discreet.synth.saving import save
+from discreet.kernel.program import Program
+from discreet.synth.model_file import save
 from synth.worlds import AGE, CLINIC, SEX, clinic_lines, fit, open_project
 
 COLUMNS = {

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.cut import Cut
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.public import load
+from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import UsageError
-from discreet.synth import first as first_file
+from discreet.kernel.binned_table import BinnedTable
+from discreet.synth import first_histograms as first_file
 from discreet.synth import mst as mst_file
-from discreet.synth.wanted import Wanted
+from discreet.synth.fit_request import FitRequest
 from synth.model_tables import KINDS, PERSON, PURE, RHO, ROW, apart, letters, planted, spent
 from synth.worlds import fit, open_project
 
@@ -117,8 +117,8 @@ def test_a_tree_found_in_public_rows_costs_no_choice(tmp_path):
     import discreet
 
     project = discreet.open(tmp_path)
-    public = load(project.table("known"), folder=tmp_path, engine=MemoryEngine())
-    wanted = Wanted(epsilon=Fraction(5), kind="mst", public="known", adjacent=False)
+    public = load_public_table(project.table("known"), folder=tmp_path, engine=MemoryEngine())
+    wanted = FitRequest(epsilon=Fraction(5), kind="mst", public="known", adjacent=False)
     model = synthesized(project, wanted, public)
     assert model.card.steps == 2  # the histograms, and the pairs
     pairs = {each.attributes for each in model.measured if len(each.attributes) == 2}
@@ -136,7 +136,7 @@ def narrowed(public):
 
 
 def synthesized(project, wanted, public):
-    from discreet.synth.fit import synthesize
+    from discreet.synth.synthesis import synthesize
 
     return synthesize(
         wanted,
@@ -180,13 +180,13 @@ def test_constraints_reach_the_model(tmp_path, kind):
 def scores_of(monkeypatch, tmp_path, kind, **more):
     """Every (weight allowed, candidate) that a fit's choices compare exact counts with."""
     seen = []
-    plain = Cut._score
+    plain = BinnedTable._score
 
     def look(self, own, candidate, most_weight):
         seen.append((own, candidate, most_weight, plain(self, own, candidate, most_weight)))
         return seen[-1][-1]
 
-    monkeypatch.setattr(Cut, "_score", look)
+    monkeypatch.setattr(BinnedTable, "_score", look)
     project = planted(tmp_path, **more.pop("table", {}))
     fit(project, kind=kind, epsilon="1", **more)
     return seen, project
@@ -207,13 +207,13 @@ def test_scores_are_whole_and_one_row_moves_them_by_their_weight(monkeypatch, tm
 def test_weights_enter_the_score_and_its_sensitivity(monkeypatch, tmp_path):
     """A weight of 7 multiplies distance, penalty and sensitivity alike: none of the three may be forgotten."""
     epsilons = []
-    plain = Cut.choose
+    plain = BinnedTable.choose
 
     def choose(self, sets, candidates, *, epsilon, most_weight, fits=lambda place: True):
         epsilons.append((epsilon, most_weight))
         return plain(self, sets, candidates, epsilon=epsilon, most_weight=most_weight, fits=fits)
 
-    monkeypatch.setattr(Cut, "choose", choose)
+    monkeypatch.setattr(BinnedTable, "choose", choose)
     seen, _ = scores_of(monkeypatch, tmp_path, "aim", weights=((("c0", "c3"), 7),))
     assert {most for _, most in epsilons} == {7}
     for own, candidate, most_weight, _ in seen:
@@ -241,7 +241,7 @@ def test_a_replayed_fit_takes_the_same_road(tmp_path, monkeypatch):
     project = planted(tmp_path)
     models = [fit(project, kind=kind, epsilon="1") for kind in DEPENDENT]
     before = project.ledger.state.seq
-    monkeypatch.setattr(Cut, "_rows", lambda self: pytest.fail("data was read"))
+    monkeypatch.setattr(BinnedTable, "_rows", lambda self: pytest.fail("data was read"))
     for kind, model in zip(DEPENDENT, models, strict=True):
         again = fit(project, kind=kind, epsilon="1")
         assert [each.attributes for each in again.measured] == [each.attributes for each in model.measured]
@@ -252,14 +252,14 @@ def test_a_replayed_fit_takes_the_same_road(tmp_path, monkeypatch):
 def test_shares_of_histograms_are_exact_and_lean_to_the_larger(tmp_path):
     project = planted(tmp_path, rows=20)
     event = project.ledger.reservation(fit(project).card.release).event
-    parts = first_file.shares(event, [2, 16, 128], Fraction(3, 7))
+    parts = first_file.split_share(event, [2, 16, 128], Fraction(3, 7))
     assert sum(parts) == Fraction(3, 7)
     assert [float(parts[place + 1] / parts[place]) for place in (0, 1)] == pytest.approx([4, 4], rel=1e-3)
 
 
 def test_two_looks_are_averaged_by_inverse_variance():
-    one = first_file.Histogram(values=np.array([10.0]), variance=1.0)
-    other = first_file.Histogram(values=np.array([20.0]), variance=3.0)
+    one = first_file.NoisyHistogram(values=np.array([10.0]), variance=1.0)
+    other = first_file.NoisyHistogram(values=np.array([20.0]), variance=3.0)
     assert one.with_(other).values.tolist() == other.with_(one).values.tolist() == [12.5]
     assert one.with_(other).variance == 0.75
 

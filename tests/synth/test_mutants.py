@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.program import Program
-from discreet.synth import decode, describe, drawing, first, model, rules
+from discreet.kernel.program import Program
+from discreet.synth import attribute_discovery, cell_decoder, first_histograms, model, row_sampler, rules
 from discreet.synth.attribute import even_edges
-from discreet.synth.constraints import Constraints, Limits
+from discreet.synth.constraints import CellLimits, PublicConstraints
 from synth import test_bought, test_columns, test_constraints, test_extremes, test_ledger, test_saving
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project
 
@@ -21,54 +21,54 @@ def exact(cut, place, attribute):
 
 
 def exact_weights(monkeypatch):
-    known = first.grouped
+    known = first_histograms.group_cells
 
     def grouped(attributes, cut, *noisy):
         found = known(attributes, cut, *noisy)
         told = tuple(
-            each.regrouped(each.groups, exact(cut, place, each)) for place, each in enumerate(found.attributes)
+            each.with_groups(each.groups, exact(cut, place, each)) for place, each in enumerate(found.attributes)
         )
         return replace(found, attributes=told)
 
-    monkeypatch.setattr(first, "grouped", grouped)
+    monkeypatch.setattr(first_histograms, "group_cells", grouped)
 
 
 def exact_total(monkeypatch):
-    known = first.grouped
+    known = first_histograms.group_cells
     monkeypatch.setattr(
-        first,
-        "grouped",
+        first_histograms,
+        "group_cells",
         lambda attributes, cut, *rest: replace(known(attributes, cut, *rest), total=float(cut._count(())[0])),
     )
 
 
 def exact_bins(monkeypatch):
-    known, bins = first.grouped, first.bins
+    known, bins = first_histograms.group_cells, first_histograms.choose_bins
 
     def grouped(attributes, cut, *noisy):
         names = [attribute.name for attribute in attributes]
         monkeypatch.setattr(
-            first,
-            "bins",
+            first_histograms,
+            "choose_bins",
             lambda attribute, values, sd, total: bins(
                 attribute, exact(cut, names.index(attribute.name), attribute), sd, total
             ),
         )
         return known(attributes, cut, *noisy)
 
-    monkeypatch.setattr(first, "grouped", grouped)
+    monkeypatch.setattr(first_histograms, "group_cells", grouped)
 
 
 def exact_rare(monkeypatch):
-    known, merged = first.grouped, first.merged_rare
+    known, merged = first_histograms.group_cells, first_histograms.merge_rare_cells
 
     def grouped(attributes, cut, *noisy):
         few = [place for place, each in enumerate(attributes) if not each.binned or len(each.edges) - 1 <= 32]
         sure = iter([exact(cut, place, attributes[place]) for place in few])
-        monkeypatch.setattr(first, "merged_rare", lambda values, sd: merged(next(sure), sd))
+        monkeypatch.setattr(first_histograms, "merge_rare_cells", lambda values, sd: merged(next(sure), sd))
         return known(attributes, cut, *noisy)
 
-    monkeypatch.setattr(first, "grouped", grouped)
+    monkeypatch.setattr(first_histograms, "group_cells", grouped)
 
 
 def stored_column(program, name):
@@ -78,16 +78,17 @@ def stored_column(program, name):
 
 def exact_words(monkeypatch):
     monkeypatch.setattr(
-        describe,
-        "_worded",
+        attribute_discovery,
+        "_find_words",
         lambda program, needs: {
-            name: describe.worded(name, sorted(set(stored_column(program, name)))) for name in needs.texts
+            name: attribute_discovery.attribute_of_words(name, sorted(set(stored_column(program, name))))
+            for name in needs.texts
         },
     )
 
 
 def exact_bounds(monkeypatch):
-    known = describe._bounded
+    known = attribute_discovery._find_bounds
 
     def bounded(program, needs):
         found = known(program, needs)
@@ -97,7 +98,7 @@ def exact_bounds(monkeypatch):
             found[name] = replace(attribute, edges=edges, apart=np.zeros(0), groups=np.zeros(0), weights=np.zeros(0))
         return found
 
-    monkeypatch.setattr(describe, "_bounded", bounded)
+    monkeypatch.setattr(attribute_discovery, "_find_bounds", bounded)
 
 
 @pytest.mark.parametrize("mutant", [exact_weights, exact_total, exact_bins, exact_rare, exact_words, exact_bounds])
@@ -130,21 +131,23 @@ def test_a_total_that_is_saved_exactly_is_seen(tmp_path, monkeypatch):
 
 
 def test_null_that_is_dropped_is_seen(tmp_path, monkeypatch):
-    known = describe.attribute_of
+    known = attribute_discovery.attribute_of
 
     def without(column):
         found = known(column)
         return found and replace(found, null=False, apart=np.zeros(0), groups=np.zeros(0), weights=np.zeros(0))
 
-    monkeypatch.setattr(describe, "attribute_of", without)
+    monkeypatch.setattr(attribute_discovery, "attribute_of", without)
     with pytest.raises(AssertionError):
         test_columns.test_null_is_modelled_jointly(tmp_path)
 
 
 def test_cells_that_forget_their_weights_are_seen(monkeypatch):
-    known = decode._fine
+    known = cell_decoder._draw_fine_cells
     monkeypatch.setattr(
-        decode, "_fine", lambda attribute, *rest: known(replace(attribute, weights=np.ones(attribute.fine)), *rest)
+        cell_decoder,
+        "_draw_fine_cells",
+        lambda attribute, *rest: known(replace(attribute, weights=np.ones(attribute.fine)), *rest),
     )
     with pytest.raises(AssertionError):
         test_columns.test_a_cell_goes_back_by_its_noisy_weights()
@@ -163,14 +166,16 @@ def clinic(tmp_path):
 
 def test_rows_that_are_not_mended_are_seen(clinic, monkeypatch):
     monkeypatch.setattr(
-        Constraints, "kept", lambda self, codes, *rest, **named: (dict(codes), np.zeros(len(codes["age"]), dtype=bool))
+        PublicConstraints,
+        "repair_rows",
+        lambda self, codes, *rest, **named: (dict(codes), np.zeros(len(codes["age"]), dtype=bool)),
     )
     with pytest.raises(AssertionError):
         keeps_clinic_rules(clinic.sample(3000, seed=1))
 
 
 def test_a_fit_without_what_is_ruled_out_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(Constraints, "on", lambda self, attributes, total: Limits(total=total))
+    monkeypatch.setattr(PublicConstraints, "on", lambda self, attributes, total: CellLimits(total=total))
     made = fit(open_project(tmp_path, CLINIC, clinic_lines(1500)), constraints=CLINIC_RULES, epsilon="3")
     with pytest.raises(AssertionError):
         test_constraints.test_whole_cells_that_are_ruled_out_have_no_mass(made)
@@ -178,7 +183,7 @@ def test_a_fit_without_what_is_ruled_out_is_seen(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["zero", "dependency", "order"])
 def test_a_table_that_allows_all_or_too_little_is_seen(monkeypatch, kind):
-    owner = {"zero": rules.Zero, "dependency": rules.Dependency, "order": rules.Order}[kind]
+    owner = {"zero": rules.StructuralZero, "dependency": rules.Dependency, "order": rules.ColumnOrder}[kind]
     known = owner.allowed
     for mutant in (
         lambda found: np.ones_like(found),
@@ -191,7 +196,7 @@ def test_a_table_that_allows_all_or_too_little_is_seen(monkeypatch, kind):
 
 
 def test_totals_that_are_not_kept_are_seen(monkeypatch):
-    monkeypatch.setattr(Constraints, "known", lambda self, names: ())
+    monkeypatch.setattr(PublicConstraints, "known_counts", lambda self, names: ())
     with pytest.raises(AssertionError):
         test_constraints.test_totals_in_parts_and_of_rare_values(monkeypatch)
 
@@ -206,7 +211,7 @@ def ages(tmp_path):
 
 
 def test_what_is_given_and_only_written_over_is_seen(ages, monkeypatch):
-    monkeypatch.setattr(drawing, "condition", lambda calibrated, evidence: calibrated)
+    monkeypatch.setattr(row_sampler, "condition", lambda calibrated, evidence: calibrated)
     with pytest.raises(AssertionError):
         test_extremes.test_conditional_generation_is_exact(ages)
 

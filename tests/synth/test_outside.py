@@ -9,31 +9,31 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.accounting.events import Reserved
-from discreet.answers.bounds.ends import DISLIKE, MOST_STEP, Search
-from discreet.answers.bounds.rounding import first_code, last_code
-from discreet.answers.charging import charged
-from discreet.inference.fit import Measured
+from discreet.accounting.events import ReservationEvent
+from discreet.answers.bounds.end_search import DISLIKE, MOST_STEP, EndSearch
+from discreet.answers.bounds.round_bounds import first_code, last_code
+from discreet.answers.whole_table_charge import charge_whole_table
+from discreet.inference.fit import MeasuredMarginal
 from discreet.inference.fit import fit as fit_of
-from discreet.program import Program
-from discreet.schema.column import MOST_CODE, Moment, Number
-from discreet.synth import first
-from discreet.synth.ends import opened
-from discreet.synth.first import MOST_BINS
-from discreet.synth.inspect import inspected
-from discreet.synth.outside import Outside, moved_out
+from discreet.kernel.program import Program
+from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
+from discreet.synth import first_histograms
+from discreet.synth.constraint_bounds import open_ended_attribute
+from discreet.synth.first_histograms import MOST_BINS
+from discreet.synth.inspect import inspect_model
+from discreet.synth.outside_rows import OutsideCells, widen_bounds
 from synth.inspect_tables import model_of
 from synth.worlds import SEX, fit, open_project
 
-WHOLE = Number(name="x", type="integer")
-DAY = Moment(name="x", type="date")
+WHOLE = NumberColumn(name="x", type="integer")
+DAY = MomentColumn(name="x", type="date")
 BUDGET = "{ epsilon = 100000, delta = 1e-4 }"
 #: Beyond every noisy count, and below every one.
 NEVER, ALWAYS = [1e18] * 70, [-1e18] * 70
 
 
 def search(column=WHOLE, wanted=("low", "high"), low=0, high=3):
-    return Search(column=column, wanted=wanted, codes={}, low=low, high=high)
+    return EndSearch(column=column, missing_ends=wanted, codes={}, low=low, high=high)
 
 
 @pytest.mark.parametrize("column", [WHOLE, DAY])
@@ -41,11 +41,11 @@ def search(column=WHOLE, wanted=("low", "high"), low=0, high=3):
 @pytest.mark.parametrize("wanted", [("low", "high"), ("low",), ("high",)])
 def test_cells_hold_every_code_once_and_reach_to_where_codes_end(column, low, high, wanted):
     low, high = max(low, first_code(column)), min(high, last_code(column))
-    outside = Outside.of(search(column, wanted, low, high))
+    outside = OutsideCells.of(search(column, wanted, low, high))
     axis = outside.axis()
     assert all(a < b for a, b in zip(axis.edges, axis.edges[1:], strict=False))
     assert axis.size == len(outside.below) + len(outside.above)  # with the bounds themselves, and NULL
-    far = outside.moved(np.zeros(axis.size, dtype=np.int64), ALWAYS)
+    far = outside.moved_bounds(np.zeros(axis.size, dtype=np.int64), ALWAYS)
     assert far == (
         first_code(column) if "low" in wanted else outside.low,
         last_code(column) if "high" in wanted else outside.high,
@@ -53,25 +53,25 @@ def test_cells_hold_every_code_once_and_reach_to_where_codes_end(column, low, hi
 
 
 def test_ends_move_to_the_last_cell_that_holds_rows():
-    outside = Outside.of(search())  # 0 to 3; above: 4-5, 6-7, 8-11, ...; below: -2 to -1, -4 to -3, ...
+    outside = OutsideCells.of(search())  # 0 to 3; above: 4-5, 6-7, 8-11, ...; below: -2 to -1, -4 to -3, ...
     counts = np.zeros(outside.axis().size, dtype=np.int64)
     counts[len(outside.below) + 1] = 90  # 6-7
     counts[len(outside.below) - 2] = 60  # -2 to -1
     counts[-1] = 500  # NULL
-    assert outside.moved(counts, [50] * 70) == (-2, 7)
-    assert outside.moved(counts, [70] * 70) == (0, 7)
-    assert outside.moved(counts, [100] * 70) == (0, 3)
+    assert outside.moved_bounds(counts, [50] * 70) == (-2, 7)
+    assert outside.moved_bounds(counts, [70] * 70) == (0, 7)
+    assert outside.moved_bounds(counts, [100] * 70) == (0, 3)
 
 
 @pytest.mark.parametrize(("value", "found"), [(0, (0, 1)), (7, (7, 8)), (-7, (-7, -6))])
 def test_one_value_gets_a_neighbour(value, found):
-    outside = Outside.of(search(low=value, high=value))
+    outside = OutsideCells.of(search(low=value, high=value))
     counts = np.zeros(outside.axis().size, dtype=np.int64)
-    assert outside.moved(counts, NEVER) == found
+    assert outside.moved_bounds(counts, NEVER) == found
     counts[len(outside.below) - 2] = 5  # more rows seem to be below
-    assert outside.moved(counts, NEVER) == ((0, 1) if value == 0 else (value - 1, value))
-    below = Outside.of(search(wanted=("low",), low=value, high=value))
-    assert below.moved(np.zeros(below.axis().size, dtype=np.int64), NEVER) == (value - 1, value)
+    assert outside.moved_bounds(counts, NEVER) == ((0, 1) if value == 0 else (value - 1, value))
+    below = OutsideCells.of(search(wanted=("low",), low=value, high=value))
+    assert below.moved_bounds(np.zeros(below.axis().size, dtype=np.int64), NEVER) == (value - 1, value)
 
 
 def test_a_step_between_few_candidates_costs_little():
@@ -79,7 +79,7 @@ def test_a_step_between_few_candidates_costs_little():
         choice = search(high=size - 1).mechanism("high", epsilon=Fraction(1), rows=1)
         step = choice.dislikes[1] - choice.dislikes[0]
         assert step == min(MOST_STEP, Fraction(DISLIKE, size))
-    start = Search(column=WHOLE, wanted=("low", "high"), codes={})
+    start = EndSearch(column=WHOLE, missing_ends=("low", "high"), codes={})
     assert start.mechanism("high", epsilon=Fraction(1), rows=1).dislikes[1] == 1
     assert start.mechanism("low", epsilon=Fraction(1), rows=1).dislikes[1] == 5
 
@@ -87,25 +87,27 @@ def test_a_step_between_few_candidates_costs_little():
 def program_of(project):
     """A reservation of rho 1 on the table, without a fit."""
     version = project.version("people")
-    event = Reserved(epsilon=None, rho=Fraction(1), delta=Fraction(0))
+    event = ReservationEvent(epsilon=None, rho=Fraction(1), delta=Fraction(0))
     more = {"curator": project.curator, "asker": project.asker(None)}
-    return Program(project.curator, version, charged(version, event, question="0" * 64, price=Fraction(1), **more))
+    return Program(
+        project.curator, version, charge_whole_table(version, event, question="0" * 64, price=Fraction(1), **more)
+    )
 
 
 @pytest.mark.thin(1)
 @pytest.mark.parametrize("limit", [1, 3])
 def test_one_person_moves_the_counts_outside_by_their_rows(tmp_path, limit):
     """On the real engine, with and without a person; and the step costs the share that it is given, no more."""
-    outside, counts = Outside.of(search(low=-5, high=5)), []
+    outside, counts = OutsideCells.of(search(low=-5, high=5)), []
     people = [f"p{n // limit},{n * n % 977 - 300}" for n in range(300 * limit)]
     for name, lines in (("all", people), ("less", people[:-limit])):
         (tmp_path / name).mkdir()
         table = f'person = "who"\nrows_per_person = {limit}'
         columns = {"who": None, "x": 'type = "integer"'}
         program = program_of(open_project(tmp_path / name, columns, lines, table=table, budget=BUDGET))
-        counts.append(program.cut((outside.axis(),))._count((0,)))
+        counts.append(program.binned_table((outside.axis(),))._count((0,)))
         assert counts[-1].sum() == len(lines)
-        moved_out(program, [outside], share=Fraction(1, 100))
+        widen_bounds(program, [outside], share=Fraction(1, 100))
         assert program.left == Fraction(99, 100) and program.shares == {"describing": Fraction(1, 100)}
         assert program.moves.l1 == limit
     assert np.abs(counts[0] - counts[1]).sum() == limit  # attained
@@ -118,7 +120,7 @@ def shares_of_ones(folder, *, rows, ones, fits, epsilon="1", budget=BUDGET):
     project = open_project(folder, columns | {"sex": SEX}, [f"{line},F" for line in lines], budget=budget)
     for _ in range(fits):
         model = fit(project, epsilon=epsilon, fresh=True)
-        verdicts = {each.columns: each.verdict for each in inspected(model).marginals.judged}
+        verdicts = {each.columns: each.verdict for each in inspect_model(model).marginals.judged}
         for name, count in zip(columns, ones, strict=True):
             attribute = model.attributes[model.place(name)]
             counts = model.project([name]).counts
@@ -156,13 +158,13 @@ def test_many_columns_of_zeros_and_ones_never_collapse(tmp_path, rows):
 def test_what_may_lie_outside_is_unknown_until_noise_rules_it_out(tmp_path, monkeypatch):
     column = {"x": 'type = "integer"', "sex": SEX}
     project = open_project(tmp_path, column, [f"{n % 9},F" for n in range(5000)], budget=BUDGET)
-    known = first._most_outside
+    known = first_histograms._most_outside
     sure = fit(project, epsilon="4")
     assert sure.card.doubtful == () and 0 <= sure.card.outside["x"] < 0.05 * sure.total  # 250 rows: more than 20 sd
-    monkeypatch.setattr(first, "_most_outside", lambda attribute, own: 10 * known(attribute, own) + 400)
+    monkeypatch.setattr(first_histograms, "_most_outside", lambda attribute, own: 10 * known(attribute, own) + 400)
     model = fit(project, epsilon="4")
     assert model.card.repeat and model.card.doubtful == ("x",)
-    report = inspected(model)
+    report = inspect_model(model)
     assert {each.verdict for each in report.marginals.judged if "x" in each.columns} == {"unknown"}
     assert {each.expected_distance for each in report.marginals.judged if "x" in each.columns} == {None}
     assert any("may be too narrow" in warning for warning in model.card.warnings)
@@ -171,19 +173,26 @@ def test_what_may_lie_outside_is_unknown_until_noise_rules_it_out(tmp_path, monk
 
 
 def test_the_limit_on_rows_outside_is_what_was_counted_there_and_its_noise():
-    attribute = opened(WHOLE, 0, 2)  # counted: below, 0, 1, 2, above, NULL
-    own = first.Histogram(values=np.array([7.0, 100, 200, 300, 20, 40]), variance=4.0)
+    attribute = open_ended_attribute(WHOLE, 0, 2)  # counted: below, 0, 1, 2, above, NULL
+    own = first_histograms.NoisyHistogram(values=np.array([7.0, 100, 200, 300, 20, 40]), variance=4.0)
     assert attribute.fine_of_counted().tolist() == [0, 0, 1, 2, 2, 3]
-    assert first._most_outside(attribute, own) == pytest.approx(27 + first.LIMIT * 2 * 2**0.5)
-    assert first._held(attribute, own).tolist() == [True] * 6
-    assert first._held(attribute, replace(own, variance=25.0)).tolist() == [False, True, True, True, True, True]
+    assert first_histograms._most_outside(attribute, own) == pytest.approx(27 + first_histograms.LIMIT * 2 * 2**0.5)
+    assert first_histograms._cells_in_use(attribute, own).tolist() == [True] * 6
+    assert first_histograms._cells_in_use(attribute, replace(own, variance=25.0)).tolist() == [
+        False,
+        True,
+        True,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_rows_outside_widen_what_is_said_of_the_ends():
-    column, data = Number(name="x", type="integer", low=0, high=8), np.arange(5000)[:, None] % 9
+    column, data = NumberColumn(name="x", type="integer", low=0, high=8), np.arange(5000)[:, None] % 9
     model = model_of([column], data, [], sd=3, generator=np.random.default_rng(1))
-    before = inspected(model)
-    after = inspected(replace(model, card=replace(model.card, outside={"x": 300.0})))
+    before = inspect_model(model)
+    after = inspect_model(replace(model, card=replace(model.card, outside={"x": 300.0})))
     moved = np.subtract(after.histograms[0].plus_minus, before.histograms[0].plus_minus)
     assert moved == pytest.approx([300, *[0] * 7, 300, 0])
     widths = [{each.condition: each.plus_minus for each in one.questions[0].predicates} for one in (before, after)]
@@ -193,9 +202,9 @@ def test_rows_outside_widen_what_is_said_of_the_ends():
 
 def test_a_page_is_drawn_where_all_values_are_rare():
     """It crashed: there is no bin whose width could be drawn."""
-    column, data = Number(name="x", type="integer", low=0, high=2), np.arange(50)[:, None] % 3
+    column, data = NumberColumn(name="x", type="integer", low=0, high=2), np.arange(50)[:, None] % 3
     model = model_of([column], data, [], sd=1, generator=np.random.default_rng(1))
-    one = model.attributes[0].regrouped(np.zeros(4, dtype=np.int64), np.ones(4))
-    whole = Measured(attributes=(0,), values=np.array([50.0]), variance=1.0)
+    one = model.attributes[0].with_groups(np.zeros(4, dtype=np.int64), np.ones(4))
+    whole = MeasuredMarginal(attributes=(0,), values=np.array([50.0]), variance=1.0)
     merged = replace(model, attributes=(one,), measured=(whole,), fitted=fit_of((1,), [whole], 50.0))
-    assert "4 rare values" in inspected(merged).page()
+    assert "4 rare values" in inspect_model(merged).page()

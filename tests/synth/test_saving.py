@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.synth.model import Card, Model
-from discreet.synth.saving import load, save
+from discreet.synth.model import Model, ModelCard
+from discreet.synth.model_file import load, save
 from synth.worlds import AGE, CLINIC, CLINIC_RULES, SEX, clinic_lines, elsewhere, fit, open_project
 from tiers import size
 
@@ -76,7 +76,7 @@ def test_a_loaded_model_is_the_saved_one(request, tmp_path, name, which):
 
 def test_all_that_a_model_and_its_card_hold_is_saved(data):
     """A field that somebody adds to a model must be thought of here."""
-    assert {field.name for field in fields(Card)} - {"repeat"} == set(data["card"])  # of one run, not of the model
+    assert {field.name for field in fields(ModelCard)} - {"repeat"} == set(data["card"])  # of one run, not of the model
     saved = {"columns", "attributes", "measured", "total_sd", "constraints", "card"}
     assert {field.name for field in fields(Model)} == saved | {"fitted"}
     assert saved | {"format", "version", "total", "potentials", "fit"} == set(data)

@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.schema.column import Moment, Number
-from discreet.synth.constraints import Constraints
-from discreet.synth.ends import keep, opened, reaching, refuse_contradiction, told_by_totals
+from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.synth.constraint_bounds import (
+    attributes_from_totals,
+    check_satisfiable,
+    open_ended_attribute,
+    refuse_contradiction,
+    stretch_to_constraints,
+)
+from discreet.synth.constraints import PublicConstraints
+from discreet.synth.fit_request import FitRequest
 from discreet.synth.model import Model
-from discreet.synth.room import most_cells, refuse_large
-from discreet.synth.wanted import Wanted
+from discreet.synth.model_size import most_cells, refuse_large_marginals
 from synth.model_tables import letters, planted, spent
 from synth.worlds import AGE, SEX, fit, open_project
 
@@ -81,7 +87,7 @@ def test_constraints_that_bought_bounds_miss(tmp_path, rules, seen):
     """The data break them, and noise could: what was paid for comes out, and keeps them."""
     lines = [f"{n % 5},{'FM'[n % 2]},{2000 + n % 9}" for n in range(300)]
     project = open_project(tmp_path, {"n": WHOLE, "sex": SEX, "m": WHOLE}, lines)
-    known = Constraints.from_data(rules, project.version("people").schema.columns)
+    known = PublicConstraints.from_data(rules, project.version("people").schema.columns)
     model = fit(project, kind="mst", epsilon="5", constraints=rules)
     rows = model.sample(200, seed=1).to_pandas()
     assert len(rows) == 200
@@ -108,20 +114,20 @@ def test_what_no_table_keeps_costs_nothing(tmp_path, rules):
 
 
 def test_ends_of_moments_and_of_one_declared_end():
-    day, number = Moment(name="day", type="date"), Number(name="n", type="integer", low=5)
+    day, number = MomentColumn(name="day", type="date"), NumberColumn(name="n", type="integer", low=5)
     told = {"totals": [{"column": "day", "counts": {"2020-01-05": 3, "2024-01-01": 4, "2030-01-01": 0}}]}
-    known = Constraints.from_data(told, [day, number])
-    (found,) = told_by_totals([day, number], known.totals).values()
+    known = PublicConstraints.from_data(told, [day, number])
+    (found,) = attributes_from_totals([day, number], known.totals).values()
     assert [found.column.label(code) for code in (found.edges[0], found.edges[-1] - 1)] == ["2020-01-05", "2024-01-01"]
-    nothing = Constraints.from_data({"totals": [{"column": "n", "counts": [[{"null": True}, 7]]}]}, [day, number])
-    assert told_by_totals([day, number], nothing.totals)["n"].edges == (5, 6)
+    nothing = PublicConstraints.from_data({"totals": [{"column": "n", "counts": [[{"null": True}, 7]]}]}, [day, number])
+    assert attributes_from_totals([day, number], nothing.totals)["n"].edges == (5, 6)
     # A declared end is never left, whatever a rule tells apart beyond it.
-    rules = Constraints.from_data({"zeros": [{"n": [{"from": 10, "to": 90}, {"null": True}]}]}, [number])
+    rules = PublicConstraints.from_data({"zeros": [{"n": [{"from": 10, "to": 90}, {"null": True}]}]}, [number])
     refuse_contradiction(rules, [number], {})
-    (stretched,) = reaching(rules, [opened(number, 20, 30)], [number])
+    (stretched,) = stretch_to_constraints(rules, [open_ended_attribute(number, 20, 30)], [number])
     assert stretched.edges[0] == 9 and stretched.edges[-1] == 92
-    keep(rules, [stretched])
-    (same,) = reaching(rules, [opened(number, 5, 30)], [number])
+    check_satisfiable(rules, [stretched])
+    (same,) = stretch_to_constraints(rules, [open_ended_attribute(number, 5, 30)], [number])
     assert (same.edges[0], same.edges[-1]) == (5, 31)
 
 
@@ -160,15 +166,15 @@ def test_columns_count_for_the_most_cells_that_bins_leave(tmp_path):
     project = open_project(tmp_path, {"age": AGE, "n": WHOLE, "few": letters(7)}, ["1,2,v1"])
     columns = project.version("people").schema.columns
     rules = {"zeros": [{"age": "10 to 20", "few": "v0"}]}
-    wanted = Wanted(
-        epsilon=Fraction(1), marginals=(("age", "n", "few"),), constraints=Constraints.from_data(rules, columns)
+    wanted = FitRequest(
+        epsilon=Fraction(1), marginals=(("age", "n", "few"),), constraints=PublicConstraints.from_data(rules, columns)
     )
     with pytest.raises(UsageError, match=f"{(33 + 2) * 33 * 7:,} cells"):
-        refuse_large(wanted, columns, {}, model_mb=0.01)
-    assert most_cells(opened(Number(name="n", type="integer"), 0, 10)) == 12
+        refuse_large_marginals(wanted, columns, {}, model_mb=0.01)
+    assert most_cells(open_ended_attribute(NumberColumn(name="n", type="integer"), 0, 10)) == 12
 
 
 def test_a_model_larger_than_inference_makes_is_no_wish():
     with pytest.raises(UsageError, match="model_mb"):
-        Wanted.of(epsilon=1, model_mb=2000)
-    assert Wanted.of(epsilon=1, model_mb=1024).model_mb == 1024
+        FitRequest.of(epsilon=1, model_mb=2000)
+    assert FitRequest.of(epsilon=1, model_mb=1024).model_mb == 1024

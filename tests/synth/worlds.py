@@ -12,9 +12,9 @@ from unittest import mock
 import numpy as np
 
 import discreet
-from discreet.synth.constraints import Constraints
-from discreet.synth.fit import synthesize
-from discreet.synth.wanted import Wanted
+from discreet.synth.constraints import PublicConstraints
+from discreet.synth.fit_request import FitRequest
+from discreet.synth.synthesis import synthesize
 
 SEX = 'type = "category"\nvalues = ["F", "M"]\nclosed = true'
 AGE = 'type = "integer"\nlow = 0\nhigh = 99'
@@ -43,9 +43,11 @@ def _quoted(name):
 def fit(project, *, epsilon="1", kind="independent", progress=None, constraints=None, **more):
     """A model of `people`; constraints as people write them."""
     version = project.version("people")
-    known = Constraints() if constraints is None else Constraints.from_data(constraints, version.schema.columns)
+    known = (
+        PublicConstraints() if constraints is None else PublicConstraints.from_data(constraints, version.schema.columns)
+    )
     return synthesize(
-        Wanted(epsilon=Fraction(epsilon), kind=kind, constraints=known, **more),
+        FitRequest(epsilon=Fraction(epsilon), kind=kind, constraints=known, **more),
         version=version,
         guarantee=project.guarantee("people"),
         curator=project.curator,

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.accounting.events import Reserved
-from discreet.curator import Curator
+from discreet.accounting.events import ReservationEvent
 from discreet.errors import BudgetExceeded, QueryFailed, UsageError
-from discreet.mechanisms.strategy.levels import Levels
+from discreet.kernel.curator import Curator
+from discreet.kernel.program import Program
+from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 from discreet.mechanisms.strategy.unevenness import Unevenness
-from discreet.program import Program
-from discreet.schema.column import Moment, Number
-from discreet.tables.ranges.adaptive import partition
+from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.tables.ranges.adaptive_partition import partition
 from discreet.tables.ranges.ruler import Ruler, ruler_of
 from synth.worlds import AGE, SEX, open_project
 
@@ -39,13 +39,13 @@ def with_persons(folder, more, rows=3):
 def seen(monkeypatch):
     """Exact numbers on their way to the noise, and how far they are said to move."""
     found = []
-    known = Curator.add
+    known = Curator.add_noise
 
     def add(self, law, exact_values, moves):
         found.append((exact_values, moves))
         return known(self, law, exact_values, moves)
 
-    monkeypatch.setattr(Curator, "add", add)
+    monkeypatch.setattr(Curator, "add_noise", add)
     return found
 
 
@@ -67,7 +67,7 @@ def test_a_person_moves_what_is_measured_by_no_more_than_is_paid_for(tmp_path, s
 
 def test_a_tree_that_forgets_its_levels_is_caught(tmp_path, seen, monkeypatch):
     """The mistake of the lecture: noise for one count at every level."""
-    monkeypatch.setattr(Levels, "column_l1", property(lambda self: np.ones(self.size, dtype=np.int64)))
+    monkeypatch.setattr(LevelStrategy, "column_l1", property(lambda self: np.ones(self.size, dtype=np.int64)))
     for name, more in (("without", []), ("with", ["7,F,x"] * 9)):
         with_persons(tmp_path / name, more).ranges("people", "age", epsilon=5, strategy="binary")
     (before, moves), (after, _) = seen
@@ -92,7 +92,7 @@ def test_answers_are_paid_once_and_read_for_ever(project):
 def test_a_strategy_by_name_is_what_comes(project):
     project.ranges("people", "age", epsilon=3)
     tree = project.ranges("people", "age", epsilon=1, strategy="binary")
-    assert not tree.cached and tree.strategy.moves(1).l1 == 8
+    assert not tree.cached and tree.strategy.sensitivity(1).l1 == 8
     assert project.ranges("people", "age", strategy="binary").release == tree.release
     assert project.ranges("people", "age", epsilon=1).release != tree.release
 
@@ -283,7 +283,7 @@ def test_columns_without_an_order_or_bounds_are_refused(tmp_path):
 
 class TestRuler:
     def test_declared_bins_are_the_cells(self):
-        ruler = ruler_of(Number(name="x", type="integer", low=0, high=99, edges=(0, 20, 50, 100)))
+        ruler = ruler_of(NumberColumn(name="x", type="integer", low=0, high=99, edges=(0, 20, 50, 100)))
         assert ruler.cells == 3
         assert ruler.cells_of(0, 19) == ruler.cells_of(0, 20) == ruler.cells_of(-5, 20) == (0, 0)
         assert ruler.cells_of(20, None) == (1, 2) and ruler.cells_of(None, 1000) == (0, 2)
@@ -293,23 +293,26 @@ class TestRuler:
             ruler.cells_of(0, 30)
 
     def test_decimals_and_dates(self):
-        ruler = ruler_of(Number(name="x", type="decimal", step=Fraction(1, 4), low=0, high=40))
+        ruler = ruler_of(NumberColumn(name="x", type="decimal", step=Fraction(1, 4), low=0, high=40))
         assert ruler.cells == 41 and ruler.cells_of("0.3", "1.6") == (2, 6)
         assert (ruler.low(2), ruler.high(6)) == (0.5, 1.5)
-        days = ruler_of(Moment(name="d", type="date", low=20000, high=20400))
+        days = ruler_of(MomentColumn(name="d", type="date", low=20000, high=20400))
         assert days.cells_of("2024-10-05", "2024-10-06") == (1, 2)
 
     def test_wide_columns_are_cut_evenly_and_every_value_has_a_cell(self):
-        column = Number(name="x", type="integer", low=-7, high=10**9)
+        column = NumberColumn(name="x", type="integer", low=-7, high=10**9)
         ruler = ruler_of(column)
         widths = set(np.diff(ruler.edges).tolist())
         assert widths == {1000} and ruler.edges[0] <= -7 and ruler.edges[-1] > 10**9 and ruler.cells < 2**20 + 1
         assert (ruler.low(0), ruler.high(ruler.cells - 1)) == (-7, 10**9)
-        times = ruler_of(Moment(name="t", type="timestamp", low=0, high=86_400_000_000 * 366))
+        times = ruler_of(MomentColumn(name="t", type="timestamp", low=0, high=86_400_000_000 * 366))
         assert np.diff(times.edges[:3]).tolist() == [60_000_000, 60_000_000]
 
     def test_single_values(self):
-        assert Ruler(column=Number(name="x", type="integer", low=3, high=3), edges=(3, 4)).cells_of(3, 3) == (0, 0)
+        assert Ruler(column=NumberColumn(name="x", type="integer", low=3, high=3), edges=(3, 4)).cells_of(3, 3) == (
+            0,
+            0,
+        )
 
 
 class TestAdaptive:
@@ -320,7 +323,7 @@ class TestAdaptive:
     @pytest.fixture
     def certain(self, monkeypatch):
         """The test's noise would speak against a partition of these rows once in 140 times: here it cannot."""
-        monkeypatch.setattr("discreet.tables.ranges.adaptive.PAYS", 0.5)
+        monkeypatch.setattr("discreet.tables.ranges.adaptive_partition.PAYS", 0.5)
 
     @pytest.mark.usefixtures("certain")
     def test_flat_stretches_become_buckets_and_the_noise_falls(self, tmp_path):
@@ -346,7 +349,7 @@ class TestAdaptive:
         for delta in (None, "1e-6"):
             made = found.ranges("people", "x", epsilon=1, delta=delta, strategy="adaptive", seconds="0.01", fresh=True)
             held = found.ledger.reservation(made.release)
-            assert isinstance(held.event, Reserved)
+            assert isinstance(held.event, ReservationEvent)
             spent = [step.loss for step in held.steps]
             if delta is None:
                 assert sum(loss.epsilon for loss in spent) == held.event.epsilon
@@ -375,12 +378,12 @@ class TestAdaptive:
 
     @pytest.mark.usefixtures("certain")
     def test_a_later_planner_reads_what_was_measured(self, tmp_path, monkeypatch):
-        from discreet.tables.ranges import adaptive
+        from discreet.tables.ranges import adaptive_partition
 
         found = self.world(tmp_path, [f"{100 * (n % 3)},F" for n in range(3000)])
         made = found.ranges("people", "x", epsilon=1, strategy="adaptive", seconds="0.01")
         assert "buckets" in made.words
-        monkeypatch.setattr(adaptive, "plan", lambda *a, **k: pytest.fail("planned anew"))
+        monkeypatch.setattr(adaptive_partition, "plan_strategy", lambda *a, **k: pytest.fail("planned anew"))
         assert found.ranges("people", "x").between(100, 100) == made.between(100, 100)
 
     def test_a_partition_is_what_noisy_unevenness_says(self):

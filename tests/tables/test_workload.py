@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, Product, Workload
+from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 from tiers import examples
 
 
 def written(workload: Workload) -> np.ndarray:
     """The 0/1 matrix itself."""
     match workload:
-        case Product():
+        case ProductWorkload():
             return np.kron(written(workload.first), written(workload.second))
         case AllRanges():
             pairs = [(low, high) for low in range(workload.size) for high in range(low, workload.size)]
@@ -38,7 +38,10 @@ lines = st.integers(1, 17).flatmap(
 )
 
 
-@given(st.one_of(lines, st.tuples(lines, lines).map(lambda pair: Product(*pair))), st.randoms(use_true_random=False))
+@given(
+    st.one_of(lines, st.tuples(lines, lines).map(lambda pair: ProductWorkload(*pair))),
+    st.randoms(use_true_random=False),
+)
 @settings(max_examples=examples(150), deadline=None)
 def test_what_planning_reads_is_that_of_the_matrix(workload, random):
     matrix = written(workload)
@@ -68,9 +71,9 @@ def test_what_is_no_workload_is_refused():
         lambda: GivenRanges(4, np.array([-1]), np.array([1])),
         lambda: GivenRanges(4, np.array([], dtype=int), np.array([], dtype=int)),
         lambda: GivenRanges(4, np.array([0.5]), np.array([1.0])),
-        lambda: Product(Product(AllRanges(2), AllRanges(2)), AllRanges(2)),
+        lambda: ProductWorkload(ProductWorkload(AllRanges(2), AllRanges(2)), AllRanges(2)),
     ):
         with pytest.raises(UsageError):
             wrong()
     with pytest.raises(TypeError):
-        Product(AllRanges(2), AllRanges(2)).block_energy(2)
+        ProductWorkload(AllRanges(2), AllRanges(2)).block_energy(2)

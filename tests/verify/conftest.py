@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from discreet.bundle import make
+from discreet.bundle import bundle_files
 from verify import world
 
 
@@ -44,7 +44,7 @@ class Bundles(dict):
     def __missing__(self, name):
         project, text = self.asked[name]
         with state_in(self.state):
-            self[name] = make.bundle(project, project.sql(text).ask(epsilon=1).id)
+            self[name] = bundle_files.make_bundle(project, project.sql(text).ask(epsilon=1).id)
         return self[name]
 
 
@@ -74,4 +74,4 @@ def programs(tmp_path_factory):
             ),
             "model": (rows, rows.synthesize("patients", epsilon=1, columns=["sex", "smoker"]).card.release),
         }
-        return {name: make.bundle(project, id_) for name, (project, id_) in found.items()}
+        return {name: bundle_files.make_bundle(project, id_) for name, (project, id_) in found.items()}

@@ -12,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 import clinic
-from discreet.accounting.convert import rho_from_epsilon
-from discreet.bundle import make
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.bundle import bundle_files
 from tiers import size
 from verify import world
 from verify.conftest import state_in
@@ -148,7 +148,7 @@ def test_what_was_measured_before_and_is_stored_here_is_charged(projects):
     project, _, state = projects
     with state_in(state):
         first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 21").ask(epsilon=0.5)
-        files = make.bundle(project, project.again(first.id, epsilon=0.25).id)
+        files = bundle_files.make_bundle(project, project.again(first.id, epsilon=0.25).id)
 
     def forgotten(documents, *, kept):
         plan, proof = documents["plan"], documents["proof"]
@@ -414,7 +414,7 @@ def test_a_rho_is_compared_with_a_limit_by_its_conversion(tmp_path):
     with state_in(tmp_path / "state"):
         budget = "{ epsilon = 50.0, delta = 1e-4 }"
         project = clinic.make(tmp_path / "p", budget=budget, extra='accounting = "zcdp"')
-        files = make.bundle(project, project.sql("SELECT count(*) AS n FROM patients").ask(epsilon=1).id)
+        files = bundle_files.make_bundle(project, project.sql("SELECT count(*) AS n FROM patients").ask(epsilon=1).id)
     assert opened(files)["proof"]["total"]["rho"] == "1/2"
     for epsilon, verdict in (("53/10", "proved"), ("26/5", "open"), ("1/2", "open")):
         limit = {"epsilon": epsilon, "delta": "1/500000", "delta_keys": "1/1000000"}
@@ -435,7 +435,7 @@ def test_what_is_spent_is_no_less_than_this_release(tmp_path):
     with state_in(tmp_path / "state"):
         project = clinic.make(tmp_path / "p", budget="{ epsilon = 50.0 }")
         texts = ("SELECT count(*) AS n FROM patients", "SELECT count(*) AS n FROM patients WHERE age > 30")
-        everybody, some = (make.bundle(project, project.sql(text).ask(epsilon=1).id) for text in texts)
+        everybody, some = (bundle_files.make_bundle(project, project.sql(text).ask(epsilon=1).id) for text in texts)
     assert worst(everybody) == worst(some) == "proved"
     assert limited(everybody, spent="1/1") == "proved"
     assert limited(everybody, spent="999/1000") == "broken"
@@ -451,7 +451,7 @@ def test_nothing_spent_is_not_what_a_release_costs(accounting, tmp_path):
         grouped = "SELECT sex, {} AS n FROM patients GROUP BY sex"
         texts = ["SELECT count(*) AS n FROM patients", "SELECT note, count(*) AS n FROM patients GROUP BY note"]
         texts += [grouped.format(of) for of in size(("median(age)",), ("count(*)", "sum(age)", "median(age)"))]
-        asked = [make.bundle(project, project.sql(text).ask(epsilon=1).id) for text in texts]
+        asked = [bundle_files.make_bundle(project, project.sql(text).ask(epsilon=1).id) for text in texts]
     assert {verdicts(files)["ledger"] for files in asked} == {"proved"}
     for files in asked:
         own = Fraction(opened(files)["plan"]["spent"])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.bundle.verify import verify
+from discreet.bundle.verification import verify
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan import formula
@@ -157,7 +157,7 @@ def test_shown_numbers_are_those_of_discreet(widths):
         shown = formula.meaningful_whole(noisy, far).tolist()
         assert widths.is_shown([(one, int(two), told) for one, two in zip(shown, noisy, strict=True)], Fraction(1))
         for times in (Fraction(1, 100), Fraction(1, 8), Fraction(-1, 100), Fraction(3), Fraction(1, 3)):
-            of = formula.Arithmetic("*", formula.Number(times), formula.Cell(0))
+            of = formula.Arithmetic("*", formula.FormulaConstant(times), formula.StatisticRef(0))
             low, high = formula.interval(of, [noisy], [law], Fraction(95, 100))
             values = formula.meaningful_within(formula.evaluate(of, [noisy]), low, high).tolist()
             assert widths.is_shown([(one, int(two), told) for one, two in zip(values, noisy, strict=True)], times)

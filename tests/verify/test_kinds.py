@@ -6,7 +6,7 @@ import pytest
 
 import clinic
 import discreet
-from discreet.bundle import make
+from discreet.bundle import bundle_files
 from verify import world
 from verify.conftest import state_in
 from verify.forging import signed_again, verdicts, worst
@@ -22,10 +22,10 @@ def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
     extra = 'accounting = "zcdp"\ninvariants = ["*"]'
     zcdp = clinic.make(tmp_path / "p", budget="{ epsilon = 50.0, delta = 1e-4 }", extra=extra)
     release = zcdp.sql(COUNT).ask(epsilon=0.5)
-    before = make.bundle(zcdp, release.id)
+    before = bundle_files.make_bundle(zcdp, release.id)
     assert set(verdicts(before).values()) == {"proved"}
     zcdp.ledger.invariant("patients", 1, words="rows in all")
-    after = make.bundle(zcdp, release.id)
+    after = bundle_files.make_bundle(zcdp, release.id)
     assert set(verdicts(after).values()) == {"proved"}
     told = [json.loads(files["proof.json"])["total"]["rho"] for files in (before, after)]
     assert told == ["1/8", "1/2"]
@@ -33,14 +33,14 @@ def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
     assert verdicts(signed_again(after, plan=lie))["losses"] == "broken"
     assert verdicts(signed_again(after, plan=lie, proof=lie))["losses"] == "broken"
     keys = zcdp.sql("SELECT note, count(*) AS n FROM patients GROUP BY note").ask(epsilon=0.5)
-    assert set(verdicts(make.bundle(zcdp, keys.id)).values()) == {"proved"}
+    assert set(verdicts(bundle_files.make_bundle(zcdp, keys.id)).values()) == {"proved"}
 
 
 def test_measured_again(projects):
     project, _, state = projects
     with state_in(state):
         first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 20").ask(epsilon=0.5)
-        files = make.bundle(project, project.again(first.id, epsilon=0.25).id)
+        files = bundle_files.make_bundle(project, project.again(first.id, epsilon=0.25).id)
     found = verdicts(files)
     assert {name for name, verdict in found.items() if verdict != "proved"} == {"numbers"}  # a mean of two
     proof = json.loads(files["proof.json"])
@@ -61,7 +61,7 @@ def test_a_batch(projects):
     with state_in(state):
         grouped = "SELECT smoker, {} FROM patients GROUP BY smoker;"
         released = project.batch(grouped.format("count(*) AS n") + grouped.format("sum(age) AS s"), epsilon=1)
-        files = make.bundle(project, released[0].id)
+        files = bundle_files.make_bundle(project, released[0].id)
     assert set(verdicts(files).values()) == {"proved"}
     assert len(json.loads(files["proof.json"])["shown"]) == 2
 
@@ -86,7 +86,7 @@ def test_gaussian_noise_on_ranges_of_persons(tmp_path):
         path = tmp_path / "p" / "discreet.toml"
         path.write_text(path.read_text().replace("delta = 1e-4 }", 'delta = 1e-4 }\naccounting = "zcdp"'))
         project = discreet.open(tmp_path / "p")
-        files = make.bundle(project, project.ranges("stays", "nights", epsilon=0.5).release)
+        files = bundle_files.make_bundle(project, project.ranges("stays", "nights", epsilon=0.5).release)
     event = json.loads(files["plan.json"])["steps"][0]["event"]
     assert event["kind"] == "gaussian" and event["l2_squared"] % 9 == 0
     assert {name for name, verdict in verdicts(files).items() if verdict != "proved"} == {"numbers"}

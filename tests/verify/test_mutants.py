@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.bundle import make
+from discreet.bundle import bundle_files
 from discreet.mechanisms import threshold
 from discreet.plan import interval, price, stability
 from verify import world
@@ -80,8 +80,8 @@ MUTANTS = {
 def test_a_mutant_is_found(mutant, tmp_path, monkeypatch):
     with state_in(tmp_path / "state"):
         project = world.persons_project(tmp_path / "p")
-        true = make.bundle(project, project.sql(MUTANTS[mutant]).ask(epsilon=1).id)
+        true = bundle_files.make_bundle(project, project.sql(MUTANTS[mutant]).ask(epsilon=1).id)
         assert "broken" not in verdicts(true).values()
         mutant(monkeypatch)
         release = project.sql(MUTANTS[mutant]).ask(epsilon="1.5", fresh=True)
-        assert verdicts(make.bundle(project, release.id))["sensitivity"] == "broken"
+        assert verdicts(bundle_files.make_bundle(project, release.id))["sensitivity"] == "broken"

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from discreet.bundle import make
+from discreet.bundle import bundle_files
 from verify.conftest import state_in
 from verify.forger import csv_of, forged, opened, store, stored
 from verify.forging import signed_again, verdicts, worst
@@ -214,7 +214,7 @@ def test_a_text_in_a_batch(projects):
     with state_in(state):
         grouped = "SELECT smoker, {} FROM patients WHERE age > 44 GROUP BY smoker;"
         released = project.batch(grouped.format("count(*) AS n") + grouped.format("sum(age) AS s"), epsilon=1)
-        files = make.bundle(project, released[0].id)
+        files = bundle_files.make_bundle(project, released[0].id)
     assert worst(forged(files, lambda _: None)) == "proved"
 
     def lie(documents):

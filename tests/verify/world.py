@@ -7,7 +7,7 @@ from pathlib import Path
 
 import clinic
 import discreet
-from discreet.bundle import make
+from discreet.bundle import bundle_files
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKER = ROOT / "verify" / "check_bundle.py"
@@ -173,7 +173,7 @@ def _write(path, names, rows):
 
 def written(files, folder):
     """A bundle as a folder."""
-    make.write(files, folder)
+    bundle_files.write(files, folder)
     return folder
 
 

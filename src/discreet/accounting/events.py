@@ -32,7 +32,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laplace:
+class LaplaceEvent:
     """Discrete Laplace noise of `scale` on integers whose l1 distance is at most `l1`.
 
     Loss: epsilon = l1 / scale, since the mass at k and k + d differs by at most exp(|d| / scale);
@@ -48,7 +48,7 @@ class Laplace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian:
+class GaussianEvent:
     """Discrete Gaussian noise of parameter `sigma2` on integers whose squared l2 distance is at most `l2_squared`.
 
     Loss: rho = l2^2 / (2 sigma^2) (Canonne, Kamath and Steinke 2020, theorem 14); no pure bound.
@@ -63,7 +63,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exponential:
+class ExponentialEvent:
     """A choice by the exponential mechanism: P(i) proportional to exp(epsilon * score_i / (2 sensitivity)).
 
     Loss: epsilon; rho = epsilon^2 / 8, since its privacy loss has range epsilon (Cesar and Rogers 2021).
@@ -77,7 +77,7 @@ class Exponential:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlip:
+class PermuteAndFlipEvent:
     """A choice by permute-and-flip (McKenna and Sheldon 2020). Loss: epsilon; rho = epsilon^2 / 2."""
 
     epsilon: Fraction
@@ -88,7 +88,7 @@ class PermuteAndFlip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Threshold:
+class ThresholdEvent:
     """Keys found by a threshold: discrete Laplace of `scale` on each key's count of persons, shown above
     a threshold; a person moves counts by at most `l1` in total and `delta` bounds the chance that any
     key which is there through one person alone shows.
@@ -106,7 +106,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopK:
+class TopKEvent:
     """The most common keys, found by up to `choices` exponential choices of `epsilon` each among keys that exist
     and a stop; `delta` bounds the weight, against the stop, of keys that one person brings in or drives out.
 
@@ -123,7 +123,7 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class GapEvent:
     """Losses that a rolled-back ledger forgot, charged anew as a bound. `epsilon` None: no pure bound."""
 
     epsilon: Fraction | None
@@ -136,7 +136,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reserved:
+class ReservationEvent:
     """A guarantee set aside for a program whose steps are chosen as it goes; together they lose at most this.
 
     With `epsilon` the steps' pure losses add up to at most it, and rho is epsilon^2 / 2; without, their rhos add
@@ -164,7 +164,7 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class ComposedEvent:
     """Several events on the same people, paid as one. Losses add."""
 
     events: tuple[Event, ...]
@@ -174,37 +174,47 @@ class Together:
             raise ValueError("an empty bundle of events")
 
 
-def together(parts: Sequence[Event]) -> Event:
+def compose(parts: Sequence[Event]) -> Event:
     """Several events as one; a single one as it is."""
-    return parts[0] if len(parts) == 1 else Together(events=tuple(parts))
+    return parts[0] if len(parts) == 1 else ComposedEvent(events=tuple(parts))
 
 
-Event = Laplace | Gaussian | Exponential | PermuteAndFlip | Threshold | TopK | Gap | Reserved | Together
+Event = (
+    LaplaceEvent
+    | GaussianEvent
+    | ExponentialEvent
+    | PermuteAndFlipEvent
+    | ThresholdEvent
+    | TopKEvent
+    | GapEvent
+    | ReservationEvent
+    | ComposedEvent
+)
 
 
 def loss(event: Event) -> Loss:
     """The cost of an event, exact.
 
-    >>> loss(Laplace(scale=Fraction(10), l1=1))
+    >>> loss(LaplaceEvent(scale=Fraction(10), l1=1))
     Loss(epsilon=Fraction(1, 10), rho=Fraction(1, 200), delta=Fraction(0, 1))
     """
     match event:
-        case Laplace(scale=scale, l1=l1):
+        case LaplaceEvent(scale=scale, l1=l1):
             return _pure(Fraction(l1) / scale)
-        case Gaussian(sigma2=sigma2, l2_squared=l2_squared):
+        case GaussianEvent(sigma2=sigma2, l2_squared=l2_squared):
             return Loss(epsilon=None, rho=Fraction(l2_squared) / (2 * sigma2))
-        case Exponential(epsilon=epsilon):
+        case ExponentialEvent(epsilon=epsilon):
             return Loss(epsilon=epsilon, rho=epsilon**2 / 8)
-        case PermuteAndFlip(epsilon=epsilon):
+        case PermuteAndFlipEvent(epsilon=epsilon):
             return _pure(epsilon)
-        case Threshold(scale=scale, l1=l1, delta=delta):
+        case ThresholdEvent(scale=scale, l1=l1, delta=delta):
             epsilon = Fraction(l1) / scale
             return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=delta)
-        case TopK(choices=choices, epsilon=epsilon, delta=delta):
+        case TopKEvent(choices=choices, epsilon=epsilon, delta=delta):
             return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta)
-        case Gap(epsilon=gap, rho=rho, delta=delta) | Reserved(epsilon=gap, rho=rho, delta=delta):
+        case GapEvent(epsilon=gap, rho=rho, delta=delta) | ReservationEvent(epsilon=gap, rho=rho, delta=delta):
             return Loss(epsilon=gap, rho=rho, delta=delta)
-        case Together(events=events):
+        case ComposedEvent(events=events):
             return _sum([loss(part) for part in events])
         case _:
             assert_never(event)
@@ -224,21 +234,21 @@ def _sum(parts: list[Loss]) -> Loss:
 
 
 _KINDS: dict[str, type[Any]] = {
-    "laplace": Laplace,
-    "gaussian": Gaussian,
-    "exponential": Exponential,
-    "permute-and-flip": PermuteAndFlip,
-    "threshold": Threshold,
-    "top-k": TopK,
-    "gap": Gap,
-    "reserved": Reserved,
+    "laplace": LaplaceEvent,
+    "gaussian": GaussianEvent,
+    "exponential": ExponentialEvent,
+    "permute-and-flip": PermuteAndFlipEvent,
+    "threshold": ThresholdEvent,
+    "top-k": TopKEvent,
+    "gap": GapEvent,
+    "reserved": ReservationEvent,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def to_data(event: Event) -> dict[str, Any]:
     """An event as JSON data, Fractions as text."""
-    if isinstance(event, Together):
+    if isinstance(event, ComposedEvent):
         return {"kind": "together", "events": [to_data(part) for part in event.events]}
     fields = {name: getattr(event, name) for name in event.__slots__}
     return {"kind": _NAMES[type(event)]} | {
@@ -254,7 +264,7 @@ def from_data(data: object) -> Event:
     if kind == "together":
         if set(data) != {"kind", "events"}:
             raise LedgerFault("a together event that makes no sense")
-        return Together(events=tuple(from_data(part) for part in data["events"]))
+        return ComposedEvent(events=tuple(from_data(part) for part in data["events"]))
     if kind not in _KINDS:
         raise LedgerFault(f"unknown event kind {str(kind)[:40]!r}", hint="a newer Discreet wrote this ledger; upgrade")
     fields = {name: _field(value) for name, value in data.items() if name != "kind"}

@@ -20,7 +20,7 @@ from typing import Literal
 
 from discreet import exact
 from discreet.accounting.events import Loss
-from discreet.accounting.guarantee import Limits
+from discreet.accounting.guarantee import FilterLimits
 from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
@@ -105,7 +105,7 @@ def decide(
     region: Region,
     cost: Cost,
     delta_spent: int,
-    limits: Limits,
+    limits: FilterLimits,
     booking: bool = True,
     one_arm: bool = False,
 ) -> Decision:
@@ -118,11 +118,11 @@ def decide(
     others = [segment.balance for name, segment in segments.items() if name != key]
     elsewhere = Balance(pure=_add(*(other.pure for other in others)), rho=_add(*(other.rho for other in others)))
     alone = _alone(elsewhere) and not one_arm
-    arm, nodes = _choose(here, elsewhere, alone=alone, region=region, cost=cost, limits=limits)
+    arm, nodes = _choose_arm(here, elsewhere, alone=alone, region=region, cost=cost, limits=limits)
     inside = here.balance
     if booking:
         inside = _inside(here, region=region, cost=cost, arm=arm, elsewhere=elsewhere, limits=limits)
-    balance = booked(here.balance, cost, inside)
+    balance = book_balance(here.balance, cost, inside)
     delta = delta_spent + cost.delta
     used = _used(balance, elsewhere, limits, certified=arm is not None and alone)
     return Decision(
@@ -136,8 +136,8 @@ def decide(
     )
 
 
-def _choose(
-    here: Segment, elsewhere: Balance, *, alone: bool, region: Region, cost: Cost, limits: Limits
+def _choose_arm(
+    here: Segment, elsewhere: Balance, *, alone: bool, region: Region, cost: Cost, limits: FilterLimits
 ) -> tuple[Arm | None, int]:
     """The first arm that holds: pure, then rho, then (in a lone segment) either for each record."""
     room = _room(limits.pure, elsewhere.pure, cost.pure), _room(limits.rho, elsewhere.rho, cost.rho)
@@ -170,7 +170,7 @@ def _choose(
 
 
 def _inside(
-    here: Segment, *, region: Region, cost: Cost, arm: Arm | None, elsewhere: Balance, limits: Limits
+    here: Segment, *, region: Region, cost: Cost, arm: Arm | None, elsewhere: Balance, limits: FilterLimits
 ) -> Balance:
     """U: certified bounds on what any record of the region has lost so far, in each arm."""
     old = here.balance
@@ -185,10 +185,11 @@ def _inside(
     return Balance(pure=inside_pure, rho=inside_rho)
 
 
-def booked(old: Balance, cost: Cost, inside: Balance) -> Balance:
+def book_balance(old: Balance, cost: Cost, inside: Balance) -> Balance:
     """spent' = min(spent + loss, max(spent, U + loss)): never falls, never worse than addition.
 
-    >>> booked(Balance(pure=5, rho=5, pure_sum=9, rho_sum=9), Cost(pure=2, rho=2, delta=0), Balance(pure=1, rho=4))
+    >>> spent, cost = Balance(pure=5, rho=5, pure_sum=9, rho_sum=9), Cost(pure=2, rho=2, delta=0)
+    >>> book_balance(spent, cost, Balance(pure=1, rho=4))
     Balance(pure=5, rho=6, pure_sum=11, rho_sum=11)
     """
     return Balance(
@@ -199,7 +200,7 @@ def booked(old: Balance, cost: Cost, inside: Balance) -> Balance:
     )
 
 
-def _used(balance: Balance, elsewhere: Balance, limits: Limits, *, certified: bool) -> int:
+def _used(balance: Balance, elsewhere: Balance, limits: FilterLimits, *, certified: bool) -> int:
     """The share of the limit that is certainly not exceeded, rounded up; above FULL means over."""
     shares = [FULL] if certified else []
     for spent, limit in (

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from discreet import exact
-from discreet.accounting.convert import epsilon_from_rho, rho_from_epsilon
+from discreet.accounting.zcdp_conversion import epsilon_from_rho, rho_from_epsilon
 from discreet.errors import UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, MAX_BUDGET_EPSILON, RHO_UNITS
 
@@ -16,20 +16,20 @@ Accounting = Literal["either", "pure", "zcdp"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class FilterLimits:
     """A guarantee in the ledger's integer units, rounded down. None: that arm is off."""
 
     pure: int | None
     rho: int | None
     delta_keys: int
 
-    def for_changes(self) -> Limits:
+    def for_changes(self) -> FilterLimits:
         """The same limits where neighbours change one unit, for losses that are counted by adding or removing one.
 
         Because: changing a unit is removing one and adding one; pure losses double, rho counts four times (the square
         of two steps), delta for keys twice (docs/proofs/filters.md, invariants).
         """
-        return Limits(
+        return FilterLimits(
             pure=None if self.pure is None else self.pure // 2,
             rho=None if self.rho is None else self.rho // 4,
             delta_keys=self.delta_keys // 2,
@@ -77,15 +77,15 @@ class Guarantee:
         return self.delta - self.keys
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> FilterLimits:
         """The integer limits of both filters.
 
         >>> Guarantee(epsilon=Fraction(3)).limits
-        Limits(pure=3000000000, rho=None, delta_keys=0)
+        FilterLimits(pure=3000000000, rho=None, delta_keys=0)
         """
         wants_rho = self.accounting != "pure" and self.delta_rho > 0
         rho = rho_from_epsilon(self.epsilon, self.delta_rho) if wants_rho else None
-        return Limits(
+        return FilterLimits(
             pure=None if self.accounting == "zcdp" else exact.units_down(self.epsilon, EPSILON_UNITS),
             rho=None if rho is None else exact.units_down(rho, RHO_UNITS),
             delta_keys=exact.units_down(self.keys, DELTA_UNITS),

@@ -20,10 +20,10 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.accounting.grid import Grid, Integers, disjoint, possible
 from discreet.accounting.region import Region, Value
-from discreet.accounting.relaxation import whole
-from discreet.accounting.search import search
+from discreet.accounting.region_grid import Integers, RegionGrid, disjoint, is_possible
+from discreet.accounting.relaxation import whole_problem
+from discreet.accounting.worst_record_search import search
 from discreet.exact import UNBOUNDED
 
 Arm = Literal["pure", "rho"]
@@ -54,10 +54,10 @@ class Verdict:
 class Overlap:
     """The charges on one version of one table, append-only.
 
-    >>> from discreet.accounting.region import Allowed, Box
+    >>> from discreet.accounting.region import Box, ValueSet
     >>> history = Overlap()
     >>> for sex in (0, 1):
-    ...     history.add(Region.of([Box({"sex": Allowed.of([sex])})]), pure=200, rho=20)
+    ...     history.add(Region.of([Box({"sex": ValueSet.of([sex])})]), pure=200, rho=20)
     >>> history.largest(Region.whole(), arm="pure")
     Bound(lower=200, upper=200, nodes=1)
     """
@@ -65,7 +65,7 @@ class Overlap:
     __slots__ = ("_arrays", "_cells", "_events", "_losses")
 
     def __init__(self) -> None:
-        self._cells = Grid()
+        self._cells = RegionGrid()
         #: Each different region once; the losses of a repeat add to the first.
         self._events: dict[Region, int] = {}
         self._losses: dict[Arm, list[int]] = {"pure": [], "rho": []}
@@ -96,23 +96,23 @@ class Overlap:
 
     def largest(self, region: Region, *, arm: Arm, nodes: int = 64) -> Bound:
         """The most that a record of the region has lost; UNBOUNDED if that has no bound."""
-        boxes = [box for box in region.boxes if possible(box)]
+        boxes = [box for box in region.boxes if is_possible(box)]
         if not boxes or not any(self._losses[arm]):
             return Bound(lower=0, upper=0, nodes=0)
         # No record gets above all finite losses without one that has no bound.
         cap = self._cap(arm, sum(loss for loss in self._losses[arm] if loss < UNBOUNDED))
         weights, shift = self._weights(arm, cap)
-        found = search(
-            whole(self._cells.shape(), [weights]),
+        outcome = search(
+            whole_problem(self._cells.shape(), [weights]),
             [self._cells.inside(box) for box in boxes],
             limits=[-1],
             enough=cap >> shift,
             nodes=nodes,
         )
-        lower = 0 if found.point is None else self._load(found.point, arm)
-        upper = max(lower, min(found.upper << shift, sum(self._losses[arm])))
+        lower = 0 if outcome.point is None else self._load(outcome.point, arm)
+        upper = max(lower, min(outcome.upper << shift, sum(self._losses[arm])))
         return Bound(
-            lower=UNBOUNDED if lower >= cap else lower, upper=UNBOUNDED if upper >= cap else upper, nodes=found.nodes
+            lower=UNBOUNDED if lower >= cap else lower, upper=UNBOUNDED if upper >= cap else upper, nodes=outcome.nodes
         )
 
     def within(self, region: Region, *, pure: int | None, rho: int | None, nodes: int = 1024) -> Verdict:
@@ -125,22 +125,22 @@ class Overlap:
         limits = {arm: max(-1, min(limit, UNBOUNDED - 1)) for arm, limit in given.items() if limit is not None}
         if not limits:
             raise ValueError("a decision needs a limit")
-        boxes = [box for box in region.boxes if possible(box)]
+        boxes = [box for box in region.boxes if is_possible(box)]
         if not boxes or any(sum(self._losses[arm]) <= limit for arm, limit in limits.items()):
             return Verdict(within=True, witness=None, nodes=0)  # by plain addition
         cut = [self._weights(arm, self._cap(arm, limit)) for arm, limit in limits.items()]
-        found = search(
-            whole(self._cells.shape(), [weights for weights, _ in cut]),
+        outcome = search(
+            whole_problem(self._cells.shape(), [weights for weights, _ in cut]),
             [self._cells.inside(box) for box in boxes],
             limits=[limit >> shift for limit, (_, shift) in zip(limits.values(), cut, strict=True)],
             enough=None,
             nodes=nodes,
         )
-        if found.point is None:
-            return Verdict(within=found.solved, witness=None, nodes=found.nodes)
-        over = all(self._load(found.point, arm) > limit for arm, limit in limits.items())
-        witness = self._cells.record(boxes[found.part], found.point.tolist()) if over else None
-        return Verdict(within=False, witness=witness, nodes=found.nodes)
+        if outcome.point is None:
+            return Verdict(within=outcome.solved, witness=None, nodes=outcome.nodes)
+        over = all(self._load(outcome.point, arm) > limit for arm, limit in limits.items())
+        witness = self._cells.record(boxes[outcome.part], outcome.point.tolist()) if over else None
+        return Verdict(within=False, witness=witness, nodes=outcome.nodes)
 
     def _cap(self, arm: Arm, limit: int) -> int:
         """What a loss over the limit may be cut down to: over it as well, and as round as the losses within it."""
@@ -166,4 +166,4 @@ class Overlap:
 
     def _load(self, point: Integers, arm: Arm) -> int:
         """Exactly what the record with these cells has lost."""
-        return sum(self._losses[arm][event] for event in self._cells.holding(point).tolist())
+        return sum(self._losses[arm][event] for event in self._cells.events_holding(point).tolist())

@@ -21,40 +21,40 @@ MOST_BOXES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class ValueSet:
     """A set of values of one column: sorted, disjoint, non-touching half-open runs, and perhaps NULL.
 
-    >>> Allowed.interval(20, None) & Allowed.interval(None, 30)
-    Allowed(runs=((20, 30),), null=False)
+    >>> ValueSet.interval(20, None) & ValueSet.interval(None, 30)
+    ValueSet(runs=((20, 30),), null=False)
     """
 
     runs: tuple[Run, ...]
     null: bool = False
 
     @staticmethod
-    def interval(low: Value | None, high: Value | None) -> Allowed:
+    def interval(low: Value | None, high: Value | None) -> ValueSet:
         """Values from `low` up to, not including, `high`."""
-        return Allowed(_tidy([(low, high)]))
+        return ValueSet(_tidy([(low, high)]))
 
     @staticmethod
-    def of(values: Iterable[Value]) -> Allowed:
+    def of(values: Iterable[Value]) -> ValueSet:
         """Just these values."""
-        return Allowed(_tidy((value, successor(value)) for value in values))
+        return ValueSet(_tidy((value, successor(value)) for value in values))
 
     @staticmethod
-    def union(parts: Iterable[Allowed]) -> Allowed:
+    def union(parts: Iterable[ValueSet]) -> ValueSet:
         """Every value of every part: one sort for thousands of them."""
         listed = list(parts)
-        return Allowed(_tidy(run for part in listed for run in part.runs), any(part.null for part in listed))
+        return ValueSet(_tidy(run for part in listed for run in part.runs), any(part.null for part in listed))
 
-    def __and__(self, other: Allowed) -> Allowed:
+    def __and__(self, other: ValueSet) -> ValueSet:
         met = [(_later(a, c), _earlier(b, d)) for a, b in self.runs for c, d in other.runs]
-        return Allowed(_tidy(met), self.null and other.null)
+        return ValueSet(_tidy(met), self.null and other.null)
 
-    def __or__(self, other: Allowed) -> Allowed:
-        return Allowed.union([self, other])
+    def __or__(self, other: ValueSet) -> ValueSet:
+        return ValueSet.union([self, other])
 
-    def complement(self) -> Allowed:
+    def complement(self) -> ValueSet:
         """Every other value; NULL is in exactly one of the two."""
         gaps: list[Run] = []
         start: Value | None = None
@@ -65,7 +65,7 @@ class Allowed:
             start, open_end = high, high is not None
         if open_end:
             gaps.append((start, None))
-        return Allowed(_tidy(gaps), not self.null)
+        return ValueSet(_tidy(gaps), not self.null)
 
     @property
     def empty(self) -> bool:
@@ -84,10 +84,10 @@ class Allowed:
         )
 
 
-NOTHING = Allowed(())
-ANYTHING = Allowed(((None, None),), null=True)
-ONLY_NULL = Allowed((), null=True)
-NOT_NULL = Allowed(((None, None),))
+NOTHING = ValueSet(())
+ANYTHING = ValueSet(((None, None),), null=True)
+ONLY_NULL = ValueSet((), null=True)
+NOT_NULL = ValueSet(((None, None),))
 
 
 def successor(value: Value) -> Value:
@@ -126,7 +126,7 @@ def _tidy(runs: Iterable[Run]) -> tuple[Run, ...]:
 class Box:
     """The records whose named columns all take allowed values; unnamed columns are free."""
 
-    sides: Mapping[str, Allowed] = field(default_factory=dict)
+    sides: Mapping[str, ValueSet] = field(default_factory=dict)
 
     def __and__(self, other: Box) -> Box:
         sides = dict(self.sides)
@@ -207,7 +207,7 @@ class Region:
                 runs = tuple((_endpoint(low), _endpoint(high)) for low, high in allowed["runs"])
                 if runs != _tidy(runs) or not isinstance(allowed["null"], bool):
                     raise ValueError("not a tidy set of values")
-                box[str(column)] = Allowed(runs, allowed["null"])
+                box[str(column)] = ValueSet(runs, allowed["null"])
             boxes.append(Box(box))
         return Region(tuple(boxes))
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.grid import Flags, Integers, Shape
+from discreet.accounting.region_grid import Flags, GridArrays, Integers
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ HAIR = 1.0 - 2.0**-30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
+class ArmWeights:
     """One kind of loss: what every record here has lost, the weight of each piece, and the shares of its sides.
 
     Loads are `constant` and a multiple of `unit`: epsilons tend to be round, and then so are their sums.
@@ -67,7 +67,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class RelaxationProblem:
     """What is undecided in a part of the space: the pieces that some of its records hold and some do not.
 
     `piece`, `column`: of each side; `side`, `start`, `stop`: of each run; `cell`: of each cell here, one of those it
@@ -75,7 +75,7 @@ class Problem:
     `owner`: of each cell its column.
     """
 
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmWeights, ...]
     piece: Integers
     column: Integers
     side: Integers
@@ -87,7 +87,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relaxed:
+class RelaxedBound:
     """A certified bound of one arm: what each cell carries, each column's fullest, and the total."""
 
     load: Integers
@@ -95,12 +95,12 @@ class Relaxed:
     total: int
 
 
-def whole(shape: Shape, weights: Sequence[Integers]) -> Problem:
+def whole_problem(shape: GridArrays, weights: Sequence[Integers]) -> RelaxationProblem:
     """The problem of the whole space. `weights`: of each event, for each arm."""
     sides = np.bincount(shape.piece, minlength=len(shape.event))
     even = (1.0 / np.maximum(sides, 1))[shape.piece]
-    return Problem(
-        arms=tuple(Arm(constant=0, weights=weight[shape.event], shares=even, unit=1) for weight in weights),
+    return RelaxationProblem(
+        arms=tuple(ArmWeights(constant=0, weights=weight[shape.event], shares=even, unit=1) for weight in weights),
         piece=shape.piece,
         column=shape.column,
         side=shape.side,
@@ -112,7 +112,7 @@ def whole(shape: Shape, weights: Sequence[Integers]) -> Problem:
     )
 
 
-def restrict(problem: Problem, keep: Flags) -> Problem | None:
+def restrict(problem: RelaxationProblem, keep: Flags) -> RelaxationProblem | None:
     """The part of the space that has only these cells; None if a column has none.
 
     Pieces that miss it go, sides that cover it go, pieces that cover it become constant, and neighbouring cells
@@ -139,7 +139,7 @@ def restrict(problem: Problem, keep: Flags) -> Problem | None:
     edge[start] = edge[stop] = edge[first] = True
     joined = edge.cumsum() - 1
     first = joined[first]
-    return Problem(
+    return RelaxationProblem(
         arms=tuple(_narrowed(arm, live, ~(live | missed), narrow, piece) for arm in problem.arms),
         piece=piece,
         column=problem.column[narrow],
@@ -152,9 +152,9 @@ def restrict(problem: Problem, keep: Flags) -> Problem | None:
     )
 
 
-def _narrowed(arm: Arm, live: Flags, covering: Flags, narrow: Flags, piece: Integers) -> Arm:
+def _narrowed(arm: ArmWeights, live: Flags, covering: Flags, narrow: Flags, piece: Integers) -> ArmWeights:
     weights, shares = arm.weights[live], arm.shares[narrow]
-    return Arm(
+    return ArmWeights(
         constant=arm.constant + int(arm.weights[covering].sum()),
         weights=weights,
         shares=shares / np.bincount(piece, shares, len(weights))[piece],
@@ -166,7 +166,7 @@ def _owner(first: Integers) -> Integers:
     return np.repeat(np.arange(len(first) - 1), first[1:] - first[:-1])
 
 
-def tighten(problem: Problem, number: int, *, steps: int, enough: int) -> Problem:
+def tighten(problem: RelaxationProblem, number: int, *, steps: int, enough: int) -> RelaxationProblem:
     """The same problem with a better split of one arm, as far as some steps find one. Floats, never certified.
 
     Each step looks where the fullest records are (a softmax of each column's loads) and moves a piece's weight away
@@ -178,7 +178,7 @@ def tighten(problem: Problem, number: int, *, steps: int, enough: int) -> Proble
     if len(problem.piece) == len(arm.weights):
         steps = 0  # every piece has one side: nothing to choose
     for step in range(steps + 1):
-        load = lay(problem, weights * shares)
+        load = lay_amounts(problem, weights * shares)
         top = np.maximum.reduceat(load, problem.first[:-1])
         total = float(top.sum())
         if total < best:
@@ -191,7 +191,7 @@ def tighten(problem: Problem, number: int, *, steps: int, enough: int) -> Proble
     return replace(problem, arms=tuple(arms))
 
 
-def _step(problem: Problem, shares: Floats, energy: Floats, pieces: int) -> Floats:
+def _step(problem: RelaxationProblem, shares: Floats, energy: Floats, pieces: int) -> Floats:
     crowd = np.exp(energy)
     crowd /= np.bincount(problem.owner, crowd)[problem.owner]
     before = np.zeros(len(crowd) + 1)
@@ -202,7 +202,7 @@ def _step(problem: Problem, shares: Floats, energy: Floats, pieces: int) -> Floa
     return shares
 
 
-def lay(problem: Problem, amounts: Floats) -> Floats:
+def lay_amounts(problem: RelaxationProblem, amounts: Floats) -> Floats:
     """What each cell carries when every side lays its amount on its cells. Floats: for choices, never for bounds."""
     parts = amounts[problem.side]
     change = np.bincount(problem.start, parts, len(problem.cell) + 1)
@@ -210,7 +210,7 @@ def lay(problem: Problem, amounts: Floats) -> Floats:
     return change[:-1].cumsum()
 
 
-def lay_exactly(problem: Problem, amounts: Integers) -> Integers:
+def lay_exactly(problem: RelaxationProblem, amounts: Integers) -> Integers:
     """What each cell carries, in whole units."""
     parts = amounts[problem.side]
     change = np.zeros(len(problem.cell) + 1, dtype=np.int64)
@@ -219,15 +219,15 @@ def lay_exactly(problem: Problem, amounts: Integers) -> Integers:
     return change[:-1].cumsum()
 
 
-def relax(problem: Problem, number: int) -> Relaxed:
+def relax(problem: RelaxationProblem, number: int) -> RelaxedBound:
     """The certified bound of one arm under its present split."""
     arm = problem.arms[number]
     load = lay_exactly(problem, split(problem, arm))
     top = np.maximum.reduceat(load, problem.first[:-1])
-    return Relaxed(load=load, top=top, total=arm.constant + int(top.sum()))
+    return RelaxedBound(load=load, top=top, total=arm.constant + int(top.sum()))
 
 
-def split(problem: Problem, arm: Arm) -> Integers:
+def split(problem: RelaxationProblem, arm: ArmWeights) -> Integers:
     """Whole parts, none negative, that add up to each piece's weight: rounded down, and the rest on its last side."""
     parts = np.floor(arm.weights[problem.piece] * (arm.shares * HAIR)).astype(np.int64)
     rest = arm.weights.copy()

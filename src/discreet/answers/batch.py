@@ -13,45 +13,47 @@ from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
-from discreet.answers.afford import refusal
-from discreet.answers.quoting import Wish, account_of, quote
-from discreet.answers.refine import Reading
-from discreet.answers.releasing import released
-from discreet.answers.repeats import BETWEEN
-from discreet.answers.sql import Asker, measured, stored
-from discreet.curator import Curator, Version
-from discreet.engines.stopping import halfway
+from discreet.answers.affordability import budget_refusal
+from discreet.answers.answer_release import make_release
+from discreet.answers.query_quote import QueryWish, account_of, quote
+from discreet.answers.refine import AnswerReading
+from discreet.answers.repeats import STATEMENT_SEPARATOR
+from discreet.answers.sql import Asker, measure_query, stored_reading
+from discreet.engines.stop_signal import after_partial_charge
 from discreet.errors import UsageError
+from discreet.kernel.curator import Curator, Version
 from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
 from discreet.release import Release
-from discreet.sql.asked import Asked
+from discreet.sql.parsed_query import ParsedQuery
 
 #: Nodes of the search for the person whom a batch touches most.
 _NODES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class QueryBatch:
     """Questions by what they measure: those with one inquiry are readings of one measurement.
 
     One that names the same in another order is a group of its own, which finds the other's answer stored.
     """
 
-    groups: tuple[tuple[Asked, ...], ...]
+    groups: tuple[tuple[ParsedQuery, ...], ...]
 
     @staticmethod
-    def of(asked: Sequence[Asked]) -> Batch:
-        groups: dict[str, list[Asked]] = {}
-        for each in asked:
+    def of(queries: Sequence[ParsedQuery]) -> QueryBatch:
+        groups: dict[str, list[ParsedQuery]] = {}
+        for each in queries:
             groups.setdefault(repr(each.inquiry.to_data()), []).append(each)
-        return Batch(groups=tuple(tuple(group) for group in groups.values()))
+        return QueryBatch(groups=tuple(tuple(group) for group in groups.values()))
 
-    def whole(self, group: tuple[Asked, ...]) -> Asked:
+    def whole(self, group: tuple[ParsedQuery, ...]) -> ParsedQuery:
         """One question that asks for all that a group asks for."""
         outputs = tuple(output for each in group for output in each.outputs)
         having = next((each.having for each in group if each.having is not None), None)
-        return replace(group[0], text=BETWEEN.join(each.text for each in group), outputs=outputs, having=having)
+        return replace(
+            group[0], text=STATEMENT_SEPARATOR.join(each.text for each in group), outputs=outputs, having=having
+        )
 
     def epsilons(self, total: Fraction) -> list[Fraction]:
         """What each group may spend so that nobody loses more than `total`.
@@ -71,59 +73,61 @@ class Batch:
         return [Fraction(exact.units_down(share * rise, 10**9), 10**9) for share in shares]
 
 
-def _weight(asked: Asked) -> Fraction:
+def _weight(query: ParsedQuery) -> Fraction:
     """How much of a batch's epsilon a group gets: in proportion to need^(1/3), summed over what it measures."""
-    inquiry = asked.inquiry
-    found = sum(float(asked.needs.get(index, 1)) ** (1 / 3) for index in range(len(inquiry.statistics)))
-    found = (found + len(inquiry.quantiles) + bool(inquiry.keys)) * len(inquiry.sets)
-    return Fraction(max(1, round(100 * found)), 100)
+    inquiry = query.inquiry
+    weight = sum(float(query.needs.get(index, 1)) ** (1 / 3) for index in range(len(inquiry.statistics)))
+    weight = (weight + len(inquiry.quantiles) + bool(inquiry.keys)) * len(inquiry.sets)
+    return Fraction(max(1, round(100 * weight)), 100)
 
 
 def ask_batch(
-    asked: Sequence[Asked],
-    wish: Wish,
+    queries: Sequence[ParsedQuery],
+    wish: QueryWish,
     *,
-    versions: Callable[[Asked], list[Version]],
+    versions: Callable[[ParsedQuery], list[Version]],
     guarantee: Callable[[str], Guarantee],
     curator: Curator,
     asker: Asker,
 ) -> list[Release]:
     """Answer a batch; in the order of its statements. Nothing is charged unless the budget surely holds all of it."""
-    batch = Batch.of(asked)
+    batch = QueryBatch.of(queries)
     wishes = [
         replace(wish, epsilon=epsilon, within=None) if wish.epsilon is not None else wish
         for epsilon in (batch.epsilons(wish.epsilon) if wish.epsilon is not None else [Fraction(1)] * len(batch.groups))
     ]
     _check_room(batch, wishes, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker)
-    found: dict[int, Release] = {}
+    releases: dict[int, Release] = {}
     paid = False
     for number, (group, each) in enumerate(zip(batch.groups, wishes, strict=True)):
         whole, made = batch.whole(group), versions(group[0])
-        known = stored(whole, each, version=made[0], curator=curator)
+        stored_answer = stored_reading(whole, each, version=made[0], curator=curator)
         own = replace(asker, key=None if asker.key is None else f"{asker.key}.{number}")
-        if known is not None:
-            measurement = known.measurement
+        if stored_answer is not None:
+            measurement = stored_answer.measurement
         else:
-            with halfway(paid):
-                measurement = measured(
+            with after_partial_charge(paid):
+                measurement = measure_query(
                     whole, each, versions=made, guarantee=guarantee(made[0].table), curator=curator, asker=own
                 )
             paid = True
         for turn, question in enumerate(group):
-            reading = Reading(asked=question, measurement=measurement, others=() if known is None else known.others)
-            release = released(
-                reading, each, version=made[0], ledger=curator.ledger, cached=known is not None or turn > 0
+            reading = AnswerReading(
+                query=question, measurement=measurement, others=() if stored_answer is None else stored_answer.others
             )
-            found[id(question)] = release
-    return [found[id(question)] for question in asked]
+            release = make_release(
+                reading, each, version=made[0], ledger=curator.ledger, cached=stored_answer is not None or turn > 0
+            )
+            releases[id(question)] = release
+    return [releases[id(question)] for question in queries]
 
 
 def _check_room(
-    batch: Batch,
-    wishes: list[Wish],
-    wish: Wish,
+    batch: QueryBatch,
+    wishes: list[QueryWish],
+    wish: QueryWish,
     *,
-    versions: Callable[[Asked], list[Version]],
+    versions: Callable[[ParsedQuery], list[Version]],
     guarantee: Callable[[str], Guarantee],
     curator: Curator,
     asker: Asker,
@@ -133,12 +137,12 @@ def _check_room(
     deltas: dict[str, int] = {}
     for group, each in zip(batch.groups, wishes, strict=True):
         whole, made = batch.whole(group), versions(group[0])
-        if stored(whole, each, version=made[0], curator=curator) is not None:
+        if stored_reading(whole, each, version=made[0], curator=curator) is not None:
             continue
         limit = guarantee(made[0].table)
         quoted = quote(whole, each, version=made[0], guarantee=limit, ledger=curator.ledger)
         if not quoted.decision.accepted:
-            raise refusal(quoted, each, curator.ledger)
+            raise budget_refusal(quoted, each, curator.ledger)
         needed[made[0].population] = needed.get(made[0].population, Fraction(0)) + quoted.price.epsilon
         account = account_of(quoted, curator.ledger)
         delta = Cost.of(events.loss(quoted.price.event)).delta
@@ -154,7 +158,7 @@ def _check_room(
         version = versions(group[0])[0]
         limit = guarantee(version.table)
         most = wish.epsilon if wish.epsilon is not None else needed.get(version.population, Fraction(0))
-        room = curator.ledger.room(version.population, guarantee=limit)
+        room = curator.ledger.remaining_by_arm(version.population, guarantee=limit)
         pure = Fraction(room.pure, exact.EPSILON_UNITS) if limit.limits.pure is not None else Fraction(0)
         rho = Fraction(room.rho, exact.RHO_UNITS) if limit.limits.rho is not None else Fraction(0)
         if needed.get(version.population) and most > pure and most**2 / 2 > rho:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from discreet.ledger.ledger import Ledger
+from discreet.plan.column_reads import columns_named, columns_read, nodes_used
 from discreet.plan.expressions import Greatest, Least, walk
-from discreet.plan.reads import columns_named, columns_read, uses
-from discreet.schema.column import Category, Label, Moment, Number
+from discreet.schema.column import CategoryColumn, Label, MomentColumn, NumberColumn
 from discreet.schema.schema import Schema
-from discreet.sql.asked import Asked
+from discreet.sql.parsed_query import ParsedQuery
 
 #: So many columns are named in a sentence.
 _NAMED = 8
 
 
-def caveats(asked: Asked) -> list[str]:
+def caveats(query: ParsedQuery) -> list[str]:
     """What a reader should know of truncation, clamping and NULL. The noise intervals do not speak of it."""
-    read = columns_read(asked.inquiry, asked.schemas)
-    return [*declared_table(asked.schemas, read, nulls=columns_named(asked.inquiry)), *_nulls(asked)]
+    read = columns_read(query.inquiry, query.schemas)
+    return [*declared_table_caveats(query.schemas, read, nulls=columns_named(query.inquiry)), *_nulls(query)]
 
 
-def declared_table(
+def declared_table_caveats(
     schemas: Mapping[str, Schema], read: Sequence[tuple[str, str]], *, nulls: Sequence[tuple[str, str]] = ()
 ) -> list[str]:
     """What the numbers describe: the table as it is declared, with the limits that these columns are read under.
@@ -50,12 +50,12 @@ def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: b
     column = schemas[table].column(name) if table in schemas else None
     called = name if len(schemas) == 1 else f"{table}.{name}"
     match column:
-        case Number() | Moment() if by_value:
+        case NumberColumn() | MomentColumn() if by_value:
             low, high = (None if end is None else _number(column.label(end)) for end in (column.low, column.high))
             if low is not None and high is not None:
                 return f"{called} between {low} and {high}"
             return f"{called} at least {low}" if low is not None else f"{called} at most {high}" if high else ""
-        case Category(values=values, other=other, closed=closed):
+        case CategoryColumn(values=values, other=other, closed=closed):
             instead = other if other is not None else values[0] if closed else None
             return f"other values of {called} are {'NULL' if instead is None else repr(instead)}"
         case _:
@@ -66,7 +66,7 @@ def _number(label: Label) -> str:
     return f"{label:,}" if isinstance(label, int | float) else str(label)
 
 
-def doubled(ledger: Ledger, population: str) -> list[str]:
+def invariant_caveats(ledger: Ledger, population: str) -> list[str]:
     """What it means that an exact total of these people was published; nothing where none was."""
     account = ledger.state.accounts.get(population)
     if account is None or not account.invariant:
@@ -77,11 +77,11 @@ def doubled(ledger: Ledger, population: str) -> list[str]:
     ]
 
 
-def _nulls(asked: Asked) -> list[str]:
+def _nulls(query: ParsedQuery) -> list[str]:
     """least and greatest skip NULL, so that where one argument is missing the other is taken."""
     words = {
         type(part).__name__.lower(): None
-        for _, node in uses(asked.inquiry)
+        for _, node in nodes_used(query.inquiry)
         for part in walk(node)
         if isinstance(part, Least | Greatest) and not part.null and any(each.null for each in part.parts)
     }

@@ -6,43 +6,44 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import exact
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.answers.caveats import doubled
-from discreet.answers.quoting import FREE, Quote, cost_of, laws_of, spending, standing_after, width_of
-from discreet.answers.reconcile.residual import told_data
-from discreet.answers.reconcile.told import Told
-from discreet.answers.refine import Reading
-from discreet.curator import Version
+from discreet.answers.caveats import invariant_caveats
+from discreet.answers.query_quote import FREE, QueryQuote, budget_after, cost_of, laws_of, spending, width_of
+from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
+from discreet.answers.reconcile.missing_precision import estimate_data
+from discreet.answers.refine import AnswerReading
+from discreet.kernel.curator import Version
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
-from discreet.mechanisms.rank import RankChoice
-from discreet.mechanisms.threshold import Threshold
+from discreet.mechanisms.rank_choice import RankChoice
+from discreet.mechanisms.threshold import KeyThreshold
 from discreet.plan import formula
-from discreet.plan.price import Choose, Discover, Law, Measure
-from discreet.plan.statistics import Statistic, Sum, statistic_name
-from discreet.sql.asked import Output
-from discreet.sql.dialects import dialect_at
-from discreet.sql.emit import Emitter
-from discreet.sql.write import Writer, shown
+from discreet.plan.cell_statistics import Statistic, Sum, statistic_name
+from discreet.plan.price import ChooseBin, Discover, Law, Measure
+from discreet.sql.emitter import Emitter
+from discreet.sql.engine_dialect import dialect_at
+from discreet.sql.parsed_query import OutputColumn
+from discreet.sql.sql_writer import SqlWriter, display_names
 
 
 def explain(
-    quoted: Quote,
-    known: Reading | None,
+    quoted: QueryQuote,
+    stored_reading: AnswerReading | None,
     *,
     confidence: Fraction,
     ledger: Ledger,
-    told: Told | None = None,
+    earlier_estimate: EarlierEstimate | None = None,
     enough: bool = False,
 ) -> dict[str, Any]:
     """What a question would cost, and why, as JSON data; the keys are a contract.
 
-    `known`: a stored answer is free. `told`: what earlier answers tell, which may be `enough`, and then is free.
+    `stored_reading`: a stored answer is free. `earlier_estimate`: what earlier answers tell, which may be `enough`, and
+    then is free.
     """
-    free = known is not None or enough
-    after = standing_after(quoted, ledger, free=free)
+    free = stored_reading is not None or enough
+    after = budget_after(quoted, ledger, free=free)
     cost = FREE if free else cost_of(quoted.price.event)
     parts = _parts(quoted)
     return {
@@ -54,34 +55,36 @@ def explain(
         "parts": parts,
         "noise": _noise(quoted, confidence),
         "steps": _steps(quoted, confidence),
-        "stored": None if known is None else _stored(known, confidence),
-        "told": None if told is None else told_data(told, quoted.price, confidence, enough=enough),
+        "stored": None if stored_reading is None else _stored(stored_reading, confidence),
+        "told": None
+        if earlier_estimate is None
+        else estimate_data(earlier_estimate, quoted.price, confidence, enough=enough),
         "cells": _cells(quoted),
         "confidence": float(confidence),
         "region": region_words(quoted),
         "filter": quoted.decision.arm or "none",
-        "because": "; ".join([quoted.because, *doubled(ledger, quoted.version.population)]),
+        "because": "; ".join([quoted.because, *invariant_caveats(ledger, quoted.version.population)]),
         "engine_sql": ";\n".join(_sql(quoted)),
     }
 
 
-def _stored(known: Reading, confidence: Fraction) -> dict[str, Any]:
+def _stored(stored_reading: AnswerReading, confidence: Fraction) -> dict[str, Any]:
     """A stored answer, and how wrong its numbers may be; None where they are dates or of no known width."""
-    ends = [each for row in known.intervals(confidence) for each in row if each is not None]
+    ends = [each for row in stored_reading.intervals(confidence) for each in row if each is not None]
     widths = [(high - low) / 2 for low, high in ends if not isinstance(low, str) and not isinstance(high, str)]
     widest = max(widths, default=None)
-    return {"release": known.measurement.id, "plus_minus": widest}
+    return {"release": stored_reading.measurement.id, "plus_minus": widest}
 
 
-def _parts(quoted: Quote) -> list[dict[str, Any]]:
+def _parts(quoted: QueryQuote) -> list[dict[str, Any]]:
     """The sensitivity of each statistic, with its reasons."""
-    found = []
+    parts = []
     for step in quoted.price.steps:
         if isinstance(step, Measure):
             for statistic, moves, share in zip(step.cells.statistics, step.moves, step.shares, strict=True):
-                told = {"statistic": statistic_name(statistic), "share": float(share)}
-                found.append(_sensitivity(moves) | told)
-    return found
+                statistic_data = {"statistic": statistic_name(statistic), "share": float(share)}
+                parts.append(_sensitivity(moves) | statistic_data)
+    return parts
 
 
 def _sensitivity(moves: Sensitivity) -> dict[str, Any]:
@@ -94,22 +97,22 @@ def _sensitivity(moves: Sensitivity) -> dict[str, Any]:
     }
 
 
-def _discovered(quoted: Quote) -> dict[str, Any]:
+def _discovered(quoted: QueryQuote) -> dict[str, Any]:
     """Of questions that add no noise to cells: how many rows a unit moves at most."""
     rows = quoted.price.reach.rows
     because = [*quoted.price.reach.because, "chosen by scores that one person moves by no more than their rows"]
     return {"l0": rows, "l1": rows, "l2": float(rows), "linf": rows, "because": because}
 
 
-def _noise(quoted: Quote, confidence: Fraction) -> list[dict[str, Any]]:
+def _noise(quoted: QueryQuote, confidence: Fraction) -> list[dict[str, Any]]:
     """How each noisy column comes about, and how wrong it may be where that can be known before."""
     laws = laws_of(quoted.price)
-    found: list[dict[str, Any]] = []
-    for output in quoted.asked.outputs:
+    noise: list[dict[str, Any]] = []
+    for output in quoted.query.outputs:
         if output.key is not None or output.grouping is not None:
             continue
         if output.quantile is not None:
-            found.append(_quantile(quoted, output, confidence))
+            noise.append(_quantile(quoted, output, confidence))
             continue
         assert output.formula is not None
         indexes = sorted(formula.cells(output.formula))
@@ -117,7 +120,7 @@ def _noise(quoted: Quote, confidence: Fraction) -> list[dict[str, Any]]:
             continue
         law = laws[indexes[0]][0]
         width = width_of(quoted.price, output, confidence)
-        found.append(
+        noise.append(
             {
                 "column": output.name,
                 "mechanism": _mechanism(law),
@@ -126,7 +129,7 @@ def _noise(quoted: Quote, confidence: Fraction) -> list[dict[str, Any]]:
                 "because": quoted.because,
             }
         )
-    return found
+    return noise
 
 
 def _mechanism(law: Law) -> str:
@@ -137,10 +140,10 @@ def _scale(law: Law) -> Fraction:
     return law.scale if isinstance(law, DiscreteLaplace) else exact.sqrt(law.sigma2, up=True)
 
 
-def _quantile(quoted: Quote, output: Output, confidence: Fraction) -> dict[str, Any]:
+def _quantile(quoted: QueryQuote, output: OutputColumn, confidence: Fraction) -> dict[str, Any]:
     assert output.quantile is not None
     number = quoted.price.inquiry.order.quantiles[output.quantile]
-    steps = [step for step in quoted.price.steps if isinstance(step, Choose) and step.quantile == number]
+    steps = [step for step in quoted.price.steps if isinstance(step, ChooseBin) and step.quantile == number]
     mechanism = steps[0].mechanism
     assert isinstance(mechanism, QuantileChoice)
     return {
@@ -154,33 +157,35 @@ def _quantile(quoted: Quote, output: Output, confidence: Fraction) -> dict[str, 
     }
 
 
-def _steps(quoted: Quote, confidence: Fraction) -> list[str]:
+def _steps(quoted: QueryQuote, confidence: Fraction) -> list[str]:
     """The parts of the price, in words."""
-    told = []
+    lines = []
     for step in quoted.price.steps:
         match step:
-            case Discover(mechanism=Threshold() as mechanism, share=share):
-                told.append(
+            case Discover(mechanism=KeyThreshold() as mechanism, share=share):
+                lines.append(
                     f"keys that at least about {mechanism.threshold} persons share, by noise on their number: "
                     f"{float(share):.0%} of the price, delta {exact.show(mechanism.event().delta, up=True)}"
                 )
             case Discover(mechanism=mechanism, share=share):
-                told.append(f"the most common keys, chosen one by one: {float(share):.0%} of the price")
+                lines.append(f"the most common keys, chosen one by one: {float(share):.0%} of the price")
             case Measure():
                 for statistic, law, share in zip(step.cells.statistics, step.laws, step.shares, strict=True):
-                    told.append(
+                    lines.append(
                         f"{statistic_name(statistic)}: {_mechanism(law)}, {float(share):.0%} of the price, "
                         f"{_where(quoted, step)}within {law.half_width(confidence):,}{_unit(statistic)}"
                     )
-            case Choose(mechanism=RankChoice() as mechanism, share=share):
-                told.append(f"a limit among {mechanism.bins:,}: exponential mechanism, {float(share):.0%} of the price")
-            case Choose(mechanism=QuantileChoice() as mechanism, share=share):
+            case ChooseBin(mechanism=RankChoice() as mechanism, share=share):
+                lines.append(
+                    f"a limit among {mechanism.bins:,}: exponential mechanism, {float(share):.0%} of the price"
+                )
+            case ChooseBin(mechanism=QuantileChoice() as mechanism, share=share):
                 ranks = exact.show(mechanism.plus_minus(confidence), digits=3, up=True)
-                told.append(
+                lines.append(
                     f"quantile {exact.show(mechanism.fraction)}: exponential mechanism over {mechanism.bins:,} bins, "
                     f"{float(share):.0%} of the price, within {ranks} rows of its rank"
                 )
-    return told
+    return lines
 
 
 def _unit(statistic: Statistic) -> str:
@@ -190,7 +195,7 @@ def _unit(statistic: Statistic) -> str:
     return " steps of its grid" if statistic.grain == 1 else f" times {statistic.grain:,} steps of its grid"
 
 
-def _where(quoted: Quote, step: Measure) -> str:
+def _where(quoted: QueryQuote, step: Measure) -> str:
     """Which cells a step measures. How many keys will be found nobody knows before."""
     size = step.cells.size
     if quoted.price.inquiry.keys:
@@ -198,30 +203,30 @@ def _where(quoted: Quote, step: Measure) -> str:
     return "" if size == 1 else f"each of {size:,} cells "
 
 
-def _cells(quoted: Quote) -> int | None:
+def _cells(quoted: QueryQuote) -> int | None:
     """How many numbers the answer has; None where its keys are yet to be found."""
     if quoted.price.inquiry.keys:
         return None
     return sum(
         step.cells.size * len(step.cells.statistics) for step in quoted.price.steps if isinstance(step, Measure)
-    ) + sum(step.cells.size // step.mechanism.bins for step in quoted.price.steps if isinstance(step, Choose))
+    ) + sum(step.cells.size // step.mechanism.bins for step in quoted.price.steps if isinstance(step, ChooseBin))
 
 
-def _sql(quoted: Quote) -> list[str]:
+def _sql(quoted: QueryQuote) -> list[str]:
     """The SQL of each step, without path or key."""
-    found = []
+    statements = []
     region = quoted.price.region
     dialect = dialect_at(quoted.version.engine)
-    writer = Writer(emitter=Emitter(dialect=dialect), names=shown(dialect))
+    writer = SqlWriter(emitter=Emitter(dialect=dialect), names=display_names(dialect))
     for step in quoted.price.steps:
         if isinstance(step, Discover):
-            found.append(writer.keys(step.plan, step.keys, region, persons=step.persons))
+            statements.append(writer.keys(step.plan, step.keys, region, persons=step.persons))
         else:
-            found.append(writer.count(step.cells, region))
-    return list(dict.fromkeys(found))
+            statements.append(writer.count(step.cells, region))
+    return list(dict.fromkeys(statements))
 
 
-def region_words(quoted: Quote) -> str:
+def region_words(quoted: QueryQuote) -> str:
     """The people a question can touch, in words."""
     region, version = quoted.price.region, quoted.version
     if region.is_whole:
@@ -230,7 +235,7 @@ def region_words(quoted: Quote) -> str:
     return " or ".join(boxes) or "nobody"
 
 
-def _side(version: Version, name: str, allowed: Allowed) -> str:
+def _side(version: Version, name: str, allowed: ValueSet) -> str:
     column = version.schema.column(name)
 
     def label(code: Any) -> str:

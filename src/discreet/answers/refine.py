@@ -12,47 +12,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answers.block import Block
-from discreet.measurement import ChosenBins, FoundKeys, Law, Measurement, NoisyCells
-from discreet.mechanisms.combined import Combined, combine
-from discreet.plan.inquiry import Inquiry, Order
+from discreet.answers.answer_block import AnswerBlock
+from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells
+from discreet.mechanisms.noise_combination import CombinedNoise, inverse_variance_weights
+from discreet.plan.inquiry import CanonicalOrder, Inquiry
 from discreet.release import Cell, Intervals
-from discreet.sql.asked import Asked, Output
-from discreet.sql.asked import Order as OrderBy
-from discreet.sql.typed import Choice, Words
+from discreet.sql.parsed_query import OrderTerm as OrderBy
+from discreet.sql.parsed_query import OutputColumn, ParsedQuery
+from discreet.sql.typed_expression import CategoryKind, TextKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class AnswerReading:
     """One question's reading of what was measured; `others` are further measurements of the same cells.
 
     `within`: what was measured, where that is more than the question asks for.
     """
 
-    asked: Asked
+    query: ParsedQuery
     measurement: Measurement
     others: tuple[Measurement, ...] = ()
     within: Inquiry | None = None
 
     @cached_property
-    def order_of(self) -> Order:
+    def stored_order(self) -> CanonicalOrder:
         """The numbers by which the parts of this question were stored."""
-        own = self.asked.inquiry
+        own = self.query.inquiry
         return own.order if self.within is None else own.order_in(self.within)
 
     @cached_property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[AnswerBlock]:
         """The groups of each grouping set."""
-        return [self._block(place) for place in range(len(self.asked.sets))]
+        return [self._block(place) for place in range(len(self.query.sets))]
 
-    def _block(self, place: int) -> Block:
-        order = self.order_of
-        keys = None if self.found is None else _arranged(self.found.keys, order.keys)
-        shape = tuple(axis.size for axis in self.asked.inquiry.sets[place])
-        block = Block(asked=self.asked, place=place, keys=keys, shape=shape)
+    def _block(self, place: int) -> AnswerBlock:
+        order = self.stored_order
+        keys = None if self.discovered_keys is None else _arranged(self.discovered_keys.keys, order.keys)
+        shape = tuple(axis.size for axis in self.query.inquiry.sets[place])
+        block = AnswerBlock(query=self.query, place=place, keys=keys, shape=shape)
         for part in self.measurement.parts:
             match part:
-                case FoundKeys(answers=int() as number, law=law) if place == 0 and number in order.statistics:
+                case DiscoveredKeys(answers=int() as number, law=law) if place == 0 and number in order.statistics:
                     index = order.statistics.index(number)
                     block.values[index] = _whole_numbers(part.noisy_values)
                     block.laws[index] = law
@@ -62,27 +62,27 @@ class Reading:
                 case ChosenBins(place=own, quantile=number) if own == order.sets[place] and number in order.quantiles:
                     index = order.quantiles.index(number)
                     block.bins[index] = np.array(part.noisy_bins, dtype=np.int64).reshape(-1, 3)
-                    block.bought[index] = part.confidence
+                    block.bought_confidence[index] = part.confidence
                 case _:
                     pass
         return block
 
-    def _add(self, block: Block, part: NoisyCells) -> None:
+    def _add(self, block: AnswerBlock, part: NoisyCells) -> None:
         """The cells of a part; measured several times, their mean by inverse variance."""
         parts = [part, *(twin for other in self.others if (twin := _twin(other, part)) is not None)]
-        for index, number in enumerate(self.order_of.statistics):
-            drawn = [found for each in parts if (found := _drawn(each, number)) is not None]
+        for index, number in enumerate(self.stored_order.statistics):
+            drawn = [noisy_vector for each in parts if (noisy_vector := _drawn(each, number)) is not None]
             if not drawn:
                 continue
             if len(drawn) == 1:
                 block.values[index], block.laws[index] = _whole_numbers(drawn[0][0]), drawn[0][1]
                 continue
-            weights = combine([law for _, law in drawn])
+            weights = inverse_variance_weights([law for _, law in drawn])
             pairs = zip(weights, drawn, strict=True)
             block.values[index] = np.sum(
                 [float(weight) * np.array(values, dtype=np.float64) for weight, (values, _) in pairs], axis=0
             )
-            block.laws[index] = Combined(
+            block.laws[index] = CombinedNoise(
                 parts=tuple((weight, law) for weight, (_, law) in zip(weights, drawn, strict=True))
             )
 
@@ -92,57 +92,57 @@ class Reading:
         return max((Fraction(law.variance()) for law in laws), default=Fraction(0))
 
     @cached_property
-    def found(self) -> FoundKeys | None:
+    def discovered_keys(self) -> DiscoveredKeys | None:
         """The keys that were discovered."""
-        return next((part for part in self.measurement.parts if isinstance(part, FoundKeys)), None)
+        return next((part for part in self.measurement.parts if isinstance(part, DiscoveredKeys)), None)
 
     @cached_property
-    def simple(self) -> NDArray[np.int64] | None:
+    def unsorted_groups(self) -> NDArray[np.int64] | None:
         """The groups that the answer shows, where there is one grouping set and no ORDER BY."""
-        if self.asked.order or len(self.blocks) != 1:
+        if self.query.order or len(self.blocks) != 1:
             return None
-        return self.blocks[0].kept()
+        return self.blocks[0].kept_groups()
 
     @cached_property
-    def order(self) -> list[tuple[int, int]]:
+    def shown_groups(self) -> list[tuple[int, int]]:
         """Which groups the answer shows, in order: grouping set and number of the group."""
-        asked = self.asked
-        shown = [(place, int(number)) for place, block in enumerate(self.blocks) for number in block.kept()]
-        if asked.order:
-            shown = _sorted(shown, [self._sort_key(part) for part in asked.order], asked.order)
-        end = None if asked.limit is None else asked.offset + asked.limit
-        return shown[asked.offset : end]
+        query = self.query
+        shown = [(place, int(number)) for place, block in enumerate(self.blocks) for number in block.kept_groups()]
+        if query.order:
+            shown = _sorted(shown, [self._sort_key(part) for part in query.order], query.order)
+        end = None if query.limit is None else query.offset + query.limit
+        return shown[query.offset : end]
 
     def _sort_key(self, part: OrderBy) -> list[Sequence[Any]]:
         """What to sort by, for each grouping set and group, None for NULL."""
-        output = part.hidden if part.output is None else self.asked.outputs[part.output]
+        output = part.hidden if part.output is None else self.query.outputs[part.output]
         if output is None:
-            output = Output(name="", formula=part.formula)
+            output = OutputColumn(name="", formula=part.formula)
         if output.key is None:
             return [block.sortable(output) for block in self.blocks]
         # Texts sort as texts; numbers, moments and bins by where they stand among the keys.
-        texts = isinstance(self.asked.keys[output.key].typed.kind, Choice | Words)
+        texts = isinstance(self.query.keys[output.key].typed.kind, CategoryKind | TextKind)
         return [block.cells(output) if texts else block.places(output.key) for block in self.blocks]
 
     @cached_property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
         """The rows of the answer."""
-        return self._table([[block.cells(output) for block in self.blocks] for output in self.asked.outputs])
+        return self._table([[block.cells(output) for block in self.blocks] for output in self.query.outputs])
 
     def intervals(self, confidence: Fraction) -> tuple[Intervals, ...]:
         """For each row and column where the number lies without its noise, None for keys."""
         return self._table(
-            [[block.interval(output, confidence) for block in self.blocks] for output in self.asked.outputs]
+            [[block.interval(output, confidence) for block in self.blocks] for output in self.query.outputs]
         )
 
     def _table(self, columns: list[list[list[Any]]]) -> tuple[tuple[Any, ...], ...]:
         """Columns, each a list for each grouping set, as the rows that the answer shows."""
-        if self.simple is None:
-            shown = [[column[place][number] for place, number in self.order] for column in columns]
-        elif np.array_equal(self.simple, np.arange(self.blocks[0].size)):
+        if self.unsorted_groups is None:
+            shown = [[column[place][number] for place, number in self.shown_groups] for column in columns]
+        elif np.array_equal(self.unsorted_groups, np.arange(self.blocks[0].size)):
             shown = [column[0] for column in columns]
         else:
-            shown = [_picked(column[0], self.simple) for column in columns]
+            shown = [_picked(column[0], self.unsorted_groups) for column in columns]
         return tuple(zip(*shown, strict=True))
 
 

@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from discreet.answers.refine import Reading
-from discreet.curator import Curator, Version
+from discreet.answers.refine import AnswerReading
 from discreet.errors import Refused, UsageError
-from discreet.measurement import Measurement
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Measurement
 from discreet.plan.inquiry import Inquiry
-from discreet.sql.asked import Asked
-from discreet.sql.text import statements
+from discreet.sql.parsed_query import ParsedQuery
+from discreet.sql.query_text import split_statements
 
 #: How a statement's text is read.
-Reads = Callable[[str], Asked]
+Reads = Callable[[str], ParsedQuery]
 
 #: How the text of a release begins that no SQL asked for.
-ERRAND = "discreet bounds "
+BOUNDS_TEXT_START = "discreet bounds "
 
 #: What stands between the statements of a batch; the first line's end closes a comment.
-BETWEEN = "\n;\n"
+STATEMENT_SEPARATOR = "\n;\n"
 
 #: Answers seen to be of one statement. What is stored never changes, and ids are drawn at random, once for ever.
 _SINGLE: set[str] = set()
 
 
-def in_batches(asked: Asked, *, version: Version, curator: Curator, reads: Reads) -> Iterator[Reading]:
+def in_batches(query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads) -> Iterator[AnswerReading]:
     """Readings of a question in the stored answers of batches that asked it."""
-    own, begins = asked.inquiry.question(), asked.inquiry.groups()
+    own, begins = query.inquiry.question(), query.inquiry.groups()
     for (table, number, question), ids in list(curator.ledger.state.questions.items()):
         if (table, number) != (version.table, version.number) or question == own or not question.startswith(begins):
             continue
@@ -42,34 +42,34 @@ def in_batches(asked: Asked, *, version: Version, curator: Curator, reads: Reads
             if r"\n" not in curator.ledger.answer(id_):  # one statement on one line: no need to take it apart
                 _SINGLE.add(id_)
                 continue
-            measurement = curator.stored(id_)
-            whole = _measured(measurement, own, reads=reads)
+            measurement = curator.stored_measurement(id_)
+            whole = _batch_inquiry(measurement, own, reads=reads)
             if whole is not None and whole.question() == question:
-                yield Reading(asked=asked, measurement=measurement, within=whole)
+                yield AnswerReading(query=query, measurement=measurement, within=whole)
 
 
-def _measured(measurement: Measurement, own: str, *, reads: Reads) -> Inquiry | None:
+def _batch_inquiry(measurement: Measurement, own: str, *, reads: Reads) -> Inquiry | None:
     """All that a batch measured over its groups; None where it is no batch or did not ask this question."""
-    texts = statements(measurement.text)
+    texts = split_statements(measurement.text)
     if len(texts) < 2:
         return None
     try:
         inquiries = [reads(text).inquiry for text in texts]
     except Refused:  # a public table that it named has changed
         return None
-    return _together(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
+    return _merged_inquiry(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
 
 
-def whole_of(measurement: Measurement, *, reads: Reads) -> tuple[Inquiry, list[Asked]] | None:
+def read_stored_queries(measurement: Measurement, *, reads: Reads) -> tuple[Inquiry, list[ParsedQuery]] | None:
     """All that a stored answer measured, and the statements that asked for it; None where they cannot be read now."""
     try:
-        asked = [reads(text) for text in statements(measurement.text)]
+        queries = [reads(text) for text in split_statements(measurement.text)]
     except (Refused, UsageError):  # something that it named has changed
         return None
-    return (_together([each.inquiry for each in asked]), asked) if asked else None
+    return (_merged_inquiry([each.inquiry for each in queries]), queries) if queries else None
 
 
-def _together(inquiries: Sequence[Inquiry]) -> Inquiry:
+def _merged_inquiry(inquiries: Sequence[Inquiry]) -> Inquiry:
     """What several questions over the same groups measure, each thing once."""
     return replace(
         inquiries[0],
@@ -78,10 +78,10 @@ def _together(inquiries: Sequence[Inquiry]) -> Inquiry:
     )
 
 
-def alone(measurement: Measurement) -> str:
+def single_statement(measurement: Measurement) -> str:
     """The one statement of a release that is to be measured again; refuses those that cannot be, with what can."""
-    texts = statements(measurement.text)
-    if measurement.text.startswith(ERRAND):
+    texts = split_statements(measurement.text)
+    if measurement.text.startswith(BOUNDS_TEXT_START):
         raise UsageError(
             f"release {measurement.id} is of {measurement.text!r}, which finds its bounds step by step",
             hint=f"{measurement.text} --epsilon E, with a larger one, finds them anew",

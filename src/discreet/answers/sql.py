@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.afford import affordable
-from discreet.answers.quoting import Wish, quote
-from discreet.answers.reconcile.derived import combined, derived
-from discreet.answers.reconcile.residual import helps, suffices, together
-from discreet.answers.reconcile.telling import tell
-from discreet.answers.reconcile.told import Told
-from discreet.answers.refine import Reading
-from discreet.answers.releasing import released
+from discreet.answers.affordability import affordable_hint
+from discreet.answers.answer_release import make_release
+from discreet.answers.query_quote import QueryWish, quote
+from discreet.answers.reconcile.derived import combined_release, derived_release
+from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
+from discreet.answers.reconcile.history_estimation import estimate_from_history
+from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
+from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
-from discreet.curator import Curator, Version
 from discreet.errors import BudgetExceeded
-from discreet.measurement import Measurement
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Measurement
 from discreet.release import Release
-from discreet.sql.asked import Asked
+from discreet.sql.parsed_query import ParsedQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,8 @@ class Asker:
 
 
 def ask(
-    asked: Asked,
-    wish: Wish,
+    query: ParsedQuery,
+    wish: QueryWish,
     *,
     versions: Sequence[Version],
     guarantee: Guarantee,
@@ -51,64 +51,76 @@ def ask(
     `reads` reads the text of a statement: with it the statements of batches, and whole histories, are known again.
     """
     version, ledger = versions[0], curator.ledger
-    known = None if fresh else stored(asked, wish, version=version, curator=curator, reads=reads)
-    if known is not None:
-        return released(known, wish, version=version, ledger=ledger, cached=True)
-    told = None if fresh or reads is None else tell(asked, version=version, curator=curator, reads=reads)
-    if told is not None and suffices(told, wish, version=version, guarantee=guarantee, ledger=ledger):
-        return derived(told, wish, version=version, curator=curator)
-    helping = told if told is not None and helps(told, wish) else None
-    measurement = measured(
-        asked, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, told=helping
+    stored_answer = None if fresh else stored_reading(query, wish, version=version, curator=curator, reads=reads)
+    if stored_answer is not None:
+        return make_release(stored_answer, wish, version=version, ledger=ledger, cached=True)
+    earlier_estimate = (
+        None if fresh or reads is None else estimate_from_history(query, version=version, curator=curator, reads=reads)
+    )
+    if earlier_estimate is not None and suffices(
+        earlier_estimate, wish, version=version, guarantee=guarantee, ledger=ledger
+    ):
+        return derived_release(earlier_estimate, wish, version=version, curator=curator)
+    helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
+    measurement = measure_query(
+        query, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, earlier_estimate=helping
     )
     if helping is not None and reads is not None:
-        after = tell(asked, version=version, curator=curator, reads=reads)
-        both = together(helping, measurement, after, wish)
+        after = estimate_from_history(query, version=version, curator=curator, reads=reads)
+        both = combine_with_measurement(helping, measurement, after, wish)
         if both is not None:
-            return combined(both, measurement, wish, version=version, ledger=ledger)
-    reading = Reading(asked=asked, measurement=measurement)
-    return released(reading, wish, version=version, ledger=ledger, cached=False)
+            return combined_release(both, measurement, wish, version=version, ledger=ledger)
+    reading = AnswerReading(query=query, measurement=measurement)
+    return make_release(reading, wish, version=version, ledger=ledger, cached=False)
 
 
-def reread(reading: Reading, wish: Wish, *, version: Version, curator: Curator, reads: Reads) -> Release:
+def reread_release(
+    reading: AnswerReading, wish: QueryWish, *, version: Version, curator: Curator, reads: Reads
+) -> Release:
     """What was bought for a width, as `ask` gave it: read together with what else is released, where it was priced so.
 
     What was released since is looked at, too: it makes the answer more exact, and takes nothing away.
     """
-    asked, measurement, ledger = reading.asked, reading.measurement, curator.ledger
-    before = tell(asked, version=version, curator=curator, reads=reads, without=measurement.id)
+    query, measurement, ledger = reading.query, reading.measurement, curator.ledger
+    before = estimate_from_history(query, version=version, curator=curator, reads=reads, without=measurement.id)
     if before is not None and helps(before, wish):
-        after = tell(asked, version=version, curator=curator, reads=reads)
-        both = together(before, measurement, after, wish)
+        after = estimate_from_history(query, version=version, curator=curator, reads=reads)
+        both = combine_with_measurement(before, measurement, after, wish)
         if both is not None:
-            return combined(both, measurement, wish, version=version, ledger=ledger)
-    return released(reading, wish, version=version, ledger=ledger, cached=False)
+            return combined_release(both, measurement, wish, version=version, ledger=ledger)
+    return make_release(reading, wish, version=version, ledger=ledger, cached=False)
 
 
-def measured(
-    asked: Asked,
-    wish: Wish,
+def measure_query(
+    query: ParsedQuery,
+    wish: QueryWish,
     *,
     versions: Sequence[Version],
     guarantee: Guarantee,
     curator: Curator,
     asker: Asker,
     also: tuple[str, ...] = (),
-    told: Told | None = None,
+    earlier_estimate: EarlierEstimate | None = None,
 ) -> Measurement:
     """Charge a question and measure it. `also`: earlier measurements of the same cells that it is read with.
 
-    `told`: what is known already, so that --within buys only the rest.
+    `earlier_estimate`: what is known already, so that --within buys only the rest.
     """
     quoted = quote(
-        asked, wish, version=versions[0], guarantee=guarantee, ledger=curator.ledger, booking=False, told=told
+        query,
+        wish,
+        version=versions[0],
+        guarantee=guarantee,
+        ledger=curator.ledger,
+        booking=False,
+        earlier_estimate=earlier_estimate,
     )  # the charge books
     try:
         return curator.measure(
             quoted.price,
             versions,
-            text=asked.text,
-            publics=asked.publics,
+            text=query.text,
+            publics=query.publics,
             analyst=asker.name,
             quota=asker.quota,
             key=asker.key,
@@ -116,14 +128,14 @@ def measured(
         )
     except BudgetExceeded as problem:
         if not problem.hint and problem.binding == "loss":
-            problem.hint = affordable(quoted, wish, curator.ledger)
+            problem.hint = affordable_hint(quoted, wish, curator.ledger)
         raise
 
 
 def again(
-    asked: Asked,
+    query: ParsedQuery,
     earlier: str,
-    wish: Wish,
+    wish: QueryWish,
     *,
     versions: Sequence[Version],
     guarantee: Guarantee,
@@ -134,34 +146,34 @@ def again(
 
     Quantiles and discovered keys are measured again, not averaged.
     """
-    first = curator.stored(earlier)
-    also = () if asked.inquiry.keys else (earlier, *first.also)
-    new = measured(asked, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, also=also)
-    return released(_reading(asked, new, curator), wish, version=versions[0], ledger=curator.ledger, cached=False)
+    first = curator.stored_measurement(earlier)
+    also = () if query.inquiry.keys else (earlier, *first.also)
+    new = measure_query(query, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, also=also)
+    return make_release(_reading(query, new, curator), wish, version=versions[0], ledger=curator.ledger, cached=False)
 
 
-def _reading(asked: Asked, measurement: Measurement, curator: Curator) -> Reading:
-    others = tuple(curator.stored(id_) for id_ in measurement.also)
-    return Reading(asked=asked, measurement=measurement, others=others)
+def _reading(query: ParsedQuery, measurement: Measurement, curator: Curator) -> AnswerReading:
+    others = tuple(curator.stored_measurement(id_) for id_ in measurement.also)
+    return AnswerReading(query=query, measurement=measurement, others=others)
 
 
-def stored(
-    asked: Asked, wish: Wish, *, version: Version, curator: Curator, reads: Reads | None = None
-) -> Reading | None:
+def stored_reading(
+    query: ParsedQuery, wish: QueryWish, *, version: Version, curator: Curator, reads: Reads | None = None
+) -> AnswerReading | None:
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
-    ids = curator.ledger.find(version.table, version.number, asked.inquiry.question())
-    readings = [_reading(asked, curator.stored(id_), curator) for id_ in reversed(ids)]
+    ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
+    readings = [_reading(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
     if reads is not None:
-        readings += in_batches(asked, version=version, curator=curator, reads=reads)
+        readings += in_batches(query, version=version, curator=curator, reads=reads)
     charges = curator.ledger.state.charges
-    found = min(
+    most_exact = min(
         readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None
     )
-    if found is None or wish.within is None:
-        return found
+    if most_exact is None or wish.within is None:
+        return most_exact
     try:
-        ends = [each for row in found.intervals(wish.confidence) for each in row if each is not None]
+        ends = [each for row in most_exact.intervals(wish.confidence) for each in row if each is not None]
         widths = [(Fraction(high) - Fraction(low)) / 2 for low, high in ends]
     except (TypeError, ValueError):  # dates and texts have no width
         return None
-    return found if all(width <= wish.within for width in widths) else None
+    return most_exact if all(width <= wish.within for width in widths) else None

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import UsageError
 
 #: What stands on a card where nobody said anything. It is not the same as "none".
-NOT_TOLD = "not told"
+NOT_STATED = "not told"
 
 #: The longest text, in letters, and the most lines of a list.
 MOST_LETTERS = 4000
@@ -55,7 +55,7 @@ class About:
         }
 
     @property
-    def open(self) -> tuple[str, ...]:
+    def missing_fields(self) -> tuple[str, ...]:
         """The fields for which the card says that nothing was told. It knows a day of publication by itself."""
         return tuple(
             field.name for field in fields(self) if field.name != "publication_date" and not getattr(self, field.name)
@@ -66,10 +66,11 @@ class About:
         """The fields that `to_data` wrote, or a person did. An unknown one is refused: it would be lost."""
         if not isinstance(data, Mapping):
             raise UsageError("what is told about a release is a table of names and texts")
-        known = {field.name for field in fields(About)}
-        if strange := sorted(set(map(str, data)) - known):
+        field_names = {field.name for field in fields(About)}
+        if strange := sorted(set(map(str, data)) - field_names):
             raise UsageError(
-                f"{strange[0][:40]!r} is nothing that a card asks for", hint=f"it asks for {', '.join(sorted(known))}"
+                f"{strange[0][:40]!r} is nothing that a card asks for",
+                hint=f"it asks for {', '.join(sorted(field_names))}",
             )
         return About(**{name: _value(name, value) for name, value in data.items()})
 

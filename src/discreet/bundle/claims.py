@@ -14,19 +14,19 @@ from discreet.accounting.events import Event, Loss
 PURE, APPROXIMATE, ZCDP = "Pure DP", "Approximate DP", "Zero-concentrated DP"
 
 
-def read_with(release: str, payloads: Mapping[str, str]) -> tuple[str, ...]:
+def releases_combined_with(release: str, payloads: Mapping[str, str]) -> tuple[str, ...]:
     """The earlier releases whose measurements a release is read together with; their cells are in its numbers."""
     return tuple(json.loads(payloads[release]).get("also", ()))
 
 
-def event_of(event: Event, release: str, payloads: Mapping[str, str]) -> Event:
+def combined_event(event: Event, release: str, payloads: Mapping[str, str]) -> Event:
     """All that made a release's numbers: its own event, and those of the releases that it is read together with.
 
     Guarantee: whoever sees the numbers sees no more than an outcome of this event.
     Because: they are computed from the measurements of these events alone, and losses add.
     """
-    earlier = (json.loads(payloads[id_])["event"] for id_ in read_with(release, payloads))
-    return events.together([event, *map(events.from_data, earlier)])
+    earlier = (json.loads(payloads[id_])["event"] for id_ in releases_combined_with(release, payloads))
+    return events.compose([event, *map(events.from_data, earlier)])
 
 
 def loss_of(event: Event, *, doubled: bool) -> Loss:
@@ -49,7 +49,7 @@ _ONE = 1 - Fraction(1, exact.DELTA_UNITS)
 def claims_of(
     *, release: str, kind: str, table: str, version: int, unit: str, event: Event, doubled: bool
 ) -> dict[str, Any]:
-    """The claims, exact numbers as text. `event`: all that made the numbers; see `event_of`."""
+    """The claims, exact numbers as text. `event`: all that made the numbers; see `combined_event`."""
     named = {"release": release, "kind": kind, "table": table, "version": version, "privacy_unit": unit}
     return named | claims_of_event(event, doubled=doubled)
 

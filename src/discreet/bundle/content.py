@@ -20,25 +20,25 @@ from typing import TYPE_CHECKING, Any
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.refine import Reading
-from discreet.answers.repeats import ERRAND
-from discreet.bundle import networks, proof, reread
+from discreet.answers.refine import AnswerReading
+from discreet.answers.repeats import BOUNDS_TEXT_START
+from discreet.bundle import answer_replay, networks, proof
 from discreet.bundle.about import About
-from discreet.bundle.claims import claims_of, event_of, read_with
-from discreet.bundle.measured import measured_sheets, model_sheet, sheets_besides
-from discreet.bundle.reread import schema_of
+from discreet.bundle.answer_replay import schema_of
+from discreet.bundle.claims import claims_of, combined_event, releases_combined_with
+from discreet.bundle.number_sheets import model_sheet, noisy_number_sheets, stored_sheets
 from discreet.bundle.sheet import Sheet
 from discreet.errors import UsageError, no_release
-from discreet.ledger.chain import Entry
+from discreet.kernel.measurement import Measurement
+from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.state import State
-from discreet.measurement import Measurement
+from discreet.ledger.state import LedgerState
 from discreet.plan.relation import public_tables
-from discreet.recall import recalled
+from discreet.project.recall import recall_release
 from discreet.sql.catalog import Catalog
 
 if TYPE_CHECKING:
-    from discreet.api import Project
+    from discreet.project.project import Project
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -47,7 +47,7 @@ _AT_HOME = ("source", "engine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class BundleContent:
     """One release, whole. `payloads`: what the ledger stores under it, as it is stored.
 
     event: of its own charge. made_by: all that made its numbers, earlier releases that it is read with included.
@@ -85,12 +85,12 @@ class Content:
     unit_changes: tuple[str, ...] = ()
 
     @property
-    def made_by(self) -> events.Event:
-        return event_of(self.event, self.release, self.payloads)
+    def combined_event(self) -> events.Event:
+        return combined_event(self.event, self.release, self.payloads)
 
     @property
     def also(self) -> tuple[str, ...]:
-        return read_with(self.release, self.payloads)
+        return releases_combined_with(self.release, self.payloads)
 
     @property
     def claims(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Content:
             table=self.table,
             version=self.version,
             unit=self.unit_words,
-            event=self.made_by,
+            event=self.combined_event,
             doubled=self.doubled,
         )
 
@@ -122,7 +122,7 @@ class Content:
             "unit_changes": list(self.unit_changes),
             "day": self.day,
             "event": events.to_data(self.event),
-            "explanation": explained(self.made_by, person=self.unit),
+            "explanation": explain_event(self.combined_event, person=self.unit),
             "guarantee": self.guarantee.to_data(),
             "spent": exact.write(self.spent),
             "doubled": self.doubled,
@@ -138,10 +138,12 @@ class Content:
         }
 
 
-def content_of(project: Project, release: str, about: About | None = None, *, as_of: int | None = None) -> Content:
+def content_of(
+    project: Project, release: str, about: About | None = None, *, as_of: int | None = None
+) -> BundleContent:
     """A stored release of a project, as a bundle tells it. Free: it reads what was released.
 
-    as_of: as it was told at one of `rows_told`; at the last of them, where none is named.
+    as_of: as it was told at one of `guarantee_rows`; at the last of them, where none is named.
     """
     ledger = project.ledger
     state = ledger.refresh()
@@ -151,15 +153,15 @@ def content_of(project: Project, release: str, about: About | None = None, *, as
     entries = list(ledger.entries())
     payloads = _payloads(ledger, release)
     charge = state.charges[release]
-    as_of = as_of or _rows_told(state, entries, payloads, charge.population)[-1]
-    then = State()
+    as_of = as_of or _guarantee_rows(state, entries, payloads, charge.population)[-1]
+    then = LedgerState()
     for entry in entries[:as_of]:
         then.apply(entry)
     account = then.account(charge.population)
     schemas = {charge.table: _version(state, charge.table, charge.version)}
     unit = schema_of(charge.table, schemas).unit
     entry = entries[charge.seq - 1]
-    found = Content(
+    content = BundleContent(
         release=release,
         kind="answer",
         question=charge.question,
@@ -171,7 +173,7 @@ def content_of(project: Project, release: str, about: About | None = None, *, as
         day=entry.time[:10],
         event=events.from_data(entry.data()["event"]),
         guarantee=account.guarantee,
-        spent=account.standing().spent.epsilon,
+        spent=account.status().spent.epsilon,
         doubled=account.invariant,
         invariants=tuple(each.words for each in then.invariants.values() if each.population == account.name),
         as_of=as_of,
@@ -181,49 +183,51 @@ def content_of(project: Project, release: str, about: About | None = None, *, as
         warnings=(),
         sheets=(),
         publics=(),
-        ledger=_committed(ledger, release, entry) | {"as_of": as_of},
+        ledger=_ledger_commitment(ledger, release, entry) | {"as_of": as_of},
         about=about or About(),
         steps=tuple(_step(entry) for entry in entries if entry.kind == "step" and entry.data()["id"] == release),
-        unit_changes=tuple(then.protected[charge.population].changes),
+        unit_changes=tuple(then.protected_units[charge.population].changes),
     )
-    return _told(project, found)
+    return _with_sheets(project, content)
 
 
 def refuse_unmeasured(ledger: Ledger, release: str) -> None:
     """Refuse what was charged and lacks some of its numbers: programs store what they will draw before they draw it."""
-    found = recalled(release, ledger=ledger)
-    if found.lacks is not None:
+    recalled_release = recall_release(release, ledger=ledger)
+    if recalled_release.lacks is not None:
         again = "ask for it with --fresh, which is charged anew"
         raise UsageError(
-            f"release {release} has no whole answer: it is {found.words}",
-            hint=again if found.lacks == "failed" else "ask for it again, which costs nothing more",
+            f"release {release} has no whole answer: it is {recalled_release.words}",
+            hint=again if recalled_release.lacks == "failed" else "ask for it again, which costs nothing more",
         )
 
 
-def rows_told(ledger: Ledger, release: str) -> tuple[int, ...]:
+def guarantee_rows(ledger: Ledger, release: str) -> tuple[int, ...]:
     """The rows of the ledger at which what can be said of a release began to hold: its answer, then every change."""
     state = ledger.refresh()
-    return _rows_told(state, list(ledger.entries()), _payloads(ledger, release), state.charges[release].population)
+    return _guarantee_rows(state, list(ledger.entries()), _payloads(ledger, release), state.charges[release].population)
 
 
-def _rows_told(state: State, entries: list[Entry], payloads: Mapping[str, str], population: str) -> tuple[int, ...]:
+def _guarantee_rows(
+    state: LedgerState, entries: list[LedgerEntry], payloads: Mapping[str, str], population: str
+) -> tuple[int, ...]:
     first = max(state.answers[id_].seq for id_ in payloads)
-    return (first, *(entry.seq for entry in entries if entry.seq > first and _changes(entry, population)))
+    return (first, *(entry.seq for entry in entries if entry.seq > first and _changes_guarantee(entry, population)))
 
 
-def _told(project: Project, found: Content) -> Content:
+def _with_sheets(project: Project, content: BundleContent) -> BundleContent:
     """With its text, tables of numbers and warnings, by what kind of release it is."""
-    stored = json.loads(found.payloads[found.release])
+    stored = json.loads(content.payloads[content.release])
     if "text" in stored:
-        return _answer(project, found)
+        return _answer(project, content)
     kind = str(stored.get("kind", "measurement"))
-    schema = schema_of(found.table, found.schemas)
-    sheets = sheets_besides(kind, found.payloads, found.release, schema, confidence=found.confidence)
+    schema = schema_of(content.table, content.schemas)
+    sheets = stored_sheets(kind, content.payloads, content.release, schema, confidence=content.confidence)
     if kind == "model":
-        sheets = (*model_sheet(project.folder, found.release), *sheets)
+        sheets = (*model_sheet(project.folder, content.release), *sheets)
     if kind in networks.KINDS:
-        found = _network(project.ledger.state, found, stored)
-    return replace(found, kind=kind, text=title_of(kind, found.table), sheets=sheets)
+        content = _network(project.ledger.state, content, stored)
+    return replace(content, kind=kind, text=title_of(kind, content.table), sheets=sheets)
 
 
 def title_of(kind: str, table: str) -> str:
@@ -232,59 +236,61 @@ def title_of(kind: str, table: str) -> str:
     return f"{words} of {table}"
 
 
-def _network(state: State, found: Content, stored: Mapping[str, Any]) -> Content:
+def _network(state: LedgerState, content: BundleContent, stored: Mapping[str, Any]) -> BundleContent:
     """With the tables beside that of its edges: a public one of nodes, or a private one whose persons are counted."""
     counted = networks.counted_of(stored)
     schemas = {} if counted is None else {counted[0]: _version(state, *counted)}
-    return replace(found, schemas={**found.schemas, **schemas}, publics=networks.publics_of(stored))
+    return replace(content, schemas={**content.schemas, **schemas}, publics=networks.publics_of(stored))
 
 
-def _answer(project: Project, found: Content) -> Content:
+def _answer(project: Project, content: BundleContent) -> BundleContent:
     """An answer to SQL: its rows follow from the schemas, the text and the measurements that the bundle holds."""
-    measurement = Measurement.from_text(found.payloads[found.release])
-    if measurement.text.startswith(ERRAND):
-        sheets = measured_sheets(found.payloads, found.release)
-        return replace(found, kind="bounds", text=measurement.text, sheets=sheets)
-    publics = {name: known for name, known in project.versions.catalog().items() if known.public is not None}
-    every, readings = _meant(project.ledger.state, found, measurement, publics)
-    used = {scan.table for reading in readings for scan in reading.asked.tables}
-    schemas = {name: told for name, told in every.items() if name in used}
-    joined = dict.fromkeys(name for reading in readings for name in public_tables(reading.asked.inquiry.plan))
-    sheets = reread.sheets_of(
-        found.release,
-        found.payloads,
-        reread.catalog_of(schemas, publics),
-        question=found.question,
-        confidence=found.confidence,
+    measurement = Measurement.from_text(content.payloads[content.release])
+    if measurement.text.startswith(BOUNDS_TEXT_START):
+        sheets = noisy_number_sheets(content.payloads, content.release)
+        return replace(content, kind="bounds", text=measurement.text, sheets=sheets)
+    publics = {name: table for name, table in project.versions.catalog().items() if table.public is not None}
+    every, readings = _versions_and_readings(project.ledger.state, content, measurement, publics)
+    used = {scan.table for reading in readings for scan in reading.query.tables}
+    schemas = {name: schema for name, schema in every.items() if name in used}
+    joined = dict.fromkeys(name for reading in readings for name in public_tables(reading.query.inquiry.plan))
+    sheets = answer_replay.sheets_of(
+        content.release,
+        content.payloads,
+        answer_replay.catalog_of(schemas, publics),
+        question=content.question,
+        confidence=content.confidence,
     )
-    warnings = dict.fromkeys(line for reading in readings for line in reread.warnings_of(reading.asked))
+    warnings = dict.fromkeys(line for reading in readings for line in answer_replay.warnings_of(reading.query))
     return replace(
-        found,
+        content,
         text=measurement.text,
         schemas=schemas,
         sheets=sheets,
         warnings=tuple(warnings),
         publics=tuple(joined),
-        derivation=proof.answered(readings, found.payloads, schemas),
+        derivation=proof.answer_derivation(readings, content.payloads, schemas),
     )
 
 
-def _meant(
-    state: State, found: Content, measurement: Measurement, publics: Catalog
-) -> tuple[dict[str, Any], list[Reading]]:
+def _versions_and_readings(
+    state: LedgerState, content: BundleContent, measurement: Measurement, publics: Catalog
+) -> tuple[dict[str, Any], list[AnswerReading]]:
     """The versions that a text was asked of, and its readings: those there were when it was charged, else the newest.
 
     Which versions of other tables it joined is in the digest of the question, so only the right ones are taken.
     """
-    charged = state.charges[found.release].seq
+    charged = state.charges[content.release].seq
     for latest in (charged, None):
         every = {
             name: _version(state, name, max(numbers))
             for name, made in state.versions.items()
-            if (numbers := [number for number, held in made.items() if latest is None or held.seq < latest])
-        } | dict(found.schemas)
+            if (numbers := [number for number, version in made.items() if latest is None or version.seq < latest])
+        } | dict(content.schemas)
         try:
-            return every, reread.asked_of(measurement, reread.catalog_of(every, publics), question=found.question)
+            return every, answer_replay.readings_of(
+                measurement, answer_replay.catalog_of(every, publics), question=content.question
+            )
         except UsageError:
             if latest is None:
                 raise
@@ -295,11 +301,11 @@ def _payloads(ledger: Ledger, release: str) -> dict[str, str]:
     """What is stored under a release: its answer, its steps, and the earlier measurements that it is read with."""
     state = ledger.state
     steps = [id_ for id_ in state.answers if id_ == release or id_.startswith(f"{release}.")]
-    found = {id_: ledger.answer(id_) for id_ in steps}
-    return found | {id_: ledger.answer(id_) for id_ in read_with(release, found)}
+    stored = {id_: ledger.answer(id_) for id_ in steps}
+    return stored | {id_: ledger.answer(id_) for id_ in releases_combined_with(release, stored)}
 
 
-def _changes(entry: Entry, population: str) -> bool:
+def _changes_guarantee(entry: LedgerEntry, population: str) -> bool:
     """Whether a row changes what is guaranteed to a population."""
     if entry.kind == "gap":
         return True
@@ -309,22 +315,22 @@ def _changes(entry: Entry, population: str) -> bool:
     return bool(population == body.get("population") or population in body.get("sealed", ()))
 
 
-def _version(state: State, table: str, number: int) -> dict[str, Any]:
-    held = state.version(table, number)
-    persons = {"persons": held.naming} if held.naming else {}
-    return {"version": number, "population": held.population, "declared": _declared(held.schema), **persons}
+def _version(state: LedgerState, table: str, number: int) -> dict[str, Any]:
+    version = state.version(table, number)
+    persons = {"persons": version.naming} if version.naming else {}
+    return {"version": number, "population": version.population, "declared": _declared(version.schema), **persons}
 
 
 def _declared(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key not in _AT_HOME}
 
 
-def _step(entry: Entry) -> dict[str, Any]:
+def _step(entry: LedgerEntry) -> dict[str, Any]:
     """A step of a program: its number, the digest of what it measured, and what was done."""
     return {name: entry.data()[name] for name in ("number", "of", "event")}
 
 
-def _committed(ledger: Ledger, release: str, entry: Entry) -> dict[str, Any]:
+def _ledger_commitment(ledger: Ledger, release: str, entry: LedgerEntry) -> dict[str, Any]:
     return {
         "ledger": ledger.state.ledger,
         "row": entry.seq,
@@ -334,39 +340,39 @@ def _committed(ledger: Ledger, release: str, entry: Entry) -> dict[str, Any]:
 
 def commitment(ledger: Ledger, release: str, digest: str) -> str:
     """What stands in a bundle for the digest of a ledger's row."""
-    salt = ledger.seal(f"bundle {release}")
+    salt = ledger.keyed_digest(f"bundle {release}")
     return hashlib.sha256(f"{salt} {digest}".encode()).hexdigest()
 
 
-def explained(event: events.Event, *, person: str) -> list[str]:
+def explain_event(event: events.Event, *, person: str) -> list[str]:
     """What was done, in words: a line for each part of an event."""
     match event:
-        case events.Together(events=parts):
-            return list(dict.fromkeys(line for part in parts for line in explained(part, person=person)))
-        case events.Laplace(scale=scale, l1=l1):
+        case events.ComposedEvent(events=parts):
+            return list(dict.fromkeys(line for part in parts for line in explain_event(part, person=person)))
+        case events.LaplaceEvent(scale=scale, l1=l1):
             return [_noise("Laplace", f"scale {exact.show(scale)}", person, f"by {l1} in all at most")]
-        case events.Gaussian(sigma2=sigma2, l2_squared=moved):
+        case events.GaussianEvent(sigma2=sigma2, l2_squared=moved):
             size = exact.show(exact.sqrt(Fraction(moved), up=True), up=True)
             sigma = exact.show(exact.sqrt(sigma2, up=False))
             return [_noise("Gaussian", f"sigma {sigma}", person, f"by a length of {size} at most")]
-        case events.Exponential(epsilon=epsilon):
+        case events.ExponentialEvent(epsilon=epsilon):
             return [f"a choice by the exponential mechanism, of epsilon {exact.show(epsilon, up=True)}"]
-        case events.PermuteAndFlip(epsilon=epsilon):
+        case events.PermuteAndFlipEvent(epsilon=epsilon):
             return [f"a choice by permute-and-flip, of epsilon {exact.show(epsilon, up=True)}"]
-        case events.Threshold(scale=scale, delta=delta):
+        case events.ThresholdEvent(scale=scale, delta=delta):
             return [
                 f"keys found by a threshold on noisy numbers of persons: discrete Laplace noise of scale "
                 f"{exact.show(scale)}, delta {exact.show(delta, up=True)}"
             ]
-        case events.TopK(choices=choices, epsilon=epsilon, delta=delta):
+        case events.TopKEvent(choices=choices, epsilon=epsilon, delta=delta):
             return [
                 f"the most common keys by up to {choices} exponential choices of epsilon "
                 f"{exact.show(epsilon, up=True)} each, delta {exact.show(delta, up=True)}"
             ]
-        case events.Reserved(epsilon=epsilon, rho=rho):
+        case events.ReservationEvent(epsilon=epsilon, rho=rho):
             size = f"rho {exact.show(rho, up=True)}" if epsilon is None else f"epsilon {exact.show(epsilon, up=True)}"
             return [f"a program whose steps lose {size} at most together, each drawn from one reservation"]
-        case events.Gap():
+        case events.GapEvent():
             return ["losses that a restored ledger forgot, charged anew"]
 
 

@@ -15,15 +15,15 @@ from typing import Any, assert_never
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Event
-from discreet.measurement import ChosenBins, FoundKeys, Measurement, NoisyCells, law_to_data
+from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Measurement, NoisyCells, law_to_data
 from discreet.mechanisms.topk import CANDIDATES
 from discreet.mechanisms.topk import delta_of as topk_delta
+from discreet.plan.cell_statistics import Sum
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Choose, Code, Expression, TextCode, columns, walk
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
-from discreet.plan.stability import Reach, cells_touched, reach, sensitivity
-from discreet.plan.statistics import Sum
+from discreet.plan.stability import UnitReach, cells_touched, reach, sensitivity
 from discreet.schema.schema import Schema
 
 
@@ -60,8 +60,8 @@ def _nodes(plan: Plan, schemas: Mapping[str, Schema]) -> Iterator[dict[str, Any]
             named = {"node": "per person"}
         case _:
             assert_never(plan)
-    found = reach(plan, schemas)
-    yield named | {"rows": found.rows, "constant": sorted(found.constant)}
+    reached = reach(plan, schemas)
+    yield named | {"rows": reached.rows, "constant": sorted(reached.constant)}
 
 
 def _publics(plan: Plan, inquiry: Inquiry) -> Iterator[dict[str, Any]]:
@@ -76,12 +76,12 @@ def _publics(plan: Plan, inquiry: Inquiry) -> Iterator[dict[str, Any]]:
             yield from _publics(source, inquiry)
         case JoinPublic(source=source):
             yield from _publics(source, inquiry)
-            known = {code.column: code for code in _summed(inquiry) if code.column in plan.columns}
+            codes = {code.column: code for code in _summed(inquiry) if code.column in plan.columns}
             yield {
                 "table": plan.table,
                 "content": plan.content,
                 "fan_out": plan.fan_out,
-                "columns": {name: _bounds(code) for name, code in sorted(known.items())},
+                "columns": {name: _bounds(code) for name, code in sorted(codes.items())},
             }
         case _:
             assert_never(plan)
@@ -127,8 +127,10 @@ def _terms(of: Expression) -> dict[str, Any]:
 
 def _children(of: Expression) -> Iterator[Expression]:
     for name in of.__match_args__:
-        held = getattr(of, name)
-        yield from (part for part in (held if isinstance(held, tuple) else (held,)) if isinstance(part, Expression))
+        operand = getattr(of, name)
+        yield from (
+            part for part in (operand if isinstance(operand, tuple) else (operand,)) if isinstance(part, Expression)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,23 +138,23 @@ class _Steps:
     """The steps of one measurement: what each vector is, how far it moves, what was drawn on it."""
 
     inquiry: Inquiry
-    reach: Reach
+    reach: UnitReach
 
     def of(self, measurement: Measurement) -> list[dict[str, Any]]:
         drawn = iter(_parts(measurement.event))
-        found: list[dict[str, Any]] = []
+        steps: list[dict[str, Any]] = []
         for place, part in enumerate(measurement.parts):
             match part:
                 case NoisyCells():
                     for vector in range(len(part.statistics)):
-                        found.append({"part": place, "vector": vector} | self._vector(part, vector, next(drawn)))
+                        steps.append({"part": place, "vector": vector} | self._vector(part, vector, next(drawn)))
                 case ChosenBins():
-                    found.append({"part": place} | self._quantile(part, next(drawn)))
-                case FoundKeys():
-                    found.append({"part": place} | self._keys(part, next(drawn)))
+                    steps.append({"part": place} | self._quantile(part, next(drawn)))
+                case DiscoveredKeys():
+                    steps.append({"part": place} | self._keys(part, next(drawn)))
                 case _:
                     assert_never(part)
-        return found
+        return steps
 
     def _vector(self, part: NoisyCells, vector: int, event: Event) -> dict[str, Any]:
         axes = self.inquiry.sets[self.inquiry.order.sets.index(part.place)]
@@ -193,26 +195,26 @@ class _Steps:
             "event": events.to_data(event),
         }
 
-    def _keys(self, part: FoundKeys, event: Event) -> dict[str, Any]:
+    def _keys(self, part: DiscoveredKeys, event: Event) -> dict[str, Any]:
         most = cells_touched(self.inquiry.keys, self.reach)
-        told: dict[str, Any] = {"numbers": len(part.keys), "touched": most}
-        if isinstance(event, events.TopK):
+        step: dict[str, Any] = {"numbers": len(part.keys), "touched": most}
+        if isinstance(event, events.TopKEvent):
             margin = _margin(event, most)
-            told = {"kind": "top-k", "margin": margin, "candidates": max(event.choices, CANDIDATES)} | told
+            step = {"kind": "top-k", "margin": margin, "candidates": max(event.choices, CANDIDATES)} | step
         else:
-            told = {"kind": "threshold", "threshold": part.threshold, "answers": part.answers} | told
-        return told | {"event": events.to_data(event)}
+            step = {"kind": "threshold", "threshold": part.threshold, "answers": part.answers} | step
+        return step | {"event": events.to_data(event)}
 
 
 def _parts(event: Event) -> tuple[Event, ...]:
     """The events of the steps, in their order. A quantile's three choices are one of them."""
-    if not isinstance(event, events.Together):
+    if not isinstance(event, events.ComposedEvent):
         return (event,)
-    choices = all(isinstance(part, events.Exponential) for part in event.events)
+    choices = all(isinstance(part, events.ExponentialEvent) for part in event.events)
     return (event,) if choices else event.events
 
 
-def _margin(event: events.TopK, most: int) -> int | None:
+def _margin(event: events.TopKEvent, most: int) -> int | None:
     """How far the stop stood above what is left out: the margin whose delta was charged; None where there is none."""
     strangers = min(most, max(event.choices, CANDIDATES))
     ratio = strangers * (1 - event.delta) / event.delta

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.bundle import signing
-from discreet.ledger.chain import canonical
+from discreet.bundle import signing_key
+from discreet.ledger.chain import canonical_json
 
 NAME = "manifest.json"
 #: 2: a proof is among the files. Bundles of format 1 have none, and are read all the same.
@@ -21,7 +21,7 @@ _FILE = re.compile(r"[a-z][a-z0-9-]*\.[a-z]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class BundleManifest:
     """What is signed. `ledger`: which ledger, the row of the charge, and a commitment to it; see `content`."""
 
     format: int = FORMAT
@@ -42,30 +42,30 @@ class Manifest:
             "ledger": dict(self.ledger),
         }
 
-    def signed(self, signer: signing.Signer) -> bytes:
+    def sign(self, signer: signing_key.Signer) -> bytes:
         """The manifest's file."""
         body = self.body() | {"key": signer.public}
-        return _written(body | {"signature": signer.sign(canonical(body).encode())})
+        return _serialize(body | {"signature": signer.sign(canonical_json(body).encode())})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signed:
+class SignedManifest:
     """A manifest that was read, the key that it names and whether that key signed it."""
 
-    manifest: Manifest
+    manifest: BundleManifest
     key: str
     holds: bool
 
     @property
     def fingerprint(self) -> str:
-        return signing.fingerprint(self.key)
+        return signing_key.fingerprint(self.key)
 
 
-def read(content: bytes) -> Signed:
+def read(content: bytes) -> SignedManifest:
     """A manifest as we write it, byte for byte. Raises ValueError for anything else."""
     data = json.loads(content.decode("utf-8"))
     names = {"format", "release", "discreet", "files", "claims", "ledger", "key", "signature"}
-    if not isinstance(data, dict) or set(data) != names or _written(data) != content:
+    if not isinstance(data, dict) or set(data) != names or _serialize(data) != content:
         raise ValueError("not written as we write it")
     if type(data["format"]) is not int or not 1 <= data["format"] <= FORMAT:
         raise ValueError("a bundle of a newer Discreet")
@@ -75,8 +75,8 @@ def read(content: bytes) -> Signed:
         raise ValueError("a digest, key or signature that is none")
     if not all(_FILE.fullmatch(name) and name != NAME for name in data["files"]):
         raise ValueError("a file's name that is not ours")
-    holds = signing.signed(canonical(data).encode(), signature=signature, public=data["key"])
-    manifest = Manifest(
+    holds = signing_key.is_signed_by(canonical_json(data).encode(), signature=signature, public=data["key"])
+    manifest = BundleManifest(
         format=data["format"],
         release=data["release"],
         discreet=data["discreet"],
@@ -84,7 +84,7 @@ def read(content: bytes) -> Signed:
         claims=data["claims"],
         ledger=data["ledger"],
     )
-    return Signed(manifest=manifest, key=data["key"], holds=holds)
+    return SignedManifest(manifest=manifest, key=data["key"], holds=holds)
 
 
 def digest(content: bytes) -> str:
@@ -92,5 +92,5 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _written(data: Mapping[str, Any]) -> bytes:
+def _serialize(data: Mapping[str, Any]) -> bytes:
     return (json.dumps(data, sort_keys=True, ensure_ascii=True, allow_nan=False, indent=1) + "\n").encode()

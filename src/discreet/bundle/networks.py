@@ -15,7 +15,7 @@ _UNNAMED = "of its nodes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class EdgeLimit:
     """With how many edges a person counted, and whether that was chosen by the release itself."""
 
     edges: int
@@ -27,11 +27,11 @@ class Limit:
 
 def publics_of(stored: Mapping[str, Any]) -> tuple[str, ...]:
     """The public table of nodes, which nothing protects; none where there is none."""
-    asked = _asked(stored)
+    request = _request_of(stored)
     if "public" in stored:
         return () if stored["public"] is None else (str(stored["public"]),)
-    known = asked.get("nodes") if "nodes" in asked else asked.get("sizes")
-    return () if known is None else (_UNNAMED,)
+    public_nodes = request.get("nodes") if "nodes" in request else request.get("sizes")
+    return () if public_nodes is None else (_UNNAMED,)
 
 
 def counted_of(stored: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -41,19 +41,19 @@ def counted_of(stored: Mapping[str, Any]) -> tuple[str, int] | None:
     return str(stored["counted"]), int(stored["counted_version"])
 
 
-def limit_of(kind: str, release: str, payloads: Mapping[str, str]) -> Limit | None:
+def limit_of(kind: str, release: str, payloads: Mapping[str, str]) -> EdgeLimit | None:
     """The limit on a person's edges that a release was counted under; None where it counted no edges of persons."""
     if kind not in KINDS:
         return None
-    asked = _asked(json.loads(payloads[release]))
-    if asked["unit"] != "node" or set(asked["shares"]) <= {"persons"}:
+    request = _request_of(json.loads(payloads[release]))
+    if request["unit"] != "node" or set(request["shares"]) <= {"persons"}:
         return None
-    if asked["limit"] is not None:
-        return Limit(edges=int(asked["limit"]), chosen=False)
-    return Limit(edges=int(json.loads(payloads[f"{release}.1"])["chosen"]), chosen=True)
+    if request["limit"] is not None:
+        return EdgeLimit(edges=int(request["limit"]), chosen=False)
+    return EdgeLimit(edges=int(json.loads(payloads[f"{release}.1"])["chosen"]), chosen=True)
 
 
-def _asked(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+def _request_of(stored: Mapping[str, Any]) -> Mapping[str, Any]:
     """What was asked of a network: the shape of statistics, or the recipe of a model."""
-    found: Mapping[str, Any] = stored["shape"] if "shape" in stored else stored["recipe"]
-    return found
+    request: Mapping[str, Any] = stored["shape"] if "shape" in stored else stored["recipe"]
+    return request

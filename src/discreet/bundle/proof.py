@@ -21,11 +21,11 @@ from typing import Any
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Loss
-from discreet.answers.refine import Reading
-from discreet.bundle.claims import event_of, loss_of, read_with
+from discreet.answers.refine import AnswerReading
+from discreet.bundle.answer_replay import schema_of
+from discreet.bundle.claims import combined_event, loss_of, releases_combined_with
 from discreet.bundle.derivation import derivation_of
-from discreet.bundle.reread import schema_of
-from discreet.measurement import Measurement
+from discreet.kernel.measurement import Measurement
 
 NAME = "proof.json"
 FORMAT = 1
@@ -37,11 +37,13 @@ MOST_SHOWN = 100_000
 def proof_of(
     plan: Mapping[str, Any], *, ledger: Mapping[str, Any], derivation: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The proof of what a plan tells, as JSON data. `derivation`: of an answer to SQL, see `answered`."""
+    """The proof of what a plan tells, as JSON data. `derivation`: of an answer to SQL, see `answer_derivation`."""
     release, payloads, schema = plan["release"], plan["payloads"], schema_of(plan["table"], plan["schemas"])
     own = events.from_data(plan["event"])
-    earlier = {id_: events.from_data(json.loads(payloads[id_])["event"]) for id_ in read_with(release, payloads)}
-    found = {
+    earlier = {
+        id_: events.from_data(json.loads(payloads[id_])["event"]) for id_ in releases_combined_with(release, payloads)
+    }
+    fields = {
         "format": FORMAT,
         "release": release,
         "kind": plan["kind"],
@@ -51,38 +53,44 @@ def proof_of(
             "persons": plan["schemas"][plan["table"]].get("persons", []),
         },
         "losses": {id_: _data(events.loss(event)) for id_, event in {release: own, **earlier}.items()},
-        "total": _data(loss_of(event_of(own, release, payloads), doubled=plan["doubled"])),
+        "total": _data(loss_of(combined_event(own, release, payloads), doubled=plan["doubled"])),
         "doubled": plan["doubled"],
         "limit": plan["guarantee"],
         "spent": plan["spent"],
         "ledger": dict(ledger),
     }
-    return found | ({"steps": plan["steps"]} if derivation is None else dict(derivation))
+    return fields | ({"steps": plan["steps"]} if derivation is None else dict(derivation))
 
 
-def written(proof: Mapping[str, Any]) -> bytes:
+def proof_bytes(proof: Mapping[str, Any]) -> bytes:
     """The proof's file."""
     return (json.dumps(proof, ensure_ascii=True, sort_keys=True, allow_nan=False, indent=1) + "\n").encode()
 
 
-def answered(readings: Sequence[Reading], payloads: Mapping[str, str], schemas: Mapping[str, Any]) -> dict[str, Any]:
+def answer_derivation(
+    readings: Sequence[AnswerReading], payloads: Mapping[str, str], schemas: Mapping[str, Any]
+) -> dict[str, Any]:
     """The derivation of an answer to SQL, and which of the numbers shown are one noisy number."""
     measurement = readings[0].measurement
     measured = [measurement, *(Measurement.from_text(payloads[id_]) for id_ in measurement.also)]
-    inquiry = readings[0].within or readings[0].asked.inquiry
-    known = {table: schema_of(table, schemas) for table in schemas}
-    return derivation_of(inquiry, measured, known) | {"shown": [_shown(each) for each in readings]}
+    inquiry = readings[0].within or readings[0].query.inquiry
+    table_schemas = {table: schema_of(table, schemas) for table in schemas}
+    return derivation_of(inquiry, measured, table_schemas) | {"shown": [_shown_numbers(each) for each in readings]}
 
 
-def _shown(reading: Reading) -> dict[str, Any] | None:
+def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
     """For each column that is a multiple of one statistic, which and of what; for each row, the cell. None: none is.
 
     `cells` None: the rows are the groups of one set, in their order.
     """
-    asked, order = reading.asked, reading.order_of
-    rows = reading.order if reading.simple is None else [(0, int(number)) for number in reading.simple]
-    plain = {place: output.plain for place, output in enumerate(asked.outputs) if output.plain is not None}
-    columns = [[place, order.statistics[told[0]], exact.write(told[1])] for place, told in plain.items()]
+    query, order = reading.query, reading.stored_order
+    rows = (
+        reading.shown_groups
+        if reading.unsorted_groups is None
+        else [(0, int(number)) for number in reading.unsorted_groups]
+    )
+    plain = {place: output.plain for place, output in enumerate(query.outputs) if output.plain is not None}
+    columns = [[place, order.statistics[multiple[0]], exact.write(multiple[1])] for place, multiple in plain.items()]
     if reading.measurement.also or not columns or len(rows) > MOST_SHOWN:
         return None
     straight = rows == [(0, number) for number in range(len(rows))] and order.sets[0] == 0

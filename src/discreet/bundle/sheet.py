@@ -71,20 +71,24 @@ class Sheet:
             ),
         )
 
-    def flat(self) -> list[tuple[str, list[Any]]]:
+    def flat_columns(self) -> list[tuple[str, list[Any]]]:
         """Columns with their values, and after each noisy one those of its interval's ends. No name comes twice."""
-        found: list[tuple[str, list[Any]]] = []
+        columns: list[tuple[str, list[Any]]] = []
         taken = {column.name for column in self.columns}
         for place, column in enumerate(self.columns):
-            name = column.name if column.name not in [known for known, _ in found] else _free(column.name, taken)
-            found.append((name, [row[place] for row in self.rows]))
+            name = (
+                column.name
+                if column.name not in [earlier_name for earlier_name, _ in columns]
+                else _free(column.name, taken)
+            )
+            columns.append((name, [row[place] for row in self.rows]))
             if column.kind == "key" or all(row[place] is None for row in self.intervals):
                 continue
             for end, word in enumerate(("low", "high")):
                 ends = [row[place] for row in self.intervals]
                 values = [None if each is None else each[end] for each in ends]
-                found.append((_free(f"{column.name}_{word}", taken), values))
-        return found
+                columns.append((_free(f"{column.name}_{word}", taken), values))
+        return columns
 
 
 def to_json(sheets: Sequence[Sheet], *, release: str, confidence: float) -> bytes:
@@ -101,7 +105,7 @@ def from_json(content: bytes) -> tuple[Sheet, ...]:
 def to_csv(sheet: Sheet) -> bytes:
     """A sheet as CSV: NULL is an empty field, true and false are words, numbers have all their digits."""
     stream = io.StringIO()
-    columns = sheet.flat()
+    columns = sheet.flat_columns()
     lines = csv.writer(stream, lineterminator="\n")
     lines.writerow([_field(name) for name, _ in columns])
     lines.writerows(zip(*([_field(value) for value in values] for _, values in columns), strict=True))
@@ -121,19 +125,19 @@ def same_as_parquet(sheet: Sheet, content: bytes) -> bool:
     """Whether a Parquet file holds this sheet."""
     import pyarrow.parquet
 
-    wanted = _arrow(sheet)
-    told = pyarrow.parquet.read_metadata(io.BytesIO(content))  # before anything is unpacked
-    if (told.num_rows, told.num_columns) != (wanted.num_rows, wanted.num_columns):
+    expected = _arrow(sheet)
+    metadata = pyarrow.parquet.read_metadata(io.BytesIO(content))  # before anything is unpacked
+    if (metadata.num_rows, metadata.num_columns) != (expected.num_rows, expected.num_columns):
         return False
-    if set(told.metadata or {}) - {b"ARROW:schema"}:  # texts beside the columns
+    if set(metadata.metadata or {}) - {b"ARROW:schema"}:  # texts beside the columns
         return False
-    return bool(pyarrow.parquet.read_table(io.BytesIO(content)).equals(wanted))
+    return bool(pyarrow.parquet.read_table(io.BytesIO(content)).equals(expected))
 
 
 def _arrow(sheet: Sheet) -> pyarrow.Table:
     import pyarrow
 
-    columns = sheet.flat()
+    columns = sheet.flat_columns()
     return pyarrow.table([_array(values) for _, values in columns], names=[name for name, _ in columns])
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import show
-from discreet.cli.flags import HERE, Ignored, Json, has_place
+from discreet.cli import terminal
+from discreet.cli.flags import HERE, Ignored, Json, refuse_unwritable_path
 
 if TYPE_CHECKING:
-    from discreet.lab.anonymize import Anonymized
+    from discreet.lab.anonymize import AnonymizedRelease
 
 Quasi = Annotated[str, typer.Option("--quasi", help="What an attacker may know: a,b,c.")]
 Sensitive = Annotated[str | None, typer.Option("--sensitive", help="What nobody should learn: a column, or several.")]
@@ -39,17 +39,17 @@ def anonymize(
 ) -> None:
     """Make a k-anonymous release, and say what it still tells. Columns that are not named are left out of it."""
     from discreet.lab import anonymize as made_by
-    from discreet.lab.anonymize.files import nameable, write
     from discreet.lab.anonymize.hierarchy import read_hierarchies
-    from discreet.lab.reading import names, read
+    from discreet.lab.anonymize.table_writer import check_output_path, write_table
+    from discreet.lab.table_reader import parse_names, read
 
-    nameable(out, file, *(hierarchies or ()))
-    has_place(out)
+    check_output_path(out, file, *(hierarchies or ()))
+    refuse_unwritable_path(out)
     table = read(file)
     made = made_by.anonymize(
         table,
-        quasi=names(quasi),
-        sensitive=names(sensitive) if sensitive is not None else (),
+        quasi=parse_names(quasi),
+        sensitive=parse_names(sensitive) if sensitive is not None else (),
         k=k,
         l=l,
         t=t,
@@ -58,48 +58,48 @@ def anonymize(
         suppress=suppress,
         hierarchies=read_hierarchies(hierarchies or ()),
     )
-    write(made.table, out)
+    write_table(made.table, out)
     dropped = [name for name in table.column_names if name not in made.table.column_names]
-    show.out({**made.to_data(), "columns_left_out": dropped}, _lines(made, out, dropped), as_json=as_json)
+    terminal.print_result({**made.to_data(), "columns_left_out": dropped}, _lines(made, out, dropped), as_json=as_json)
 
 
-def _lines(made: Anonymized, out: Path, dropped: list[str]) -> list[str]:
+def _lines(made: AnonymizedRelease, out: Path, dropped: list[str]) -> list[str]:
     from discreet.lab.evidence import percent
 
     before, after = made.before, made.after
-    told = [
+    lines = [
         f"wrote {out}: {after.rows:,} rows in {after.classes:,} classes, k = {after.k}"
         + (f", l = {after.l}, t = {after.t:.4f}" if after.l is not None else ""),
         f"before: k = {before.k}, and {percent(before.unique_share)} of rows were the only one of their kind; "
         f"loss {made.loss:.3f} (0: as it was, 1: nothing left)",
     ]
     if made.left_out:
-        told.append(f"left out: {made.left_out:,} rows")
+        lines.append(f"left out: {made.left_out:,} rows")
     if made.levels is not None:
-        told.append("levels: " + ", ".join(f"{name} {level}" for name, level in made.levels.items()))
+        lines.append("levels: " + ", ".join(f"{name} {level}" for name, level in made.levels.items()))
     if dropped:
-        told.append(f"not named, so not in it: {', '.join(dropped)}")
-    told += ["what still leaks:", _labels(made)]
+        lines.append(f"not named, so not in it: {', '.join(dropped)}")
+    lines += ["what still leaks:", _labels(made)]
     if after.homogeneous_share is None or after.entropy_l is None:
-        told.append("  unknown: name the --sensitive column, and it is measured")
+        lines.append("  unknown: name the --sensitive column, and it is measured")
     else:
         certain = float((after.largest_share >= 0.9).mean())
-        told += [
+        lines += [
             f"  {percent(after.homogeneous_share)} of people are in a class with a single sensitive value: it is known",
             f"  {percent(certain)} are in a class where 9 in 10 or more have the same value",
         ]
-    return [*told, "  and it protects nobody whose attacker has another release, or knows more: discreet attack"]
+    return [*lines, "  and it protects nobody whose attacker has another release, or knows more: discreet attack"]
 
 
-def _labels(made: Anonymized) -> str:
+def _labels(made: AnonymizedRelease) -> str:
     """What the labels themselves show."""
     if made.method == "lattice":
-        told = "  labels show the levels of the hierarchies, and at level 0 the values themselves"
+        sentence = "  labels show the levels of the hierarchies, and at level 0 the values themselves"
         if words := made.shows_words:
-            told += (
+            sentence += (
                 f"; {', '.join(words)}: real words, the first and the last of each group, for no hierarchy was given"
             )
-        return told
+        return sentence
     return (
         f"  labels show where the table was cut, at round points, and values as they are where {made.after.k} rows or "
         "more have them or nothing lies between two neighbours"

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table as RichTable
 
-from discreet.cli import show
-from discreet.cli.evidence import Plot, drawable
+from discreet.cli import terminal
+from discreet.cli.evidence_output import Plot, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 
 if TYPE_CHECKING:
-    from discreet.lab.audit.suite import Report
+    from discreet.lab.privacy_audit.audit_suite import AuditReport
 
 #: A claim was caught, or could not be measured.
 FAILED = 1
@@ -35,19 +35,21 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Measure the epsilon of what is installed; exit code 1 if a claim does not hold, or cannot be measured."""
-    drawable(plot)
-    from discreet.lab.audit.suite import audit as measure
-    from discreet.lab.audit.targets import every
+    refuse_unwritable_plot(plot)
+    from discreet.lab.privacy_audit.audit_suite import audit as measure
+    from discreet.lab.privacy_audit.targets import all_targets
 
     if listed:
-        known = [{"name": target.name, "kind": target.kind, "method": target.method} for target in every()]
-        show.out({"targets": known}, [f"{each['kind']}  {each['name']}" for each in known], as_json=as_json)
+        targets = [{"name": target.name, "kind": target.kind, "method": target.method} for target in all_targets()]
+        terminal.print_result(
+            {"targets": targets}, [f"{each['kind']}  {each['name']}" for each in targets], as_json=as_json
+        )
         return
     done = measure(names or (), samples=samples, quick=quick, confidence=confidence, progress=_progress)
-    found = done.evidence()
+    evidence = done.evidence()
     if plot is not None:
-        found.plot(plot)
-    show.out(found.to_data(), [_table(done), *found.story], as_json=as_json)
+        evidence.plot(plot)
+    terminal.print_result(evidence.to_data(), [_table(done), *evidence.story], as_json=as_json)
     if not done.passed:
         raise typer.Exit(FAILED)
 
@@ -57,7 +59,7 @@ def _progress(name: str) -> None:
         print(f"\r\033[Kmeasuring {name}", end="\r", file=sys.stderr, flush=True)
 
 
-def _table(done: Report) -> RichTable:
+def _table(done: AuditReport) -> RichTable:
     table = RichTable(box=None, pad_edge=False)
     for title, side in (("what", "left"), ("by", "left"), ("claimed", "right"), ("at least", "right"), ("", "left")):
         table.add_column(title, justify=side)  # type: ignore[arg-type]

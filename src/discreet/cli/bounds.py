@@ -13,12 +13,12 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from discreet import exact
-from discreet.cli import show
-from discreet.cli.flags import has_place
+from discreet.cli import terminal
+from discreet.cli.flags import refuse_unwritable_path
 from discreet.present.noisy_numbers import DASH
 
 if TYPE_CHECKING:
-    from discreet.answers.bounds import Bias, Bought
+    from discreet.answers.bounds import Bias, BoughtBounds
     from discreet.answers.bounds.truncation import Truncation
 
 #: What an interval is.
@@ -46,52 +46,52 @@ def bounds(
     """Buy rows_per_person, bounds and values privately and write them down. Charged."""
     import discreet
     from discreet.errors import UsageError
-    from discreet.schema.file import NAME
+    from discreet.schema.project_file import NAME
 
-    found = discreet.open(project)
+    opened_project = discreet.open(project)
     if report and delta is not None:
         raise UsageError("--report needs no delta", hint="leave it out")
     if not report:
-        has_place(found.folder / NAME)
+        refuse_unwritable_path(opened_project.folder / NAME)
     more: dict[str, Any] = {"epsilon": epsilon, "cells": cells, "for_epsilon": for_epsilon}
-    with show.progress("asking"):
+    with terminal.progress("asking"):
         if report:
-            data, text = biased(found.bias(table, columns or (), **more))
+            data, text = bias_output(opened_project.bias(table, columns or (), **more))
         else:
-            data, text = bought(found.bounds(table, columns or (), delta=delta, **more))
-    show.out(data, text, as_json=as_json)
+            data, text = bounds_output(opened_project.bounds(table, columns or (), delta=delta, **more))
+    terminal.print_result(data, text, as_json=as_json)
 
 
-def bought(found: Bought) -> tuple[dict[str, Any], list[Any]]:
+def bounds_output(purchase: BoughtBounds) -> tuple[dict[str, Any], list[Any]]:
     """What was found and written down."""
-    named = {**{name: {name: value} for name, value in found.settings.items()}, **found.columns}
+    named = {**{name: {name: value} for name, value in purchase.settings.items()}, **purchase.columns}
     listed = [
-        {"name": name, "epsilon": exact.as_float(found.shares[name], up=True), **_plain(told)}
-        for name, told in named.items()
+        {"name": name, "epsilon": exact.as_float(purchase.shares[name], up=True), **_plain(settings)}
+        for name, settings in named.items()
     ]
     data = {
-        "table": found.table,
-        "version": found.version,
+        "table": purchase.table,
+        "version": purchase.version,
         "found": listed,
-        **_spending(found),
-        "warnings": list(found.warnings),
+        **_spending(purchase),
+        "warnings": list(purchase.warnings),
     }
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in ("found", "value", "at epsilon"):
         table.add_column(name, no_wrap=True)
-    for name, told in named.items():
-        table.add_row(RichText(name), RichText(_words(told)), exact.show(found.shares[name], up=True))
+    for name, settings in named.items():
+        table.add_row(RichText(name), RichText(_words(settings)), exact.show(purchase.shares[name], up=True))
     lines: list[Any] = [table, ""] if named else []
     lines += (
-        [f"written to discreet.toml, marked as measured; discreet refresh {found.table} applies it"] if named else []
+        [f"written to discreet.toml, marked as measured; discreet refresh {purchase.table} applies it"] if named else []
     )
-    lines += [_paid(found), *(f"note: {warning}" for warning in found.warnings)]
+    lines += [_cost_line(purchase), *(f"note: {warning}" for warning in purchase.warnings)]
     return data, lines
 
 
-def _plain(told: Any) -> dict[str, Any]:
+def _plain(settings: Any) -> dict[str, Any]:
     """Settings as JSON has them."""
-    return {key: _number(value) if key != "values" else list(value) for key, value in told.items()}
+    return {key: _number(value) if key != "values" else list(value) for key, value in settings.items()}
 
 
 def _number(value: Any) -> Any:
@@ -100,14 +100,14 @@ def _number(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _words(told: Any) -> str:
-    if "values" in told:
-        shown = ", ".join(told["values"][:MOST_VALUES])
-        return shown if len(told["values"]) <= MOST_VALUES else f"{shown}, … ({len(told['values']):,} in all)"
-    if "low" in told and "high" in told:
-        return f"{_word(told['low'])} to {_word(told['high'])}"
+def _words(settings: Any) -> str:
+    if "values" in settings:
+        shown = ", ".join(settings["values"][:MOST_VALUES])
+        return shown if len(settings["values"]) <= MOST_VALUES else f"{shown}, … ({len(settings['values']):,} in all)"
+    if "low" in settings and "high" in settings:
+        return f"{_word(settings['low'])} to {_word(settings['high'])}"
     return ", ".join(
-        _word(value) if key == "rows_per_person" else f"{key} {_word(value)}" for key, value in told.items()
+        _word(value) if key == "rows_per_person" else f"{key} {_word(value)}" for key, value in settings.items()
     )
 
 
@@ -117,29 +117,29 @@ def _word(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _spending(found: Bought | Bias) -> dict[str, Any]:
+def _spending(purchase: BoughtBounds | Bias) -> dict[str, Any]:
     return {
-        "cost": found.cost.to_data(up=True),
-        "spent": found.spent.to_data(up=True),
-        "remaining": found.remaining.to_data(up=False),
-        "releases": list(found.releases),
+        "cost": purchase.cost.to_data(up=True),
+        "spent": purchase.spent.to_data(up=True),
+        "remaining": purchase.remaining.to_data(up=False),
+        "releases": list(purchase.releases),
     }
 
 
-def _paid(found: Bought | Bias) -> str:
-    if not found.cost.epsilon:
+def _cost_line(purchase: BoughtBounds | Bias) -> str:
+    if not purchase.cost.epsilon:
         return "stored answers: free"
-    delta = f", delta {exact.show(found.cost.delta, up=True)}" if found.cost.delta else ""
-    left = "" if found.remaining.epsilon is None else f"; epsilon {exact.show(found.remaining.epsilon)} remains"
-    return f"cost epsilon {exact.show(found.cost.epsilon, up=True)}{delta}{left}"
+    delta = f", delta {exact.show(purchase.cost.delta, up=True)}" if purchase.cost.delta else ""
+    left = "" if purchase.remaining.epsilon is None else f"; epsilon {exact.show(purchase.remaining.epsilon)} remains"
+    return f"cost epsilon {exact.show(purchase.cost.epsilon, up=True)}{delta}{left}"
 
 
-def biased(found: Bias) -> tuple[dict[str, Any], list[Any]]:
+def bias_output(bias: Bias) -> tuple[dict[str, Any], list[Any]]:
     """What limits and bounds take away, for programs and for people."""
     data = {
-        "table": found.table,
-        "version": found.version,
-        "persons": _truncation_data(found),
+        "table": bias.table,
+        "version": bias.version,
+        "persons": _truncation_data(bias),
         "columns": [
             {
                 "column": each.column,
@@ -148,27 +148,27 @@ def biased(found: Bias) -> tuple[dict[str, Any], list[Any]]:
                 "at_low": each.at_low,
                 "at_high": each.at_high,
             }
-            for each in found.clamping
+            for each in bias.clamping
         ],
-        **_spending(found),
+        **_spending(bias),
     }
-    return data, [*_truncation(found), *_clamping(found), _paid(found)]
+    return data, [*_truncation(bias), *_clamping(bias), _cost_line(bias)]
 
 
-def _truncation_data(found: Bias) -> dict[str, Any] | None:
-    told = found.truncation
-    if told is None:
+def _truncation_data(bias: Bias) -> dict[str, Any] | None:
+    truncation = bias.truncation
+    if truncation is None:
         return None
     return {
         "buckets": [
             {"above": each.low, "up_to": each.high, "persons": each.noisy_persons, "seen": each.seen}
-            for each in told.buckets
+            for each in truncation.buckets
         ],
-        "plus_minus": told.plus_minus,
-        "up_to": told.up_to,
-        "more": told.more,
-        "cells": found.terms.cells,
-        "for_epsilon": float(found.terms.for_epsilon),
+        "plus_minus": truncation.plus_minus,
+        "up_to": truncation.up_to,
+        "more": truncation.more,
+        "cells": bias.terms.cells,
+        "for_epsilon": float(bias.terms.for_epsilon),
         "limits": [
             {
                 "rows_per_person": each.rows,
@@ -177,21 +177,23 @@ def _truncation_data(found: Bias) -> dict[str, Any] | None:
                 "plus_minus": each.plus_minus,
                 "error": each.error,
             }
-            for each in told.limits
+            for each in truncation.limits
         ],
-        "best": None if told.best is None else told.best.rows,
+        "best": None if truncation.best is None else truncation.best.rows,
     }
 
 
-def _truncation(found: Bias) -> list[Any]:
-    told = found.truncation
-    if told is None:
+def _truncation(bias: Bias) -> list[Any]:
+    truncation = bias.truncation
+    if truncation is None:
         return []
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in ("rows_per_person", "rows left out", "noise of a count", "error of a cell", ""):
         table.add_column(name, justify="left" if not name else "right", no_wrap=True)
-    for each in told.limits:
-        marks = [word for word, held in (("declared", each.declared), ("recommended", each == told.best)) if held]
+    for each in truncation.limits:
+        marks = [
+            word for word, applies in (("declared", each.declared), ("recommended", each == truncation.best)) if applies
+        ]
         table.add_row(
             f"{each.rows:,}",
             _share(each.left_out),
@@ -199,34 +201,35 @@ def _truncation(found: Bias) -> list[Any]:
             DASH if each.error is None else _between(*(f"{end:,.0f}" for end in each.error)),
             ", ".join(marks),
         )
-    terms = found.terms
+    terms = bias.terms
     return [
         table,
         "",
         f"For counts by {terms.cells:,} groups at epsilon {exact.show(terms.for_epsilon)}. {CONFIDENT} {DASH} unknown.",
-        *_people(told),
-        *([] if told.best else ["The noise is too large to recommend a limit; use a larger --epsilon."]),
+        *_people(truncation),
+        *([] if truncation.best else ["The noise is too large to recommend a limit; use a larger --epsilon."]),
         "",
     ]
 
 
-def _people(told: Truncation) -> list[str]:
+def _people(truncation: Truncation) -> list[str]:
     """Of whom the numbers are."""
-    if told.up_to is None:
+    if truncation.up_to is None:
         return ["The noise is too large to show how many rows persons have; use a larger --epsilon."]
     return [
-        f"The table covers persons with at most {told.up_to:,} rows. At most {told.more:,} persons have more; how many "
+        f"The table covers persons with at most {truncation.up_to:,} rows. At most {truncation.more:,} persons have "
+        "more; how many "
         "of their rows a limit leaves out is unknown."
     ]
 
 
-def _clamping(found: Bias) -> list[Any]:
-    if not found.clamping:
+def _clamping(bias: Bias) -> list[Any]:
+    if not bias.clamping:
         return []
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in ("column", "low", "rows at low", "high", "rows at high"):
         table.add_column(name, justify="left" if name == "column" else "right", no_wrap=True)
-    for each in found.clamping:
+    for each in bias.clamping:
         table.add_row(
             RichText(each.column),
             str(each.low),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import terminal
 from discreet.cli.anonymize import Quasi, Sensitive
-from discreet.cli.flags import HERE, Ignored, Json, has_place
+from discreet.cli.flags import HERE, Ignored, Json, refuse_unwritable_path
 
 if TYPE_CHECKING:
-    from discreet.lab.anonymize import Report
+    from discreet.lab.anonymize import AnonymityReport
 
 
 def check(
@@ -27,37 +27,41 @@ def check(
 ) -> None:
     """Measure k-anonymity, l-diversity and t-closeness of a table."""
     from discreet.lab import anonymize
-    from discreet.lab.anonymize.files import nameable, write
-    from discreet.lab.reading import names, read
+    from discreet.lab.anonymize.table_writer import check_output_path, write_table
+    from discreet.lab.table_reader import parse_names, read
 
     if out is not None:
-        nameable(out, file)
-        has_place(out)
-    found = anonymize.check(read(file), quasi=names(quasi), sensitive=names(sensitive) if sensitive is not None else ())
+        check_output_path(out, file)
+        refuse_unwritable_path(out)
+    report = anonymize.check(
+        read(file), quasi=parse_names(quasi), sensitive=parse_names(sensitive) if sensitive is not None else ()
+    )
     if out is not None:
-        write(found.risks(), out)
-    show.out(found.to_data(), [*_lines(found), *([f"wrote {out}"] if out is not None else [])], as_json=as_json)
+        write_table(report.risks(), out)
+    terminal.print_result(
+        report.to_data(), [*_lines(report), *([f"wrote {out}"] if out is not None else [])], as_json=as_json
+    )
 
 
-def _lines(found: Report) -> list[str]:
+def _lines(report: AnonymityReport) -> list[str]:
     from discreet.lab.evidence import percent
 
-    told = [
-        f"{found.rows:,} rows in {found.classes:,} classes; "
-        f"{percent(found.unique_share)} of rows are the only one of their kind",
-        f"k = {found.k}: {_class(found, 'k')}",
+    lines = [
+        f"{report.rows:,} rows in {report.classes:,} classes; "
+        f"{percent(report.unique_share)} of rows are the only one of their kind",
+        f"k = {report.k}: {_class(report, 'k')}",
     ]
-    if found.homogeneous_share is not None:
-        told += [
-            f"l = {found.l} (by entropy {found.entropy_l:.3f}): {_class(found, 'l')}",
-            f"t = {found.t:.4f}: {_class(found, 't')}",
-            f"{percent(found.homogeneous_share)} of people are in a class with a single sensitive value",
+    if report.homogeneous_share is not None:
+        lines += [
+            f"l = {report.l} (by entropy {report.entropy_l:.3f}): {_class(report, 'l')}",
+            f"t = {report.t:.4f}: {_class(report, 't')}",
+            f"{percent(report.homogeneous_share)} of people are in a class with a single sensitive value",
         ]
-    return told
+    return lines
 
 
-def _class(found: Report, of: str) -> str:
+def _class(report: AnonymityReport, of: str) -> str:
     """The class to blame, in words."""
-    witness = found.witness[of]
+    witness = report.witness[of]
     shown = ", ".join(f"{name} {value}" for name, value in witness["class"].items())
     return f"{witness['rows']:,} rows with {shown}"

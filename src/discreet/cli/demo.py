@@ -94,12 +94,12 @@ def write_clinic(folder: Path) -> None:
 
 def tour(call: Callable[[list[str]], int], *, as_json: bool) -> None:
     """Run every step through the real command line, `call`, and show what a user would see."""
-    from discreet.api import Project
+    from discreet.ledger.filesystem import use_state_folder
     from discreet.ledger.ledger import Ledger
-    from discreet.ledger.place import state_in
+    from discreet.project.project import Project
 
     seen: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name, state_in(Path(name) / "state"):
+    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name, use_state_folder(Path(name) / "state"):
         folder = Path(name) / "clinic"
         folder.mkdir()
         write_clinic(folder)

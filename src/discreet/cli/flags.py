@@ -13,7 +13,7 @@ import typer
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.api import Project
+    from discreet.project.project import Project
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -55,7 +55,7 @@ Gaussian = Annotated[str | None, typer.Option("--delta", help="With it: Gaussian
 HERE = Path(".")
 
 
-def one_of(epsilon: str | None, within: str | None) -> None:
+def require_one_price(epsilon: str | None, within: str | None) -> None:
     """Refuse a question that does not say how much to spend, or says it twice."""
     if epsilon is None and within is None:
         raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50")
@@ -63,17 +63,17 @@ def one_of(epsilon: str | None, within: str | None) -> None:
         raise UsageError("--epsilon and --within say the same thing twice", hint="give one of the two")
 
 
-def two_ends(told: str | None) -> tuple[str, str] | None:
+def two_ends(ends_text: str | None) -> tuple[str, str] | None:
     """--ends FROM,TO as two names of columns."""
-    if told is None:
+    if ends_text is None:
         return None
-    first, _, second = (part.strip() for part in told.partition(","))
+    first, _, second = (part.strip() for part in ends_text.partition(","))
     if not first or not second or "," in second or first.lower() == second.lower():
         raise UsageError("--ends names two columns", hint="--ends from,to")
     return first, second
 
 
-def has_place(path: Path) -> None:
+def refuse_unwritable_path(path: Path) -> None:
     """Refuse an output that cannot be written where it should be: told before the work, and before any charge."""
     try:
         folder = path.resolve().parent
@@ -84,12 +84,12 @@ def has_place(path: Path) -> None:
                 f"{str(path)!r} cannot be written: there is no folder {folder.name!r}",
                 hint="create that folder, or name a file in another one",
             )
-        _try(path, folder)
+        _try_to_open(path, folder)
     except OSError as problem:
         raise UsageError(f"{str(path)[:200]!r} cannot be written: {problem.strerror}") from None
 
 
-def _try(path: Path, folder: Path) -> None:
+def _try_to_open(path: Path, folder: Path) -> None:
     """Open an output, and a file beside it, as those who write it whole will. Nothing is left, nothing changed."""
     if path.exists() and not path.is_file():  # a pipe or a device: opening it may wait for its reader
         if not os.access(path, os.W_OK):
@@ -102,10 +102,10 @@ def _try(path: Path, folder: Path) -> None:
         path.unlink()
 
 
-def writable(path: Path | None, project: Project) -> None:
+def refuse_unwritable_output(path: Path | None, project: Project) -> None:
     """Refuse, before anything is charged, an output that cannot be written or would destroy the project."""
     if path is None:
         return
-    has_place(path)
-    if project.holds(path):
+    refuse_unwritable_path(path)
+    if project.owns_file(path):
         raise UsageError(f"{str(path)!r} belongs to the project and would be lost", hint="write to another file")

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from discreet.cli import show
+from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
@@ -24,17 +24,17 @@ from discreet.cli.flags import (
     Nodes,
     two_ends,
 )
-from discreet.cli.spread import plain_lines, spread, synth
+from discreet.cli.graph_spread import plain_lines, spread, synth
 from discreet.errors import UsageError
-from discreet.present.noisy_numbers import with_noise
+from discreet.present.noisy_numbers import format_with_noise
 from discreet.release import legend
 
 if TYPE_CHECKING:
-    from discreet.api import Standing
-    from discreet.graph.asking import Quote
-    from discreet.graph.estimates import Curve, Estimate
-    from discreet.graph.mixing import Matrix
-    from discreet.graph.stats import GraphStats
+    from discreet.graph.graph_estimates import DegreeCurve, GraphEstimate
+    from discreet.graph.mixing_matrix import MixingMatrix
+    from discreet.graph.statistics_release import GraphStats
+    from discreet.graph.statistics_request import GraphQuote
+    from discreet.project.project import BudgetStatus
 
 graph_app = typer.Typer(no_args_is_help=True, help="Networks: how one behaves, not who is in it.")
 
@@ -67,29 +67,29 @@ def stats(
 
     if epsilon is None:
         raise UsageError("say how much to spend", hint="--epsilon 1, with --plan to see first what it buys")
-    found = discreet.open(project)
-    network = found.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
+    opened_project = discreet.open(project)
+    network = opened_project.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
     if plan:
         quoted = network.plan(epsilon=epsilon, delta=delta, only=only)
-        show.out(quoted.to_data(), plain_lines(_plan_words(quoted)), as_json=as_json)
+        terminal.print_result(quoted.to_data(), plain_lines(_plan_words(quoted)), as_json=as_json)
         return
-    with show.progress("measuring"):
+    with terminal.progress("measuring"):
         made = network.stats(epsilon=epsilon, delta=delta, only=only, fresh=fresh, analyst=analyst)
-    show.out(made.to_data(), plain_lines(_words(made, found.budget(table))), as_json=as_json)
+    terminal.print_result(made.to_data(), plain_lines(_words(made, opened_project.budget(table))), as_json=as_json)
 
 
 graph_app.command()(synth)
 graph_app.command()(spread)
 
 
-def _plan_words(quoted: Quote) -> list[Any]:
+def _plan_words(quoted: GraphQuote) -> list[Any]:
     data = quoted.to_data()
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in ("measured", "share", "by", "±"):
         table.add_column(name, justify="right" if name in ("share", "±") else "left", no_wrap=True)
     for part in data["parts"]:
         noise = "" if part["plus_minus"] is None else f"{part['plus_minus']:,}"
-        table.add_row(_said(part["name"]), f"{100 * part['share']:.0f}%", part["mechanism"], noise)
+        table.add_row(_label_of(part["name"]), f"{100 * part['share']:.0f}%", part["mechanism"], noise)
     epsilon = data["cost"]["epsilon"]
     lines: list[Any] = [table, ""]
     for part in data["parts"]:
@@ -106,39 +106,39 @@ def _plan_words(quoted: Quote) -> list[Any]:
     return [*lines, f"costs {price}, once; nothing is charged by this plan, and no edge was looked at"]
 
 
-def _words(made: GraphStats, standing: Standing) -> list[Any]:
+def _words(made: GraphStats, budget_status: BudgetStatus) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     for name in ("nodes", "edges", "density", "mean_degree", "triangles", "wedges", "clustering", "assortativity"):
-        found: Estimate | None = getattr(made, name)
-        if found is not None:
-            table.add_row(_said(name), f"{found.value:,} (public)" if found.exact else _number(found))
+        estimate: GraphEstimate | None = getattr(made, name)
+        if estimate is not None:
+            table.add_row(_label_of(name), f"{estimate.value:,} (public)" if estimate.exact else _number(estimate))
     lines: list[Any] = [table]
     for name in _CURVES:
-        curve: Curve | None = getattr(made, name)
+        curve: DegreeCurve | None = getattr(made, name)
         if curve is not None:
             lines += ["", f"nodes with at least so many {_CURVES[name]}:", _chart(curve)]
     if made.mixing is not None:
         lines += ["", f"edges between groups of {made.mixing.by}:", _matrix(made.mixing)]
-    return [*lines, "", *_ending(made, standing)]
+    return [*lines, "", *_ending(made, budget_status)]
 
 
-def _ending(made: GraphStats, standing: Standing) -> list[str]:
+def _ending(made: GraphStats, budget_status: BudgetStatus) -> list[str]:
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
-    found = [
+    lines = [
         legend(0.95, whose="per number, degrees all together"),
         f"Protected: {made.card['protected']} (the unit is {made.card['unit']}).",
         *(f"Not protected: {each}." for each in made.card["not_protected"]),
     ]
     if made.limit is not None:
         chosen = "chosen privately" if made.chosen else "declared"
-        found.append(f"Of each person at most {made.limit:,} edges count ({chosen}).")
-    found.append(f"{paid}; {show.spent(standing)}. Release {made.release}, version {made.version}.")
-    return [*found, *(f"note: {warning}" for warning in made.warnings)]
+        lines.append(f"Of each person at most {made.limit:,} edges count ({chosen}).")
+    lines.append(f"{paid}; {terminal.spent_words(budget_status)}. Release {made.release}, version {made.version}.")
+    return [*lines, *(f"note: {warning}" for warning in made.warnings)]
 
 
-def _said(name: str) -> str:
+def _label_of(name: str) -> str:
     """A part or statistic, for people."""
     words = {
         "limit": "limit on edges",
@@ -148,12 +148,12 @@ def _said(name: str) -> str:
     return words.get(name, name.replace("_", " "))
 
 
-def _number(found: Estimate) -> str:
-    low, high = found.interval
-    return with_noise(found.value, low, high)
+def _number(estimate: GraphEstimate) -> str:
+    low, high = estimate.interval
+    return format_with_noise(estimate.value, low, high)
 
 
-def _chart(curve: Curve) -> RichTable:
+def _chart(curve: DegreeCurve) -> RichTable:
     """Bars at degrees that double, as long as there is anybody."""
     table = RichTable(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right", no_wrap=True)
@@ -166,25 +166,25 @@ def _chart(curve: Curve) -> RichTable:
             continue
         shown = degree * _DOUBLING
         bar = "#" * round(_WIDE * max(0.0, curve.values[place]) / most)
-        table.add_row(f"{degree:,}", bar, with_noise(round(curve.values[place]), low, high))
+        table.add_row(f"{degree:,}", bar, format_with_noise(round(curve.values[place]), low, high))
         if low == 0 and curve.values[place] <= (high - low) / 2:
             break  # what follows is noise
     return table
 
 
-def _matrix(found: Matrix) -> RichTable:
+def _matrix(mixing: MixingMatrix) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    heads = [_cell("NULL" if label is None else str(label)) for label in found.labels[: show.MOST_ROWS]]
-    table.add_column(_cell(found.by), no_wrap=True)
+    heads = [_cell("NULL" if label is None else str(label)) for label in mixing.labels[: terminal.MOST_ROWS]]
+    table.add_column(_cell(mixing.by), no_wrap=True)
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
-    for head, row in zip(heads, found.edges[: show.MOST_ROWS], strict=True):
-        table.add_row(head, *(_number(each) for each in row[: show.MOST_ROWS]))
+    for head, row in zip(heads, mixing.edges[: terminal.MOST_ROWS], strict=True):
+        table.add_row(head, *(_number(each) for each in row[: terminal.MOST_ROWS]))
     return table
 
 
 def _cell(text: str) -> RichText:
     """A text of data or of a declaration: brackets in it are no markup, and it commands no terminal."""
-    from discreet.graph.card import plain
+    from discreet.graph.graph_card import plain
 
     return RichText(plain(text))

@@ -9,8 +9,19 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from discreet.cli import show
-from discreet.cli.flags import HERE, Analyst, Confidence, Delta, Epsilon, Folder, Json, Within, one_of, writable
+from discreet.cli import terminal
+from discreet.cli.flags import (
+    HERE,
+    Analyst,
+    Confidence,
+    Delta,
+    Epsilon,
+    Folder,
+    Json,
+    Within,
+    refuse_unwritable_output,
+    require_one_price,
+)
 
 if TYPE_CHECKING:
     from discreet.release import Release
@@ -36,17 +47,19 @@ def histogram(
     """Count the rows of each value or bin of some columns. Charged; the same again is free."""
     import discreet
 
-    one_of(epsilon, within)
-    found = discreet.open(project)
+    require_one_price(epsilon, within)
+    opened_project = discreet.open(project)
     for path in (csv, parquet):
-        writable(path, found)
-    with show.progress("asking"):
-        release = found.histogram(table, *columns).ask(
+        refuse_unwritable_output(path, opened_project)
+    with terminal.progress("asking"):
+        release = opened_project.histogram(table, *columns).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
-    show.save(release, csv=csv, parquet=parquet)
-    lines = show.answer(release, found.budget(release.table))
-    show.out(release.to_data(), [_bars(release), *lines[1:]] if len(columns) == 1 else lines, as_json=as_json)
+    terminal.save_rows(release, csv=csv, parquet=parquet)
+    lines = terminal.answer_lines(release, opened_project.budget(release.table))
+    terminal.print_result(
+        release.to_data(), [_bars(release), *lines[1:]] if len(columns) == 1 else lines, as_json=as_json
+    )
 
 
 def _bars(release: Release) -> Any:
@@ -54,7 +67,7 @@ def _bars(release: Release) -> Any:
     counts = [row[-1] if isinstance(row[-1], int | float) else 0 for row in release.rows]
     most = max([1.0, *map(float, counts)])
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    heads, rows = show.marked(release)
+    heads, rows = terminal.marked_cells(release)
     for head in (*heads, ""):
         table.add_column(RichText(head), no_wrap=True)
     for (key, number), count in zip(rows, counts, strict=False):  # no more than a screen shows

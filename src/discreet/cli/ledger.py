@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import moving, show
-from discreet.cli.flags import HERE, Folder, Json, writable
+from discreet.cli import ledger_move, terminal
+from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
 from discreet.errors import UsageError
 
 ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it, move it.")
-ledger_app.command("move")(moving.move)
+ledger_app.command("move")(ledger_move.move)
 
 
 @ledger_app.command("verify", short_help="Check the whole chain, its key, balances and anchor.")
@@ -29,7 +29,9 @@ def verify(project: Folder = HERE, as_json: Json = False) -> None:
         "problem": report.problem,
         "warnings": list(report.warnings),
     }
-    show.out(data, [show.verified(report), *(f"note: {one}" for one in report.warnings)], as_json=as_json)
+    terminal.print_result(
+        data, [terminal.verification_line(report), *(f"note: {one}" for one in report.warnings)], as_json=as_json
+    )
     if not report.sound:
         raise typer.Exit(5)
 
@@ -38,11 +40,11 @@ def verify(project: Folder = HERE, as_json: Json = False) -> None:
 def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
     """List the entries."""
     import discreet
-    from discreet.ledger.listing import listed
+    from discreet.ledger.public_entries import entries_as_data
 
     ledger = discreet.open(project).ledger
-    entries = listed(ledger.entries(), ledger.state)
-    show.out({"entries": entries}, show.entries(entries), as_json=as_json)
+    entries = entries_as_data(ledger.entries(), ledger.state)
+    terminal.print_result({"entries": entries}, terminal.entries_table(entries), as_json=as_json)
 
 
 @ledger_app.command("export")
@@ -53,16 +55,16 @@ def export(
 ) -> None:
     """Write the entries out as JSON lines."""
     import discreet
-    from discreet.ledger.listing import listed
+    from discreet.ledger.public_entries import entries_as_data
 
-    found = discreet.open(project)
-    writable(file, found)
-    entries = listed(found.ledger.entries(), found.ledger.state)
+    opened_project = discreet.open(project)
+    refuse_unwritable_output(file, opened_project)
+    entries = entries_as_data(opened_project.ledger.entries(), opened_project.ledger.state)
     try:
         file.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
     except OSError as problem:
         raise UsageError(f"cannot write {str(file)!r}: {problem.strerror}") from None
-    show.out(
+    terminal.print_result(
         {"file": str(file), "entries": len(entries)},
         f"wrote {len(entries)} entries to {file}",
         as_json=as_json,
@@ -74,9 +76,9 @@ def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
     """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
     import discreet
 
-    found = discreet.open(project)
-    data, text = show.repaired(found.acknowledge(), found)
-    show.out(data, text, as_json=as_json)
+    opened_project = discreet.open(project)
+    data, text = terminal.repair_output(opened_project.acknowledge(), opened_project)
+    terminal.print_result(data, text, as_json=as_json)
 
 
 @ledger_app.command("adopt")
@@ -94,9 +96,9 @@ def adopt(
     """Take a ledger to this machine, or join those that share it. Without its state folder every budget is spent."""
     import discreet
 
-    found = discreet.open(project)
-    data, text = show.repaired(found.adopt(state, alone=alone), found)
-    if isinstance(found.ledger_path, Path):
+    opened_project = discreet.open(project)
+    data, text = terminal.repair_output(opened_project.adopt(state, alone=alone), opened_project)
+    if isinstance(opened_project.ledger_path, Path):
         text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
     elif state is not None:
         text += "\nthis machine shares the ledger now; the others go on"
@@ -104,7 +106,7 @@ def adopt(
         text += "\nthe ledger has a new key: others join it again with a copy of this machine's state folder"
     if state is None:
         text += "\nif a limit was raised after this copy was made, grant no more than was granted on top of that"
-    show.out(data, text, as_json=as_json)
+    terminal.print_result(data, text, as_json=as_json)
 
 
 @ledger_app.command("backup", short_help="Write a checked copy of the ledger to a new file.")
@@ -117,14 +119,14 @@ def backup(
     import discreet
     from discreet.ledger.backup import backup
 
-    found = discreet.open(project)
-    writable(to, found)
-    rows = backup(found.ledger_path, to)
+    opened_project = discreet.open(project)
+    refuse_unwritable_output(to, opened_project)
+    rows = backup(opened_project.ledger_path, to)
     lines = [
         f"wrote {rows} rows to {to}",
         "it holds questions and answers, and no key; back up the state folder, too, and apart from it",
     ]
-    show.out({"file": str(to), "rows": rows}, lines, as_json=as_json)
+    terminal.print_result({"file": str(to), "rows": rows}, lines, as_json=as_json)
 
 
 @ledger_app.command("restore")
@@ -141,17 +143,17 @@ def restore(
 ) -> None:
     """Put a backup in the ledger's place. What was spent after it was made is charged anew."""
     import discreet
-    from discreet.folder import refuse_state_inside
     from discreet.ledger.backup import restore
+    from discreet.project.folder import refuse_state_inside
 
     if state is not None and lost:
         raise UsageError("--state and --lost contradict each other")
-    found = discreet.open(project)
-    refuse_state_inside(found.folder)
-    done = restore(found.ledger_path, file, state_folder=state, lost=lost)
-    data, text = show.repaired(done.repaired, found)
+    opened_project = discreet.open(project)
+    refuse_state_inside(opened_project.folder)
+    done = restore(opened_project.ledger_path, file, state_folder=state, lost=lost)
+    data, text = terminal.repair_output(done.repaired, opened_project)
     lines = [f"restored {done.rows} rows", text]
     if done.set_aside is not None:
         lines.append(f"what was there is kept as {done.set_aside.name}")
     aside = None if done.set_aside is None else done.set_aside.name
-    show.out(data | {"rows": done.rows, "set_aside": aside}, lines, as_json=as_json)
+    terminal.print_result(data | {"rows": done.rows, "set_aside": aside}, lines, as_json=as_json)

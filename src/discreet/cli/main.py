@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import __version__
-from discreet.cli import show, stopped, streams
+from discreet.cli import interruption, standard_streams, terminal
 from discreet.cli.anonymize import anonymize
 from discreet.cli.attacks import attack_app
 from discreet.cli.audit import audit
@@ -31,14 +31,14 @@ from discreet.cli.flags import (
     Ignored,
     Json,
     Within,
-    one_of,
-    writable,
+    refuse_unwritable_output,
+    require_one_price,
 )
 from discreet.cli.graph import graph_app
 from discreet.cli.histogram import histogram
 from discreet.cli.ledger import ledger_app
 from discreet.cli.marginals import marginals
-from discreet.cli.owning import add, forget, init, refresh
+from discreet.cli.owner_verbs import add, forget, init, refresh
 from discreet.cli.people import people_app
 from discreet.cli.publish import publish
 from discreet.cli.ranges import ranges
@@ -48,11 +48,11 @@ from discreet.cli.serve import serve
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
-from discreet.ledger.receipts import collected
+from discreet.ledger.receipts import collect_receipts
 
 if TYPE_CHECKING:
-    from discreet.api import Project
-    from discreet.engines.stopping import Stop
+    from discreet.engines.stop_signal import StopSignal
+    from discreet.project.project import Project
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -112,11 +112,13 @@ def explain(
     """Say what a question would cost, how exact it would be, and why. Free."""
     import discreet
 
-    one_of(epsilon, within)
-    found = discreet.open(project)
-    with _noted(found):
-        told = found.sql(sql).explain(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
-    show.out(told.data, str(told), as_json=as_json)
+    require_one_price(epsilon, within)
+    opened_project = discreet.open(project)
+    with _with_owner_notes(opened_project):
+        explanation = opened_project.sql(sql).explain(
+            epsilon=epsilon, within=within, confidence=confidence, delta=delta
+        )
+    terminal.print_result(explanation.data, str(explanation), as_json=as_json)
 
 
 @app.command()
@@ -137,29 +139,35 @@ def query(
     """Charge the budget and answer."""
     import discreet
 
-    one_of(epsilon, within)
-    found = discreet.open(project)
+    require_one_price(epsilon, within)
+    opened_project = discreet.open(project)
     for path in (csv, parquet):
-        writable(path, found)
+        refuse_unwritable_output(path, opened_project)
     if (sql is None) == (file is None):
         raise UsageError("ask one question, or a batch with -f", hint='discreet query "SELECT count(*) FROM t"')
     if file is not None:
         if csv is not None or parquet is not None or fresh:
             raise UsageError("a batch has several answers: --csv, --parquet and --fresh go with one question")
-        with _noted(found), show.progress("asking", engines=_engines(found)):
-            releases = found.batch(
+        with _with_owner_notes(opened_project), terminal.progress("asking", engines=_engines(opened_project)):
+            releases = opened_project.batch(
                 _read(file), epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst
             )
-        parts = [part for release in releases for part in show.answer(release, found.budget(release.table))]
-        show.out({"answers": [release.to_data() for release in releases]}, parts, as_json=as_json)
+        parts = [
+            part
+            for release in releases
+            for part in terminal.answer_lines(release, opened_project.budget(release.table))
+        ]
+        terminal.print_result({"answers": [release.to_data() for release in releases]}, parts, as_json=as_json)
         return
     assert sql is not None
-    with _noted(found), show.progress("asking", engines=_engines(found)):
-        release = found.sql(sql).ask(
+    with _with_owner_notes(opened_project), terminal.progress("asking", engines=_engines(opened_project)):
+        release = opened_project.sql(sql).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
-    show.save(release, csv=csv, parquet=parquet)
-    show.out(release.to_data(), show.answer(release, found.budget(release.table)), as_json=as_json)
+    terminal.save_rows(release, csv=csv, parquet=parquet)
+    terminal.print_result(
+        release.to_data(), terminal.answer_lines(release, opened_project.budget(release.table)), as_json=as_json
+    )
 
 
 @app.command(short_help=_SHORT["again"])
@@ -174,10 +182,12 @@ def again(
     """Measure an earlier question once more and combine the answers. Charged."""
     import discreet
 
-    found = discreet.open(project)
-    with _noted(found), show.progress("asking", engines=_engines(found)):
-        answered = found.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
-    show.out(answered.to_data(), show.answer(answered, found.budget(answered.table)), as_json=as_json)
+    opened_project = discreet.open(project)
+    with _with_owner_notes(opened_project), terminal.progress("asking", engines=_engines(opened_project)):
+        answered = opened_project.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
+    terminal.print_result(
+        answered.to_data(), terminal.answer_lines(answered, opened_project.budget(answered.table)), as_json=as_json
+    )
 
 
 @app.command(short_help=_SHORT["budget"])
@@ -192,29 +202,37 @@ def budget(
 ) -> None:
     """Limit, spent and remaining; `budget grant TABLE --epsilon E` raises a limit to E."""
     import discreet
-    from discreet.standing import difference, lag
+    from discreet.project.budget import limit_difference, outdated_budget_line
 
-    found = discreet.open(project)
-    asked = list(words or [])
-    granting = asked[:1] == ["grant"]
+    opened_project = discreet.open(project)
+    arguments = list(words or [])
+    granting = arguments[:1] == ["grant"]
     if granting:
-        if len(asked) != 2 or epsilon is None:
+        if len(arguments) != 2 or epsilon is None:
             raise UsageError(
                 "budget grant needs a table and a new limit",
                 hint="discreet budget grant patients --epsilon 5",
             )
-        found.grant(asked[1], epsilon=epsilon, delta=delta)
-        asked = asked[1:]
-    elif epsilon is not None or delta is not None or len(asked) > 1:
+        opened_project.grant(arguments[1], epsilon=epsilon, delta=delta)
+        arguments = arguments[1:]
+    elif epsilon is not None or delta is not None or len(arguments) > 1:
         raise UsageError("--epsilon goes with grant", hint="discreet budget grant patients --epsilon 5")
-    names = [found.table(name).name for name in asked] or [
-        name for name, table in found.file.tables.items() if not table.public and table.budget is not None
+    names = [opened_project.table(name).name for name in arguments] or [
+        name for name, table in opened_project.file.tables.items() if not table.public and table.budget is not None
     ]
-    data, text = show.budgets({name: found.budget(name) for name in names})
-    lines = [line for name in names if granting and (line := lag(found.held(name), found.ledger))]
-    known = [difference(found.held(name), found.ledger) for name in names if lines]
-    show.notes([note for name in names for note in found.warnings(name) if note not in known])
-    show.out(data, [*text, *(f"  write it into discreet.toml too: {line}" for line in lines)], as_json=as_json)
+    data, text = terminal.budgets_output({name: opened_project.budget(name) for name in names})
+    lines = [
+        line
+        for name in names
+        if granting and (line := outdated_budget_line(opened_project.ledger_table(name), opened_project.ledger))
+    ]
+    differences = [
+        limit_difference(opened_project.ledger_table(name), opened_project.ledger) for name in names if lines
+    ]
+    terminal.print_notes([note for name in names for note in opened_project.warnings(name) if note not in differences])
+    terminal.print_result(
+        data, [*text, *(f"  write it into discreet.toml too: {line}" for line in lines)], as_json=as_json
+    )
 
 
 @app.command(short_help=_SHORT["demo"])
@@ -228,7 +246,7 @@ def demo(project: Ignored = HERE, as_json: Json = False) -> None:
 @app.command()
 def version(project: Ignored = HERE, as_json: Json = False) -> None:
     """Print the version."""
-    show.out({"version": __version__}, __version__, as_json=as_json)
+    terminal.print_result({"version": __version__}, __version__, as_json=as_json)
 
 
 # After those above, so that help begins with what one begins with.
@@ -264,75 +282,75 @@ def _engines(project: Project) -> list[str]:
 
 
 @contextmanager
-def _noted(project: Project) -> Iterator[None]:
+def _with_owner_notes(project: Project) -> Iterator[None]:
     """Tell the owner what has changed, whether the question is answered or refused."""
     try:
         yield
     finally:
         private = [name for name, table in project.file.tables.items() if not table.public]
-        show.notes([note for name in private for note in project.warnings(name)])
+        terminal.print_notes([note for name in private for note in project.warnings(name)])
 
 
 def call(words: list[str]) -> int:
     """Run the command line; return the exit code."""
-    streams.prepare()
+    standard_streams.prepare()
     if words in (["--version"], ["-V"]):
         words = ["version"]
     as_json = "--json" in words
-    with collected() as receipts:
-        return _called(words, receipts, as_json=as_json)
+    with collect_receipts() as receipts:
+        return _run_verb(words, receipts, as_json=as_json)
 
 
-def _called(words: list[str], receipts: list[str], *, as_json: bool) -> int:
+def _run_verb(words: list[str], receipts: list[str], *, as_json: bool) -> int:
     """Run a verb, and tell what stopped it. `receipts`: the charges that it asked for."""
     try:
-        with stopped.by_keyboard() as stop:
+        with interruption.stop_on_interrupt() as stop:
             code = _unless_stopped(stop, words)
-        with streams.delivered():  # what a verb printed by itself
+        with standard_streams.flush_or_raise():  # what a verb printed by itself
             pass
-    except streams.OutputLost as problem:
-        charges = stopped.charged(words, receipts)
-        streams.say(f"{problem.reason}{charges}\n  try: {stopped.way_back(words)}")
+    except standard_streams.OutputLost as problem:
+        charges = interruption.charges_line(words, receipts)
+        standard_streams.print_stderr(f"{problem.reason}{charges}\n  try: {interruption.retry_hint(words)}")
         return problem.exit_code
     except DiscreetError as problem:
-        show.failure(problem, failure_data(problem), as_json=as_json)
+        terminal.print_failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
     except _WRONG_USAGE as problem:
         if not words or words in _GROUPS:  # no verb: the message is the help text
-            with suppress(streams.OutputLost, streams.ReaderGone), streams.delivered():
+            with suppress(standard_streams.OutputLost, standard_streams.ReaderGone), standard_streams.flush_or_raise():
                 print(problem.format_message())
             return 2
         wrong = UsageError(
             problem.format_message().strip() or "a verb is missing",
             hint=f"discreet {_verb(words)} --help".replace("  ", " "),
         )
-        show.failure(wrong, failure_data(wrong), as_json=as_json)
+        terminal.print_failure(wrong, failure_data(wrong), as_json=as_json)
         return 2
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
-    except streams.ReaderGone:
+    except standard_streams.ReaderGone:
         return READER_GONE
     except Exception as problem:  # a defect of ours: its text could hold anything, so it is not shown
         if os.environ.get("DISCREET_DEBUG"):
             raise
-        charges = stopped.charged(words, receipts)
+        charges = interruption.charges_line(words, receipts)
         defect = DiscreetError(
             f"something went wrong that should not have ({type(problem).__name__}){charges}",
             hint="DISCREET_DEBUG=1 shows the owner where",
         )
-        show.failure(defect, failure_data(defect), as_json=as_json)
+        terminal.print_failure(defect, failure_data(defect), as_json=as_json)
         return defect.exit_code
     if code == STOPPED:
-        streams.say(f"stopped{stopped.charged(words, receipts)}")
+        standard_streams.print_stderr(f"stopped{interruption.charges_line(words, receipts)}")
     return code if isinstance(code, int) else 0
 
 
-def _unless_stopped(stop: Stop, words: list[str]) -> Any:
+def _unless_stopped(stop: StopSignal, words: list[str]) -> Any:
     """What the verb returns; an error that comes of being stopped by the keyboard is told as that."""
     try:
         return app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
     except Exception:
-        if stop.pulled:
+        if stop.is_requested:
             return STOPPED
         raise
 

@@ -11,16 +11,16 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from discreet.cli import show
-from discreet.cli.digits import telling
-from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, has_place
+from discreet.cli import terminal
+from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, refuse_unwritable_path
+from discreet.cli.noise_digits import round_to_noise
 from discreet.errors import UsageError
 from discreet.release import legend
 
 if TYPE_CHECKING:
-    from discreet.api import Project, Standing
-    from discreet.tables.marginals.asking import Priced
-    from discreet.tables.marginals.release import Marginal, Marginals
+    from discreet.project.project import BudgetStatus, Project
+    from discreet.tables.marginals.marginals_release import MarginalsRelease, ReleasedMarginal
+    from discreet.tables.marginals.marginals_request import MarginalsQuote
 
 #: So many tables, and lines of each, are shown; files hold them all.
 _TABLES, _LINES = 6, 12
@@ -51,8 +51,8 @@ def marginals(
 
     if epsilon is None:
         raise UsageError("say how much to spend", hint="--epsilon 1")
-    found = discreet.open(project)
-    _check_folder(csv, found)
+    opened_project = discreet.open(project)
+    _check_folder(csv, opened_project)
     wish: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -62,15 +62,17 @@ def marginals(
         "objective": objective,
     }
     if plan:
-        priced = found.plan_marginals(table, columns or [], **wish)
-        show.out(priced.to_data(), _planned(priced), as_json=as_json)
+        priced = opened_project.plan_marginals(table, columns or [], **wish)
+        terminal.print_result(priced.to_data(), _plan_lines(priced), as_json=as_json)
         return
-    with show.progress("measuring"):
-        made = found.marginals(table, columns or [], confidence=confidence, analyst=analyst, fresh=fresh, **wish)
+    with terminal.progress("measuring"):
+        made = opened_project.marginals(
+            table, columns or [], confidence=confidence, analyst=analyst, fresh=fresh, **wish
+        )
     if csv is not None:
         _write(made, csv, whole=whole)
-    told = [] if as_json else _told(made, found.budget(table), whole=whole)
-    show.out(made.to_data(whole=whole) if as_json else {}, told, as_json=as_json)
+    lines = [] if as_json else _table_lines(made, opened_project.budget(table), whole=whole)
+    terminal.print_result(made.to_data(whole=whole) if as_json else {}, lines, as_json=as_json)
 
 
 def _weight(text: str) -> tuple[tuple[str, ...], str]:
@@ -84,7 +86,7 @@ def _check_folder(folder: Path | None, project: Project) -> None:
     if folder is None:
         return
     try:
-        if project.holds(folder) or (folder.exists() and not folder.is_dir()):
+        if project.owns_file(folder) or (folder.exists() and not folder.is_dir()):
             raise UsageError(
                 f"the tables cannot be written to {str(folder)!r}: it is a file or belongs to the project",
                 hint="name a new folder, or an empty one",
@@ -100,75 +102,75 @@ def _check_folder(folder: Path | None, project: Project) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as problem:
         raise UsageError(f"the folder {str(folder)[:200]!r} cannot be created: {problem.strerror}") from None
-    has_place(folder / "001.csv")
+    refuse_unwritable_path(folder / "001.csv")
 
 
-def _write(made: Marginals, folder: Path, *, whole: bool) -> None:
+def _write(made: MarginalsRelease, folder: Path, *, whole: bool) -> None:
     """A CSV file for each table: its columns, the number of rows, and between what the exact one lies."""
     for number, marginal in enumerate(made, start=1):
         plain = "-".join(re.sub(r"[^A-Za-z0-9_]+", "_", name) for name in marginal.columns)[:80]
         path = folder / f"{number:03}-{plain}.csv"
-        with show.writing("the tables are"), path.open("w", newline="", encoding="utf-8") as file:
+        with terminal.explain_write_failure("the tables are"), path.open("w", newline="", encoding="utf-8") as file:
             lines = writing.writer(file)
             lines.writerow(marginal.header)
             for *labels, value, (low, high) in marginal.rows(whole=whole):
-                lines.writerow([*labels, *telling(value, low, high)])
+                lines.writerow([*labels, *round_to_noise(value, low, high)])
 
 
-def _planned(priced: Priced) -> list[str]:
-    from discreet.tables.marginals.planning import counted
-    from discreet.tables.marginals.release import spending
+def _plan_lines(priced: MarginalsQuote) -> list[str]:
+    from discreet.tables.marginals.marginals_plan import count_noun
+    from discreet.tables.marginals.marginals_release import reservation_cost
 
-    wish = priced.planned.wish
+    wish = priced.planned.workload
     return [
-        f"{counted(len(wish.sets), 'table')} with {counted(sum(wish.cells), 'cell')}",
+        f"{count_noun(len(wish.sets), 'table')} with {count_noun(sum(wish.cells), 'cell')}",
         f"{priced.planned.words}",
         f"expected error of a cell: {priced.expected_rmse:.4g} (root of the mean square){_bound(priced)}",
-        f"cost {spending(priced.event)}; nothing is charged for a plan",
+        f"cost {reservation_cost(priced.event)}; nothing is charged for a plan",
         *(f"note: {warning}" for warning in priced.warnings),
     ]
 
 
-def _bound(priced: Priced) -> str:
+def _bound(priced: MarginalsQuote) -> str:
     """The bound is about noise that is not discrete; noise of a scale below 1 or so may come out smaller."""
     if priced.lower_bound > priced.expected_rmse:
         return ""
-    what = "keeps the worst table" if priced.planned.wish.objective == "max" else "is"
+    what = "keeps the worst table" if priced.planned.workload.objective == "max" else "is"
     return f"; no strategy with such noise {what} below {priced.lower_bound:.4g}"
 
 
-def _told(made: Marginals, standing: Standing, *, whole: bool) -> list[Any]:
+def _table_lines(made: MarginalsRelease, budget_status: BudgetStatus, *, whole: bool) -> list[Any]:
     """The first tables, for people, how wrong they may be, and what is spent of what."""
-    from discreet.tables.marginals.planning import counted
+    from discreet.tables.marginals.marginals_plan import count_noun
 
-    sets = made.planned.wish.sets
+    sets = made.planned.workload.sets
     parts: list[Any] = []
     for marginal, _ in zip(made, range(_TABLES), strict=False):
         parts += [_table(marginal, whole=whole), ""]
     if len(sets) > _TABLES:
-        parts.append(f"… {counted(len(sets) - _TABLES, 'more table')}; --csv DIR or --json has them all")
+        parts.append(f"… {count_noun(len(sets) - _TABLES, 'more table')}; --csv DIR or --json has them all")
     price = "stored release: free" if made.cached else f"cost {made.cost}"
     parts += [
         legend(made.confidence),
         f"{made.strategy}; expected error {made.expected_rmse:.4g}.",
-        f"{price}; {show.spent(standing)}. Release {made.release}, version {made.version}.",
+        f"{price}; {terminal.spent_words(budget_status)}. Release {made.release}, version {made.version}.",
         *(f"note: {warning}" for warning in made.warnings),
     ]
     return parts
 
 
-def _table(marginal: Marginal, *, whole: bool) -> RichTable:
-    found = RichTable(box=None, pad_edge=False, header_style="bold")
+def _table(marginal: ReleasedMarginal, *, whole: bool) -> RichTable:
+    rich_table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in marginal.columns:
-        found.add_column(Text(name), no_wrap=True)
-    found.add_column("rows", justify="right", no_wrap=True)
+        rich_table.add_column(Text(name), no_wrap=True)
+    rich_table.add_column("rows", justify="right", no_wrap=True)
     for row, _ in zip(marginal.rows(whole=whole), range(_LINES), strict=False):
         *labels, value, _interval = row
         words = f"{value:,}" if whole else f"{value:,.1f} ± {marginal.half_width:,.1f}"
-        found.add_row(*(Text(_label(label)) for label in labels), words)
+        rich_table.add_row(*(Text(_label(label)) for label in labels), words)
     if marginal.values.size > _LINES:
-        found.add_row(*["…"] * len(marginal.columns), f"{marginal.values.size - _LINES:,} more")
-    return found
+        rich_table.add_row(*["…"] * len(marginal.columns), f"{marginal.values.size - _LINES:,} more")
+    return rich_table
 
 
 def _label(label: object) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.errors import UsageError
 
@@ -41,15 +41,15 @@ def add(
     if people.roster.find(name) is not None:
         raise UsageError(f"there is a {name!r} already", hint="another name")
     made = people.add(name, role=checked, password=_password(piped=password_stdin), analyst=analyst)
-    show.out(made.data(), f"{made.name} may come as {_with_article(made.role)}", as_json=as_json)
+    terminal.print_result(made.data(), f"{made.name} may come as {_with_article(made.role)}", as_json=as_json)
 
 
 @people_app.command(name="list")
 def list_(project: Folder = HERE, as_json: Json = False) -> None:
     """Everybody who may come, or might once."""
-    found = _people(project).roster.all()
-    lines = [_line(person) for person in found] or ["nobody yet: discreet people add NAME --role owner"]
-    show.out({"people": [person.data() for person in found]}, lines, as_json=as_json)
+    persons = _people(project).roster.all()
+    lines = [_line(person) for person in persons] or ["nobody yet: discreet people add NAME --role owner"]
+    terminal.print_result({"people": [person.data() for person in persons]}, lines, as_json=as_json)
 
 
 @people_app.command()
@@ -61,30 +61,34 @@ def role(
 ) -> None:
     """Make somebody an owner or an analyst. They have to log in again."""
     person = _people(project).roster.set_role(name, _role(role))
-    show.out(person.data(), f"{person.name} is {_with_article(person.role)} now", as_json=as_json)
+    terminal.print_result(person.data(), f"{person.name} is {_with_article(person.role)} now", as_json=as_json)
 
 
 @people_app.command()
 def password(name: Name, password_stdin: Piped = False, project: Folder = HERE, as_json: Json = False) -> None:
     """Give somebody a new password. They have to log in again, everywhere."""
     people = _people(project)
-    known = people.roster.get(name)
-    person = people.set_password(known.name, _password(piped=password_stdin))
-    show.out(person.data(), f"{person.name} has a new password", as_json=as_json)
+    account = people.roster.get(name)
+    person = people.set_password(account.name, _password(piped=password_stdin))
+    terminal.print_result(person.data(), f"{person.name} has a new password", as_json=as_json)
 
 
 @people_app.command()
 def disable(name: Name, project: Folder = HERE, as_json: Json = False) -> None:
     """Keep somebody out. Their sessions end now, and their tokens for good."""
     person = _people(project).roster.disable(name)
-    show.out(person.data(), f"{person.name} may not come any more; their tokens are revoked", as_json=as_json)
+    terminal.print_result(
+        person.data(), f"{person.name} may not come any more; their tokens are revoked", as_json=as_json
+    )
 
 
 @people_app.command()
 def enable(name: Name, project: Folder = HERE, as_json: Json = False) -> None:
     """Let somebody in again who was kept out."""
     person = _people(project).roster.enable(name)
-    show.out(person.data(), f"{person.name} may come again, as {_with_article(person.role)}", as_json=as_json)
+    terminal.print_result(
+        person.data(), f"{person.name} may come again, as {_with_article(person.role)}", as_json=as_json
+    )
 
 
 @people_app.command()
@@ -105,7 +109,9 @@ def token(
     )
     data = {**made.data(people.clock()), "token": text}
     until = f"It holds until {data['expires']} for {made.person.name} as {_with_article(made.role)}."
-    show.out(data, [text, until, "Keep it like a password: it is shown now and never again."], as_json=as_json)
+    terminal.print_result(
+        data, [text, until, "Keep it like a password: it is shown now and never again."], as_json=as_json
+    )
 
 
 @people_app.command()
@@ -116,14 +122,14 @@ def tokens(
 ) -> None:
     """The tokens there are and were."""
     people = _people(project)
-    found = people.tokens.all(None if name is None else people.roster.get(name))
+    listed_tokens = people.tokens.all(None if name is None else people.roster.get(name))
     now = people.clock()
     lines = [
         f"{one.number}  {one.person.name}  {one.label}  {one.role}  {one.why_not(now) or 'holds'}"
         f"  last used: {one.used or 'never'}"
-        for one in found
+        for one in listed_tokens
     ]
-    show.out({"tokens": [one.data(now) for one in found]}, lines or ["no tokens"], as_json=as_json)
+    terminal.print_result({"tokens": [one.data(now) for one in listed_tokens]}, lines or ["no tokens"], as_json=as_json)
 
 
 @people_app.command()
@@ -135,14 +141,16 @@ def revoke(
     """End a token for good."""
     people = _people(project)
     revoked = people.tokens.revoke(number)
-    show.out(revoked.data(people.clock()), f"token {number} of {revoked.person.name} holds no more", as_json=as_json)
+    terminal.print_result(
+        revoked.data(people.clock()), f"token {number} of {revoked.person.name} holds no more", as_json=as_json
+    )
 
 
 def _people(project: Path) -> People:
     from discreet.console.people.people import People
-    from discreet.folder import nearest
+    from discreet.project.folder import nearest_project_folder
 
-    return People.of(nearest(project))
+    return People.of(nearest_project_folder(project))
 
 
 def _role(text: str) -> PersonRole:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import exact
-from discreet.cli import show, streams
+from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.api import Project
-    from discreet.tables.publish.published import Published
+    from discreet.project.project import Project
+    from discreet.tables.publish.published_tables import PublishedTables
 
 
 def publish(
@@ -41,20 +41,20 @@ def publish(
     """Publish tables of places and attributes that add up exactly. Charged once; the same plan again is free."""
     import discreet
 
-    found = discreet.open(project)
+    opened_project = discreet.open(project)
     if epsilon is None:
         raise UsageError("say how much to spend", hint="--epsilon 1")
     if price:
         if to is not None or fresh or force:
             raise UsageError("--plan writes nothing and draws nothing: --to, --fresh and --force do not go with it")
-        told = found.plan_publish(plan, epsilon=epsilon, delta=delta).to_data()
-        show.out(told, _quoted(told), as_json=as_json)
+        quote = opened_project.plan_publish(plan, epsilon=epsilon, delta=delta).to_data()
+        terminal.print_result(quote, _quote_lines(quote), as_json=as_json)
         return
     if to is None:
         raise UsageError("say where the tables go", hint="--to FOLDER")
-    _refuse_own(to, found)
+    _refuse_own(to, opened_project)
     with _progress() as tell:
-        made = found.publish(
+        made = opened_project.publish(
             plan,
             epsilon=epsilon,
             delta=delta,
@@ -65,13 +65,13 @@ def publish(
             force=force,
             progress=tell,
         )
-    data, text = _published(made, to, found)
-    show.out(data, text, as_json=as_json)
+    data, text = _publication_output(made, to, opened_project)
+    terminal.print_result(data, text, as_json=as_json)
 
 
 def _refuse_own(to: Path, project: Project) -> None:
     try:
-        own = project.holds(to) or to.resolve() == project.folder.resolve()
+        own = project.owns_file(to) or to.resolve() == project.folder.resolve()
     except OSError as problem:
         raise UsageError(f"{str(to)[:200]!r} cannot be written: {problem.strerror}") from None
     if own:
@@ -92,25 +92,25 @@ def _share(share: float) -> str:
     return f"{share:>8.1%}" if share else "added up"
 
 
-def _guarantee(told: dict[str, Any]) -> str:
-    delta = f", delta {told['delta']:g}" if told["delta"] else ""
-    rho = "" if told["rho"] is None else f" (rho {told['rho']:g})"
-    return f"epsilon {told['epsilon']:g}{delta}{rho} for each {told['unit']}; {told['neighbours']}"
+def _guarantee(guarantee: dict[str, Any]) -> str:
+    delta = f", delta {guarantee['delta']:g}" if guarantee["delta"] else ""
+    rho = "" if guarantee["rho"] is None else f" (rho {guarantee['rho']:g})"
+    return f"epsilon {guarantee['epsilon']:g}{delta}{rho} for each {guarantee['unit']}; {guarantee['neighbours']}"
 
 
-def _quoted(told: dict[str, Any]) -> list[str]:
-    lines = [f"tables of {told['table']!r}, version {told['version']}:", *_levels(told["levels"])]
-    lines.append(("published before: free. " if told["stored"] else "would cost ") + _guarantee(told["guarantee"]))
-    if not told["fits"] and not told["stored"]:
+def _quote_lines(quote: dict[str, Any]) -> list[str]:
+    lines = [f"tables of {quote['table']!r}, version {quote['version']}:", *_levels(quote["levels"])]
+    lines.append(("published before: free. " if quote["stored"] else "would cost ") + _guarantee(quote["guarantee"]))
+    if not quote["fits"] and not quote["stored"]:
         lines.append("the budget does not hold it now: discreet budget says what is left")
-    lines += [*told["exact"], *(f"note: {note}" for note in told["notes"])]
+    lines += [*quote["exact"], *(f"note: {note}" for note in quote["notes"])]
     return lines
 
 
-def _published(made: Published, to: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
-    from discreet.tables.publish.card import card_data
+def _publication_output(made: PublishedTables, to: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
+    from discreet.tables.publish.publication_card import card_data
 
-    standing = project.budget(made.layout.version.table)
+    budget_status = project.budget(made.layout.version.table)
     files = sorted(file.name for file in to.iterdir() if file.suffix in (".csv", ".parquet"))
     data = card_data(made, files)
     nothing = {"epsilon": 0.0, "rho": 0.0, "delta": 0.0}
@@ -119,14 +119,14 @@ def _published(made: Published, to: Path, project: Project) -> tuple[dict[str, A
         "folder": str(to),
         "cached": made.cached,
         "cost": nothing if made.cached else paid,
-        "spent": standing.spent.to_data(up=True),
-        "remaining": standing.remaining.to_data(up=False),
+        "spent": budget_status.spent.to_data(up=True),
+        "remaining": budget_status.remaining.to_data(up=False),
     }
     what = "published before, free now; it had cost" if made.cached else "cost"
     lines = [f"wrote {len(files)} tables of about {data['rows']:,} rows, and card.html, to {to}"]
     lines += [*_levels(data["levels"]), f"{what} {_guarantee(data['guarantee'])}"]
-    if standing.spent.epsilon is not None and standing.limit.epsilon is not None:
-        spent, limit = exact.show(standing.spent.epsilon, up=True), exact.show(standing.limit.epsilon)
+    if budget_status.spent.epsilon is not None and budget_status.limit.epsilon is not None:
+        spent, limit = exact.show(budget_status.spent.epsilon, up=True), exact.show(budget_status.limit.epsilon)
         lines.append(f"epsilon {spent} spent of {limit}. Release {made.release}.")
     lines += [*data["exact"], *(f"note: {note}" for note in data["notes"])]
     return data, lines
@@ -137,7 +137,7 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
     """A bar on stderr, where that is a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = streams.progress_console()
+    console = standard_streams.progress_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("publishing", total=1.0)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table as RichTable
 
-from discreet.cli import show
-from discreet.cli import stream as following
-from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, writable
+from discreet.cli import ranges_stream as following
+from discreet.cli import terminal
+from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, refuse_unwritable_output
 from discreet.errors import UsageError
-from discreet.present.noisy_numbers import DASH, with_noise
+from discreet.present.noisy_numbers import DASH, format_with_noise
 from discreet.release import legend
 
 if TYPE_CHECKING:
-    from discreet.api import Standing
-    from discreet.tables.ranges.reading import Ranges
-    from discreet.tables.ranges.release import Quote
+    from discreet.project.project import BudgetStatus
+    from discreet.tables.ranges.range_answers import Ranges
+    from discreet.tables.ranges.ranges_release import RangesQuote
 
 
 def ranges(
@@ -60,19 +60,19 @@ def ranges(
     """Answer intervals and quantiles of a column from one release: charged once, free for ever after."""
     import discreet
     from discreet.plan.price import confidence_of
-    from discreet.tables.ranges.reading import quantile_of
+    from discreet.tables.ranges.range_answers import quantile_of
 
-    found = discreet.open(project)
-    writable(csv_file, found)
+    opened_project = discreet.open(project)
+    refuse_unwritable_output(csv_file, opened_project)
     confidence_of(confidence)
     pairs = [_pair(text) for text in between or ()]
     if streams or stream is not None:
         _refuse_beside_streams(file=file, quantile=quantile, only=only, whole=whole, fresh=fresh)
         if stream is None:
-            following.listed(found, table, as_json=as_json)
+            following.list_streams(opened_project, table, as_json=as_json)
             return
-        following.run(
-            found,
+        following.run_stream(
+            opened_project,
             table,
             stream,
             step=step,
@@ -99,22 +99,22 @@ def ranges(
         raise UsageError("a release for these ranges alone tells no quantiles", hint="leave --only out")
     if file is not None and between:
         raise UsageError("--ranges and --between say the same thing twice", hint="give one of the two")
-    asked: Any = file if file is not None else pairs or None
-    more: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ranges": asked}
+    requested_ranges: Any = file if file is not None else pairs or None
+    more: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ranges": requested_ranges}
     more |= {"strategy": strategy, "seconds": seconds, "only": only}
     if plan:
         if epsilon is None:
             raise UsageError("a plan is made for an epsilon", hint="--epsilon 1 --plan")
-        with show.progress("planning"):
-            quoted = found.plan_ranges(table, column, **more)
-        show.out(quoted.to_data(), _plan_words(quoted), as_json=as_json)
+        with terminal.progress("planning"):
+            quoted = opened_project.plan_ranges(table, column, **more)
+        terminal.print_result(quoted.to_data(), _plan_words(quoted), as_json=as_json)
         return
-    with show.progress("asking"):
-        made = found.ranges(table, column, **more, analyst=analyst, fresh=fresh)
+    with terminal.progress("asking"):
+        made = opened_project.ranges(table, column, **more, analyst=analyst, fresh=fresh)
         data = made.to_data(confidence=confidence, quantiles=quantiles, whole=whole)
     if csv_file is not None:
         _write(csv_file, made.ruler.column.name, data["rows"])
-    show.out(data, _words(made, data, found.budget(table)), as_json=as_json)
+    terminal.print_result(data, _words(made, data, opened_project.budget(table)), as_json=as_json)
 
 
 def _refuse_beside_streams(**given: Any) -> None:
@@ -131,13 +131,13 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _write(path: Path, column: str, rows: list[list[Any]]) -> None:
-    with show.writing("the answer is"), path.open("w", encoding="utf-8", newline="") as file:
+    with terminal.explain_write_failure("the answer is"), path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"])
         writer.writerows([low, high, value, *ends] for low, high, value, ends in rows)
 
 
-def _plan_words(quoted: Quote) -> list[str]:
+def _plan_words(quoted: RangesQuote) -> list[str]:
     data = quoted.to_data()
     epsilon = data["cost"]["epsilon"]
     price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
@@ -150,28 +150,28 @@ def _plan_words(quoted: Quote) -> list[str]:
     ]
 
 
-def _words(made: Ranges, data: dict[str, Any], standing: Standing) -> list[Any]:
+def _words(made: Ranges, data: dict[str, Any], budget_status: BudgetStatus) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column(made.ruler.column.name, no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
-    for low, high, value, ends in data["rows"][: show.MOST_ROWS]:
-        table.add_row(f"{low} to {high}", with_noise(value, *ends))
-    more = len(data["rows"]) - show.MOST_ROWS
+    for low, high, value, ends in data["rows"][: terminal.MOST_ROWS]:
+        table.add_row(f"{low} to {high}", format_with_noise(value, *ends))
+    more = len(data["rows"]) - terminal.MOST_ROWS
     lines: list[Any] = [table, *([f"… and {more:,} more: --json or --csv has them all"] if more > 0 else [])]
     for fraction, value, ends in data["quantiles"]:
-        told = (
+        quantile_text = (
             f"{DASH} (not shown: the noise is too large)"
             if value is None
             else f"{value} (between {ends[0]} and {ends[1]})"
         )
-        lines.append(f"{100 * fraction:g}% of the rows lie at or below {told}")
+        lines.append(f"{100 * fraction:g}% of the rows lie at or below {quantile_text}")
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
     return [
         *lines,
         "",
         legend(data["confidence"]),
         f"Measured by: {made.words}.",
-        f"{paid}; {show.spent(standing)}. Release {made.release}, version {made.version}.",
+        f"{paid}; {terminal.spent_words(budget_status)}. Release {made.release}, version {made.version}.",
         f"{'Reading these' if data['only'] else 'Every other range and quantile of ' + made.ruler.column.name} "
         "is free from now on: leave --epsilon out.",
         *(f"note: {warning}" for warning in made.warnings),

@@ -10,13 +10,13 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from discreet.cli import show
-from discreet.cli.flags import HERE, Folder, Json, writable
+from discreet.cli import terminal
+from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
 from discreet.errors import UsageError, no_release
 
 if TYPE_CHECKING:
-    from discreet.answers.reconcile.agreement import Agreement, Line
-    from discreet.api import Project
+    from discreet.answers.reconcile.agreement import Agreement, ReconciledNumber
+    from discreet.project.project import Project
 
 #: So many identities, and releases that stay out, are listed on a screen.
 _MOST_LISTED = 20
@@ -36,17 +36,17 @@ def reconcile(
     """Make the released answers of a table agree with each other. Free."""
     import discreet
 
-    found = discreet.open(project)
-    writable(csv, found)
-    table, releases = _named(found, list(words or []))
-    with show.progress("reconciling"):
-        told = found.reconcile(table, releases, whole=whole)
+    opened_project = discreet.open(project)
+    refuse_unwritable_output(csv, opened_project)
+    table, releases = _table_and_releases(opened_project, list(words or []))
+    with terminal.progress("reconciling"):
+        agreement = opened_project.reconcile(table, releases, whole=whole)
     if csv is not None:
-        _write(told, csv)
-    show.out(told.to_data(), _shown(told), as_json=as_json)
+        _write(agreement, csv)
+    terminal.print_result(agreement.to_data(), _agreement_lines(agreement), as_json=as_json)
 
 
-def _named(project: Project, words: list[str]) -> tuple[str, list[str]]:
+def _table_and_releases(project: Project, words: list[str]) -> tuple[str, list[str]]:
     """The table and the releases: a release tells its table, and the only table need not be named."""
     if words and words[0].startswith("d-") and words[0] not in project.file.tables:
         raise no_release(words[0])
@@ -68,55 +68,55 @@ def _named(project: Project, words: list[str]) -> tuple[str, list[str]]:
     return private[0], []
 
 
-def _shown(told: Agreement) -> list[Any]:
-    rounded = told.rounded is not None
+def _agreement_lines(agreement: Agreement) -> list[Any]:
+    rounded = agreement.rounded is not None
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column("number", no_wrap=True)
     for name in ("released", "reconciled", *(["whole"] if rounded else [])):
         table.add_column(name, justify="right", no_wrap=True)
-    for line in told.lines[: show.MOST_ROWS]:
+    for line in agreement.lines[: terminal.MOST_ROWS]:
         cells = [_pair(line.value, line.standard_error), _pair(line.reconciled, line.reconciled_error)]
         table.add_row(RichText(line.words()), *cells, *([_whole(line)] if rounded else []))
     lines: list[Any] = [table]
-    if len(told.lines) > show.MOST_ROWS:
-        lines.append(f"… {len(told.lines) - show.MOST_ROWS} more; --csv FILE writes them all")
-    lines += ["", *_identities(told)]
-    left = [f"left out: {each.release}, {each.reason}" for each in told.left_out]
+    if len(agreement.lines) > terminal.MOST_ROWS:
+        lines.append(f"… {len(agreement.lines) - terminal.MOST_ROWS} more; --csv FILE writes them all")
+    lines += ["", *_identities(agreement)]
+    left = [f"left out: {each.release}, {each.reason}" for each in agreement.left_out]
     lines += left[:_MOST_LISTED] + ([f"… {len(left) - _MOST_LISTED} more"] if len(left) > _MOST_LISTED else [])
-    if told.rounded is False:
+    if agreement.rounded is False:
         lines.append("no whole numbers were found that keep every identity: those shown agree, but are not whole")
     return [*lines, "± is one standard error, of the noise alone. Nothing was charged."]
 
 
-def _identities(told: Agreement) -> list[str]:
-    found = [f"  {told.identity(each)}" for each in told.identities[:_MOST_LISTED]]
-    if not found:
+def _identities(agreement: Agreement) -> list[str]:
+    lines = [f"  {agreement.identity(each)}" for each in agreement.identities[:_MOST_LISTED]]
+    if not lines:
         return ["no number is told by the others: nothing to reconcile"]
-    more = len(told.identities) - len(found)
-    many = "1 identity holds" if len(told.identities) == 1 else f"{len(told.identities)} identities hold"
+    more = len(agreement.identities) - len(lines)
+    many = "1 identity holds" if len(agreement.identities) == 1 else f"{len(agreement.identities)} identities hold"
     head = (
-        f"{many} whatever the data are; what was released missed by a chi-square of {told.chi_square:.3g}, "
-        f"about {told.degrees} is usual"
+        f"{many} whatever the data are; what was released missed by a chi-square of {agreement.chi_square:.3g}, "
+        f"about {agreement.degrees} is usual"
     )
-    return [head, *found, *([f"  … {more} more"] if more else [])]
+    return [head, *lines, *([f"  … {more} more"] if more else [])]
 
 
 def _pair(value: float, error: float) -> str:
     return f"{value:,.6g} ± {error:.3g}"
 
 
-def _whole(line: Line) -> str:
+def _whole(line: ReconciledNumber) -> str:
     return "" if line.whole is None else f"{line.whole:,.10g}"
 
 
-def _write(told: Agreement, path: Path) -> None:
+def _write(agreement: Agreement, path: Path) -> None:
     """The numbers as CSV: one line for each, its keys in one field."""
     names = ("release", "column", "keys", "value", "standard_error", "reconciled", "reconciled_error", "whole")
     try:
         with path.open("w", newline="", encoding="utf-8") as stream:
             rows = writer.DictWriter(stream, names)
             rows.writeheader()
-            for line in told.lines:
+            for line in agreement.lines:
                 data = line.to_data()
                 keys = ";".join(f"{name}={'' if label is None else label}" for name, label in data["keys"].items())
                 rows.writerow(data | {"keys": keys})

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.errors import LedgerFault, ProjectError, UsageError
 
 if TYPE_CHECKING:
-    from discreet.api import Project
     from discreet.bundle.about import About
-    from discreet.bundle.report import Report
+    from discreet.bundle.verification_report import VerificationReport
+    from discreet.project.project import Project
 
 #: Nothing in a bundle is wrong, and not all of it could be checked. As `verify/check_bundle.py` has it.
 NOT_CHECKED = 1
@@ -52,89 +52,89 @@ def release(
     elif key is not None or accept_open:
         raise UsageError("--key and --accept-open go with verify")
     else:
-        told = _about(about, name=name, description=description, intended_use=intended_use)
-        _write(words[0], to, told, project, as_json=as_json)
+        about_release = _about(about, name=name, description=description, intended_use=intended_use)
+        _write(words[0], to, about_release, project, as_json=as_json)
 
 
 def _about(file: Path | None, **flags: str | None) -> About:
     from discreet.bundle.about import About
 
     given = {name: value for name, value in flags.items() if value is not None}
-    told = About() if file is None else About.read(file)
-    return About.from_data({**told.to_data(), **given})
+    file_fields = About() if file is None else About.read(file)
+    return About.from_data({**file_fields.to_data(), **given})
 
 
 def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) -> None:
     import discreet
-    from discreet.bundle import make
-    from discreet.bundle.about import NOT_TOLD
-    from discreet.bundle.signing import Signer, fingerprint
+    from discreet.bundle import bundle_files
+    from discreet.bundle.about import NOT_STATED
+    from discreet.bundle.signing_key import Signer, fingerprint
 
-    found = discreet.open(project)
-    if found.holds(to):
+    opened_project = discreet.open(project)
+    if opened_project.owns_file(to):
         raise UsageError(f"{str(to)!r} belongs to the project", hint="--to another folder")
-    files = make.bundle(found, id_, about)
-    make.write(files, to)
-    also = found.recalled(id_).also
-    mark = fingerprint(Signer.here().public)
-    open_fields = list(about.open)
+    files = bundle_files.make_bundle(opened_project, id_, about)
+    bundle_files.write(files, to)
+    also = opened_project.recall(id_).also
+    mark = fingerprint(Signer.load_or_make().public)
+    open_fields = list(about.missing_fields)
     lines = [f"wrote {len(files)} files to {to}", f"signed by {mark}"]
     if also:
         lines.append(f"it shows the noisy numbers of {', '.join(also)} as well, which it is read together with")
     if open_fields:
-        lines.append(f"the card says {NOT_TOLD!r} for {', '.join(open_fields)}: --about FILE.toml tells them")
+        lines.append(f"the card says {NOT_STATED!r} for {', '.join(open_fields)}: --about FILE.toml tells them")
     data = {"release": id_, "folder": str(to), "files": sorted(files), "key": mark, "not_told": open_fields}
     data["also"] = list(also)
-    show.out(data, lines, as_json=as_json)
+    terminal.print_result(data, lines, as_json=as_json)
 
 
 def _verify(path: Path, key: str | None, project: Path, *, accept_open: bool, as_json: bool) -> None:
-    from discreet.bundle.signing import read_fingerprint
-    from discreet.bundle.verify import verify
+    from discreet.bundle.signing_key import read_fingerprint
+    from discreet.bundle.verification import verify
     from discreet.ledger.anchor import AnchorMissing
 
     expected = None if key is None else read_fingerprint(key)
     try:
-        found = _at_hand(project)
+        opened_project = _nearest_project(project)
     except AnchorMissing as problem:  # it says nothing about the bundle, which can be checked without it
         report = _without_ledger(verify(path, key=expected), problem)
     else:
-        if found is None:
+        if opened_project is None:
             report = verify(path, key=expected)
         else:
-            with closing(found.ledger):
-                report = verify(path, key=expected, project=found)
-    show.out(report.to_data(), _said(report, accept_open=accept_open), as_json=as_json)
+            with closing(opened_project.ledger):
+                report = verify(path, key=expected, project=opened_project)
+    terminal.print_result(report.to_data(), _report_lines(report, accept_open=accept_open), as_json=as_json)
     if not report.sound:
         raise typer.Exit(5)
     if report.open and not accept_open:
         raise typer.Exit(NOT_CHECKED)
 
 
-def _at_hand(project: Path) -> Project | None:
+def _nearest_project(project: Path) -> Project | None:
     """The project at hand, if there is one. One that cannot be opened is told, not passed over."""
     import discreet
-    from discreet.folder import nearest
+    from discreet.project.folder import nearest_project_folder
 
     try:
-        nearest(project)
+        nearest_project_folder(project)
     except ProjectError:
         return None
-    found = discreet.open(project)
-    assert found.ledger  # opened now, so that a fault of it is told apart from one of the bundle
-    return found
+    opened_project = discreet.open(project)
+    assert opened_project.ledger  # opened now, so that a fault of it is told apart from one of the bundle
+    return opened_project
 
 
-def _without_ledger(report: Report, problem: LedgerFault) -> Report:
+def _without_ledger(report: VerificationReport, problem: LedgerFault) -> VerificationReport:
     """With the ledger left open: there is one, and this machine cannot compare it."""
-    from discreet.bundle.report import Check
+    from discreet.bundle.verification_report import BundleCheck
 
-    check = Check(name="ledger", holds=None, words=f"it was not compared: {problem.reason}")
+    check = BundleCheck(name="ledger", holds=None, words=f"it was not compared: {problem.reason}")
     return replace(report, checks=(*report.checks, check))
 
 
-def _said(report: Report, *, accept_open: bool) -> list[str]:
-    from discreet.bundle.report import DOES_NOT_PROVE, PROVES
+def _report_lines(report: VerificationReport, *, accept_open: bool) -> list[str]:
+    from discreet.bundle.verification_report import DOES_NOT_PROVE, PROVES
 
     marks = {True: "holds ", False: "FAILS ", None: "open  "}
     lines = [f"{marks[check.holds]} {check.name:7} {check.words}" for check in report.checks]
@@ -151,9 +151,9 @@ def _said(report: Report, *, accept_open: bool) -> list[str]:
 
 
 def _key(*, as_json: bool) -> None:
-    from discreet.bundle.signing import Signer, fingerprint
+    from discreet.bundle.signing_key import Signer, fingerprint
 
-    public = Signer.here().public
+    public = Signer.load_or_make().public
     lines = [f"public key   {public}", f"fingerprint  {fingerprint(public)}"]
     lines.append("tell readers the fingerprint by another way than the bundle")
-    show.out({"public_key": public, "fingerprint": fingerprint(public)}, lines, as_json=as_json)
+    terminal.print_result({"public_key": public, "fingerprint": fingerprint(public)}, lines, as_json=as_json)

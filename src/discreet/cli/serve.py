@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
 
 
@@ -27,13 +27,13 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve the console: tables, questions, answers, budgets, synthetic data, surveys, for owners, analysts and all."""
-    from discreet.console.lock import Lock
-    from discreet.console.serving import open_door, origin_of, run, settings_of
-    from discreet.console.starting import house_of
-    from discreet.folder import nearest
+    from discreet.console.app_state import open_state
+    from discreet.console.listener import open_listener, origin_of, run_server, settings_of
+    from discreet.console.lock import ConsoleLock
+    from discreet.project.folder import nearest_project_folder
 
-    folder = nearest(project)
-    door = open_door(host, port, certificate=cert, key=key, behind_proxy=behind_proxy)
+    folder = nearest_project_folder(project)
+    door = open_listener(host, port, certificate=cert, key=key, behind_proxy=behind_proxy)
     settings = settings_of(
         origin_of(origin, door, behind_proxy=behind_proxy),
         behind_proxy=behind_proxy,
@@ -42,18 +42,18 @@ def serve(
         at_once=at_once,
     )
     address = settings.origin
-    lock = Lock(folder, address=address)
-    house, setup = house_of(folder, settings, log=log)
+    lock = ConsoleLock(folder, address=address)
+    house, setup = open_state(folder, settings, log=log)
     data = {"address": address, "setup": None if setup is None else f"{address}/setup/{setup}"}
     text = f"serving {address} until Ctrl-C"
     if setup is not None:
         text += f"\nfirst, make yourself the owner: {address}/setup/{setup}"
 
     def ready() -> None:
-        show.out(data, text, as_json=as_json)
+        terminal.print_result(data, text, as_json=as_json)
         sys.stdout.flush()
 
     try:
-        run(house, door, ready=ready)
+        run_server(house, door, ready=ready)
     finally:
         lock.close()

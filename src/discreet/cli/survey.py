@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import exact
-from discreet.cli import show, surveys
+from discreet.cli import survey_output, terminal
 from discreet.cli.flags import HERE, Confidence, Folder, Json
 from discreet.errors import Refused, UsageError
 
 if TYPE_CHECKING:
-    from discreet.collect.store import Store
+    from discreet.surveys.collector.survey_store import SurveyStore
 
 survey_app = typer.Typer(
     no_args_is_help=True, help="Surveys by local differential privacy: answers are noised before they are sent."
 )
 
 #: Beyond this epsilon an answer is not sent before its respondent has said how much may be lost.
-HARDLY = 5
+MOST_UNCONFIRMED_EPSILON = 5
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The survey's id.")]
-Kept = Annotated[
+StoreAddress = Annotated[
     str | None,
     typer.Option("--store", help="postgresql://user@host/database or a file; else the project's .discreet folder."),
 ]
@@ -45,24 +45,24 @@ def new(
     step: Annotated[str | None, typer.Option("--step", help="The grid on which numbers are told.")] = None,
     words: Annotated[bool, typer.Option("--words", help="An answer is any word.")] = False,
     people: Annotated[int, typer.Option("--people", help="About how many will answer, for the choice.", min=1)] = 10000,
-    store: Kept = None,
+    store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Make a survey. Says which protocol was picked and why."""
-    from discreet.collect.design import Answers, design
-    from discreet.collect.survey import Survey
+    from discreet.surveys.collector.randomizer_design import AnswerDomain, design_randomizer
+    from discreet.surveys.collector.survey_definition import Survey
 
     if epsilon is None:
         raise UsageError("Say what an answer may cost a respondent.", hint="--epsilon 1.1")
     listed = None if choices is None else tuple(choice.strip() for choice in choices.split(","))
-    answers = Answers(choices=listed, low=low, high=high, step=step, words=words)
-    made = design(answers, epsilon=epsilon, protocol=protocol, people=people)
+    answers = AnswerDomain(choices=listed, low=low, high=high, step=step, words=words)
+    made = design_randomizer(answers, epsilon=epsilon, protocol=protocol, people=people)
     survey = Survey.new(question, made.randomizer, minimum=minimum, token=tokens, asker=asker.strip())
     _store(store, project, make=True).make(survey)
-    data, text = surveys.made(survey, made.because)
-    show.out(data, text, as_json=as_json)
-    show.notes(surveys.little_protected(made.randomizer.epsilon))
+    data, text = survey_output.new_output(survey, made.because)
+    terminal.print_result(data, text, as_json=as_json)
+    terminal.print_notes(survey_output.weak_protection_notes(made.randomizer.epsilon))
 
 
 @survey_app.command()
@@ -78,22 +78,22 @@ def answer(
     limit: Annotated[int | None, typer.Option("--limit", help="Your own: new answers in a period.", min=1)] = None,
     period: Annotated[float, typer.Option("--period", help="Its days.", min=0.001, max=36_500)] = 1,
     lifetime: Annotated[str | None, typer.Option("--lifetime", help="Your own: epsilon of all answers ever.")] = None,
-    store: Kept = None,
+    store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Noise one answer, show what is sent, and send it. The same answer is always the same bytes."""
-    from discreet.collect.sending import Here, Target, There, document
-    from discreet.ledger.place import state_root
-    from discreet.local.device import Device
+    from discreet.ledger.filesystem import state_root
+    from discreet.surveys.device.report_sender import CollectorTarget, ReportTarget, StoreTarget, report_document
+    from discreet.surveys.device.respondent_device import Device
 
-    target: Target = There(url) if url is not None else Here(_store(store, project))
+    target: ReportTarget = CollectorTarget(url) if url is not None else StoreTarget(_store(store, project))
     survey = target.survey(id_)
     if survey.closed:
         raise Refused("This survey is closed.")
     if survey.token and token is None:
         raise UsageError("This survey needs an enrolment token.", hint="--token, from the link that you were given")
-    if survey.randomizer.epsilon > HARDLY and lifetime is None:
+    if survey.randomizer.epsilon > MOST_UNCONFIRMED_EPSILON and lifetime is None:
         cost = exact.show(survey.randomizer.epsilon, up=True)
         raise UsageError(
             f"An answer would cost epsilon {cost}, which hides hardly anything.",
@@ -102,10 +102,10 @@ def answer(
     given = Device(device or state_root() / "device").answer(
         survey.id, survey.randomizer, value, limit=limit, period=timedelta(days=period), lifetime=lifetime
     )
-    said = document(survey, given.id, given.report, token=token)
-    told = None if dry_run else target.send(survey, said)
-    data, text = surveys.answered(survey, given, told)
-    show.out(data, text, as_json=as_json)
+    report_text = report_document(survey, given.id, given.report, token=token)
+    acknowledgement = None if dry_run else target.send(survey, report_text)
+    data, text = survey_output.answer_output(survey, given, acknowledgement)
+    terminal.print_result(data, text, as_json=as_json)
 
 
 @survey_app.command()
@@ -114,28 +114,30 @@ def estimate(
     confidence: Confidence = "0.95",
     fakes: Annotated[int | None, typer.Option("--fakes", help="Say how far so many fake reports could go.")] = None,
     words: Annotated[Path | None, typer.Option("--words", help="The words to ask about, one on each line.")] = None,
-    store: Kept = None,
+    store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """What the reports say, with intervals. Refused below the survey's minimum."""
-    from discreet.collect.results import summary, takes_words, tallied
+    from discreet.surveys.collector.results import summary, takes_words, tally_survey
 
     kept = _store(store, project)
     survey = kept.survey(id_)
-    asked = None if words is None else surveys.words_of(words)
-    if asked is None and takes_words(survey.randomizer):
+    word_list = None if words is None else survey_output.words_of(words)
+    if word_list is None and takes_words(survey.randomizer):
         raise UsageError("Which words? This survey takes any, and counts what is asked about.", hint="--words FILE")
-    with show.progress("estimating"):
+    with terminal.progress("estimating"):
         level = float(exact.probability(confidence, name="confidence"))
-        told = summary(survey, tallied(kept, survey), confidence=level, fakes=fakes, words=asked)
-    if told.get("waiting"):
+        estimates = summary(survey, tally_survey(kept, survey), confidence=level, fakes=fakes, words=word_list)
+    if estimates.get("waiting"):
         raise Refused(
-            told.get("because")
-            or f"Of {told['n']:,} reports nothing is told: this survey is estimated from {survey.minimum:,} on.",
+            estimates.get("because")
+            or f"Of {estimates['n']:,} reports nothing is told: this survey is estimated from {survey.minimum:,} on.",
             hint="wait for more answers",
         )
-    show.out({"survey": survey.id, **told}, surveys.estimated(survey, told), as_json=as_json)
+    terminal.print_result(
+        {"survey": survey.id, **estimates}, survey_output.estimate_lines(survey, estimates), as_json=as_json
+    )
 
 
 @survey_app.command()
@@ -145,20 +147,20 @@ def serve(
     rate: Annotated[
         float | None, typer.Option("--rate", help="Reports a second from one address; 0 is no limit.", min=0)
     ] = None,
-    store: Kept = None,
+    store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Serve the page for respondents, live results and the collector."""
-    from discreet.collect.serving import address_of, bind, run
+    from discreet.surveys.collector.http_server import bind_socket, serve_collector, url_of
 
     kept = _store(store, project, make=True)
-    with bind(host, port) as listening:
-        data, text = surveys.served(address_of(listening), kept.surveys())
-        show.out(data, text, as_json=as_json)
+    with bind_socket(host, port) as listening:
+        data, text = survey_output.serve_output(url_of(listening), kept.surveys())
+        terminal.print_result(data, text, as_json=as_json)
         sys.stdout.flush()
         try:
-            run(kept, listening, rate=rate)
+            serve_collector(kept, listening, rate=rate)
         except KeyboardInterrupt:
             print("stopped; every report that was acknowledged is stored", file=sys.stderr)
         finally:
@@ -166,21 +168,21 @@ def serve(
 
 
 @survey_app.command()
-def close(id_: Id, store: Kept = None, project: Folder = HERE, as_json: Json = False) -> None:
+def close(id_: Id, store: StoreAddress = None, project: Folder = HERE, as_json: Json = False) -> None:
     """Close a survey for good: no report is taken any more."""
     kept = _store(store, project)
     kept.end(id_)
     reports = kept.count(id_)
     text = f"closed {id_} with {reports:,} reports, for good"
-    show.out({"survey": id_, "closed": True, "n": reports}, text, as_json=as_json)
+    terminal.print_result({"survey": id_, "closed": True, "n": reports}, text, as_json=as_json)
 
 
 @survey_app.command(name="list")
-def list_(store: Kept = None, project: Folder = HERE, as_json: Json = False) -> None:
+def list_(store: StoreAddress = None, project: Folder = HERE, as_json: Json = False) -> None:
     """The surveys that there are."""
     kept = _store(store, project)
-    data, text = surveys.listed([(survey, kept.count(survey.id)) for survey in kept.surveys()])
-    show.out(data, text, as_json=as_json)
+    data, text = survey_output.list_output([(survey, kept.count(survey.id)) for survey in kept.surveys()])
+    terminal.print_result(data, text, as_json=as_json)
 
 
 @survey_app.command()
@@ -188,21 +190,21 @@ def tokens(
     id_: Id,
     n: Annotated[int, typer.Option("-n", "--number", help="How many.", min=1, max=1_000_000)],
     url: Annotated[str, typer.Option("--url", help="Where the survey is served, for links.")] = "",
-    store: Kept = None,
+    store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Give out enrolment tokens, each good for one report. They are shown now and never again."""
-    from discreet.collect.enrolment import enrol
+    from discreet.surveys.collector.enrolment import enrol
 
     kept = _store(store, project)
     survey = kept.survey(id_)
     made = enrol(kept, survey, n)
     data: dict[str, Any] = {"survey": id_, "tokens": made}
-    show.out(data, [f"{url.rstrip('/')}/s/{id_}#token={each}" for each in made], as_json=as_json)
+    terminal.print_result(data, [f"{url.rstrip('/')}/s/{id_}#token={each}" for each in made], as_json=as_json)
 
 
-def _store(place: str | None, project: Path, *, make: bool = False) -> Store:
-    from discreet.collect.store import open_store
+def _store(place: str | None, project: Path, *, make: bool = False) -> SurveyStore:
+    from discreet.surveys.collector.survey_store import open_survey_store
 
-    return open_store(place, project, make=make)
+    return open_survey_store(place, project, make=make)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import exact
-from discreet.cli import show, streams
-from discreet.cli.flags import HERE, Analyst, Epsilon, Folder, Json, has_place, writable
+from discreet.cli import standard_streams, terminal
+from discreet.cli.flags import HERE, Analyst, Epsilon, Folder, Json, refuse_unwritable_output, refuse_unwritable_path
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet.api import Project
-    from discreet.synth.model import Card, Model
+    from discreet.project.project import Project
+    from discreet.synth.model import Model, ModelCard
 
 synth_app = typer.Typer(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, see what it is good for.")
 
@@ -51,12 +51,12 @@ def fit(
 ) -> None:
     """Fit a model of a table. Charged once; the same fit again is free."""
     import discreet
-    from discreet.synth.kept import keep
+    from discreet.synth.model_folder import save_in_project
 
-    found = discreet.open(project)
-    writable(output, found)
+    opened_project = discreet.open(project)
+    refuse_unwritable_output(output, opened_project)
     with _progress() as tell:
-        made = found.synthesize(
+        made = opened_project.synthesize(
             table,
             epsilon=epsilon,
             delta=delta,
@@ -74,12 +74,12 @@ def fit(
             progress=tell,
         )
     with _charged("the model is fitted, charged and stored; the same fit again is free"):
-        saved = keep(found.folder, made)
+        saved = save_in_project(opened_project.folder, made)
     if output is not None:
         with _charged(f"the model is fitted, charged and kept as {saved}, but {output}"):
             made.save(output)
-    data, text = _fitted(made, output or saved)
-    show.out(data, text, as_json=as_json)
+    data, text = _fit_output(made, output or saved)
+    terminal.print_result(data, text, as_json=as_json)
 
 
 @synth_app.command()
@@ -95,27 +95,29 @@ def sample(
     as_json: Json = False,
 ) -> None:
     """Rows from a model. Free: as many as you like, as often as you like."""
-    from discreet.synth.writing import write_rows
+    from discreet.synth.sample_files import write_rows
 
     made, source = _model(model, project, output)
-    wanted = _pairs(given or [])
-    told = f"from the {made.card.kind} model of {made.card.table!r}, version {made.card.version}"
+    conditions = _pairs(given or [])
+    origin = f"from the {made.card.kind} model of {made.card.table!r}, version {made.card.version}"
     if made.card.kind == "random":
-        told += ", which knows the declaration alone and says nothing about the data"
+        origin += ", which knows the declaration alone and says nothing about the data"
     if output is None and as_json:
-        found = made.sample(n, given=wanted, seed=seed)
-        rows = [[_plain(value) for value in row.values()] for row in found.to_pylist()]
-        show.out({"model": str(source), "columns": found.column_names, "rows": rows}, "", as_json=True)
+        sampled_rows = made.sample(n, given=conditions, seed=seed)
+        rows = [[_plain(value) for value in row.values()] for row in sampled_rows.to_pylist()]
+        terminal.print_result(
+            {"model": str(source), "columns": sampled_rows.column_names, "rows": rows}, "", as_json=True
+        )
         return
     if output is None:
-        streams.say(told)
-        with streams.delivered():
-            write_rows(made, sys.stdout.buffer, n=n, given=wanted, seed=seed)
+        standard_streams.print_stderr(origin)
+        with standard_streams.flush_or_raise():
+            write_rows(made, sys.stdout.buffer, n=n, given=conditions, seed=seed)
         return
-    with show.progress("sampling"):
-        count = write_rows(made, output, n=n, given=wanted, seed=seed)
+    with terminal.progress("sampling"):
+        count = write_rows(made, output, n=n, given=conditions, seed=seed)
     data = {"rows": count, "file": str(output), "model": str(source), "kind": made.card.kind, "table": made.card.table}
-    show.out(data, f"wrote {count:,} rows to {output}, {told}", as_json=as_json)
+    terminal.print_result(data, f"wrote {count:,} rows to {output}, {origin}", as_json=as_json)
 
 
 @synth_app.command(short_help="What a model is good and bad for.")
@@ -134,39 +136,39 @@ def inspect(
     if epsilon is not None:
         import discreet
 
-        with show.progress("comparing"):
+        with terminal.progress("comparing"):
             comparison = discreet.open(project).compare(made, epsilon=epsilon, delta=delta, analyst=analyst)
-    from discreet.synth.inspect import inspected
+    from discreet.synth.inspect import inspect_model
 
-    report = inspected(made, comparison=comparison)
+    report = inspect_model(made, comparison=comparison)
     if html is not None:
-        with show.writing("the comparison is" if comparison is not None else "the model is"):
+        with terminal.explain_write_failure("the comparison is" if comparison is not None else "the model is"):
             html.write_text(report.page(), encoding="utf-8")
     text = "\n".join(report.lines()) + (f"\nwrote {html}" if html is not None else "")
-    show.out(report.to_data(), text, as_json=as_json)
+    terminal.print_result(report.to_data(), text, as_json=as_json)
 
 
 def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model, Path]:
     """The model that is meant; an output must not overwrite the project."""
     import discreet
     from discreet.errors import ProjectError
-    from discreet.synth.kept import newest
     from discreet.synth.model import Model
+    from discreet.synth.model_folder import newest_model
 
-    found: Project | None
+    opened_project: Project | None
     try:
-        found = discreet.open(project)
+        opened_project = discreet.open(project)
     except ProjectError:
         if path is None:
             raise
-        found = None  # a model's file is enough
-    if found is not None:
-        writable(output, found)
+        opened_project = None  # a model's file is enough
+    if opened_project is not None:
+        refuse_unwritable_output(output, opened_project)
     elif output is not None:
-        has_place(output)
+        refuse_unwritable_path(output)
     if path is None:
-        assert found is not None
-        path = newest(found.folder)
+        assert opened_project is not None
+        path = newest_model(opened_project.folder)
     if output is not None and path.exists() and output.resolve() == path.resolve():
         raise UsageError("that would overwrite the model")
     return Model.load(path), path
@@ -197,22 +199,22 @@ def _pair(text: str) -> tuple[str, str | None]:
 
 def _pairs(texts: list[str]) -> dict[str, str | None]:
     """What is given, each column once."""
-    found: dict[str, str | None] = {}
+    conditions: dict[str, str | None] = {}
     for name, value in map(_pair, texts):
-        if name.lower() in {each.lower() for each in found}:
+        if name.lower() in {each.lower() for each in conditions}:
             raise UsageError(f"--given says two things about {name[:60]!r}")
-        found[name] = value
-    return found
+        conditions[name] = value
+    return conditions
 
 
 @contextmanager
-def _charged(standing: str) -> Iterator[None]:
+def _charged(outcome: str) -> Iterator[None]:
     """A file of what is charged by now: a failure to write it says so."""
     try:
         yield
     except (OSError, UsageError) as problem:
         reason = problem.reason if isinstance(problem, UsageError) else str(problem.strerror)
-        raise UsageError(f"{standing}: {reason}") from None
+        raise UsageError(f"{outcome}: {reason}") from None
 
 
 @contextmanager
@@ -220,14 +222,14 @@ def _progress() -> Iterator[Any]:
     """A bar on stderr, where that is a terminal."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = streams.progress_console()
+    console = standard_streams.progress_console()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("fitting", total=1.0)
         yield lambda word, done: bar.update(task, description=word, completed=done)
 
 
-def _fitted(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
+def _fit_output(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
     card = made.card
     data = {
         "model": str(path),
@@ -256,7 +258,7 @@ def _fitted(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
     return data, lines
 
 
-def _cost(card: Card) -> dict[str, float | None]:
+def _cost(card: ModelCard) -> dict[str, float | None]:
     return {
         "epsilon": None if card.epsilon is None else exact.as_float(card.epsilon, up=True),
         "delta": exact.as_float(card.delta, up=True),
@@ -264,7 +266,7 @@ def _cost(card: Card) -> dict[str, float | None]:
     }
 
 
-def _paid(card: Card) -> str:
+def _paid(card: ModelCard) -> str:
     assert card.epsilon is not None
     delta = f", delta {exact.show(card.delta, up=True)}" if card.delta else ""
     rho = f" (rho {exact.show(card.rho, up=True)})" if card.rho is not None else ""

@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Making
+    from discreet.engines.engine import DeclarationOutcome
     from discreet.schema.schema import Table
 
 
-def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> tuple[dict[str, Any], str]:
+def refresh_output(
+    table: Table, version: int, making: DeclarationOutcome, *, answered: bool
+) -> tuple[dict[str, Any], str]:
     """What making a version did: exact, for the owner only. `answered`: an earlier version was asked something."""
     name = table.name
     left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
@@ -47,7 +49,7 @@ def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> 
     for column, clamped in making.exact_clamped.items():
         if clamped:
             lines.append(f"  {column}: {clamped} values were moved to the nearest bound")
-    lines += [f"  {line}" for line in (*_rounding(table, making), *_whose(making))]
+    lines += [f"  {line}" for line in (*_rounding(table, making), *_dominant_person_note(making))]
     data = {
         "table": name,
         "version": version,
@@ -74,26 +76,26 @@ def refreshed(table: Table, version: int, making: Making, *, answered: bool) -> 
     return data, "\n".join(lines)
 
 
-def _marks(table: Table, making: Making) -> Iterator[str]:
+def _marks(table: Table, making: DeclarationOutcome) -> Iterator[str]:
     """How many cells hold a mark that is read as missing, so that no value vanishes without a word."""
-    from discreet.schema.column import Category
+    from discreet.schema.column import CategoryColumn
 
     for column in table.schema.columns:
         marked = making.exact_marked.get(column.name, 0)
         if marked:
-            keep = "; a category keeps one that its values list" if isinstance(column, Category) else ""
+            keep = "; a category keeps one that its values list" if isinstance(column, CategoryColumn) else ""
             cells = f"{marked} cells are" if marked > 1 else "1 cell is"
             yield f"{column.name}: {cells} read as missing, by a mark such as NA, null or -{keep}"
 
 
-def _rounding(table: Table, making: Making) -> Iterator[str]:
+def _rounding(table: Table, making: DeclarationOutcome) -> Iterator[str]:
     """How many values were rounded, and where the step is the reason to doubt averages."""
-    from discreet.schema.column import Number
-    from discreet.schema.step import is_coarse
+    from discreet.schema.column import NumberColumn
+    from discreet.schema.grid_step import is_coarse
 
     for column in table.schema.columns:
         rounded = making.exact_rounded.get(column.name)
-        if rounded is None or not rounded.exact_values or not isinstance(column, Number):
+        if rounded is None or not rounded.exact_values or not isinstance(column, NumberColumn):
             continue
         step, most = _plain(column.step), _plain(rounded.exact_most)
         yield f"{column.name}: {rounded.exact_values} values were rounded to steps of {step}, by up to {most}"
@@ -119,13 +121,13 @@ def _plain(number: Fraction) -> str:
     return f"{float(number):.15f}".rstrip("0").rstrip(".")
 
 
-def _whose(making: Making) -> Iterator[str]:
+def _dominant_person_note(making: DeclarationOutcome) -> Iterator[str]:
     """Somebody with far more rows than anybody else is perhaps nobody."""
-    found = making.exact_dominant
-    if found is not None:
-        named = ", ".join(repr(part[:60]) for part in found.exact_person)
+    dominant = making.exact_dominant
+    if dominant is not None:
+        named = ", ".join(repr(part[:60]) for part in dominant.exact_person)
         yield (
-            f"warning: one person, {named}, has {found.exact_rows} rows, over 100 times as many as others have on "
+            f"warning: one person, {named}, has {dominant.exact_rows} rows, over 100 times as many as others have on "
             "average. If this id stands for unknown persons, empty it in the source: rows without a person are left out"
         )
 

@@ -19,22 +19,22 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from discreet.console import guard, reading, render
-from discreet.console.answer import Answer, Denied, Download, Json, Page, Redirect
-from discreet.console.asking.grid import until_tick
+from discreet.console import guard, render, request_reader
+from discreet.console.access_log import AccessLog, code_places
 from discreet.console.defects import Defects
-from discreet.console.desk import Desk
-from discreet.console.logs import Logs, places_of
+from discreet.console.error_responses import error_json, error_page, error_report_of
+from discreet.console.jobs.survey_host import survey_host_of
+from discreet.console.jobs.time_grid import until_tick
 from discreet.console.people.browsers import LASTS_S
-from discreet.console.refusing import problem_of, refusal, refusal_page
-from discreet.console.routes import RESPONDENTS, Route, spelt, table
+from discreet.console.project_handle import ProjectHandle
+from discreet.console.request_context import RequestContext, Visitor
+from discreet.console.responses import Download, HandlerResponse, JsonData, Page, Redirect, RequestDenied
+from discreet.console.routes import RESPONDENTS, Route, display_path, route_table
+from discreet.console.security_headers import ConsoleSecurityHeaders, HostCheckedFiles
 from discreet.console.settings import Settings
-from discreet.console.strict import Ours, Strict
-from discreet.console.surveying import surveys_of
-from discreet.console.visit import Visit, Visitor
 
 if TYPE_CHECKING:
-    from discreet.console.asking.asking import Asking
+    from discreet.console.jobs.query_service import QueryService
     from discreet.console.people.people import People
 
 #: Handlers at once, beside those that wait for their question's turn: each kind of free work has a room of its own.
@@ -47,159 +47,177 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class AppState:
     """What all visits share."""
 
-    desk: Desk
+    handle: ProjectHandle
     people: People
-    asking: Asking
+    queries: QueryService
     settings: Settings
-    logs: Logs
+    access_log: AccessLog
 
     def close(self) -> None:
         """Let go of the ledger, the people and the log."""
-        self.desk.close()
+        self.handle.close()
         self.people.close()
-        self.logs.close()
+        self.access_log.close()
 
 
-def make(house: House) -> FastAPI:
+def make_app(state: AppState) -> FastAPI:
     """The application over a house."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        threads = house.settings.at_once + house.settings.waiting + MORE_THREADS
+        threads = state.settings.at_once + state.settings.waiting + MORE_THREADS
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads))
         yield
-        await asyncio.to_thread(house.asking.drain)
+        await asyncio.to_thread(state.queries.drain)
 
     # The interactive documents would fetch their scripts from elsewhere.
     app = FastAPI(
         title="Discreet", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
     )
-    for route in table():
+    for route in route_table():
         for path in route.paths:
-            app.add_route(path, _endpoint(house, route, path), methods=[route.method])
+            app.add_route(path, _make_endpoint(state, route, path), methods=[route.method])
     for method, path in RESPONDENTS:
-        app.add_route(path, _respond(house), methods=[method])
-    app.mount("/assets", Ours(StaticFiles(directory=render.HERE / "static"), house.settings))
+        app.add_route(path, _make_collector_endpoint(state), methods=[method])
+    app.mount("/assets", HostCheckedFiles(StaticFiles(directory=render.HERE / "static"), state.settings))
 
-    async def other(request: Request, problem: Exception) -> Response:
+    async def handle_http_error(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
         try:
-            guard.check_host(request.headers, house.settings)
-        except Denied as denied:
-            return _refused(house, request, denied, guard.NOBODY, api=_is_api(request))
-        said = {404: "There is nothing here.", 405: "That cannot be done with this address."}
-        sentence = said.get(problem.status_code, "This request cannot be answered.")
-        return _refused(
-            house, request, Denied(sentence, status=problem.status_code), guard.NOBODY, api=_is_api(request)
+            guard.check_host(request.headers, state.settings)
+        except RequestDenied as denied:
+            return _error_response(state, request, denied, guard.PUBLIC_VISITOR, api=_is_api(request))
+        sentences = {404: "There is nothing here.", 405: "That cannot be done with this address."}
+        sentence = sentences.get(problem.status_code, "This request cannot be answered.")
+        return _error_response(
+            state,
+            request,
+            RequestDenied(sentence, status=problem.status_code),
+            guard.PUBLIC_VISITOR,
+            api=_is_api(request),
         )
 
-    app.add_exception_handler(HTTPException, other)
-    app.add_middleware(Strict, secure=house.settings.secure)
+    app.add_exception_handler(HTTPException, handle_http_error)
+    app.add_middleware(ConsoleSecurityHeaders, secure=state.settings.secure)
     return app
 
 
-def _endpoint(house: House, route: Route, path: str) -> Endpoint:
+def _make_endpoint(state: AppState, route: Route, path: str) -> Endpoint:
     """A route as the server calls it: one line is logged for each visit, and nothing of what was said."""
 
-    async def come(request: Request) -> Response:
-        came, began, visitor, wanted = time.monotonic(), 0.0, guard.NOBODY, route.looks(path, request.url.path)
+    async def answer_request(request: Request) -> Response:
+        came, began, visitor, page_format = (
+            time.monotonic(),
+            0.0,
+            guard.PUBLIC_VISITOR,
+            route.guess_format(path, request.url.path),
+        )
         delay_s = 0.0
         try:
-            guard.check_host(request.headers, house.settings)
+            guard.check_host(request.headers, state.settings)
             if route.instant:
-                return _at_once(house, route, request, since=came)
-            secret = request.cookies.get(house.settings.cookie, "")
-            visitor = await asyncio.to_thread(guard.visitor_of, request.headers, secret, route, house.people)
-            guard.check_origin(request.headers, route, house.settings)
+                return _respond_instantly(state, route, request, since=came)
+            secret = request.cookies.get(state.settings.cookie, "")
+            visitor = await asyncio.to_thread(guard.visitor_of, request.headers, secret, route, state.people)
+            guard.check_origin(request.headers, route, state.settings)
             guard.check_role(visitor, route)
-            wanted, params = await asyncio.to_thread(route.face, wanted, _params(request), house.desk)
-            visit = await _visit(house, route, request, visitor, params, secret)
-            began = visit.began
-            answer = await asyncio.to_thread(route.handler, visit)
+            page_format, params = await asyncio.to_thread(
+                route.resolve_format, page_format, _params(request), state.handle
+            )
+            context = await _read_context(state, route, request, visitor, params, secret)
+            began = context.began
+            answer = await asyncio.to_thread(route.handler, context)
             delay_s = answer.delay_s if isinstance(answer, Page | Redirect) else 0.0
-            response = await asyncio.to_thread(_response, house, answer, visitor, request, wanted)
+            response = await asyncio.to_thread(_response, state, answer, visitor, request, page_format)
         except ClientDisconnect:  # nobody is there to be answered, and nothing is broken
             response = Response(status_code=GONE)
         except Exception as problem:  # whatever it was may quote a cell: told by its kind alone
-            if isinstance(problem, Denied):
-                await asyncio.to_thread(_keep_denial, house, route, visitor, problem)
-            response = _refused(house, request, problem, visitor, api=route.api or wanted != "html", route=spelt(path))
+            if isinstance(problem, RequestDenied):
+                await asyncio.to_thread(_record_denial, state, route, visitor, problem)
+            response = _error_response(
+                state, request, problem, visitor, api=route.api or page_format != "html", route=display_path(path)
+            )
         if delay_s:
             await asyncio.sleep(delay_s)  # here and not in the handler: it holds no thread
         if route.gridded:
-            await until_tick(began or came, grid_ms=house.settings.grid_ms)
-        house.logs.line(
-            method=route.method, route=spelt(path), status=response.status_code, who=visitor.name, since=came
+            await until_tick(began or came, grid_ms=state.settings.grid_ms)
+        state.access_log.line(
+            method=route.method, route=display_path(path), status=response.status_code, who=visitor.name, since=came
         )
         return response
 
-    return come
+    return answer_request
 
 
-def _at_once(house: House, route: Route, request: Request, *, since: float) -> Response:
+def _respond_instantly(state: AppState, route: Route, request: Request, *, since: float) -> Response:
     """An answer that no thread is needed for: a server that is busy says that it is there."""
-    answer = route.handler(_visit_of(house, request, guard.NOBODY, _params(request)))
-    response = _response(house, answer, guard.NOBODY, request, "html")
-    house.logs.line(method=route.method, route=route.path, status=response.status_code, who=None, since=since)
+    answer = route.handler(_bare_context(state, request, guard.PUBLIC_VISITOR, _params(request)))
+    response = _response(state, answer, guard.PUBLIC_VISITOR, request, "html")
+    state.access_log.line(method=route.method, route=route.path, status=response.status_code, who=None, since=since)
     return response
 
 
-def _respond(house: House) -> Endpoint:
+def _make_collector_endpoint(state: AppState) -> Endpoint:
     """What a survey's respondents use: the collector's own application, which writes down nothing of who came."""
 
-    async def come(request: Request) -> Response:
+    async def forward_to_collector(request: Request) -> Response:
         try:
-            guard.check_host(request.headers, house.settings)
-            address = reading.address(request, house.settings)
-            surveys = await asyncio.to_thread(surveys_of, house.desk)
+            guard.check_host(request.headers, state.settings)
+            address = request_reader.client_address(request, state.settings)
+            surveys = await asyncio.to_thread(survey_host_of, state.handle)
         except Exception as problem:
-            return _refused(
-                house, request, problem, guard.NOBODY, api=request.method != "GET" or _is_api(request), route="/s"
+            return _error_response(
+                state,
+                request,
+                problem,
+                guard.PUBLIC_VISITOR,
+                api=request.method != "GET" or _is_api(request),
+                route="/s",
             )
-        return surveys.answering(address)  # type: ignore[return-value]  # it answers as one does
+        return surveys.collector_app(address)  # type: ignore[return-value]  # it answers as one does
 
-    return come
+    return forward_to_collector
 
 
-def _keep_denial(house: House, route: Route, visitor: Visitor, denied: Denied) -> None:
+def _record_denial(state: AppState, route: Route, visitor: Visitor, denied: RequestDenied) -> None:
     """For the owner, who may be asked why something was denied."""
     who = visitor.name or denied.who
-    house.people.denials.keep(who=who, method=route.method, route=route.spelt, why=denied.sentence)
+    state.people.denials.keep(who=who, method=route.method, route=route.display_path, why=denied.sentence)
 
 
-async def _visit(
-    house: House, route: Route, request: Request, visitor: Visitor, params: dict[str, str], secret: str
-) -> Visit:
+async def _read_context(
+    state: AppState, route: Route, request: Request, visitor: Visitor, params: dict[str, str], secret: str
+) -> RequestContext:
     """A request as its handler gets it."""
     headers = request.headers
-    address = reading.address(request, house.settings)
-    body = await reading.body(request, house.settings, visitor)
+    address = request_reader.client_address(request, state.settings)
+    body = await request_reader.read_body(request, state.settings, visitor)
     a_form = route.method not in guard.SAFE and not route.api
-    form = reading.form(headers.get("content-type", ""), body) if a_form else {}
+    form = request_reader.parse_form(headers.get("content-type", ""), body) if a_form else {}
     guard.check_form(visitor, (form.get("csrf") or (headers.get("x-csrf", ""),))[0], route)
     return replace(
-        _visit_of(house, request, visitor, params),
-        query=reading.texts(request.url.query),
+        _bare_context(state, request, visitor, params),
+        query=request_reader.parse_texts(request.url.query),
         form=form,
-        body=reading.model(route, body) if route.api else None,
+        body=request_reader.parse_model(route, body) if route.api else None,
         key=headers.get("idempotency-key", ""),
         secret=secret,
-        browser=request.cookies.get(house.settings.browser_cookie, ""),
+        browser=request.cookies.get(state.settings.browser_cookie, ""),
         address=address,
         began=time.monotonic(),  # after the body, or whoever sends slowly would choose where a tick falls
     )
 
 
-def _visit_of(house: House, request: Request, visitor: Visitor, params: dict[str, str]) -> Visit:
-    return Visit(
+def _bare_context(state: AppState, request: Request, visitor: Visitor, params: dict[str, str]) -> RequestContext:
+    return RequestContext(
         visitor=visitor,
-        desk=house.desk,
-        people=house.people,
-        asking=house.asking,
-        settings=house.settings,
+        handle=state.handle,
+        people=state.people,
+        queries=state.queries,
+        settings=state.settings,
         path=request.url.path,
         params=params,
     )
@@ -209,88 +227,90 @@ def _params(request: Request) -> dict[str, str]:
     return {name: str(value) for name, value in request.path_params.items()}
 
 
-def _response(house: House, answer: Answer, visitor: Visitor, request: Request, wanted: str) -> Response:
+def _response(
+    state: AppState, answer: HandlerResponse, visitor: Visitor, request: Request, page_format: str
+) -> Response:
     match answer:
-        case Page() if wanted == "json":
+        case Page() if page_format == "json":
             return Response(render.text(answer.data), answer.status, media_type="application/json")
-        case Page() if wanted == "csv":
+        case Page() if page_format == "csv":
             grid = render.flat(answer.data) if answer.table is None else answer.table
             name = (request.url.path.rstrip("/").rpartition("/")[2] or "index").removesuffix(".csv")
-            return _file(render.csv_of(grid).encode(), "text/csv; charset=utf-8", f"{name}.csv")
+            return _download_response(render.csv_of(grid).encode(), "text/csv; charset=utf-8", f"{name}.csv")
         case Page():
             shown = render.html(answer, visitor, path=request.url.path, query=request.url.query)
             return Response(shown, answer.status, media_type="text/html; charset=utf-8")
         case Redirect():
-            response: Response = RedirectResponse(_twin(answer.to, wanted), status_code=303)
+            response: Response = RedirectResponse(_with_format(answer.to, page_format), status_code=303)
             if answer.cookie is not None:
-                _keep(response, answer.cookie, house.settings)
+                _set_session_cookie(response, answer.cookie, state.settings)
             if answer.browser is not None:
-                _keep_browser(response, answer.browser, house.settings)
+                _set_browser_cookie(response, answer.browser, state.settings)
             return response
-        case Json():
+        case JsonData():
             return Response(render.text(answer.data), answer.status, dict(answer.headers), "application/json")
         case Download():
-            return _file(answer.content, answer.media_type, answer.name)
+            return _download_response(answer.content, answer.media_type, answer.name)
 
 
-def _twin(to: str, wanted: str) -> str:
+def _with_format(to: str, page_format: str) -> str:
     """Where a page's twin leads: to the twin of where the page leads.
 
-    >>> _twin("/r", "json"), _twin("/", "csv"), _twin("/a/r-1?n=2#found", "json"), _twin("/r", "html")
-    ('/r.json', '/index.csv', '/a/r-1.json?n=2#found', '/r')
+    >>> [_with_format(*each) for each in (("/r", "json"), ("/", "csv"), ("/a/r-1?n=2#found", "json"), ("/r", "html"))]
+    ['/r.json', '/index.csv', '/a/r-1.json?n=2#found', '/r']
     """
-    if wanted == "html":
+    if page_format == "html":
         return to
     path = re.split("[?#]", to, maxsplit=1)[0]
-    return f"{path if path != '/' else '/index'}.{wanted}{to[len(path) :]}"
+    return f"{path if path != '/' else '/index'}.{page_format}{to[len(path) :]}"
 
 
-def _file(content: bytes, media_type: str, name: str) -> Response:
-    told = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"} if name else {}
-    return Response(content, headers=told, media_type=media_type)
+def _download_response(content: bytes, media_type: str, name: str) -> Response:
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"} if name else {}
+    return Response(content, headers=headers, media_type=media_type)
 
 
-def _keep(response: Response, secret: str, settings: Settings) -> None:
+def _set_session_cookie(response: Response, secret: str, settings: Settings) -> None:
     """A session's cookie: scripts do not see it, other sites do not send it."""
     age = None if secret else 0
     secure = settings.secure
     response.set_cookie(settings.cookie, secret, path="/", httponly=True, samesite="lax", secure=secure, max_age=age)
 
 
-def _keep_browser(response: Response, marks: str, settings: Settings) -> None:
+def _set_browser_cookie(response: Response, marks: str, settings: Settings) -> None:
     """The cookie of known browsers: it outlives the session, and only a form of our own login page brings it."""
     name, secure = settings.browser_cookie, settings.secure
     response.set_cookie(name, marks, path="/", httponly=True, samesite="strict", secure=secure, max_age=LASTS_S)
 
 
-def _refused(
-    house: House, request: Request, problem: Exception, visitor: Visitor, *, api: bool, route: str = ""
+def _error_response(
+    state: AppState, request: Request, problem: Exception, visitor: Visitor, *, api: bool, route: str = ""
 ) -> Response:
     """A refusal: JSON for programs, a page for people, who are led to the login where that would help."""
-    told = problem_of(problem)
-    if told.defect:
-        _note(house, problem, method=request.method, route=route)
-    headers = {} if told.wait_s is None else {"retry-after": str(int(told.wait_s) + 1)}
+    report = error_report_of(problem)
+    if report.defect:
+        _record_defect(state, problem, method=request.method, route=route)
+    headers = {} if report.wait_s is None else {"retry-after": str(int(report.wait_s) + 1)}
     if api:
-        return Response(render.text(refusal(told)), told.status, headers, "application/json")
-    if told.status == 401 and request.method == "GET":
+        return Response(render.text(error_json(report)), report.status, headers, "application/json")
+    if report.status == 401 and request.method == "GET":
         return RedirectResponse(f"/login?next={quote(request.url.path, safe='/')}", status_code=303)
-    onward = _page_of(house, request) if told.status == 401 else ""
-    shown = render.html(refusal_page(told, onward=onward), visitor, path=request.url.path)
-    return Response(shown, told.status, headers, "text/html; charset=utf-8")
+    onward = _referring_page(state, request) if report.status == 401 else ""
+    shown = render.html(error_page(report, onward=onward), visitor, path=request.url.path)
+    return Response(shown, report.status, headers, "text/html; charset=utf-8")
 
 
-def _page_of(house: House, request: Request) -> str:
+def _referring_page(state: AppState, request: Request) -> str:
     """The page of ours that a form was sent from, without its query."""
-    parts = urlsplit(guard.only(request.headers, "referer"))
-    return parts.path if f"{parts.scheme}://{parts.netloc}" in house.settings.origins else "/"
+    parts = urlsplit(guard.single_header(request.headers, "referer"))
+    return parts.path if f"{parts.scheme}://{parts.netloc}" in state.settings.origins else "/"
 
 
-def _note(house: House, problem: Exception, *, method: str, route: str) -> None:
+def _record_defect(state: AppState, problem: Exception, *, method: str, route: str) -> None:
     """A defect, for the log and for the owner's page."""
-    id_, place = secrets.token_hex(4), (places_of(problem) or [""])[-1]
-    house.logs.defect(problem, id_=id_)
-    defects = house.desk.shared(Defects, Defects)
+    id_, place = secrets.token_hex(4), (code_places(problem) or [""])[-1]
+    state.access_log.defect(problem, id_=id_)
+    defects = state.handle.singleton(Defects, Defects)
     defects.keep(id_=id_, kind=type(problem).__name__, place=place, method=method, route=route)
 
 

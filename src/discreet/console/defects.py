@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.console.people.clock import Clock, said, wall
+from discreet.console.people.clock import Clock, iso_time, wall_clock
 
 #: So many are kept, in memory: the log has all.
 KEPT = 50
@@ -30,28 +30,28 @@ class Defect:
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
-        told = {"kind": self.kind, "place": self.place, "method": self.method, "route": self.route, "id": self.id_}
-        return {"time": said(self.time), **told}
+        details = {"kind": self.kind, "place": self.place, "method": self.method, "route": self.route, "id": self.id_}
+        return {"time": iso_time(self.time), **details}
 
 
 class Defects:
     """The last of them since the server was started."""
 
-    def __init__(self, clock: Clock = wall) -> None:
+    def __init__(self, clock: Clock = wall_clock) -> None:
         self._clock = clock
-        self._found: deque[Defect] = deque(maxlen=KEPT)
+        self._latest: deque[Defect] = deque(maxlen=KEPT)
         self._lock = threading.Lock()
 
     def keep(self, *, id_: str, kind: str, place: str, method: str, route: str) -> None:
         """Write one down."""
-        found = Defect(id_=id_, time=int(self._clock()), kind=kind, place=place, method=method, route=route)
+        defect = Defect(id_=id_, time=int(self._clock()), kind=kind, place=place, method=method, route=route)
         with self._lock:
-            self._found.appendleft(found)
+            self._latest.appendleft(defect)
 
     def all(self) -> list[Defect]:
         """The newest first."""
         with self._lock:
-            return list(self._found)
+            return list(self._latest)
 
     def close(self) -> None:
         """Nothing is held."""

@@ -6,30 +6,30 @@ from typing import Any
 
 from discreet.accounting.events import Event
 from discreet.accounting.region import Region
-from discreet.answers.quoting import cost_of
-from discreet.api import Project
-from discreet.console import facts
-from discreet.console.refusing import problem_of, refusal
+from discreet.answers.query_quote import cost_of
+from discreet.console import public_facts
+from discreet.console.error_responses import error_json, error_report_of
 from discreet.errors import UsageError
-from discreet.schema.column import Column, Moment, Number
+from discreet.project.project import Project
+from discreet.schema.column import Column, MomentColumn, NumberColumn
 
 #: A number is told as text, and so many letters are enough for any.
 LONGEST_NUMBER = 60
 
 
-def told(text: str) -> str | None:
+def text_or_none(text: str) -> str | None:
     """What a field says; None where it was left empty."""
     return text.strip() or None
 
 
-def number(text: str, name: str) -> str | None:
+def number_text(text: str, name: str) -> str | None:
     """A decimal number as its text, not too long to be read; None where it was left empty."""
     if len(text) > LONGEST_NUMBER:
         raise UsageError(f"{name} has at most {LONGEST_NUMBER} digits")
-    return told(text)
+    return text_or_none(text)
 
 
-def whole(text: str, name: str, *, least: int, most: int) -> int:
+def whole_number(text: str, name: str, *, least: int, most: int) -> int:
     """A whole number between two others."""
     plain = text.strip().replace(",", "")
     if not plain.isascii() or not plain.isdecimal() or len(plain) > 15 or not least <= int(plain) <= most:
@@ -37,9 +37,9 @@ def whole(text: str, name: str, *, least: int, most: int) -> int:
     return int(plain)
 
 
-def price(project: Project, name: str, event: Event) -> dict[str, Any]:
+def price_json(project: Project, name: str, event: Event) -> dict[str, Any]:
     """What an event that touches everybody costs, and whether the budget of a table holds it now. Free."""
-    version = project.known_version(name)
+    version = project.peek_version(name)
     decision = project.ledger.preview(
         population=version.population,
         table=version.table,
@@ -50,10 +50,10 @@ def price(project: Project, name: str, event: Event) -> dict[str, Any]:
         booking=False,
     )
     cost = cost_of(event)
-    paid = facts.spending(cost, up=True)
+    paid = public_facts.spending_json(cost, up=True)
     if cost.epsilon is None:
         paid["words"] = f"rho {paid['rho']:.6g}, delta {paid['delta']:g}"
-    budget = facts.budget(project, project.table(name))
+    budget = public_facts.budget_json(project, project.table(name))
     return {
         "cost": paid,
         "fits": decision.accepted,
@@ -62,10 +62,10 @@ def price(project: Project, name: str, event: Event) -> dict[str, Any]:
     }
 
 
-def trouble(problem: Exception) -> tuple[dict[str, Any], int]:
+def form_error(problem: Exception) -> tuple[dict[str, Any], int]:
     """An error as it stands beside a form, and the status of the page."""
-    found = problem_of(problem)
-    return refusal(found), found.status
+    report = error_report_of(problem)
+    return error_json(report), report.status
 
 
 def private_tables(project: Project) -> list[dict[str, Any]]:
@@ -73,9 +73,9 @@ def private_tables(project: Project) -> list[dict[str, Any]]:
     return [
         {
             "name": table.name,
-            "columns": [column["name"] for column in facts.columns(project, table)],
+            "columns": [column["name"] for column in public_facts.columns_json(project, table)],
             "ordered": [column.name for column in table.schema.columns if _has_bounds(column)],
-            "budget": facts.budget(project, table),
+            "budget": public_facts.budget_json(project, table),
         }
         for table in project.file.tables.values()
         if not table.public
@@ -83,4 +83,4 @@ def private_tables(project: Project) -> list[dict[str, Any]]:
 
 
 def _has_bounds(column: Column) -> bool:
-    return isinstance(column, Number | Moment) and column.low is not None and column.high is not None
+    return isinstance(column, NumberColumn | MomentColumn) and column.low is not None and column.high is not None

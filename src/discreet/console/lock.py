@@ -15,7 +15,7 @@ from discreet.errors import UsageError
 NAME = "console.lock"
 
 
-class Lock:
+class ConsoleLock:
     """Held while a console serves; a process that dies lets go of it. The file tells where it is found."""
 
     def __init__(self, folder: Path, *, address: str) -> None:

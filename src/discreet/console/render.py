@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import jinja2
 
-from discreet.console.answer import Grid, Page
-from discreet.console.visit import Visitor
+from discreet.console.request_context import Visitor
+from discreet.console.responses import Page, PageTable
 
 HERE = Path(__file__).parent
 
@@ -34,7 +34,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _charts() -> Any:
-    from discreet import charts
+    from discreet.present import charts
 
     return charts
 
@@ -55,7 +55,7 @@ def text(data: Any) -> str:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def csv_of(grid: Grid) -> str:
+def csv_of(grid: PageTable) -> str:
     """Rows as CSV. A text that a spreadsheet would run is quoted by an apostrophe."""
     out = _Lines()
     writer = csv.writer(out, lineterminator="\r\n")
@@ -74,13 +74,13 @@ class _Lines:
         self.lines.append(line.removesuffix("\r\n") + "\n")
 
 
-def flat(data: Any) -> Grid:
+def flat(data: Any) -> PageTable:
     """All that a page without a table tells, as names and values.
 
     >>> flat({"wish": {"table": "patients", "columns": ["age", "sex"]}, "quote": None}).rows
     [('wish.table', 'patients'), ('wish.columns.0', 'age'), ('wish.columns.1', 'sex'), ('quote', None)]
     """
-    return Grid(columns=("name", "value"), rows=list(_flat("", data)))
+    return PageTable(columns=("name", "value"), rows=list(_flat("", data)))
 
 
 def _flat(name: str, data: Any) -> Iterator[tuple[str, Any]]:

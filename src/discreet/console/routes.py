@@ -7,25 +7,27 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.console.answer import Answer
-from discreet.console.visit import Role, Visit
+from discreet.console.request_context import RequestContext, Role
+from discreet.console.responses import HandlerResponse
 
 if TYPE_CHECKING:
-    from discreet.console.desk import Desk
+    from discreet.console.project_handle import ProjectHandle
 
-Handler = Callable[[Visit], Answer]
+Handler = Callable[[RequestContext], HandlerResponse]
 
 #: How the other faces of a page end.
-TWINS = ("json", "csv")
+DATA_FORMATS = ("json", "csv")
 
 #: The areas, each with its own ROUTES.
 AREAS = (
-    "home", "table", "ask", "answers", "budget", "log", "published", "synth", "tables", "survey", "lab", "learn",
-    "login", "me", "admin", "api",
+    "pages.home", "pages.table_declaration", "pages.ask", "pages.answers", "pages.budget", "pages.log",
+    "pages.publication", "pages.synth", "pages.table_workloads", "pages.surveys", "pages.lab", "pages.learn",
+    "pages.login", "pages.me", "pages.admin", "api.handlers",
 )  # fmt: skip
 
 #: What respondents of surveys use, with no login and no cookie: public, answered by the collector's own application
-#: (discreet.collect) under its own strict headers. A method and an address each; nothing of it is in the table below.
+#: (discreet.surveys.collector) under its own strict headers. A method and an address each; nothing of it is in the
+#: table below.
 RESPONDENTS = (
     ("POST", "/collect/{survey}"),
     ("GET", "/surveys/{survey}.json"),
@@ -58,45 +60,51 @@ class Route:
     returns: Any = None
     lines: str = ""
     instant: bool = False
-    known: Callable[[Desk, str], bool] | None = None
+    is_declared_name: Callable[[ProjectHandle, str], bool] | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Its address, after those of its twins: a name may end like one of them."""
-        if self.method != "GET" or self.api or not self.twins or self.known is not None:
+        if self.method != "GET" or self.api or not self.twins or self.is_declared_name is not None:
             return (self.path,)
         stem = "/index" if self.path == "/" else self.path
         return f"{stem}.json", f"{stem}.csv", self.path
 
     @property
-    def spelt(self) -> str:
+    def display_path(self) -> str:
         """Its address as people read it."""
-        return spelt(self.path)
+        return display_path(self.path)
 
-    def looks(self, path: str, address: str) -> str:
+    def guess_format(self, path: str, address: str) -> str:
         """Which of its faces (html, json, csv) an address looks like, before anything is known of names."""
         end = address.rpartition(".")[2]
-        return end if end in TWINS and (path != self.path or (self.twins and self.known is not None)) else "html"
+        return (
+            end
+            if end in DATA_FORMATS and (path != self.path or (self.twins and self.is_declared_name is not None))
+            else "html"
+        )
 
-    def face(self, looks: str, params: Mapping[str, str], desk: Desk) -> tuple[str, dict[str, str]]:
+    def resolve_format(
+        self, guessed_format: str, params: Mapping[str, str], handle: ProjectHandle
+    ) -> tuple[str, dict[str, str]]:
         """Which face is wanted, and the parts of the address: a whole name comes before a twin of a shorter one."""
-        if self.known is None or looks == "html":
-            return looks, dict(params)
+        if self.is_declared_name is None or guessed_format == "html":
+            return guessed_format, dict(params)
         name = list(params)[-1]
-        if self.known(desk, params[name]):
+        if self.is_declared_name(handle, params[name]):
             return "html", dict(params)
-        return looks, {**params, name: params[name].removesuffix(f".{looks}")}
+        return guessed_format, {**params, name: params[name].removesuffix(f".{guessed_format}")}
 
 
-def spelt(path: str) -> str:
+def display_path(path: str) -> str:
     """An address as people read it: where a name may hold slashes is the router's business.
 
-    >>> spelt("/d/{table:path}")
+    >>> display_path("/d/{table:path}")
     '/d/{table}'
     """
     return path.replace(":path}", "}")
 
 
-def table() -> tuple[Route, ...]:
+def route_table() -> tuple[Route, ...]:
     """Every route there is."""
-    return tuple(route for area in AREAS for route in import_module(f"discreet.console.pages.{area}").ROUTES)
+    return tuple(route for area in AREAS for route in import_module(f"discreet.console.{area}").ROUTES)

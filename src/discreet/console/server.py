@@ -17,20 +17,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 _OWN_FILES = 200
 
 
-def _most() -> int:
+def _max_connections() -> int:
     """Connections at once: enough for people in browsers, and fewer than the system lets this process open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 500 if soft == resource.RLIM_INFINITY else max(20, min(500, soft - _OWN_FILES))
 
 
-CONNECTIONS = _most()
+CONNECTIONS = _max_connections()
 #: Connections from one address; more are closed when they come, as are those beyond CONNECTIONS.
 CONNECTIONS_EACH = 200
 #: A request's head must have come so long after its connection was made, or after the last answer on it.
 HEAD_S = 15.0
 
 
-class Server(uvicorn.Server):
+class ConsoleServer(uvicorn.Server):
     """Drains what runs as soon as it is told to end, and not when all who wait for it have gone."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
             super().handle_exit(sig, frame)
 
 
-class Connection(H11Protocol):
+class LimitedConnection(H11Protocol):
     """One connection. It is closed where it says nothing, and at once where there are too many already.
 
     Closed and not answered: an answer would have to wait for a request, and whoever opens thousands sends none.
@@ -71,33 +71,33 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS or self._same() > self.each:
+        if len(self.connections) > CONNECTIONS or self._count_same_address() > self.each:
             transport.abort()
         else:
-            self._expect()
+            self._start_head_timer()
 
-    def _same(self) -> int:
+    def _count_same_address(self) -> int:
         """How many there are of the same address; nobody has many where there are few."""
         if self.client is None or len(self.connections) <= self.each:
             return 0
-        own = [other.client for other in self.connections if isinstance(other, Connection)]
+        own = [other.client for other in self.connections if isinstance(other, LimitedConnection)]
         return sum(client is not None and client[0] == self.client[0] for client in own)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._expect()
+        self._start_head_timer()
 
-    def _expect(self) -> None:
-        self.loop.call_later(HEAD_S, self._expire, self.cycle)
+    def _start_head_timer(self) -> None:
+        self.loop.call_later(HEAD_S, self._close_if_idle, self.cycle)
 
-    def _expire(self, before: object) -> None:
+    def _close_if_idle(self, before: object) -> None:
         """Where no request began since the time was set, and none is being answered."""
         is_idle = self.cycle is None or self.cycle.response_complete
         if self.cycle is before and is_idle and not self.transport.is_closing():
             self.transport.abort()
 
 
-class FromProxy(Connection):
+class ProxyConnection(LimitedConnection):
     """A connection of the proxy in front, which counts its own."""
 
     each = CONNECTIONS

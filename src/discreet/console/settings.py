@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from discreet.errors import UsageError
 
 _HOST = re.compile(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]")
-_USUAL = {"http": "80", "https": "443"}
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -35,8 +35,10 @@ class Settings:
     def __post_init__(self) -> None:
         scheme, host, port = self._parts()
         plain = f"{scheme}://{host}"
-        known = scheme in _USUAL and _HOST.fullmatch(host) and str(int(port)) == port and 0 < int(port) < 65_536
-        if not known or self.origin not in (plain, f"{plain}:{port}"):
+        is_address = (
+            scheme in _DEFAULT_PORTS and _HOST.fullmatch(host) and str(int(port)) == port and 0 < int(port) < 65_536
+        )
+        if not is_address or self.origin not in (plain, f"{plain}:{port}"):
             raise UsageError(
                 f"{self.origin[:80]!r} is no address that a browser could have in its line",
                 hint="--origin https://console.example.org, with a port where it is not the usual one, and no path",
@@ -53,8 +55,12 @@ class Settings:
     def _parts(self) -> tuple[str, str, str]:
         """Scheme, host and port of the origin; the usual port where none is told."""
         scheme, _, place = self.origin.partition("://")
-        told = re.fullmatch(r"(.*):([0-9]{1,5})", place)
-        return (scheme, place, _USUAL.get(scheme, "")) if told is None else (scheme, told[1], told[2])
+        with_port = re.fullmatch(r"(.*):([0-9]{1,5})", place)
+        return (
+            (scheme, place, _DEFAULT_PORTS.get(scheme, ""))
+            if with_port is None
+            else (scheme, with_port[1], with_port[2])
+        )
 
     @property
     def secure(self) -> bool:
@@ -94,9 +100,9 @@ class Settings:
         """
         scheme, host, port = self._parts()
         names = {host.lower(), *(_LOOPBACK if self.loopback else ())}
-        found = {f"{name}:{port}" for name in names}
+        names_with_port = {f"{name}:{port}" for name in names}
         # Browsers leave out the port that is usual for the scheme.
-        return frozenset(found | (names if port == _USUAL[scheme] else set()))
+        return frozenset(names_with_port | (names if port == _DEFAULT_PORTS[scheme] else set()))
 
     @property
     def origins(self) -> frozenset[str]:

@@ -23,21 +23,21 @@ class Deadline:
         self.passed = True
 
 
-_kept: ContextVar[Deadline | None] = ContextVar("discreet_deadline", default=None)
+_current_deadline: ContextVar[Deadline | None] = ContextVar("discreet_deadline", default=None)
 
 
 @contextmanager
-def kept() -> Iterator[Deadline]:
+def watch_deadline() -> Iterator[Deadline]:
     """What engines do inside, for this thread, is noted here when its time is over."""
     deadline = Deadline()
-    token = _kept.set(deadline)
+    token = _current_deadline.set(deadline)
     try:
         yield deadline
     finally:
-        _kept.reset(token)
+        _current_deadline.reset(token)
 
 
-def noting() -> Callable[[], None]:
+def expiry_callback() -> Callable[[], None]:
     """What a timer calls when it interrupts: taken in the thread that asks, called in the timer's."""
-    deadline = _kept.get()
+    deadline = _current_deadline.get()
     return Deadline().note if deadline is None else deadline.note

@@ -24,25 +24,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Region, Value
-from discreet.engines import deadline, stopping
-from discreet.engines import source as sources
-from discreet.engines.dense import dense
-from discreet.engines.engine import Coded, Engine, EngineFailure, Exact, ExactKeys, Making, Tables
-from discreet.engines.files import Files, folders, path_of
+from discreet.engines import deadline, stop_signal
+from discreet.engines import file_source as sources
+from discreet.engines.dense_cells import dense_cells
+from discreet.engines.engine import (
+    CodedRows,
+    DeclarationOutcome,
+    Engine,
+    EngineFailure,
+    ExactCells,
+    ExactKeys,
+    TableLocations,
+)
+from discreet.engines.file_backed_engine import FileBackedEngine, folders, path_of
+from discreet.engines.file_source import FileSource
 from discreet.engines.ownership import Ownership
-from discreet.engines.place import Place
-from discreet.engines.source import Source
-from discreet.engines.stored import PERSON, persons_file, working_folder
-from discreet.plan.cells import Axis, Cells, Found
+from discreet.engines.table_file import PERSON, persons_file, working_folder
+from discreet.engines.table_location import TableLocation
+from discreet.plan.cells import Axis, Cells, DiscoveredAxis
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
-from discreet.sql.dialect import DuckDB, identifier, text_literal
-from discreet.sql.emit import Emitter
-from discreet.sql.write import PLACE, Names, Writer, key_name
+from discreet.sql.dialect import DuckDBDialect, identifier, text_literal
+from discreet.sql.emitter import Emitter
+from discreet.sql.sql_writer import PLACE, SqlTableNames, SqlWriter, key_name
 
 if TYPE_CHECKING:
-    from discreet.engines.network.exact import ExactGraph
+    from discreet.engines.network.exact_graph import ExactGraph
 
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
@@ -55,7 +63,7 @@ Result = TypeVar("Result")
 _Databases = dict[tuple[str, ...], duckdb.DuckDBPyConnection]
 
 
-class DuckDBEngine(Files):
+class DuckDBEngine(FileBackedEngine):
     """Makes declared tables as Parquet files and counts in them."""
 
     def __init__(self, *, threads: int | None = None, memory_mb: int = 2048, deadline_s: float = 60.0) -> None:
@@ -75,32 +83,32 @@ class DuckDBEngine(Files):
 
     def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
-        from discreet.engines.propose import propose
+        from discreet.engines.type_proposal import propose
 
-        found = sources.find(source, folder=folder)
-        with self._cursor({file.parent for file in found.files}) as cursor:
-            return propose(cursor, found)
+        file_source = sources.find(source, folder=folder)
+        with self._cursor({file.parent for file in file_source.files}) as cursor:
+            return propose(cursor, file_source)
 
     def declare(
         self,
         table: Table,
         *,
         folder: Path,
-        target: Place,
+        target: TableLocation,
         key: bytes | None = None,
         tag_key: bytes | None = None,
         path: tuple[Table, ...] = (),
         forgotten: Collection[bytes] = (),
-    ) -> Making:
+    ) -> DeclarationOutcome:
         """Make the declared table at `target`: see `declare`, `persons` for persons with many rows, and `network`."""
-        from discreet.engines.declare import Unreadable, declare
-        from discreet.engines.network.making import declare_network
-        from discreet.engines.persons import declare_persons
+        from discreet.engines.duckdb_declared_table import Unreadable, declare
+        from discreet.engines.duckdb_person_table import declare_persons
+        from discreet.engines.network.network_table import declare_network
 
         file = path_of(target)
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
 
-        def make(connection: duckdb.DuckDBPyConnection, chain: tuple[Source, ...]) -> Making:
+        def make(connection: duckdb.DuckDBPyConnection, chain: tuple[FileSource, ...]) -> DeclarationOutcome:
             if ownership is None:
                 return declare(connection, table.schema, chain[0], target=file)
             if ownership.unit.ends:
@@ -111,66 +119,73 @@ class DuckDBEngine(Files):
         chain = tuple(sources.find(one.source, folder=folder) for one in (table, *path))
         try:
             near = _folders(chain)
-            with self._cursor(near) if ownership is None else self._alone(near, file) as connection:
+            with self._cursor(near) if ownership is None else self._spilling_database(near, file) as connection:
                 return make(connection, chain)
         except Unreadable:
-            from discreet.engines.mended import mended
+            from discreet.engines.repaired_sources import repair_sources
 
             with working_folder(file) as copies:
-                chain = mended(chain, copies)
-                with self._alone(_folders(chain), file) as connection:
+                chain = repair_sources(chain, copies)
+                with self._spilling_database(_folders(chain), file) as connection:
                     return make(connection, chain)
 
-    def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
+    def count(self, cells: Cells, region: Region, *, tables: TableLocations) -> ExactCells:
         """The exact cells. Fails only as EngineFailure."""
 
         def ask(cursor: duckdb.DuckDBPyConnection) -> Mapping[str, Any]:
-            names = _Named(tables=tables)
-            if cells.found is not None:
-                _register(cursor, cells.found)
+            names = _DuckDBTableNames(tables=tables)
+            if cells.discovered_axis is not None:
+                _register_discovered_keys(cursor, cells.discovered_axis)
             _publics(cursor, tables)
-            sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).count(cells, region)
+            sql = SqlWriter(emitter=Emitter(dialect=DuckDBDialect()), names=names.names()).count(cells, region)
             return cursor.execute(sql, names.files).fetchnumpy()
 
         try:
-            return Exact(dense(self._asked(tables, ask), cells))
+            return ExactCells(dense_cells(self._run_query(tables, ask), cells))
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
             raise EngineFailure("the declared table could not be counted") from problem
 
-    def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
+    def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: TableLocations) -> CodedRows:
         """The rows as numbers of cells. Fails only as EngineFailure."""
         try:
             with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
-                names = _Named(tables=tables)
-                sql = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names()).places(plan, axes, region)
-                columns = _whole(cursor.sql(sql, params=names.files).to_arrow_reader(_ROWS_AT_ONCE))
-            return Coded(columns, tuple(axis.size for axis in axes))
+                names = _DuckDBTableNames(tables=tables)
+                sql = SqlWriter(emitter=Emitter(dialect=DuckDBDialect()), names=names.names()).places(
+                    plan, axes, region
+                )
+                columns = _concatenate_batches(cursor.sql(sql, params=names.files).to_arrow_reader(_ROWS_AT_ONCE))
+            return CodedRows(columns, tuple(axis.size for axis in axes))
         except Exception as problem:
             raise EngineFailure("the declared table could not be read") from problem
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables
+        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: TableLocations
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons of each. Fails only as EngineFailure."""
 
         def ask(cursor: duckdb.DuckDBPyConnection) -> list[Any]:
-            names = _Named(tables=tables)
+            names = _DuckDBTableNames(tables=tables)
             _publics(cursor, tables)
-            writer = Writer(emitter=Emitter(dialect=DuckDB()), names=names.names())
+            writer = SqlWriter(emitter=Emitter(dialect=DuckDBDialect()), names=names.names())
             return cursor.execute(writer.keys(plan, keys, region, persons=persons), names.files).fetchall()
 
         try:
-            rows = self._asked(tables, ask)
+            rows = self._run_query(tables, ask)
             counts = np.array([row[-1] for row in rows], dtype=np.int64)
             return ExactKeys(tuple(tuple(row[:-1]) for row in rows), counts)
         except Exception as problem:
             raise EngineFailure("the declared table could not be counted") from problem
 
     def graph(
-        self, place: Place, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None = None
+        self,
+        place: TableLocation,
+        ends: tuple[str, str] | None,
+        *,
+        directed: bool,
+        nodes: Sequence[Value] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table: see `network`. Fails only as EngineFailure."""
-        from discreet.engines.network.reading import read_graph
+        from discreet.engines.network.graph_reader import read_graph
 
         try:
             return read_graph(path_of(place), ends, directed=directed, nodes=nodes)
@@ -182,7 +197,7 @@ class DuckDBEngine(Files):
         with self._lock:
             _close(self._open, self._process)
 
-    def _asked(self, tables: Tables, ask: Callable[[duckdb.DuckDBPyConnection], Result]) -> Result:
+    def _run_query(self, tables: TableLocations, ask: Callable[[duckdb.DuckDBPyConnection], Result]) -> Result:
         """What `ask` brings from the tables; once more where memory does not hold it, one such question at a time."""
         near = folders(tables)
         try:
@@ -190,11 +205,11 @@ class DuckDBEngine(Files):
                 return ask(cursor)
         except duckdb.OutOfMemoryException:
             beside = path_of(next(iter(tables.files.values())))
-            with self._spilling, self._alone(near, beside) as cursor, self._deadline(cursor):
+            with self._spilling, self._spilling_database(near, beside) as cursor, self._deadline(cursor):
                 return ask(cursor)
 
     @contextmanager
-    def _alone(self, folders: set[Path], target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _spilling_database(self, folders: set[Path], target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         """A database of its own. What is grouped and ranked may need more than memory holds: it may
         use a folder beside `target`."""
         key = tuple(sorted(map(str, folders)))
@@ -241,7 +256,7 @@ class DuckDBEngine(Files):
             with suppress(duckdb.Error):  # it may have ended, and been closed, this very moment
                 cursor.interrupt()
 
-        note = deadline.noting()
+        note = deadline.expiry_callback()
 
         def end() -> None:
             note()
@@ -251,13 +266,13 @@ class DuckDBEngine(Files):
         timer.daemon = True
         timer.start()
         try:
-            with stopping.interrupting(interrupt):
+            with stop_signal.interrupting(interrupt):
                 yield
         finally:
             timer.cancel()
 
 
-def _folders(chain: tuple[Source, ...]) -> set[Path]:
+def _folders(chain: tuple[FileSource, ...]) -> set[Path]:
     return {file.parent for source in chain for file in source.files}
 
 
@@ -314,18 +329,18 @@ def _abandon(databases: _Databases) -> None:
     databases.clear()
 
 
-class _Named:
+class _DuckDBTableNames:
     """Tables as functions over the files of a question, which are parameters: a path is never part of the SQL.
 
     A declared table is one file of ours: its folder's name must not add columns to it.
     """
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: TableLocations) -> None:
         self._tables = tables
         self.files: dict[str, str] = {}
 
-    def names(self) -> Names:
-        return Names(
+    def names(self) -> SqlTableNames:
+        return SqlTableNames(
             scan=self._scan,
             persons=lambda scan: self._parquet(persons_file(path_of(self._tables.file(scan)))),
             public=lambda join: f"public_{join.place}",
@@ -339,12 +354,12 @@ class _Named:
 
     def _parquet(self, file: Path) -> str:
         path = glob.escape(str(file))
-        name = next((name for name, known in self.files.items() if known == path), f"f{len(self.files)}")
+        name = next((name for name, registered in self.files.items() if registered == path), f"f{len(self.files)}")
         self.files[name] = path
         return f"read_parquet(${name}, hive_partitioning = false)"
 
 
-def _whole(batches: Any) -> tuple[NDArray[Any], ...]:
+def _concatenate_batches(batches: Any) -> tuple[NDArray[Any], ...]:
     """Columns without NULL from their batches. A result in one piece would be held twice before it is copied."""
     pieces: list[list[NDArray[Any]]] = [[np.zeros(0, dtype=kind.to_pandas_dtype())] for kind in batches.schema.types]
     for batch in batches:
@@ -356,19 +371,19 @@ def _whole(batches: Any) -> tuple[NDArray[Any], ...]:
     return tuple(whole)
 
 
-def _register(cursor: duckdb.DuckDBPyConnection, found: Found) -> None:
+def _register_discovered_keys(cursor: duckdb.DuckDBPyConnection, discovered_keys: DiscoveredAxis) -> None:
     """The discovered keys as a table to join."""
     import pyarrow as pa
 
     columns: dict[str, Any] = {
         key_name(place): pa.array(
-            [key[place] for key in found.keys], type=pa.string() if isinstance(of, Words) else pa.int64()
+            [key[place] for key in discovered_keys.keys], type=pa.string() if isinstance(of, Words) else pa.int64()
         )
-        for place, of in enumerate(found.of)
+        for place, of in enumerate(discovered_keys.of)
     }
-    cursor.register("found", pa.table({**columns, PLACE: pa.array(range(found.size), type=pa.int64())}))
+    cursor.register("found", pa.table({**columns, PLACE: pa.array(range(discovered_keys.size), type=pa.int64())}))
 
 
-def _publics(cursor: duckdb.DuckDBPyConnection, tables: Tables) -> None:
+def _publics(cursor: duckdb.DuckDBPyConnection, tables: TableLocations) -> None:
     for place, rows in tables.publics.items():
         cursor.register(f"public_{place}", rows)

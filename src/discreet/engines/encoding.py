@@ -6,8 +6,8 @@ import codecs
 import shlex
 from pathlib import Path
 
-from discreet.engines.conversion import DAMAGED
-from discreet.engines.source import Source, open_bytes
+from discreet.engines.duckdb_conversion import DAMAGED
+from discreet.engines.file_source import FileSource, open_bytes
 
 #: So many bytes of a file are looked at, in pieces of so many.
 _MOST, _CHUNK = 1 << 26, 1 << 22
@@ -16,13 +16,13 @@ _MOST, _CHUNK = 1 << 26, 1 << 22
 _NOT_WINDOWS = b"\x81\x8d\x8f\x90\x9d"
 
 
-def encoding_note(source: Source) -> str | None:
+def encoding_note(source: FileSource) -> str | None:
     """What the owner is told of a source that is not UTF-8: what it seems to be, and how to convert it.
 
     A file with more letters of UTF-8 than bytes that are none is UTF-8 with some damaged cells: nothing is said of it.
     """
     for file in source.files if source.kind == "csv" else ():
-        letters, damaged, windows = _looked_at(file)
+        letters, damaged, windows = _inspect_file(file)
         if damaged <= letters:
             continue
         name = shlex.quote(file.name)
@@ -38,7 +38,7 @@ def encoding_note(source: Source) -> str | None:
     return None
 
 
-def _looked_at(file: Path) -> tuple[int, int, bool]:
+def _inspect_file(file: Path) -> tuple[int, int, bool]:
     """How many letters beyond ASCII are UTF-8, how many bytes are none, and whether these can be Windows' letters."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     letters = damaged = 0

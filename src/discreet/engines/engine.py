@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Region, Value
-from discreet.engines.dominant import Dominant
+from discreet.engines.dominant_person import DominantPerson
 from discreet.engines.header import Header
-from discreet.engines.place import Place
-from discreet.engines.rounding import Rounded
+from discreet.engines.rounding_notes import RoundingNote
+from discreet.engines.table_location import TableLocation
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
 
 if TYPE_CHECKING:
-    from discreet.engines.network.exact import ExactGraph
+    from discreet.engines.network.exact_graph import ExactGraph
 
 #: Exact whole numbers: 64 bits wide, or Python's own where that is not enough.
 Integers = NDArray[np.int64] | NDArray[np.object_]
@@ -51,7 +51,7 @@ class Secret:
         raise TypeError("exact cells do not leave the curator")
 
 
-class Exact(Secret):
+class ExactCells(Secret):
     """Exact cells, one vector for each statistic, in row-major order over the axes."""
 
     __slots__ = ("exact_values",)
@@ -80,7 +80,7 @@ class ExactPersons(Secret):
         self.exact_rows = exact_rows
 
 
-class Coded(Secret):
+class CodedRows(Secret):
     """The rows of a declared table as numbers of cells, a column for each axis. Exact: only a program counts in it."""
 
     __slots__ = ("_exact_counts", "_room", "exact_columns", "sizes")
@@ -93,16 +93,16 @@ class Coded(Secret):
 
     def count(self, places: tuple[int, ...]) -> NDArray[np.int64]:
         """The exact marginal over these axes, flat, row-major in the order given. What was counted is kept."""
-        known = self._exact_counts.get(places)
-        if known is None:
-            found = self._counted(places)
-            if found.size <= self._room:
-                self._room -= found.size
-                self._exact_counts[places] = narrowest(found)
-            return found
-        return known.astype(np.int64)
+        cached_marginal = self._exact_counts.get(places)
+        if cached_marginal is None:
+            marginal = self._count_marginal(places)
+            if marginal.size <= self._room:
+                self._room -= marginal.size
+                self._exact_counts[places] = narrowest(marginal)
+            return marginal
+        return cached_marginal.astype(np.int64)
 
-    def _counted(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+    def _count_marginal(self, places: tuple[int, ...]) -> NDArray[np.int64]:
         cells = math.prod(self.sizes[place] for place in places)
         if not places:
             return np.array([len(self.exact_columns[0])], dtype=np.int64)
@@ -117,13 +117,13 @@ class Coded(Secret):
             exact_counts += np.bincount(number, minlength=cells)
         return exact_counts
 
-    def merged(self, groups: tuple[NDArray[np.int64], ...]) -> Coded:
+    def merged(self, groups: tuple[NDArray[np.int64], ...]) -> CodedRows:
         """The same rows over coarser cells: cell c of axis i becomes `groups[i][c]`."""
         columns = tuple(
             column if _is_same(group) else narrowest(group)[column]
             for column, group in zip(self.exact_columns, groups, strict=True)
         )
-        return Coded(columns, tuple(int(group.max()) + 1 for group in groups))
+        return CodedRows(columns, tuple(int(group.max()) + 1 for group in groups))
 
 
 def narrowest(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -136,22 +136,22 @@ def _is_same(group: NDArray[np.int64]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
+class TableLocations:
     """Where the tables of a question lie: declared ones by version, public ones, coded, by the place of their join.
 
     All declared ones lie on one engine, whose address is `engine`.
     """
 
-    files: Mapping[Scan, Place]
+    files: Mapping[Scan, TableLocation]
     publics: Mapping[int, Any] = field(default_factory=dict)
     engine: str = "duckdb"
 
-    def file(self, scan: Scan) -> Place:
+    def file(self, scan: Scan) -> TableLocation:
         return self.files[scan]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class SourceTrace:
     """By what a source is known again. For the owner alone: an exact size in bytes tells of one row.
 
     `same`: equal in part where two sources are one, whatever they are called. `files`: those that can be compared.
@@ -164,7 +164,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Making:
+class DeclarationOutcome:
     """What happened when a declared table was made. For the owner only: it is exact.
 
     Each row of the source is one of `exact_rows`, `exact_truncated` and `exact_without_person`, or belongs to
@@ -187,8 +187,8 @@ class Making:
     exact_loops: int = 0
     exact_doubles: int = 0
     exact_one_way: int | None = None
-    exact_rounded: Mapping[str, Rounded] = field(default_factory=dict)
-    exact_dominant: Dominant | None = None
+    exact_rounded: Mapping[str, RoundingNote] = field(default_factory=dict)
+    exact_dominant: DominantPerson | None = None
     exact_marked: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -211,13 +211,13 @@ class Engine(Protocol):
     def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
 
-    def trace(self, source: str, *, folder: Path) -> Trace:
+    def trace(self, source: str, *, folder: Path) -> SourceTrace:
         """By what the source is known again."""
 
     def rows(self, source: str, names: Sequence[str], *, folder: Path) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order, as `values.code_of` takes them."""
 
-    def place(self, name: str, *, folder: Path) -> Place:
+    def place(self, name: str, *, folder: Path) -> TableLocation:
         """Where the declared table of this name lies; `folder` is the project's, for tables that are files."""
 
     def declare(
@@ -225,12 +225,12 @@ class Engine(Protocol):
         table: Table,
         *,
         folder: Path,
-        target: Place,
+        target: TableLocation,
         key: bytes | None = None,
         tag_key: bytes | None = None,
         path: tuple[Table, ...] = (),
         forgotten: Collection[bytes] = (),
-    ) -> Making:
+    ) -> DeclarationOutcome:
         """Make the declared table of `table` (its sources are relative to `folder`) at `target`, a new name.
 
         Persons with many rows need two keys of 32 bytes, `key` to pick rows and `tag_key` to tag persons (see
@@ -238,40 +238,45 @@ class Engine(Protocol):
         out. What is not whole is not there.
         """
 
-    def ready(self, tables: Tables) -> None:
+    def ready(self, tables: TableLocations) -> None:
         """Refuse, before anything is charged, where the tables of a question are not there or cannot be reached.
 
         It reads no row, so that what it says tells of nobody.
         """
 
-    def erase(self, place: Place, tags: Collection[bytes]) -> int:
+    def erase(self, place: TableLocation, tags: Collection[bytes]) -> int:
         """Erase the persons of these tags from a declared table of persons; how many they were. See `forget`."""
 
-    def persons(self, place: Place) -> ExactPersons:
+    def persons(self, place: TableLocation) -> ExactPersons:
         """The persons of a declared table: their tags, and how many rows each had before truncation."""
 
-    def drop(self, place: Place) -> None:
+    def drop(self, place: TableLocation) -> None:
         """Take away a declared table that no ledger names, where it is there."""
 
-    def listed(self, ledger: str, *, folder: Path) -> Collection[str]:
+    def table_names(self, ledger: str, *, folder: Path) -> Collection[str]:
         """The names of what lies where declared tables do, whole or in part, of those that hold this ledger's id.
 
         Another project's hold another's. Reads no row.
         """
 
-    def count(self, cells: Cells, region: Region, *, tables: Tables) -> Exact:
+    def count(self, cells: Cells, region: Region, *, tables: TableLocations) -> ExactCells:
         """The exact cells; units outside `region` are in none. Fails only as EngineFailure, as do the next two."""
 
-    def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: Tables) -> Coded:
+    def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: TableLocations) -> CodedRows:
         """The rows as numbers of cells; units outside `region` have none, nor has a row outside an axis."""
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: Tables
+        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: TableLocations
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons (else of rows) of each."""
 
     def graph(
-        self, place: Place, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None = None
+        self,
+        place: TableLocation,
+        ends: tuple[str, str] | None,
+        *,
+        directed: bool,
+        nodes: Sequence[Value] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table: of its `ends`, where it was declared with them (None), else of the
         rows between the values of two columns of one type. NULL ends and edges from a node to itself are in none.

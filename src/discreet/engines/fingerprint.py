@@ -7,21 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.engine import Engine, Trace
+from discreet.engines.engine import Engine, SourceTrace
 from discreet.errors import DiscreetError
 
 _CHUNK = 1 << 20
 
 
-def trace_of(source: str, *, folder: Path, engine: Engine) -> Trace:
+def trace_of(source: str, *, folder: Path, engine: Engine) -> SourceTrace:
     """By what a source is known again; nothing where it cannot be reached."""
     try:
         return engine.trace(source, folder=folder)
     except (DiscreetError, OSError):
-        return Trace(same=())
+        return SourceTrace(same=())
 
 
-def fingerprint(trace: Trace, *, seal: Callable[[str], str]) -> dict[str, Any]:
+def fingerprint(trace: SourceTrace, *, seal: Callable[[str], str]) -> dict[str, Any]:
     """What a version keeps of its source: a change shows, and a moved file is known again.
 
     Sealed, because an exact size in bytes tells of one row, and a ledger may be handed to outsiders.
@@ -30,7 +30,7 @@ def fingerprint(trace: Trace, *, seal: Callable[[str], str]) -> dict[str, Any]:
     return {"files": [seal(part) for part in trace.same], **state}
 
 
-def shared(one: Trace, two: Trace) -> bool:
+def is_same_source(one: SourceTrace, two: SourceTrace) -> bool:
     """Whether two sources are one, at least in part: by the same name, through a link, or as a copy."""
     if not one.files and not two.files:
         return bool(set(one.same) & set(two.same))

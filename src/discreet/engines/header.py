@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from discreet.errors import SchemaError
-from discreet.schema.schema import closest
+from discreet.schema.schema import closest_name_hint
 
 #: Kinds of values, and what their types are called on the engines, before any digit or bracket.
 _KINDS = {
@@ -55,11 +55,12 @@ class Header:
 
     def place(self, name: str) -> int:
         """Which column of the file a declared name means: the same name, or the same but for capital letters."""
-        same = [place for place, known in enumerate(self.names) if known == name]
-        places = same or [place for place, known in enumerate(self.names) if known.lower() == name.lower()]
+        same = [place for place, column_name in enumerate(self.names) if column_name == name]
+        places = same or [place for place, column_name in enumerate(self.names) if column_name.lower() == name.lower()]
         if not places:
             raise SchemaError(
-                f"{self.shown} has no column {name!r}", hint=closest(name, [known for known in self.names if known])
+                f"{self.shown} has no column {name!r}",
+                hint=closest_name_hint(name, [column_name for column_name in self.names if column_name]),
             )
         if len(places) > 1:
             raise SchemaError(

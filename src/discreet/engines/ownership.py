@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from discreet.engines.stored import check_declarable
-from discreet.schema.path import check_path
+from discreet.engines.table_file import check_declarable
+from discreet.schema.person_path import check_path
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 
 KEY_BYTES = 32
 

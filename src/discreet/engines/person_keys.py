@@ -37,14 +37,14 @@ class PersonKeys:
         return hashlib.sha256(b"mark " + self.tags).hexdigest()[:16]
 
     @staticmethod
-    def at(folder: Path, *, known: Collection[str] = ()) -> PersonKeys:
+    def at(folder: Path, *, earlier_marks: Collection[str] = ()) -> PersonKeys:
         """The keys of the tables in `folder`, made when they are first needed, for their owner only.
 
-        `known`: the marks of keys that were used before. Another one is refused, and none is made beside them.
+        `earlier_marks`: the marks of keys that were used before. Another one is refused, and none is made beside them.
         """
         file = folder / NAME
         if not file.exists():
-            if known:
+            if earlier_marks:
                 raise LedgerFault(f"{NAME}, by which persons were told apart before, is not here", hint=_BRING)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             temporary = folder / f".{NAME}.{secrets.token_hex(8)}"
@@ -57,14 +57,14 @@ class PersonKeys:
                 os.link(temporary, file)
             temporary.unlink()
         try:
-            found = bytes.fromhex(file.read_text())
+            raw_keys = bytes.fromhex(file.read_text())
         except (OSError, ValueError):
-            found = b""
-        if len(found) != 2 * KEY_BYTES:
+            raw_keys = b""
+        if len(raw_keys) != 2 * KEY_BYTES:
             raise ProjectError(
                 f"{NAME}, beside the declared tables, cannot be read", hint="bring it back from a backup"
             )
-        keys = PersonKeys(rows=found[:KEY_BYTES], tags=found[KEY_BYTES:])
-        if set(known) - {keys.mark}:
+        keys = PersonKeys(rows=raw_keys[:KEY_BYTES], tags=raw_keys[KEY_BYTES:])
+        if set(earlier_marks) - {keys.mark}:
             raise LedgerFault(f"{NAME} is not the one that persons were told apart by before", hint=_BRING)
         return keys

@@ -33,10 +33,10 @@ def cells_of(sizes: Sequence[int], attributes: Collection[int]) -> int:
 
 def check_attributes(sizes: Sequence[int], attributes: Sequence[int]) -> Axes:
     """The attributes as a tuple of plain ints: in range, none twice."""
-    found = tuple(int(attribute) for attribute in attributes)
-    if len(set(found)) != len(found) or any(not 0 <= attribute < len(sizes) for attribute in found):
-        raise ValueError(f"attributes must be distinct and below {len(sizes)}, got {found}")
-    return found
+    axes = tuple(int(attribute) for attribute in attributes)
+    if len(set(axes)) != len(axes) or any(not 0 <= attribute < len(sizes) for attribute in axes):
+        raise ValueError(f"attributes must be distinct and below {len(sizes)}, got {axes}")
+    return axes
 
 
 def refuse_large(cells: int) -> None:
@@ -48,7 +48,7 @@ def refuse_large(cells: int) -> None:
         )
 
 
-def summed(table: Table, axes: Axes, keep: Sequence[int]) -> Table:
+def sum_to(table: Table, axes: Axes, keep: Sequence[int]) -> Table:
     """The table summed down to `keep`, its axes in that order.
 
     >>> summed(np.array([[1.0, 2.0], [3.0, 4.0]]), (5, 7), (7,))
@@ -56,15 +56,15 @@ def summed(table: Table, axes: Axes, keep: Sequence[int]) -> Table:
     """
     gone = tuple(place for place, attribute in enumerate(axes) if attribute not in keep)
     left = [attribute for attribute in axes if attribute in keep]
-    found = table.sum(axis=gone) if gone else table
-    return np.asarray(found).transpose([left.index(attribute) for attribute in keep])
+    marginal = table.sum(axis=gone) if gone else table
+    return np.asarray(marginal).transpose([left.index(attribute) for attribute in keep])
 
 
-def spread(table: Table, axes: Axes, over: Axes) -> Table:
+def broadcast_over(table: Table, axes: Axes, over: Axes) -> Table:
     """The table as a view that broadcasts against one with the axes `over`, which hold all of its own."""
     order = sorted(range(len(axes)), key=lambda place: over.index(axes[place]))
-    held = dict(zip(axes, table.shape, strict=True))
-    return table.transpose(order).reshape([held.get(attribute, 1) for attribute in over])
+    axis_sizes = dict(zip(axes, table.shape, strict=True))
+    return table.transpose(order).reshape([axis_sizes.get(attribute, 1) for attribute in over])
 
 
 def ratio(above: Table, below: Table) -> Table:
@@ -77,30 +77,30 @@ def product(left: Table, left_axes: Axes, right: Table, right_axes: Axes, keep: 
 
     Axes come out as: shared and kept, left alone, right alone.
     """
-    left_axes, left = _wanted(left, left_axes, {*keep, *right_axes})
-    right_axes, right = _wanted(right, right_axes, {*keep, *left_axes})
+    left_axes, left = _sum_to_kept(left, left_axes, {*keep, *right_axes})
+    right_axes, right = _sum_to_kept(right, right_axes, {*keep, *left_axes})
     larger = left_axes if left.size >= right.size else right_axes  # its axes then need no other order, and no copy
     shared = [attribute for attribute in larger if attribute in left_axes and attribute in right_axes]
     batch = [attribute for attribute in shared if attribute in keep]
     inner = [attribute for attribute in shared if attribute not in keep]
     rows = [attribute for attribute in left_axes if attribute not in shared]
     columns = [attribute for attribute in right_axes if attribute not in shared]
-    held = dict(zip(left_axes, left.shape, strict=True)) | dict(zip(right_axes, right.shape, strict=True))
+    axis_sizes = dict(zip(left_axes, left.shape, strict=True)) | dict(zip(right_axes, right.shape, strict=True))
     out = (*batch, *rows, *columns)
-    refuse_large(math.prod(held[attribute] for attribute in out))
+    refuse_large(math.prod(axis_sizes[attribute] for attribute in out))
     multiplied = np.matmul(
         _blocks(left, left_axes, batch, rows, inner), _blocks(right, right_axes, batch, inner, columns)
     )
-    return multiplied.reshape([held[attribute] for attribute in out]), out
+    return multiplied.reshape([axis_sizes[attribute] for attribute in out]), out
 
 
-def _wanted(table: Table, axes: Axes, keep: Collection[int]) -> tuple[Axes, Table]:
+def _sum_to_kept(table: Table, axes: Axes, keep: Collection[int]) -> tuple[Axes, Table]:
     kept = tuple(attribute for attribute in axes if attribute in keep)
-    return kept, summed(table, axes, kept)
+    return kept, sum_to(table, axes, kept)
 
 
 def _blocks(table: Table, axes: Axes, *groups: list[int]) -> Table:
     """The table with one axis for each group of attributes."""
     order = [axes.index(attribute) for group in groups for attribute in group]
-    held = dict(zip(axes, table.shape, strict=True))
-    return table.transpose(order).reshape([math.prod(held[attribute] for attribute in group) for group in groups])
+    axis_sizes = dict(zip(axes, table.shape, strict=True))
+    return table.transpose(order).reshape([math.prod(axis_sizes[attribute] for attribute in group) for group in groups])

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from discreet.inference.axes import check_attributes
 
 #: Least fill first is tried where least weight first comes to at most so many times the room: it seldom wins by more.
-NEAR = 2
+FILL_TRIED_WITHIN = 2
 
 #: An order takes the graph and gives the cliques: the maximal ones, or more than `most` cells of them.
-Order = Callable[["Weights", Sequence[int], float], list[int]]
+Order = Callable[["CliqueSizes", Sequence[int], float], list[int]]
 
 
-class Weights(dict[int, int]):
+class CliqueSizes(dict[int, int]):
     """The cells of each set of attributes, counted once."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
@@ -27,19 +27,19 @@ class Weights(dict[int, int]):
         self._sizes = tuple(sizes)
 
     def __missing__(self, mask: int) -> int:
-        self[mask] = found = math.prod(self._sizes[attribute] for attribute in bits(mask))
-        return found
+        self[mask] = cells = math.prod(self._sizes[attribute] for attribute in bits(mask))
+        return cells
 
     def of(self, cliques: Iterable[int]) -> int:
         """The cells of some cliques together."""
         return sum(self[clique] for clique in cliques)
 
 
-class Shape:
+class EliminationGraph:
     """Which attributes are joined, because some factor holds both; and whether a model has room for more."""
 
     def __init__(self, sizes: Sequence[int], factors: Iterable[Sequence[int]] = ()) -> None:
-        self._weights = Weights(sizes)
+        self._weights = CliqueSizes(sizes)
         self._sizes = tuple(sizes)
         self._graph = [0] * len(sizes)
         self._needed: dict[Sequence[int], int] = {}
@@ -52,12 +52,12 @@ class Shape:
         for attribute in factor:
             self._graph[attribute] |= together & ~(1 << attribute)
 
-    def with_(self, factor: Sequence[int]) -> Shape:
+    def with_factor(self, factor: Sequence[int]) -> EliminationGraph:
         """This one and a factor more."""
-        found = Shape(self._sizes)
-        found._weights, found._graph, found._needed = self._weights, list(self._graph), self._needed
-        found._join(factor)
-        return found
+        extended = EliminationGraph(self._sizes)
+        extended._weights, extended._graph, extended._needed = self._weights, list(self._graph), self._needed
+        extended._join(factor)
+        return extended
 
     def holds(self, factor: Sequence[int]) -> bool:
         """Whether the factor joins nothing that is not joined already."""
@@ -73,56 +73,58 @@ class Shape:
             return True
         if self._needed.get(factor, 0) > most:
             return False
-        after = self.with_(factor)
-        cells = after._weights.of(by_weight(after._weights, after._graph, NEAR * most))
-        if most < cells <= NEAR * most:
-            cells = min(cells, after._weights.of(by_fill(after._weights, after._graph, most)))
+        after = self.with_factor(factor)
+        cells = after._weights.of(eliminate_by_weight(after._weights, after._graph, FILL_TRIED_WITHIN * most))
+        if most < cells <= FILL_TRIED_WITHIN * most:
+            cells = min(cells, after._weights.of(eliminate_by_fill(after._weights, after._graph, most)))
         if cells > most:
             self._needed[factor] = cells
         return cells <= most
 
     def cliques(self) -> list[int]:
         """The cliques of the smaller of both models."""
-        found = [order(self._weights, self._graph, math.inf) for order in (by_weight, by_fill)]
-        return min(found, key=self._weights.of)
+        both_models = [
+            order(self._weights, self._graph, math.inf) for order in (eliminate_by_weight, eliminate_by_fill)
+        ]
+        return min(both_models, key=self._weights.of)
 
     def cells(self) -> int:
         """How many cells the tables of the model have together."""
         return self._weights.of(self.cliques())
 
 
-def by_weight(weights: Weights, graph: Sequence[int], most: float) -> list[int]:
+def eliminate_by_weight(weights: CliqueSizes, graph: Sequence[int], most: float) -> list[int]:
     """The attribute first whose clique has the fewest cells."""
     present = list(graph)
     waiting = {attribute: weights[near | 1 << attribute] for attribute, near in enumerate(present)}
-    found, total = list[int](), 0
+    cliques, total = list[int](), 0
     while waiting and total <= most:
         attribute = min(waiting, key=waiting.__getitem__)
         del waiting[attribute]
         near = present[attribute]
         clique = near | 1 << attribute
-        if not any(clique & ~other == 0 for other in found):
-            found.append(clique)
+        if not any(clique & ~other == 0 for other in cliques):
+            cliques.append(clique)
             total += weights[clique]
         for other in bits(near):
             present[other] = (present[other] | clique) & ~(1 << attribute)
             waiting[other] = weights[present[other]]
             present[other] &= ~(1 << other)
-    return found
+    return cliques
 
 
-def by_fill(weights: Weights, graph: Sequence[int], most: float) -> list[int]:
+def eliminate_by_fill(weights: CliqueSizes, graph: Sequence[int], most: float) -> list[int]:
     """The attribute first whose neighbours are joined already, but for the fewest pairs; of those the lightest."""
     present = list(graph)
     waiting = {attribute: _fill(weights, present, attribute) for attribute in range(len(graph))}
-    found, total = list[int](), 0
+    cliques, total = list[int](), 0
     while waiting and total <= most:
         attribute = min(waiting, key=waiting.__getitem__)
         del waiting[attribute]
         near = present[attribute]
         clique = near | 1 << attribute
-        if not any(clique & ~other == 0 for other in found):
-            found.append(clique)
+        if not any(clique & ~other == 0 for other in cliques):
+            cliques.append(clique)
             total += weights[clique]
         changed = near
         for other in bits(near):
@@ -130,10 +132,10 @@ def by_fill(weights: Weights, graph: Sequence[int], most: float) -> list[int]:
             changed |= present[other]
         for other in bits(changed):
             waiting[other] = _fill(weights, present, other)
-    return found
+    return cliques
 
 
-def _fill(weights: Weights, present: Sequence[int], attribute: int) -> tuple[int, int]:
+def _fill(weights: CliqueSizes, present: Sequence[int], attribute: int) -> tuple[int, int]:
     """Twice the number of pairs of neighbours that are not joined yet; and the cells of the clique."""
     near, clique, missing = present[attribute], present[attribute] | 1 << attribute, 0
     left = near

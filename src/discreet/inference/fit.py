@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.inference.axes import Axes, Table
-from discreet.inference.facts import Measured, gather
+from discreet.inference.calibrated_tree import CalibratedTree
+from discreet.inference.dual_problem import DualProblem
+from discreet.inference.fit_inputs import MeasuredMarginal, gather_inputs
 from discreet.inference.lbfgs import minimise
-from discreet.inference.problem import Problem
-from discreet.inference.totals import keep_totals
-from discreet.inference.tree import Calibrated
+from discreet.inference.proportional_fitting import fit_public_totals
 
-__all__ = ["STRENGTH", "Fitted", "Measured", "fit", "restored"]
+__all__ = ["STRENGTH", "FittedGraphicalModel", "MeasuredMarginal", "fit", "restore_fit"]
 
 #: The pull to the centre, times the smallest standard deviation of the measurements. Ten times more leans visibly to
 #: the uniform; ten times less takes more iterations and fits the noise.
@@ -38,7 +38,7 @@ STRENGTH = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class FittedGraphicalModel:
     """A fitted model.
 
     `residual` is how far from the optimum the search stopped, `misfit` how far the model is from what was measured;
@@ -49,7 +49,7 @@ class Fitted:
     sizes: tuple[int, ...]
     total: float
     potentials: Mapping[Axes, Table]
-    calibrated: Calibrated
+    calibrated: CalibratedTree
     residual: float
     misfit: float
     iterations: int
@@ -57,17 +57,17 @@ class Fitted:
 
 def fit(
     sizes: Sequence[int],
-    measurements: Iterable[Measured],
+    measurements: Iterable[MeasuredMarginal],
     total: float,
     *,
     allowed: Iterable[tuple[Sequence[int], ArrayLike]] = (),
     totals: Iterable[tuple[Sequence[int], ArrayLike]] = (),
-    start: Fitted | None = None,
+    start: FittedGraphicalModel | None = None,
     iterations: int = 240,
     tolerance: float = 0.05,
     strength: float = STRENGTH,
     centres: int = 1,
-) -> Fitted:
+) -> FittedGraphicalModel:
     """The model of this total that is nearest to the noisy marginals.
 
     allowed: (attributes, table of bool): where False the model is exactly 0, and so is all that follows from it.
@@ -81,55 +81,56 @@ def fit(
 
     Guarantee: none is spent; a function of noisy values and public facts.
     """
-    facts = gather(sizes, total, measurements, allowed, totals)
-    problem = Problem(facts, strength)
-    theta = problem.begin(start.potentials if start else {})
+    facts = gather_inputs(sizes, total, measurements, allowed, totals)
+    problem = DualProblem(facts, strength)
+    theta = problem.starting_point(start.potentials if start else {})
     centre = np.zeros_like(theta)
-    used, residual = 0, 0.0
+    evaluations, residual = 0, 0.0
     for _ in range(centres if facts.total > 0 and len(theta) else 0):
-        found = minimise(
-            problem.around(centre),
+        minimum = minimise(
+            problem.centred_at(centre),
             theta,
             scaling=problem.scaling,
             residual=problem.residual,
             tolerance=tolerance,
             evaluations=iterations,
         )
-        theta = centre = found.point
-        used, residual = used + found.evaluations, found.residual
-    calibrated, misfit = problem.calibrated(theta)
-    return Fitted(
+        theta = centre = minimum.point
+        evaluations, residual = evaluations + minimum.evaluations, minimum.residual
+    calibrated, misfit = problem.calibrate(theta)
+    return FittedGraphicalModel(
         sizes=facts.sizes,
         total=facts.total,
         potentials=problem.potentials(theta),
-        calibrated=keep_totals(calibrated, facts.known) if facts.known else calibrated,
+        calibrated=fit_public_totals(calibrated, facts.public_counts) if facts.public_counts else calibrated,
         residual=residual,
         misfit=misfit,
-        iterations=used,
+        iterations=evaluations,
     )
 
 
-def restored(
+def restore_fit(
     sizes: Sequence[int],
     total: float,
     potentials: Mapping[Axes, Table],
     *,
     allowed: Iterable[tuple[Sequence[int], ArrayLike]] = (),
     totals: Iterable[tuple[Sequence[int], ArrayLike]] = (),
-) -> Fitted:
+) -> FittedGraphicalModel:
     """The model that a fit with the same `allowed` and `totals` came to, from its potentials in their order."""
     factors = [
-        Measured(attributes=axes, values=np.zeros(table.shape), variance=1.0) for axes, table in potentials.items()
+        MeasuredMarginal(attributes=axes, values=np.zeros(table.shape), variance=1.0)
+        for axes, table in potentials.items()
     ]
-    facts = gather(sizes, total, factors, allowed, totals)
-    problem = Problem(facts, STRENGTH)
-    theta = problem.begin(potentials)
-    calibrated, _ = problem.calibrated(theta)
-    return Fitted(
+    facts = gather_inputs(sizes, total, factors, allowed, totals)
+    problem = DualProblem(facts, STRENGTH)
+    theta = problem.starting_point(potentials)
+    calibrated, _ = problem.calibrate(theta)
+    return FittedGraphicalModel(
         sizes=facts.sizes,
         total=facts.total,
         potentials=problem.potentials(theta),
-        calibrated=keep_totals(calibrated, facts.known) if facts.known else calibrated,
+        calibrated=fit_public_totals(calibrated, facts.public_counts) if facts.public_counts else calibrated,
         residual=0.0,
         misfit=0.0,
         iterations=0,

@@ -51,14 +51,14 @@ def minimise(
     `scaling` is about the inverse of the Hessian's diagonal. At least one evaluation is made.
     """
     search = _Search(function, residual, np.sqrt(scaling), evaluations)
-    here = search.look(start, np.zeros_like(start), 0.0)
+    here = search.evaluate(start, np.zeros_like(start), 0.0)
     curvature, learned = _Curvature(memory, len(start)), False
     while search.best.residual > tolerance and search.left > 0:
         direction = -curvature.times(here.gradient, learned)
         slope = inner_product(here.gradient, direction)
         if not slope < 0:
             break
-        there = search.along(here, direction, slope)
+        there = search.line_search(here, direction, slope)
         if there is None:
             break
         learned = curvature.learn((there.point - here.point) / search.root, there.gradient - here.gradient)
@@ -69,7 +69,7 @@ def minimise(
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Evaluation:
     """What was seen at one point: the gradient is that of the scaled variables."""
 
     point: Vector
@@ -83,18 +83,18 @@ class _Search:
 
     def __init__(self, function: Function, residual: Callable[[Vector], float], root: Vector, looks: int) -> None:
         self._function, self._residual, self.root, self.left = function, residual, root, looks
-        self.best = _Look(root, math.inf, root, math.inf)
+        self.best = _Evaluation(root, math.inf, root, math.inf)
 
-    def look(self, origin: Vector, direction: Vector, step: float) -> _Look:
+    def evaluate(self, origin: Vector, direction: Vector, step: float) -> _Evaluation:
         point = origin + step * direction
         value, gradient = self._function(point)
-        found = _Look(point, value, gradient * self.root, self._residual(gradient))
+        evaluation = _Evaluation(point, value, gradient * self.root, self._residual(gradient))
         self.left -= 1
-        if found.residual < self.best.residual or self.best.point is self.root:
-            self.best = found
-        return found
+        if evaluation.residual < self.best.residual or self.best.point is self.root:
+            self.best = evaluation
+        return evaluation
 
-    def along(self, here: _Look, direction: Vector, slope: float) -> _Look | None:
+    def line_search(self, here: _Evaluation, direction: Vector, slope: float) -> _Evaluation | None:
         """A point along the direction that satisfies Wolfe's two conditions, by bisection with interpolation.
 
         None where none was found: rounding, or the evaluations are used up.
@@ -104,7 +104,7 @@ class _Search:
         at_low, slope_low = here.value, slope
         slack = ROUNDING * abs(here.value)
         for _ in range(min(MOST_LOOKS, self.left)):
-            there = self.look(here.point, path, step)
+            there = self.evaluate(here.point, path, step)
             after = inner_product(there.gradient, direction)
             if not there.value <= here.value + DECREASE * step * slope + slack or math.isnan(after):
                 high = step
@@ -153,18 +153,18 @@ class _Curvature:
         """The inverse Hessian, as far as it is known, times the gradient."""
         if not self._order:
             return gradient.copy()
-        held, newest = len(self._order), self._order[-1]
-        along = np.einsum("ij,j->i", self._steps[:held], gradient)
-        over = np.einsum("ij,j->i", self._changes[:held], gradient)
+        remembered, newest = len(self._order), self._order[-1]
+        along = np.einsum("ij,j->i", self._steps[:remembered], gradient)
+        over = np.einsum("ij,j->i", self._changes[:remembered], gradient)
         if learned:
             self._fill(along, over)
-        self._along_last[:held], self._over_last[:held] = along, over
+        self._along_last[:remembered], self._over_last[:remembered] = along, over
         scale = self._across[newest, newest] / self._among[newest, newest]
         outer, inner = self._weights(along, over, scale)
-        found: Vector = scale * gradient
-        found += np.einsum("i,ij->j", outer, self._steps[:held])
-        found -= np.einsum("i,ij->j", scale * inner, self._changes[:held])
-        return found
+        direction: Vector = scale * gradient
+        direction += np.einsum("i,ij->j", outer, self._steps[:remembered])
+        direction -= np.einsum("i,ij->j", scale * inner, self._changes[:remembered])
+        return direction
 
     def _fill(self, along: Vector, over: Vector) -> None:
         """The products with the newest change: it is the gradient less the last one, whose products are known."""

@@ -27,12 +27,20 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.inference.axes import shape_of
-from discreet.inference.keeping import NotKept, Total, eagerness, keep_total, root_for, schedule, whole_totals
-from discreet.inference.rounding import Integers, share_out
+from discreet.inference.calibrated_tree import CalibratedTree
+from discreet.inference.row_assignment import group_rows, spread_evenly
 from discreet.inference.sample_check import check
-from discreet.inference.spreading import group_rows, spread_evenly
-from discreet.inference.steps import Step, steps_of
-from discreet.inference.tree import Calibrated
+from discreet.inference.sample_totals import (
+    SampleTotal,
+    TotalsNotKept,
+    drawing_priority,
+    enforce_total,
+    root_for,
+    schedule,
+    whole_totals,
+)
+from discreet.inference.sampling_steps import SamplingStep, sampling_steps
+from discreet.inference.tree_rounding import Integers, share_out
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -44,7 +52,7 @@ ATTEMPTS = 8
 
 
 def sample(
-    calibrated: Calibrated, n: int, generator: np.random.Generator, *, keep: Sequence[Sequence[int]] = ()
+    calibrated: CalibratedTree, n: int, generator: np.random.Generator, *, keep: Sequence[Sequence[int]] = ()
 ) -> Codes:
     """Codes of n rows, one column an attribute, in random order and the smallest unsigned type that holds them.
 
@@ -56,7 +64,7 @@ def sample(
 
 
 def sample_in_parts(
-    calibrated: Calibrated,
+    calibrated: CalibratedTree,
     n: int,
     generator: np.random.Generator,
     *,
@@ -77,63 +85,65 @@ def sample_in_parts(
 
 
 def _parts(
-    calibrated: Calibrated, n: int, parts: int, generator: np.random.Generator, totals: tuple[Total, ...]
+    calibrated: CalibratedTree, n: int, parts: int, generator: np.random.Generator, totals: tuple[SampleTotal, ...]
 ) -> Iterator[Codes]:
     for left in range(parts, 0, -1):
         size = n // left
         now = tuple(_share(total, size, generator) for total in totals)
         totals = tuple(
-            Total(attributes=total.attributes, counts=total.counts - part.counts)
+            SampleTotal(attributes=total.attributes, counts=total.counts - part.counts)
             for total, part in zip(totals, now, strict=True)
         )
         n -= size
         yield _draw(calibrated, size, generator, now)
 
 
-def _share(total: Total, size: int, generator: np.random.Generator) -> Total:
+def _share(total: SampleTotal, size: int, generator: np.random.Generator) -> SampleTotal:
     """The part of a total that `size` of its rows have."""
     flat = total.counts.ravel()
     shared = share_out(np.array([size]), flat[None, :].astype(np.float64), generator)
-    return Total(attributes=total.attributes, counts=shared.reshape(total.counts.shape))
+    return SampleTotal(attributes=total.attributes, counts=shared.reshape(total.counts.shape))
 
 
-def _check_size(calibrated: Calibrated, n: int) -> None:
+def _check_size(calibrated: CalibratedTree, n: int) -> None:
     if not 0 <= n <= MOST_ROWS:
         raise UsageError(f"a sample has 0 to {MOST_ROWS} rows, got {n}", hint="sample in parts")
     if n and not calibrated.total > 0:
         raise UsageError("the model gives no probability to any row", hint="ask for conditions that can be met")
 
 
-def _draw(calibrated: Calibrated, n: int, generator: np.random.Generator, totals: tuple[Total, ...]) -> Codes:
+def _draw(calibrated: CalibratedTree, n: int, generator: np.random.Generator, totals: tuple[SampleTotal, ...]) -> Codes:
     """A checked sample. Each kept set has its turns as the first, the one with most freedom, until all are kept."""
     turns = [totals[turn:] + totals[:turn] for turn in range(len(totals))] * ATTEMPTS or [()]
     for turn in turns[:-1]:
-        with contextlib.suppress(NotKept):
-            return _walk(calibrated, n, generator, turn)
-    return _walk(calibrated, n, generator, turns[-1])
+        with contextlib.suppress(TotalsNotKept):
+            return _draw_cliques(calibrated, n, generator, turn)
+    return _draw_cliques(calibrated, n, generator, turns[-1])
 
 
-def _walk(calibrated: Calibrated, n: int, generator: np.random.Generator, totals: tuple[Total, ...]) -> Codes:
+def _draw_cliques(
+    calibrated: CalibratedTree, n: int, generator: np.random.Generator, totals: tuple[SampleTotal, ...]
+) -> Codes:
     sizes = calibrated.sizes
-    steps = steps_of(calibrated, root=root_for(calibrated, totals), eager=eagerness(totals))
+    steps = sampling_steps(calibrated, root=root_for(calibrated, totals), eager=drawing_priority(totals))
     kept = schedule(steps, totals)
     columns = np.empty((len(sizes), n), dtype=np.min_scalar_type(max(sizes, default=1) - 1))
     # Rows are numbered at random once, so that the numbers say nothing about what they are given.
     rows = generator.permutation(n)
     for step in steps if n else ():
-        rows = _take(step, sizes, columns, rows, generator, kept)
+        rows = _draw_step(step, sizes, columns, rows, generator, kept)
     codes: Codes = columns.T
     check(calibrated, codes)
     return codes
 
 
-def _take(
-    step: Step,
+def _draw_step(
+    step: SamplingStep,
     sizes: tuple[int, ...],
     columns: NDArray[np.unsignedinteger],
     rows: Integers,
     generator: np.random.Generator,
-    kept: Mapping[int, Total],
+    kept: Mapping[int, SampleTotal],
 ) -> Integers:
     """Draw the new attributes of all rows; returns the rows in their new order."""
     codes = np.zeros(len(rows), dtype=np.int64)
@@ -152,12 +162,12 @@ def _take(
 
 
 def _tally(
-    step: Step,
+    step: SamplingStep,
     sizes: tuple[int, ...],
     groups: Integers,
     counts: Integers,
     generator: np.random.Generator,
-    kept: Mapping[int, Total],
+    kept: Mapping[int, SampleTotal],
 ) -> tuple[Integers, Integers]:
     """How many rows of each group get which new values: cells of the step's table that are not empty, and counts."""
     drawn = list(step.given)
@@ -166,7 +176,7 @@ def _tally(
         weights = step.table_up_to(attribute).reshape(-1, size)[groups]
         shared = share_out(counts, weights, generator)
         if attribute in kept:
-            keep_total(shared, weights, _blocks(groups, drawn, sizes, kept[attribute]), kept[attribute])
+            enforce_total(shared, weights, _blocks(groups, drawn, sizes, kept[attribute]), kept[attribute])
         group, value = np.nonzero(shared)
         counts = shared[group, value]
         groups = groups[group] * size + value
@@ -174,7 +184,7 @@ def _tally(
     return groups, counts
 
 
-def _blocks(groups: Integers, drawn: Sequence[int], sizes: tuple[int, ...], total: Total) -> Integers:
+def _blocks(groups: Integers, drawn: Sequence[int], sizes: tuple[int, ...], total: SampleTotal) -> Integers:
     """For each group the flat place of the attributes, all but the last, of a total."""
     places = dict(zip(drawn, np.unravel_index(groups, shape_of(sizes, drawn)), strict=True)) if drawn else {}
     blocks = np.zeros(len(groups), dtype=np.int64)

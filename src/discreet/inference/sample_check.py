@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.axes import Axes, Table, cells_of, shape_of
-from discreet.inference.tree import AGREEMENT, Calibrated
+from discreet.inference.calibrated_tree import AGREEMENT, CalibratedTree
 
 #: The chance that a sample of independent rows, which varies more than ours, fails at one of its tables: exp(-32).
 _UNLIKELY = 32.0
@@ -21,11 +21,11 @@ _UNLIKELY = 32.0
 _MOST_PAIR_CELLS = 2**16
 
 
-class SampleWrong(AssertionError):
+class SampleMismatch(AssertionError):
     """A sample is not of its model: a fault of this package, never of its user."""
 
 
-def check(calibrated: Calibrated, codes: NDArray[np.unsignedinteger]) -> None:
+def check(calibrated: CalibratedTree, codes: NDArray[np.unsignedinteger]) -> None:
     """Raise SampleWrong unless the sample's tables are within chance of the model's.
 
     Because: of n independent rows a cell of expectation e is within L/3 + sqrt(L^2/9 + 2 L e) of e but for a chance of
@@ -34,7 +34,7 @@ def check(calibrated: Calibrated, codes: NDArray[np.unsignedinteger]) -> None:
     """
     n, columns = codes.shape
     if columns != len(calibrated.sizes):
-        raise SampleWrong("a sample has one column an attribute")
+        raise SampleMismatch("a sample has one column an attribute")
     if not n:
         return
     cliques = calibrated.cliques
@@ -45,24 +45,24 @@ def check(calibrated: Calibrated, codes: NDArray[np.unsignedinteger]) -> None:
         _compare(calibrated, codes, pair, calibrated.project(pair))
 
 
-def _compare(calibrated: Calibrated, codes: NDArray[np.unsignedinteger], attributes: Axes, table: Table) -> None:
+def _compare(calibrated: CalibratedTree, codes: NDArray[np.unsignedinteger], attributes: Axes, table: Table) -> None:
     n = len(codes)
-    found = counted(codes, attributes, calibrated.sizes)
+    counts = count_rows(codes, attributes, calibrated.sizes)
     share = table.ravel() / calibrated.total
     slack = AGREEMENT * len(calibrated.cliques)
-    away = np.abs(found - n * share)
+    away = np.abs(counts - n * share)
     length = _UNLIKELY + math.log(2 * len(share))
-    if (found[share == 0] > 0).any():
-        raise SampleWrong(f"a sample has rows that the model excludes: attributes {attributes}")
+    if (counts[share == 0] > 0).any():
+        raise SampleMismatch(f"a sample has rows that the model excludes: attributes {attributes}")
     if (away > length / 3 + np.sqrt(length**2 / 9 + 2 * length * n * share) + slack * n).any():
-        raise SampleWrong(f"a sample's count is not the model's: attributes {attributes}")
+        raise SampleMismatch(f"a sample's count is not the model's: attributes {attributes}")
     variation = away.sum() / (2 * n)
     most = np.sqrt(share * np.maximum(1 - share, 0) / n).sum() / 2 + math.sqrt(_UNLIKELY / (2 * n))
     if variation > most + slack:
-        raise SampleWrong(f"a sample's table is not the model's: attributes {attributes}")
+        raise SampleMismatch(f"a sample's table is not the model's: attributes {attributes}")
 
 
-def counted(codes: NDArray[np.unsignedinteger], attributes: Axes, sizes: tuple[int, ...]) -> NDArray[np.int64]:
+def count_rows(codes: NDArray[np.unsignedinteger], attributes: Axes, sizes: tuple[int, ...]) -> NDArray[np.int64]:
     """How many rows each combination of values has, flat."""
     shape = shape_of(sizes, attributes)
     places = np.zeros(len(codes), dtype=np.int64)
@@ -72,7 +72,7 @@ def counted(codes: NDArray[np.unsignedinteger], attributes: Axes, sizes: tuple[i
     return np.bincount(places, minlength=math.prod(shape))
 
 
-def _pairs(calibrated: Calibrated) -> Iterator[Axes]:
+def _pairs(calibrated: CalibratedTree) -> Iterator[Axes]:
     """Pairs that meet only across a separator: a new attribute with one of the parent's, and with a sibling's."""
     cliques, sizes = calibrated.cliques, calibrated.sizes
     sibling: dict[int, int] = {}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet import notebook
 from discreet.errors import UsageError
+from discreet.present import notebook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,18 +65,18 @@ class Evidence:
         """As a screen has it."""
         low, high = self.interval
         # An interval without width was proved, not sampled.
-        sure = "exactly" if low == high else f"{percent(low)} to {percent(high)} at {sureness(self.confidence)}"
-        told = [
+        sure = "exactly" if low == high else f"{percent(low)} to {percent(high)} at {confidence_text(self.confidence)}"
+        sentences = [
             f"{self.attack}: there was nothing to try it on, so nothing is shown, neither for nor against"
             if not self.n
             else f"{self.attack}: succeeds {percent(self.success)} of the time ({sure}, n = {self.n:,}); "
             f"chance is {percent(self.chance)}"
         ]
         if self.bound is not None:
-            told.append(f"the most that anybody could reach under the claimed guarantee is {percent(self.bound)}")
+            sentences.append(f"the most that anybody could reach under the claimed guarantee is {percent(self.bound)}")
         if not self.judged:
-            told.append("that cannot be judged: nothing was measured that it could be held against")
-        return [*told, *self.story]
+            sentences.append("that cannot be judged: nothing was measured that it could be held against")
+        return [*sentences, *self.story]
 
     def plot(self, path: Path) -> None:
         """Write the picture, an SVG file."""
@@ -91,9 +91,9 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         """The evidence in a notebook: success beside chance and beside what the claim allows."""
-        return notebook.face(self._face, lambda: repr(self))
+        return notebook.notebook_html(self._notebook_parts, lambda: repr(self))
 
-    def _face(self) -> Iterator[str]:
+    def _notebook_parts(self) -> Iterator[str]:
         first, *rest = self.lines()
         yield notebook.head(first)
         rest = rest if self.bound is None else rest[1:]  # the table says it
@@ -101,19 +101,21 @@ class Evidence:
             shares = [("success", self.success, self.interval), ("chance", self.chance, None)]
             shares += [] if self.bound is None else [("the most under the claim", self.bound, None)]
             yield notebook.table(["", "share"], [_row(*each) for each in shares], reach=1.0)
-        for told in rest:
-            yield notebook.line(told)
+        for sentence in rest:
+            yield notebook.line(sentence)
         if self.judged and self.n:
             against = "chance" if self.bound is None else "the claimed guarantee"
             sure = f"It surely does better than {against}." if self.breaks else f"Within {against}, as far as n tells."
-            yield notebook.quiet(sure)
+            yield notebook.small_print(sure)
 
 
-def _row(name: str, share: float, interval: tuple[float, float] | None) -> list[notebook.Cell]:
+def _row(name: str, share: float, interval: tuple[float, float] | None) -> list[notebook.NotebookCell]:
     low, high = interval or (share, share)
     return [
-        notebook.Cell(text=name),
-        notebook.Cell(text=percent(share), number=True, drowned=interval is None, drawn=(share, low, high)),
+        notebook.NotebookCell(text=name),
+        notebook.NotebookCell(
+            text=percent(share), number=True, below_noise=interval is None, plotted=(share, low, high)
+        ),
     ]
 
 
@@ -129,7 +131,7 @@ def percent(share: float) -> str:
     return f"{share:.0%}" if share in (0, 1) else f"{share:.{places}%}"
 
 
-def sureness(confidence: float) -> str:
+def confidence_text(confidence: float) -> str:
     """A confidence as people read it; 99.75% is not 100%.
 
     >>> sureness(0.95), sureness(0.9975), sureness(1 - 0.05 / 3), sureness(1 - 1e-7)
@@ -150,7 +152,7 @@ def best_under(epsilon: float, delta: float = 0.0) -> float:
     return min(1.0, (grown + delta) / (1 + grown))
 
 
-def twice(epsilon: float, delta: float = 0.0) -> tuple[float, float]:
+def replacement_guarantee(epsilon: float, delta: float = 0.0) -> tuple[float, float]:
     """What a claim says of two tables that differ in one person put in another's place.
 
     Because: taking one out and putting one in are two steps, P <= e^epsilon (e^epsilon Q + delta) + delta.
@@ -163,12 +165,12 @@ def clopper_pearson(successes: int, n: int, confidence: float = 0.95) -> tuple[f
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n} trials")
     tail = (1 - confidence) / 2
-    low = 0.0 if successes == 0 else _where(lambda p: at_least(successes, n, p) < tail)
-    high = 1.0 if successes == n else _where(lambda p: at_least(successes + 1, n, p) < 1 - tail)
+    low = 0.0 if successes == 0 else _bisect_probability(lambda p: binomial_upper_tail(successes, n, p) < tail)
+    high = 1.0 if successes == n else _bisect_probability(lambda p: binomial_upper_tail(successes + 1, n, p) < 1 - tail)
     return low, high
 
 
-def _where(below: Callable[[float], bool]) -> float:
+def _bisect_probability(below: Callable[[float], bool]) -> float:
     """The probability from which on `below` is false."""
     low, high = 0.0, 1.0
     for _ in range(60):
@@ -177,7 +179,7 @@ def _where(below: Callable[[float], bool]) -> float:
     return (low + high) / 2
 
 
-def at_least(successes: int, n: int, chance: float) -> float:
+def binomial_upper_tail(successes: int, n: int, chance: float) -> float:
     """P(Binomial(n, chance) >= successes): the incomplete beta function I(chance; successes, n - successes + 1)."""
     if chance <= 0 or chance >= 1:
         return float(chance >= 1)

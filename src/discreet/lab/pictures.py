@@ -28,8 +28,8 @@ def bars(
         parts.append(
             f'<rect x="{x:.1f}" y="{top:.1f}" width="{0.7 * slot:.1f}" height="{HEIGHT - BOTTOM - top:.1f}" '
             f'fill="{COLOURS[0]}"/>'
-            + _text(x + 0.35 * slot, top - 6, _shown(value, most), anchor="middle")
-            + _named(x + 0.35 * slot, HEIGHT - BOTTOM + 18, name, width=slot)
+            + _text(x + 0.35 * slot, top - 6, _format_value(value, most), anchor="middle")
+            + _bar_label(x + 0.35 * slot, HEIGHT - BOTTOM + 18, name, width=slot)
         )
     return _svg(title, _axis(0, most, right) + "".join(parts))
 
@@ -65,15 +65,15 @@ def curves(
         legend += _LETTER * len(name) + 20
     free = -1.0
     for where, value in list(zip(at, x, strict=True))[:: max(1, len(at) // 8)]:
-        told, middle = f"{value:g}", across_at(where)
-        if middle - _LETTER * len(told) / 2 > free:  # no number over another
-            parts.append(_text(middle, HEIGHT - BOTTOM + 18, told, anchor="middle"))
-            free = middle + _LETTER * len(told) / 2 + 4
+        label, middle = f"{value:g}", across_at(where)
+        if middle - _LETTER * len(label) / 2 > free:  # no number over another
+            parts.append(_text(middle, HEIGHT - BOTTOM + 18, label, anchor="middle"))
+            free = middle + _LETTER * len(label) / 2 + 4
     parts.append(_text((LEFT + WIDTH) / 2, HEIGHT - 12, across, anchor="middle"))
     return _svg(title, "".join([*parts, *_marks(marks or {}, low, high)]))
 
 
-def against(
+def bars_with_marks(
     title: str,
     values: Mapping[str, tuple[float, float]],
     *,
@@ -99,10 +99,10 @@ def against(
         end, allowed = max(width, at), (bounds or {}).get(name)
         if allowed is not None:
             end = max(end, (right - left) * min(allowed, 1.0))
-            parts.append(_upright(left + (right - left) * min(allowed, 1.0), top - 4, top + 0.6 * step + 4))
+            parts.append(_bound_line(left + (right - left) * min(allowed, 1.0), top - 4, top + 0.6 * step + 4))
         parts.append(
             _text(left - 10, top + 0.3 * step + 4, name, anchor="end")
-            + _text(left + end + 8, top + 0.3 * step + 4, _shown(value, 1.0))
+            + _text(left + end + 8, top + 0.3 * step + 4, _format_value(value, 1.0))
         )
     below = start + len(values) * step + 12
     parts.append(_text(left, below, f"line: {mark}", fill=COLOURS[1]))
@@ -111,7 +111,7 @@ def against(
     return _svg(title, "".join(parts))
 
 
-def _upright(x: float, top: float, bottom: float) -> str:
+def _bound_line(x: float, top: float, bottom: float) -> str:
     """A broken line for what a claim allows."""
     ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"'
     return f'<line {ends} stroke="{COLOURS[2]}" stroke-width="3" stroke-dasharray="5 3"/>'
@@ -127,7 +127,7 @@ def _right(marks: Mapping[str, float] | None) -> float:
     return WIDTH - RIGHT - (_LETTER * max(len(name) + 6 for name in marks) if marks else 0)
 
 
-def _named(x: float, y: float, name: str, *, width: float) -> str:
+def _bar_label(x: float, y: float, name: str, *, width: float) -> str:
     """A name under a bar, in lines no wider than the bar's place where it has a space or a plus to break at."""
     lines = [""]
     for word in name.replace("+", "+ ").split():
@@ -145,24 +145,24 @@ def _axis(low: float, high: float, right: float) -> str:
         value = low + (high - low) * step / 4
         y = _height(value, low, high)
         parts.append(f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="#8884" />')
-        parts.append(_text(LEFT - 8, y + 4, _shown(value, high), anchor="end"))
+        parts.append(_text(LEFT - 8, y + 4, _format_value(value, high), anchor="end"))
     return "".join(parts)
 
 
 def _marks(marks: Mapping[str, float], low: float, high: float) -> list[str]:
     """Broken lines across, named in the margin; names that would overlap are moved apart."""
-    found, right, free = [], _right(marks), HEIGHT
+    parts, right, free = [], _right(marks), HEIGHT
     for name, value in sorted(marks.items(), key=lambda mark: mark[1]):
         y = _height(value, low, high)
         free = min(y + 4, free - 18)
-        found.append(
+        parts.append(
             f'<line x1="{LEFT}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{COLOURS[1]}" '
-            'stroke-dasharray="6 4"/>' + _text(right + 6, free, f"{name} {_shown(value, high)}", fill=COLOURS[1])
+            'stroke-dasharray="6 4"/>' + _text(right + 6, free, f"{name} {_format_value(value, high)}", fill=COLOURS[1])
         )
-    return found
+    return parts
 
 
-def _shown(value: float, most: float) -> str:
+def _format_value(value: float, most: float) -> str:
     return f"{value:.0%}" if most == 1.0 else f"{value:,.3g}"
 
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 
 from discreet.errors import MissingPackage
-from discreet.lab.evidence import Evidence, percent, sureness
+from discreet.lab.evidence import Evidence, confidence_text, percent
 from discreet.lab.pictures import COLOURS
-from discreet.lab.registry import Listed
-from discreet.synth.inspect.style import sheet
-from discreet.synth.inspect.words import safe
+from discreet.lab.registry import AttackEntry
+from discreet.synth.inspect.report_style import stylesheet
+from discreet.synth.inspect.report_text import escape_html
 
 #: An attack, and what it found.
-Found = tuple[Listed, Evidence]
+AttackResult = tuple[AttackEntry, Evidence]
 #: An attack that did not run, and what it lacks.
-LeftOut = tuple[Listed, MissingPackage]
+SkippedAttack = tuple[AttackEntry, MissingPackage]
 
 _MORE = """
 .verdict { display: inline-block; padding: .05rem .6rem; border-radius: 1rem; font-size: .8125rem; font-weight: 600;
@@ -45,11 +45,11 @@ ul.story { padding-left: 1.1rem; }
 """
 
 
-def page(found: Sequence[Found], *, version: str, left_out: Sequence[LeftOut] = ()) -> str:
+def page(results: Sequence[AttackResult], *, version: str, left_out: Sequence[SkippedAttack] = ()) -> str:
     """The whole page. Everything in it that comes from data is escaped; pictures are drawn by this package alone."""
-    body = "".join(_section(listed, evidence) for listed, evidence in found)
-    broken = sum(evidence.breaks for _, evidence in found)
-    seconds = sum(evidence.seconds for _, evidence in found)
+    body = "".join(_section(listed, evidence) for listed, evidence in results)
+    broken = sum(evidence.breaks for _, evidence in results)
+    seconds = sum(evidence.seconds for _, evidence in results)
     title = "What falls, and what stands"
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -58,16 +58,16 @@ def page(found: Sequence[Found], *, version: str, left_out: Sequence[LeftOut] = 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{title}</title>
-<style>{sheet()}{_MORE}</style>
+<style>{stylesheet()}{_MORE}</style>
 </head>
 <body>
 <header><h1>{title}</h1>
-<p class="lead">{len(found)} attacks on ways of protecting people in data, run on generated people by Discreet
-{safe(version)} in {seconds:.0f} seconds of computing. {broken} of them do surely better than chance or, where a
+<p class="lead">{len(results)} attacks on ways of protecting people in data, run on generated people by Discreet
+{escape_html(version)} in {seconds:.0f} seconds of computing. {broken} of them do surely better than chance or, where a
 guarantee was claimed, than it allows.</p>
 <p class="quiet">Nobody here is real. Each attack runs on your own files, too: the command stands beside it.</p>
 {"".join(map(_left_out, left_out))}</header>
-<main><section aria-label="All attacks">{_overview(found)}</section>{body}</main>
+<main><section aria-label="All attacks">{_overview(results)}</section>{body}</main>
 <footer><p>“Surely” is at each attack's own confidence, given with its interval. An attack that fails proves nothing: a
 better one may come. A guarantee holds against all of them.</p></footer>
 </body>
@@ -75,20 +75,20 @@ better one may come. A guarantee holds against all of them.</p></footer>
 """
 
 
-def _left_out(one: LeftOut) -> str:
+def _left_out(one: SkippedAttack) -> str:
     listed, problem = one
-    why = f"{safe(problem.reason)} ({safe(problem.hint)})"
-    return f"<p><strong>Left out:</strong> {safe(listed.title)}, because {why}.</p>\n"
+    why = f"{escape_html(problem.reason)} ({escape_html(problem.hint)})"
+    return f"<p><strong>Left out:</strong> {escape_html(listed.title)}, because {why}.</p>\n"
 
 
-def _overview(found: Sequence[Found]) -> str:
+def _overview(results: Sequence[AttackResult]) -> str:
     rows = "".join(
-        f'<tr><th scope="row"><a href="#{safe(listed.name)}">{safe(listed.title)}</a></th>'
+        f'<tr><th scope="row"><a href="#{escape_html(listed.name)}">{escape_html(listed.title)}</a></th>'
         f'<td data-head="success">{percent(evidence.success)}{_bar(evidence)}</td>'
         f'<td data-head="chance" class="number">{percent(evidence.chance)}</td>'
-        f'<td data-head="what falls">{safe(listed.falls)}</td>'
-        f'<td data-head="what stands">{safe(listed.stands)}{_held(listed, evidence)}</td></tr>'
-        for listed, evidence in found
+        f'<td data-head="what falls">{escape_html(listed.falls)}</td>'
+        f'<td data-head="what stands">{escape_html(listed.stands)}{_protected_share(listed, evidence)}</td></tr>'
+        for listed, evidence in results
     )
     caption = (
         "<caption>The mark on a bar is chance. In brackets: how often the same attack succeeds against what stands, "
@@ -109,36 +109,36 @@ def _bar(evidence: Evidence) -> str:
     return f'<span class="bar{"" if evidence.breaks else " held"}" aria-hidden="true">{parts}</span>'
 
 
-def _held(listed: Listed, evidence: Evidence) -> str:
+def _protected_share(listed: AttackEntry, evidence: Evidence) -> str:
     """How often the attack succeeds against what stands, where that was tried."""
-    share = listed.withstood(evidence)
+    share = listed.protected_success(evidence)
     if listed.falls_too(evidence):
         return f' <span class="verdict falls">falls too</span> ({percent(share or 0.0)})'
     return "" if share is None else f' <span class="quiet">({percent(share)})</span>'
 
 
-def _section(listed: Listed, evidence: Evidence) -> str:
-    name = safe(listed.name)
+def _section(listed: AttackEntry, evidence: Evidence) -> str:
+    name = escape_html(listed.name)
     low, high = evidence.interval
     facts = {
         "success": percent(evidence.success),
-        f"between, at {sureness(evidence.confidence)}": f"{percent(low)} to {percent(high)}",
+        f"between, at {confidence_text(evidence.confidence)}": f"{percent(low)} to {percent(high)}",
         "chance": percent(evidence.chance),
         "the claim allows": "no claim" if evidence.bound is None else percent(evidence.bound),
         "tried": f"{evidence.n:,}",
         "CPU seconds": f"{evidence.seconds:.2f}",
     }
-    told = "".join(f"<div><dt>{word}</dt><dd>{text}</dd></div>" for word, text in facts.items())
-    story = "".join(f"<p>{safe(sentence.strip())}</p>" for sentence in evidence.story)
+    fact_items = "".join(f"<div><dt>{word}</dt><dd>{text}</dd></div>" for word, text in facts.items())
+    story = "".join(f"<p>{escape_html(sentence.strip())}</p>" for sentence in evidence.story)
     picture = "" if evidence.picture is None else f"<figure>{_inline(evidence.picture())}</figure>"
     return f"""
 <section id="{name}" aria-labelledby="{name}-title">
-<div class="title"><h2 id="{name}-title">{safe(listed.title)}</h2>{verdict(evidence)}</div>
+<div class="title"><h2 id="{name}-title">{escape_html(listed.title)}</h2>{verdict(evidence)}</div>
 <div class="card"><div>{story}
-<p><span class="second">Falls:</span> {safe(listed.falls)}.<br>
-<span class="main">Stands:</span> {safe(listed.stands)}{_held(listed, evidence)}.</p>
+<p><span class="second">Falls:</span> {escape_html(listed.falls)}.<br>
+<span class="main">Stands:</span> {escape_html(listed.stands)}{_protected_share(listed, evidence)}.</p>
 <p><code>discreet attack {name}</code></p></div>{picture}</div>
-<dl class="facts">{told}</dl>
+<dl class="facts">{fact_items}</dl>
 </section>"""
 
 

@@ -9,16 +9,16 @@ from fractions import Fraction
 from typing import cast
 
 from discreet import exact
-from discreet.accounting.filter import FULL, Balance, Cost, Decision, Segment, booked, decide
-from discreet.accounting.guarantee import Guarantee, Limits
+from discreet.accounting.filter import FULL, Balance, Cost, Decision, Segment, book_balance, decide
+from discreet.accounting.guarantee import FilterLimits, Guarantee
 from discreet.accounting.region import Region
 from discreet.errors import UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, UNBOUNDED
 
 #: A segment of a population: one version of one of its tables.
-Key = tuple[str, int]
+SegmentKey = tuple[str, int]
 
-_NOTHING = Limits(pure=0, rho=None, delta_keys=0)
+_ZERO_LIMITS = FilterLimits(pure=0, rho=None, delta_keys=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class AccountStatus:
     """Where a population stands. `spent` is rounded up, `remaining` down; together they are the limit."""
 
     limit: Amount
@@ -41,7 +41,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class RemainingByArm:
     """What plain addition still allows in each arm, in whole units; 0 where the arm is off or full."""
 
     pure: int
@@ -71,7 +71,7 @@ class Account:
     guarantee: Guarantee
     sealed: Guarantee | None = None
     invariant: bool = False
-    segments: dict[Key, Segment] = field(default_factory=dict)
+    segments: dict[SegmentKey, Segment] = field(default_factory=dict)
     delta: int = 0
     used: int = 0
     charges: int = 0
@@ -79,20 +79,20 @@ class Account:
     paid: dict[str, int] = field(default_factory=dict)
     payers_unknown: bool = False
     seq: int = 0
-    touched: dict[Key, int] = field(default_factory=dict)
-    _asleep: dict[Key, list[tuple[str, Cost]]] = field(default_factory=dict)
+    segment_seqs: dict[SegmentKey, int] = field(default_factory=dict)
+    _unread_charges: dict[SegmentKey, list[tuple[str, Cost]]] = field(default_factory=dict)
 
     @property
-    def open(self) -> Guarantee | None:
+    def open_guarantee(self) -> Guarantee | None:
         """The guarantee of the filter in use: all of it, or what was granted on top of what is sealed."""
         if self.sealed is None:
             return self.guarantee
-        return _beyond(self.guarantee, self.sealed)
+        return _guarantee_beyond_sealed(self.guarantee, self.sealed)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> FilterLimits:
         """The integer limits of the filter in use."""
-        limits = _NOTHING if self.open is None else self.open.limits
+        limits = _ZERO_LIMITS if self.open_guarantee is None else self.open_guarantee.limits
         return limits.for_changes() if self.invariant else limits
 
     @property
@@ -104,9 +104,9 @@ class Account:
             rho=min(UNBOUNDED, sum(balance.rho for balance in balances)),
         )
 
-    def decide(self, key: Key, *, region: Region, cost: Cost, booking: bool = True) -> Decision:
+    def decide(self, key: SegmentKey, *, region: Region, cost: Cost, booking: bool = True) -> Decision:
         """May this be charged? Books nothing; `booking` as in `filter.decide`."""
-        self._wake(key)
+        self._read_charges(key)
         segments = cast(Mapping[Hashable, Segment], self.segments)
         return decide(
             segments,
@@ -120,7 +120,7 @@ class Account:
         )
 
     def book(
-        self, key: Key, *, region: str, cost: Cost, inside: Balance, balance: Balance, used: int, seq: int
+        self, key: SegmentKey, *, region: str, cost: Cost, inside: Balance, balance: Balance, used: int, seq: int
     ) -> None:
         """Append a charge that was decided before, with the balance that was decided then.
 
@@ -130,16 +130,16 @@ class Account:
         segment = self.segments.get(key)
         if segment is None:
             segment = self.segments[key] = Segment()
-        check_step(segment.balance, cost, inside, balance)
+        check_balance_step(segment.balance, cost, inside, balance)
         segment.balance = balance
-        self._asleep.setdefault(key, []).append((region, cost))
+        self._unread_charges.setdefault(key, []).append((region, cost))
         self.delta += cost.delta
         self.used = used
         self.charges += 1
-        self.seq = self.touched[key] = seq
+        self.seq = self.segment_seqs[key] = seq
 
-    def _wake(self, key: Key) -> None:
-        for region, cost in self._asleep.pop(key, ()):
+    def _read_charges(self, key: SegmentKey) -> None:
+        for region, cost in self._unread_charges.pop(key, ()):
             segment = self.segments[key]
             segment.book(Region.from_data(json.loads(region)), cost, segment.balance)
 
@@ -148,24 +148,24 @@ class Account:
         check_rise(self.guarantee, guarantee)
         self.guarantee = guarantee
 
-    def holds_changes(self) -> bool:
+    def fits_counted_double(self) -> bool:
         """Whether all that was charged so far stays within the limit if neighbours change one unit."""
-        limits = (_NOTHING if self.open is None else self.open.limits).for_changes()
+        limits = (_ZERO_LIMITS if self.open_guarantee is None else self.open_guarantee.limits).for_changes()
         arms = ((self.total.pure, limits.pure), (self.total.rho, limits.rho))
         return self.delta <= limits.delta_keys and any(limit is not None and spent <= limit for spent, limit in arms)
 
     def seal(self, guarantee: Guarantee) -> None:
         """Close the filter in use: all of `guarantee` counts as spent, and its history is not read again."""
         check_rise(guarantee, self.guarantee)
-        self.sealed, self.segments, self.touched, self._asleep = guarantee, {}, {}, {}
+        self.sealed, self.segments, self.segment_seqs, self._unread_charges = guarantee, {}, {}, {}
         self.delta, self.used = 0, FULL
 
-    def room(self) -> Room:
+    def remaining_by_arm(self) -> RemainingByArm:
         """What plain addition still allows."""
         limits, total = self.limits, self.total
-        return Room(pure=max(0, (limits.pure or 0) - total.pure), rho=max(0, (limits.rho or 0) - total.rho))
+        return RemainingByArm(pure=max(0, (limits.pure or 0) - total.pure), rho=max(0, (limits.rho or 0) - total.rho))
 
-    def standing(self) -> Standing:
+    def status(self) -> AccountStatus:
         """Limit, spent, remaining.
 
         Epsilon is the better of the pure sum and the converted rho; delta is what thresholds have
@@ -174,7 +174,7 @@ class Account:
         limit = Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
         spent = self._spent()
         remaining = Amount(epsilon=limit.epsilon - spent.epsilon, delta=limit.delta - spent.delta)
-        return Standing(
+        return AccountStatus(
             limit=limit,
             spent=spent,
             remaining=remaining,
@@ -201,13 +201,13 @@ class Account:
         return sum((paid for who, paid in self.by_analyst().items() if who.casefold() == name), Fraction(0))
 
     def _spent(self) -> Amount:
-        opened, sealed = self.open, self.sealed
+        opened, sealed = self.open_guarantee, self.sealed
         if opened is None:
             return Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
         times = 2 if self.invariant else 1
         pure, rho = min(UNBOUNDED, times * self.total.pure), min(UNBOUNDED, times**2 * self.total.rho)
         epsilon = opened.spent_epsilon(pure=pure, rho=rho)
-        if self.room() == Room(pure=0, rho=0):
+        if self.remaining_by_arm() == RemainingByArm(pure=0, rho=0):
             epsilon = opened.epsilon  # the conversion, on its grid, stops just short of the limit
         by_pure = opened.accounting != "zcdp" and Fraction(pure, EPSILON_UNITS) <= epsilon
         delta = min(Fraction(times * self.delta, DELTA_UNITS), opened.keys)
@@ -228,7 +228,7 @@ def check_rise(old: Guarantee, new: Guarantee) -> None:
         )
 
 
-def larger(one: Guarantee, other: Guarantee) -> Guarantee:
+def larger_guarantee(one: Guarantee, other: Guarantee) -> Guarantee:
     """The larger of two guarantees, part by part."""
     keys = max(one.keys, other.keys)
     return Guarantee(
@@ -239,14 +239,14 @@ def larger(one: Guarantee, other: Guarantee) -> Guarantee:
     )
 
 
-def check_step(old: Balance, cost: Cost, inside: Balance, new: Balance) -> None:
+def check_balance_step(old: Balance, cost: Cost, inside: Balance, new: Balance) -> None:
     """A balance must follow from the one before, the cost and the bounds that were certified when it was made."""
     whole = all(type(bound) is int and bound >= 0 for bound in (inside.pure, inside.rho))
-    if not whole or new != booked(old, cost, inside):
+    if not whole or new != book_balance(old, cost, inside):
         raise ValueError("a balance that does not follow from the one before")
 
 
-def _beyond(new: Guarantee, sealed: Guarantee) -> Guarantee | None:
+def _guarantee_beyond_sealed(new: Guarantee, sealed: Guarantee) -> Guarantee | None:
     """What was granted beyond a sealed guarantee; None where that is not enough for any filter."""
     try:
         return Guarantee(

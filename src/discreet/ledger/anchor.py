@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerFault
-from discreet.ledger.chain import canonical
-from discreet.ledger.place import state_root
-from discreet.ledger.where import Where, mark
+from discreet.ledger.chain import canonical_json
+from discreet.ledger.filesystem import state_root
+from discreet.ledger.ledger_location import LedgerLocation, location_mark
 
 KEY_BYTES = 32
 DIGEST_BYTES = 32
@@ -70,7 +70,7 @@ class Anchor:
         self.key = key
 
     @staticmethod
-    def place(ledger: str) -> Path:
+    def folder_of(ledger: str) -> Path:
         """Where the anchor of a ledger belongs. The id is checked: it comes from a file and names a folder."""
         if not _ID.fullmatch(ledger):
             raise LedgerFault("the ledger's id is not one that Discreet makes")
@@ -79,7 +79,7 @@ class Anchor:
     @staticmethod
     def make(ledger: str) -> Anchor:
         """A new anchor with a new key and no head yet."""
-        folder = Anchor.place(ledger)
+        folder = Anchor.folder_of(ledger)
         with _faults():
             _make_folder(folder)
             key = secrets.token_bytes(KEY_BYTES)
@@ -89,7 +89,7 @@ class Anchor:
     @staticmethod
     def find(ledger: str) -> Anchor:
         """The anchor of a ledger, whose head reads well."""
-        return Anchor.at(Anchor.place(ledger))
+        return Anchor.at(Anchor.folder_of(ledger))
 
     @staticmethod
     def at(folder: Path) -> Anchor:
@@ -118,21 +118,21 @@ class Anchor:
                 hint="restore the state folder, or discreet ledger adopt",
             ) from fault
 
-    def write(self, head: Head, digests: Sequence[str], *, known: int) -> None:
-        """Write a head, durably. `known`: how many of the digests the anchor holds already.
+    def write(self, head: Head, digests: Sequence[str], *, stored_count: int) -> None:
+        """Write a head, durably. `stored_count`: how many of the digests the anchor holds already.
 
         The digests are forced to disk before the head, so that a head never stands beside another history's digests.
         """
-        body = canonical(
+        body = canonical_json(
             {"seq": head.seq, "digest": head.digest, "since": head.since, "totals": head.totals},
         )
         with _faults():
-            self._write_digests(digests, known=known)
+            self._write_digests(digests, stored_count=stored_count)
             _write(self.folder / "head.json", f"{body}\n{self._mac(body)}\n".encode("ascii"))
 
-    def remember(self, where: Where) -> None:
+    def record_location(self, where: LedgerLocation) -> None:
         """Note where the ledger lies, if that is news."""
-        note, place = self.folder / "path", mark(where)
+        note, place = self.folder / "path", location_mark(where)
         with _faults():
             if not note.exists() or note.read_bytes() != place:
                 _write(note, place)
@@ -145,7 +145,7 @@ class Anchor:
             return False
         return True
 
-    def common(self, digests: Sequence[str]) -> int:
+    def count_common_entries(self, digests: Sequence[str]) -> int:
         """How many entries a chain certainly shares with the one that was anchored.
 
         Because: a digest covers all entries before it, so equality at one place proves it for every earlier one.
@@ -184,10 +184,10 @@ class Anchor:
     def _mac(self, body: str) -> str:
         return hmac.digest(self.key, b"head " + body.encode("ascii"), "sha256").hex()
 
-    def _write_digests(self, digests: Sequence[str], *, known: int) -> None:
+    def _write_digests(self, digests: Sequence[str], *, stored_count: int) -> None:
         descriptor = os.open(self.folder / "digests", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            start = min(known, os.fstat(descriptor).st_size // DIGEST_BYTES, len(digests))
+            start = min(stored_count, os.fstat(descriptor).st_size // DIGEST_BYTES, len(digests))
             raw = bytes.fromhex("".join(digests[start:]))
             if os.pwrite(descriptor, raw, start * DIGEST_BYTES) != len(raw):
                 raise OSError(28, "short write")
@@ -201,11 +201,11 @@ def _digest_at(file: FileIO, seq: int) -> str:
     return os.pread(file.fileno(), DIGEST_BYTES, (seq - 1) * DIGEST_BYTES).hex()
 
 
-def spent_at(where: Where) -> bool:
+def has_charged_ledger(where: LedgerLocation) -> bool:
     """Whether a ledger with charges was made there: then a new one would be a new budget."""
     for note in sorted(state_root().glob("*/path")):
         try:
-            if note.read_bytes() != mark(where):
+            if note.read_bytes() != location_mark(where):
                 continue
             totals = Anchor.at(note.parent).read().totals
         except (OSError, LedgerFault):

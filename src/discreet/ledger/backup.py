@@ -26,54 +26,56 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import LedgerFault, LedgerRolledBack, UsageError
-from discreet.ledger import repair, tables
+from discreet.ledger import repair, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing
 from discreet.ledger.chain import new_id
-from discreet.ledger.journal import ledger_id, load_apart
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.repair import Repaired
-from discreet.ledger.sqlite import WAIT_S, SqliteStore
-from discreet.ledger.state import State
-from discreet.ledger.store import Store
-from discreet.ledger.stores import open_store
-from discreet.ledger.where import Address, Where
+from discreet.ledger.journal import ledger_id, load_in_snapshot
+from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
+from discreet.ledger.ledger_store import LedgerStore
+from discreet.ledger.postgres_ledger import PostgresLedgerStore
+from discreet.ledger.repair import RepairOutcome
+from discreet.ledger.sqlite_ledger import WAIT_S, SqliteLedgerStore
+from discreet.ledger.state import LedgerState
+from discreet.ledger.store_factory import open_ledger_store
 
 #: What SQLite keeps beside a database that is in use.
-_BESIDE = ("-wal", "-shm")
+_SIDE_FILE_SUFFIXES = ("-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class RestoreOutcome:
     """What a restore did: how many rows came back, what was charged for those that did not, where the old file is."""
 
     rows: int
-    repaired: Repaired
+    repaired: RepairOutcome
     set_aside: Path | None = None
 
 
-def backup(where: Where, file: Path) -> int:
+def backup(where: LedgerLocation, file: Path) -> int:
     """Write a copy of the ledger to a new file; return how many rows it has. Others may write meanwhile."""
     if file.exists():
         raise UsageError(f"{str(file)!r} is there already", hint="a backup is never written over; name another file")
     with _draft(file) as draft:
-        with closing(open_store(where)) as store:
+        with closing(open_ledger_store(where)) as store:
             anchor = Anchor.find(ledger_id(store))
             head = anchor.read()  # before the copy: whatever was anchored then must be in it
-            if isinstance(where, Address):
+            if isinstance(where, DatabaseAddress):
                 _copy_rows(store, draft)
-        if not isinstance(where, Address):
+        if not isinstance(where, DatabaseAddress):
             _copy_pages(where, draft)
-        state = _checked(draft, anchor)
-        healed = head.digest in state.healed
+        state = _load_verified(draft, anchor)
+        healed = head.digest in state.gap_seqs
         if not healed and (len(state.digests) < head.seq or state.digests[head.seq - 1] != head.digest):
             raise LedgerRolledBack(
                 "the ledger is older than its anchor: a backup of it would be, too", hint="discreet ledger acknowledge"
             )
-        _name(draft, file)
+        _publish_file(draft, file)
     return state.seq
 
 
-def restore(where: Where, file: Path, *, state_folder: Path | None = None, lost: bool = False) -> Restored:
+def restore(
+    where: LedgerLocation, file: Path, *, state_folder: Path | None = None, lost: bool = False
+) -> RestoreOutcome:
     """Put a backup in the ledger's place, and charge what it does not know.
 
     `state_folder`: the one that belongs to it, where this machine has none. `lost`: there is none any more, and every
@@ -81,11 +83,11 @@ def restore(where: Where, file: Path, *, state_folder: Path | None = None, lost:
     """
     if not file.is_file():
         raise UsageError(f"there is no backup at {str(file)!r}")
-    target = file.parent / f".{file.name}" if isinstance(where, Address) else where
+    target = file.parent / f".{file.name}" if isinstance(where, DatabaseAddress) else where
     with _draft(target) as draft:
         shutil.copyfile(file, draft)
         draft.chmod(0o600)
-        with closing(SqliteStore.open(draft)) as store:
+        with closing(SqliteLedgerStore.open(draft)) as store:
             ledger = ledger_id(store)
         anchor = _anchor(ledger)
         if anchor is None and state_folder is None and not lost:
@@ -95,46 +97,48 @@ def restore(where: Where, file: Path, *, state_folder: Path | None = None, lost:
             )
         if anchor is not None and (state_folder is not None or lost):
             raise UsageError("this machine has the ledger's state folder", hint="leave --state and --lost out")
-        held = _checked(draft, anchor)
-        aside = _place(where, draft, anchor, held)
+        backup_state = _load_verified(draft, anchor)
+        aside = _install_copy(where, draft, anchor, backup_state)
     if anchor is not None:
         done = repair.acknowledge(where)
     else:
         done = repair.adopt(where, state_folder, alone=lost)
-    return Restored(rows=held.seq, repaired=done, set_aside=aside)
+    return RestoreOutcome(rows=backup_state.seq, repaired=done, set_aside=aside)
 
 
-def _place(where: Where, draft: Path, anchor: Anchor | None, held: State) -> Path | None:
+def _install_copy(where: LedgerLocation, draft: Path, anchor: Anchor | None, backup_state: LedgerState) -> Path | None:
     """Put a verified copy where the ledger belongs; return where what was there went."""
-    if isinstance(where, Address):
+    if isinstance(where, DatabaseAddress):
         _restore_rows(where, draft)
         return None
     where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with anchor.lock() if anchor is not None else nullcontext():  # whoever is in the middle of a charge ends it first
-        if where.exists() and _refuse_better(where, anchor, held):
+        if where.exists() and _refuse_complete_ledger(where, anchor, backup_state):
             return None  # what is there is the backup: a restore that broke off goes on
         aside = _set_aside(where)
-        _force(draft)
+        _fsync_path(draft)
         os.rename(draft, where)
         _sync(where.parent)
     return aside
 
 
-def _refuse_better(where: Path, anchor: Anchor | None, held: State) -> bool:
+def _refuse_complete_ledger(where: Path, anchor: Anchor | None, backup_state: LedgerState) -> bool:
     """Refuse to replace a ledger that knows all that the backup knows. True: they are the same, and it waits."""
     try:
-        with closing(SqliteStore.open(where)) as store:
-            there = load_apart(store, anchor if anchor is not None and ledger_id(store) == held.ledger else None)
+        with closing(SqliteLedgerStore.open(where)) as store:
+            there = load_in_snapshot(
+                store, anchor if anchor is not None and ledger_id(store) == backup_state.ledger else None
+            )
     except LedgerFault:
         return False  # it does not verify: that is what backups are for
-    if there.ledger != held.ledger:
+    if there.ledger != backup_state.ledger:
         raise UsageError("another ledger lies there, and it is whole", hint="restore into another project folder")
-    waits = anchor is None or _behind(there, anchor)
-    if there.digests == held.digests and waits:
+    waits = anchor is None or _is_behind_anchor(there, anchor)
+    if there.digests == backup_state.digests and waits:
         return True
-    if there.seq >= held.seq or not waits:
+    if there.seq >= backup_state.seq or not waits:
         raise UsageError(
-            f"the ledger that is there is whole and has {there.seq} rows; the backup has {held.seq}",
+            f"the ledger that is there is whole and has {there.seq} rows; the backup has {backup_state.seq}",
             hint=_better_hint(anchor, waits=waits),
         )
     return False
@@ -146,10 +150,10 @@ def _better_hint(anchor: Anchor | None, *, waits: bool) -> str:
     return "discreet ledger acknowledge opens it" if anchor is not None else "discreet ledger adopt opens it"
 
 
-def _behind(state: State, anchor: Anchor) -> bool:
+def _is_behind_anchor(state: LedgerState, anchor: Anchor) -> bool:
     """Whether a chain does not hold the head that its anchor has seen."""
     head = anchor.read()
-    if head.digest in state.healed:
+    if head.digest in state.gap_seqs:
         return False
     return len(state.digests) < head.seq or state.digests[head.seq - 1] != head.digest
 
@@ -161,12 +165,12 @@ def _anchor(ledger: str) -> Anchor | None:
         return None
 
 
-def _checked(path: Path, anchor: Anchor | None) -> State:
+def _load_verified(path: Path, anchor: Anchor | None) -> LedgerState:
     """The fold of a copy, all of it verified; with the key, where there is one."""
-    with closing(SqliteStore.open(path)) as store:
+    with closing(SqliteLedgerStore.open(path)) as store:
         if damage := store.integrity():
             raise LedgerFault(damage)
-        return load_apart(store, anchor)
+        return load_in_snapshot(store, anchor)
 
 
 def _copy_pages(path: Path, draft: Path) -> None:
@@ -181,41 +185,41 @@ def _copy_pages(path: Path, draft: Path) -> None:
         raise LedgerFault("the backup cannot be written: the disk is full, or the ledger cannot be read") from fault
 
 
-def _copy_rows(store: Store, draft: Path) -> None:
+def _copy_rows(store: LedgerStore, draft: Path) -> None:
     """The rows of one moment of a ledger in PostgreSQL, entered one by one into a file of the same form."""
     draft.unlink()
     store.snapshot()
     try:
         payloads = {id_: (id_, sha256, payload) for id_, sha256, payload in store.payloads()}
-        state = State()
-        with closing(SqliteStore.create(draft)) as copy:
+        state = LedgerState()
+        with closing(SqliteLedgerStore.create(draft)) as copy:
             copy.begin()
             for entry in store.entries():
                 touched = state.apply(entry)
-                payload = payloads.get(_answered(entry.kind, entry.data()))
-                copy.append(entry, tables.touched_rows(state, touched), payload=payload)
+                payload = payloads.get(_stored_answer_id(entry.kind, entry.data()))
+                copy.append(entry, summary_tables.changed_rows(state, touched), payload=payload)
             copy.commit()
     finally:
         store.rollback()
 
 
-def _answered(kind: str, body: dict[str, object]) -> str:
+def _stored_answer_id(kind: str, body: dict[str, object]) -> str:
     """The id that an entry stores an answer under; empty for others."""
     if kind == "row":
         return f"{body['id']}.{body['number']}"
     return str(body["id"]) if kind == "answer" else ""
 
 
-def _restore_rows(address: Address, draft: Path) -> None:
+def _restore_rows(address: DatabaseAddress, draft: Path) -> None:
     """A backup as tables of PostgreSQL; refused where there are any already: dropping them is not for a program."""
-    if PostgresStore.holds_one(address):
+    if PostgresLedgerStore.has_ledger(address):
         raise UsageError(
             f"there is a ledger at {address.name!r} already",
             hint="discreet ledger acknowledge, if it is old; if it is damaged, restore into an empty schema",
         )
-    store = PostgresStore.create(address)
+    store = PostgresLedgerStore.create(address)
     try:
-        with closing(SqliteStore.open(draft)) as copy:
+        with closing(SqliteLedgerStore.open(draft)) as copy:
             store.make()
             store.restore(copy.entries(), copy.rows(), copy.payloads())
         store.commit()
@@ -228,14 +232,14 @@ def _restore_rows(address: Address, draft: Path) -> None:
 
 def _set_aside(path: Path) -> Path | None:
     """Keep what lies in the ledger's place as evidence, with its log: another's log beside the copy would spoil it."""
-    mark, found = new_id(), None
-    for ending in ("", *_BESIDE):
+    mark, set_aside_file = new_id(), None
+    for ending in ("", *_SIDE_FILE_SUFFIXES):
         old = path.with_name(path.name + ending)
         if old.exists():
             aside = path.with_name(f"{path.name}.replaced.{mark}{ending}")
             old.rename(aside)
-            found = aside if not ending else found
-    return found
+            set_aside_file = aside if not ending else set_aside_file
+    return set_aside_file
 
 
 @contextmanager
@@ -249,14 +253,14 @@ def _draft(file: Path) -> Iterator[Path]:
     except OSError as fault:
         raise LedgerFault(f"{file.name!r} cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
     finally:
-        for ending in ("", *_BESIDE):
+        for ending in ("", *_SIDE_FILE_SUFFIXES):
             with suppress(OSError):
                 draft.with_name(draft.name + ending).unlink(missing_ok=True)
 
 
-def _name(draft: Path, file: Path) -> None:
+def _publish_file(draft: Path, file: Path) -> None:
     """Give a finished file its name, durably, unless somebody took it."""
-    _force(draft)
+    _fsync_path(draft)
     try:
         os.link(draft, file)
     except FileExistsError:
@@ -265,10 +269,10 @@ def _name(draft: Path, file: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    _force(folder, os.O_DIRECTORY)
+    _fsync_path(folder, os.O_DIRECTORY)
 
 
-def _force(path: Path, how: int = 0) -> None:
+def _fsync_path(path: Path, how: int = 0) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | how)
     try:
         os.fsync(descriptor)

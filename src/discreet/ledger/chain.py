@@ -17,29 +17,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-Kind = Literal[
+EntryKind = Literal[
     "open", "population", "grant", "version", "charge", "answer", "failure", "gap", "acknowledge", "adopt", "forget",
     "step", "invariant", "row",
 ]  # fmt: skip
-KINDS: frozenset[str] = frozenset(get_args(Kind))
+KINDS: frozenset[str] = frozenset(get_args(EntryKind))
 
 #: Entries that follow a charge when counting has ended, or while it goes on. They have the charge's time: the moment
 #: at which one is written would tell how long counting took.
-FOLLOWING: frozenset[Kind] = frozenset({"answer", "failure", "step"})
+FOLLOWS_CHARGE: frozenset[EntryKind] = frozenset({"answer", "failure", "step"})
 
 #: What the first entry names as the digest before it.
-START = "0" * 64
+GENESIS = "0" * 64
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 #: When the making of a version began, in seconds, as its file's name says: see `version.new_name`.
-_BEGAN = re.compile(r"-([0-9a-f]{8})[0-9a-f]{16}(?:\.[a-z]+)?", re.ASCII)
+_FILE_START_TIME = re.compile(r"-([0-9a-f]{8})[0-9a-f]{16}(?:\.[a-z]+)?", re.ASCII)
 DAY_S = 86_400
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One row of the ledger. Made by `link`, or read from a store and then checked."""
+class LedgerEntry:
+    """One row of the ledger. Made by `make_entry`, or read from a store and then checked."""
 
     seq: int
     time: str
@@ -51,10 +51,10 @@ class Entry:
 
     def data(self) -> dict[str, Any]:
         """The body as data."""
-        found = json.loads(self.body)
-        if not isinstance(found, dict):
+        body_data = json.loads(self.body)
+        if not isinstance(body_data, dict):
             raise ValueError("a body that is not an object")
-        return found
+        return body_data
 
 
 def new_id() -> str:
@@ -62,10 +62,10 @@ def new_id() -> str:
     return b32encode(secrets.token_bytes(10)).decode("ascii").lower()
 
 
-def canonical(data: object) -> str:
+def canonical_json(data: object) -> str:
     """Data as JSON text: ASCII, sorted keys, no spaces, no NaN, so equal data is equal text.
 
-    >>> canonical({"b": 1, "a": "é"})
+    >>> canonical_json({"b": 1, "a": "é"})
     '{"a":"\\\\u00e9","b":1}'
     """
     return _ENCODER.encode(data)
@@ -83,36 +83,40 @@ def mac(key: bytes, digest: str) -> str:
     return hmac.digest(key, b"entry " + digest.encode("utf-8", "surrogateescape"), "sha256").hex()
 
 
-def to_the_second(time: str) -> str:
+def truncate_to_second(time: str) -> str:
     """A time without what is finer than a second: the difference of two would tell how long counting took.
 
-    >>> to_the_second("2026-01-31T10:20:30.987654Z")
+    >>> truncate_to_second("2026-01-31T10:20:30.987654Z")
     '2026-01-31T10:20:30.000000Z'
     """
     return f"{time[:19]}.000000Z"
 
 
-def names_a_second(file: str) -> bool:
+def file_name_reveals_second(file: str) -> bool:
     """Whether a version's file is named by the second at which its making began, as earlier versions named them.
 
-    >>> names_a_second("visits-abcdefghijklmnop-6a0c1d2f00112233445566aa.parquet")
+    >>> file_name_reveals_second("visits-abcdefghijklmnop-6a0c1d2f00112233445566aa.parquet")
     True
-    >>> names_a_second("visits-abcdefghijklmnop-6a0a568000112233445566aa.parquet")
+    >>> file_name_reveals_second("visits-abcdefghijklmnop-6a0a568000112233445566aa.parquet")
     False
     """
-    found = _BEGAN.search(file)
-    return found is not None and int(found[1], 16) % DAY_S != 0
+    start_match = _FILE_START_TIME.search(file)
+    return start_match is not None and int(start_match[1], 16) % DAY_S != 0
 
 
-def link(*, seq: int, kind: Kind, body: dict[str, Any], previous: str, key: bytes, time: str | None = None) -> Entry:
+def make_entry(
+    *, seq: int, kind: EntryKind, body: dict[str, Any], previous: str, key: bytes, time: str | None = None
+) -> LedgerEntry:
     """A new entry after the one whose digest is `previous`, at this time, else now. Kept to the second."""
-    time = to_the_second(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if time is None else time)
-    text = canonical(body)
-    found = digest(seq=seq, time=time, kind=kind, body=text, previous=previous)
-    return Entry(seq=seq, time=time, kind=kind, body=text, previous=previous, digest=found, mac=mac(key, found))
+    time = truncate_to_second(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if time is None else time)
+    text = canonical_json(body)
+    entry_digest = digest(seq=seq, time=time, kind=kind, body=text, previous=previous)
+    return LedgerEntry(
+        seq=seq, time=time, kind=kind, body=text, previous=previous, digest=entry_digest, mac=mac(key, entry_digest)
+    )
 
 
-def problem(entry: Entry, *, seq: int, previous: str, key: bytes | None) -> str:
+def find_problem(entry: LedgerEntry, *, seq: int, previous: str, key: bytes | None) -> str:
     """What is wrong with an entry that should be number `seq` after `previous`; empty when nothing is.
 
     Without a key the MAC goes unchecked: an adopted ledger's old rows, whose key is lost.
@@ -121,10 +125,12 @@ def problem(entry: Entry, *, seq: int, previous: str, key: bytes | None) -> str:
         return f"row {seq} is missing" if entry.seq > seq else f"a row numbered {entry.seq} stands before row {seq}"
     if entry.previous != previous:
         return f"row {seq} does not follow the row before it"
-    found = digest(seq=seq, time=entry.time, kind=entry.kind, body=entry.body, previous=previous)
-    if found != entry.digest:
+    expected_digest = digest(seq=seq, time=entry.time, kind=entry.kind, body=entry.body, previous=previous)
+    if expected_digest != entry.digest:
         return f"row {seq} was changed after it was written"
-    if key is not None and not hmac.compare_digest(mac(key, found).encode(), entry.mac.encode("utf-8", "replace")):
+    if key is not None and not hmac.compare_digest(
+        mac(key, expected_digest).encode(), entry.mac.encode("utf-8", "replace")
+    ):
         return f"row {seq} was not written by this ledger"
     if entry.kind not in KINDS or not _TIME.fullmatch(entry.time):
         return f"row {seq} is of a kind that this Discreet does not know"

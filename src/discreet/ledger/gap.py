@@ -34,33 +34,37 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounting import events
-from discreet.accounting.events import Gap
+from discreet.accounting.events import GapEvent
 from discreet.accounting.filter import FULL, Balance, Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
-from discreet.ledger.account import Account, Key, larger
+from discreet.ledger.account import Account, SegmentKey, larger_guarantee
 from discreet.ledger.anchor import Head
-from discreet.ledger.booking import balance_from, decision_data
-from discreet.ledger.chain import canonical
-from discreet.ledger.state import State
+from discreet.ledger.chain import canonical_json
+from discreet.ledger.charge_data import balance_from, decision_data
+from discreet.ledger.state import LedgerState
 
 
-def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str, Any]:
+def gap_body(state: LedgerState, common: LedgerState, head: Head, *, cause: str) -> dict[str, Any]:
     """The body of the entry that charges what `head` knows and `state` forgot; `common` is the fold of m entries."""
     accounts = deepcopy(state.accounts)
     body: dict[str, Any] = {
         "cause": cause,
         "head": {"seq": head.seq, "digest": head.digest},
         "guarantees": {},
-        "units": {name: unit for name, unit in head.totals.get("units", {}).items() if _forgot(state, name, unit)},
+        "units": {
+            name: unit for name, unit in head.totals.get("units", {}).items() if _is_unit_forgotten(state, name, unit)
+        },
         "protected": head.totals.get("protected", {}),
         "sealed": {},
         "charges": [],
         "versions": {
             table: number for table, number in head.totals["versions"].items() if number >= state.next_version(table)
         },
-        "owners": {table: name for table, name in head.totals["owners"].items() if table not in state.owners},
+        "owners": {
+            table: name for table, name in head.totals["owners"].items() if table not in state.population_of_table
+        },
         "forgotten": head.totals.get("forgotten", {}),
         "invariants": [name for name, totals in head.totals["populations"].items() if totals.get("invariant")],
         "paid": [],
@@ -68,29 +72,31 @@ def gap_body(state: State, common: State, head: Head, *, cause: str) -> dict[str
     }
     for name, totals in head.totals["populations"].items():
         account = _adopt(accounts, name, totals, body)
-        for key, event in forgotten(totals, common.accounts.get(name)):
+        for key, event in forgotten_charges(totals, common.accounts.get(name)):
             body["charges"].append(_charge(account, key, event))
-        body["paid"] += [[name, analyst, units] for analyst, units in repaid(totals, common.accounts.get(name))]
+        body["paid"] += [
+            [name, analyst, units] for analyst, units in forgotten_payments(totals, common.accounts.get(name))
+        ]
         if "paid" not in totals or totals.get("payers_unknown"):
             body["payers_unknown"].append(name)
     return body
 
 
-def _forgot(state: State, population: str, unit: str) -> bool:
+def _is_unit_forgotten(state: LedgerState, population: str, unit: str) -> bool:
     """Whether a restored ledger knows of no unit, or of one that was corrected after it: nothing is charged there."""
-    return state.units.get(population) != unit and not state.fixed(population)
+    return state.units.get(population) != unit and not state.is_unit_fixed(population)
 
 
-def repaid(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[str, int]]:
+def forgotten_payments(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[str, int]]:
     """What each analyst paid after the common entries, in whole units."""
     for analyst, units in totals.get("paid", {}).items():
         before = common.paid.get(analyst, 0) if common else 0
-        forgot = units - before if units >= before else units  # fewer than before: not that history's
-        if forgot:
-            yield analyst, forgot
+        forgotten_units = units - before if units >= before else units  # fewer than before: not that history's
+        if forgotten_units:
+            yield analyst, forgotten_units
 
 
-def forgotten(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[Key, Gap]]:
+def forgotten_charges(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[SegmentKey, GapEvent]]:
     """For each segment that the head knows, what was charged to it after the common entries."""
     if common is not None and _sealed(totals) != common.sealed:
         common = None  # the head counts from a filter that was opened later
@@ -100,7 +106,7 @@ def forgotten(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[
         before = common.segments[key].balance if common and key in common.segments else Balance()
         loss = forgotten_loss(balance_from(data), before)
         if loss is not None:
-            yield key, _event(*loss, delta=delta)
+            yield key, _gap_event(*loss, delta=delta)
             delta = 0  # a population's delta is one sum: it is charged once
 
 
@@ -119,8 +125,8 @@ def _bound(maximum: int, total: int, before: int) -> int:
     return maximum if total >= UNBOUNDED or total < before else min(maximum, total - before)
 
 
-def _event(pure: int, rho: int, *, delta: int) -> Gap:
-    return Gap(
+def _gap_event(pure: int, rho: int, *, delta: int) -> GapEvent:
+    return GapEvent(
         epsilon=None if pure >= UNBOUNDED else Fraction(pure, EPSILON_UNITS),
         rho=Fraction(rho, RHO_UNITS),
         delta=Fraction(min(delta, DELTA_UNITS - 1), DELTA_UNITS),  # a delta of 1 is no event; the account is full
@@ -134,22 +140,22 @@ def _sealed(totals: dict[str, Any]) -> Guarantee | None:
 def _adopt(accounts: dict[str, Account], name: str, totals: dict[str, Any], body: dict[str, Any]) -> Account:
     """The account with the head's guarantee where that is larger, and sealed where the head's was."""
     guarantee = Guarantee.from_data(totals["guarantee"])
-    known = accounts.get(name)
-    if known is None:
-        known = accounts[name] = Account(name=name, guarantee=guarantee)
+    account = accounts.get(name)
+    if account is None:
+        account = accounts[name] = Account(name=name, guarantee=guarantee)
         body["guarantees"][name] = guarantee.to_data()
-    elif larger(known.guarantee, guarantee) != known.guarantee:
-        known.raise_to(larger(known.guarantee, guarantee))
-        body["guarantees"][name] = known.guarantee.to_data()
-    known.invariant = known.invariant or bool(totals.get("invariant"))
+    elif larger_guarantee(account.guarantee, guarantee) != account.guarantee:
+        account.raise_to(larger_guarantee(account.guarantee, guarantee))
+        body["guarantees"][name] = account.guarantee.to_data()
+    account.invariant = account.invariant or bool(totals.get("invariant"))
     sealed = _sealed(totals)
-    if sealed is not None and sealed != known.sealed:
+    if sealed is not None and sealed != account.sealed:
         body["sealed"][name] = sealed.to_data()
-        known.seal(sealed)
-    return known
+        account.seal(sealed)
+    return account
 
 
-def _charge(account: Account, key: Key, event: Gap) -> dict[str, Any]:
+def _charge(account: Account, key: SegmentKey, event: GapEvent) -> dict[str, Any]:
     """Decide and book one forgotten loss. It is booked even where it goes over; then the account is full."""
     cost = Cost.of(events.loss(event))
     decision = account.decide(key, region=Region.whole(), cost=cost)
@@ -157,7 +163,7 @@ def _charge(account: Account, key: Key, event: Gap) -> dict[str, Any]:
     data["used"] = data["used"] if decision.accepted else FULL
     account.book(
         key,
-        region=canonical(Region.whole().to_data()),
+        region=canonical_json(Region.whole().to_data()),
         cost=cost,
         inside=decision.inside,
         balance=decision.balance,

@@ -10,49 +10,49 @@ from __future__ import annotations
 from discreet.errors import BudgetExceeded, LedgerLocked, UsageError
 from discreet.ledger.account import Account
 from discreet.ledger.chain import new_id
-from discreet.ledger.checked import readable
+from discreet.ledger.entry_checks import check_name
 from discreet.ledger.journal import Journal
-from discreet.ledger.owning import refuse_stale
-from discreet.ledger.refusal import not_twice
-from discreet.ledger.state import State
+from discreet.ledger.owner_acts import refuse_stale
+from discreet.ledger.refusal import double_count_refusal
+from discreet.ledger.state import LedgerState
 
 
-def declare(journal: Journal, state: State, table: str, version: int, *, words: str) -> str:
+def declare_invariant(journal: Journal, state: LedgerState, table: str, version: int, *, words: str) -> str:
     """Append the invariant, or find it; refuse where what was charged before would not fit counted double.
 
     It is for good, so it is refused too where nothing could be charged for what would come with it.
     """
     population = state.version(table, version).population
     account = state.account(population)
-    for known in state.invariants.values():
-        if (known.table, known.version, known.words) == (table, version, words):
-            return known.id
+    for invariant in state.invariants.values():
+        if (invariant.table, invariant.version, invariant.words) == (table, version, words):
+            return invariant.id
     if account.sealed is not None:
         raise UsageError(
             f"{population!r} was adopted without its state folder, and its history cannot be counted anew",
             hint="publish without invariants",
         )
-    if state.locked(table):
+    if state.is_locked(table):
         raise LedgerLocked(
             f"table {table!r} is locked: too many charged questions on it could not be completed",
             hint="the owner looks into it, then discreet ledger acknowledge",
         )
     refuse_stale(state, table, version)
-    refuse_too_much(account)
+    refuse_if_doubled_over_limit(account)
     id_ = f"i-{new_id()}"
     body = {"id": id_, "population": population, "table": table, "version": version}
-    journal.append("invariant", body | {"words": readable(words, what="an invariant")})
+    journal.append("invariant", body | {"words": check_name(words, what="an invariant")})
     return id_
 
 
-def refuse_too_much(account: Account) -> None:
+def refuse_if_doubled_over_limit(account: Account) -> None:
     """Refuse where what was charged so far does not fit counted double: no epsilon is small enough then."""
-    if not account.holds_changes():
-        found = not_twice(account)
+    if not account.fits_counted_double():
+        budget_refusal = double_count_refusal(account)
         raise BudgetExceeded(
-            found.reason,
+            budget_refusal.reason,
             hint="no epsilon is small enough for that: publish without invariants, or let the owner raise the limit "
             "(discreet budget grant) to twice what is spent and what is to come",
-            needed=found.needed,
-            remaining=found.remaining,
+            needed=budget_refusal.needed,
+            remaining=budget_refusal.remaining,
         )

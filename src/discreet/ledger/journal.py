@@ -25,15 +25,15 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered
-from discreet.ledger import chain, tables
+from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
-from discreet.ledger.chain import Entry, Kind
-from discreet.ledger.making import make
-from discreet.ledger.state import State
-from discreet.ledger.store import Store
-from discreet.ledger.stores import open_store
-from discreet.ledger.turns import Turns
-from discreet.ledger.where import Where
+from discreet.ledger.chain import EntryKind, LedgerEntry
+from discreet.ledger.group_commit import CommitQueue
+from discreet.ledger.ledger_creation import create_ledger
+from discreet.ledger.ledger_location import LedgerLocation
+from discreet.ledger.ledger_store import LedgerStore
+from discreet.ledger.state import LedgerState
+from discreet.ledger.store_factory import open_ledger_store
 
 Result = TypeVar("Result")
 _JOURNALS: WeakSet[Journal] = WeakSet()
@@ -42,60 +42,60 @@ _JOURNALS: WeakSet[Journal] = WeakSet()
 class Journal:
     """A chain, its anchor and its fold, held together."""
 
-    def __init__(self, path: Where, store: Store, anchor: Anchor, state: State) -> None:
+    def __init__(self, path: LedgerLocation, store: LedgerStore, anchor: Anchor, state: LedgerState) -> None:
         self.path = path
         self.store = store
         self.anchor = anchor
         self.state = state
         self._since = anchor.read().since
         self._lock = threading.RLock()
-        self._let_go = False
+        self._store_released = False
         self._anchored = 0
         self._pending = False
         self._stopped = False
-        self._unknown = False
-        self._turns = Turns()
+        self._outcome_unknown = False
+        self._commit_queue = CommitQueue()
         _JOURNALS.add(self)
 
     @staticmethod
-    def create(path: Where) -> Journal:
+    def create(path: LedgerLocation) -> Journal:
         """A new ledger. It appears at `path` only when it is whole and anchored."""
-        make(path)
+        create_ledger(path)
         return Journal.attach(path)
 
     @staticmethod
-    def attach(path: Where) -> Journal:
+    def attach(path: LedgerLocation) -> Journal:
         """Read and verify everything except where the chain stands to its anchor: `section` judges that."""
-        store = open_store(path)
+        store = open_ledger_store(path)
         try:
             try:
                 anchor = Anchor.find(ledger_id(store))
             except AnchorMissing:
-                load_apart(store, None)  # a broken chain is told first
+                load_in_snapshot(store, None)  # a broken chain is told first
                 raise
             with anchor.lock():
-                journal = Journal(path, store, anchor, load_apart(store, anchor))
-                anchor.remember(path)
+                journal = Journal(path, store, anchor, load_in_snapshot(store, anchor))
+                anchor.record_location(path)
                 return journal
         except BaseException:
             store.close()
             raise
 
     @contextmanager
-    def section(self, *, settle: bool = True) -> Iterator[None]:
+    def section(self, *, check_anchor: bool = True) -> Iterator[None]:
         """The critical section: inside it the state is the newest there is and nobody else writes."""
         with self._lock:
             self._refuse_if_stopped()
-            if self._let_go:
-                self.store, self._let_go = open_store(self.path), False
+            if self._store_released:
+                self.store, self._store_released = open_ledger_store(self.path), False
             with self.anchor.lock():
                 try:
-                    if self._unknown:
-                        self._read_again()
+                    if self._outcome_unknown:
+                        self._reload()
                     self.store.begin()
                     self._catch_up()
-                    if settle:
-                        self._settle()
+                    if check_anchor:
+                        self._check_anchor()
                     yield
                     self.store.commit()
                     if self._pending:
@@ -103,19 +103,19 @@ class Journal:
                     self._pending = False
                 except BaseException:
                     self.store.rollback()
-                    self._unknown = self._unknown or self._pending
+                    self._outcome_unknown = self._outcome_unknown or self._pending
                     raise
 
-    def act(self, act: Callable[[], Result]) -> Result:
+    def run_in_section(self, action: Callable[[], Result]) -> Result:
         """Do something in a section: read, decide, and append one entry at most. Where machines share the ledger,
         threads that wait share one, and none of them is told anything before it is committed.
         """
         if not self.store.shared:
             with self.section():
-                return act()
-        return self._turns.take(act, lock=self._lock, together=self._together)
+                return action()
+        return self._commit_queue.run(action, lock=self._lock, together=self._run_together)
 
-    def _together(self, acts: Iterator[Callable[[], None]]) -> None:
+    def _run_together(self, acts: Iterator[Callable[[], None]]) -> None:
         """Acts of several threads in one section. One that raises without having appended does not concern the rest.
 
         Guarantee: whoever is told that an act was done is told after its entry is durable and anchored; and each act
@@ -135,12 +135,14 @@ class Journal:
                 finally:
                     self._pending = self._pending or waiting
 
-    def append(self, kind: Kind, body: dict[str, Any], *, payload: tuple[str, str, str] | None = None) -> Entry:
+    def append(
+        self, kind: EntryKind, body: dict[str, Any], *, payload: tuple[str, str, str] | None = None
+    ) -> LedgerEntry:
         """Append one entry; at most one in a section or act: in a file a crash is never more than one behind."""
         if self._pending:
             raise RuntimeError("two entries in one section")
-        charge = self.state.charge_of(body) if kind in chain.FOLLOWING else None
-        entry = chain.link(
+        charge = self.state.charge_of(body) if kind in chain.FOLLOWS_CHARGE else None
+        entry = chain.make_entry(
             seq=self.state.seq + 1,
             kind=kind,
             body=body,
@@ -150,7 +152,7 @@ class Journal:
         )
         self._pending = True
         touched = self.state.apply(entry)
-        self.store.append(entry, tables.touched_rows(self.state, touched), payload=payload)
+        self.store.append(entry, summary_tables.changed_rows(self.state, touched), payload=payload)
         return entry
 
     def position(self, head: Head) -> int | None:
@@ -161,12 +163,12 @@ class Journal:
         digests = self.state.digests
         if head.seq <= len(digests) and digests[head.seq - 1] == head.digest:
             return head.seq
-        gap = self.state.healed.get(head.digest)
+        gap = self.state.gap_seqs.get(head.digest)
         return None if gap is None else gap - 1
 
-    def common(self) -> int:
+    def count_common_entries(self) -> int:
         """How many entries this chain certainly shares with the anchored one. The next head starts from there."""
-        self._anchored = self.anchor.common(self.state.digests)
+        self._anchored = self.anchor.count_common_entries(self.state.digests)
         return self._anchored
 
     def close(self) -> None:
@@ -179,29 +181,29 @@ class Journal:
         """Wait for the end of a section and let go of the database; parent and child open it again, apart."""
         self._lock.acquire()
         self.store.close()
-        self._let_go = True
+        self._store_released = True
 
     def after_fork(self, *, child: bool) -> None:
         """In the parent and in the child, whose only thread is the one that took the lock: nobody else waits there."""
         if child:
-            self._turns = Turns()
+            self._commit_queue = CommitQueue()
         self._lock.release()
 
     def _refuse_if_stopped(self) -> None:
-        if self._stopped or (self._unknown and not self.store.shared):
+        if self._stopped or (self._outcome_unknown and not self.store.shared):
             raise LedgerFault(
                 "the ledger is closed, or failed in the middle of a charge, and answers nothing more",
                 hint="open it again: what was charged stays charged",
             )
 
-    def _read_again(self) -> None:
+    def _reload(self) -> None:
         """After a charge whose outcome is not known. Whatever stands is found, and counts.
 
         Because: the server process that had the charge holds the writers' lock until it has decided, so nothing can
             appear after `begin` that was asked for before it; and what appears before it, `_catch_up` folds.
         """
-        self.state = load_apart(self.store, self.anchor)
-        self._pending = self._unknown = False
+        self.state = load_in_snapshot(self.store, self.anchor)
+        self._pending = self._outcome_unknown = False
 
     def _catch_up(self) -> None:
         """Fold what others appended, after checking that our own last entry is still there."""
@@ -214,7 +216,7 @@ class Journal:
             raise LedgerTampered(f"row {seq} of the ledger changed while it was open", row=seq)
         fold(newer, self.state, key=self.anchor.key, since=self._since)
 
-    def _settle(self) -> None:
+    def _check_anchor(self) -> None:
         """Compare the chain with its anchor; repair what a crash leaves, refuse the rest."""
         head = self.anchor.read()
         position = self.position(head)
@@ -233,29 +235,29 @@ class Journal:
                 hint="discreet ledger acknowledge",
             )
         if behind >= 1:
-            self._anchored = self.common()
+            self._anchored = self.count_common_entries()
             self._write_head()
 
     def _write_head(self) -> None:
         state = self.state
         head = Head(seq=state.seq, digest=state.digest, since=self._since, totals=state.totals())
-        self.anchor.write(head, state.digests, known=self._anchored)
+        self.anchor.write(head, state.digests, stored_count=self._anchored)
         self._anchored = state.seq
 
 
-def ledger_id(store: Store) -> str:
+def ledger_id(store: LedgerStore) -> str:
     """The id that the first entry names. Not yet verified: it only says which key to verify with."""
     first = next(store.entries(), None)
     try:
-        found = json.loads(first.body)["ledger"] if first is not None else None
+        identifier = json.loads(first.body)["ledger"] if first is not None else None
     except (ValueError, KeyError, TypeError):
-        found = None
-    if not isinstance(found, str):
+        identifier = None
+    if not isinstance(identifier, str):
         raise LedgerTampered("row 1 of the ledger does not say which ledger it is", row=1)
-    return found
+    return identifier
 
 
-def load_apart(store: Store, anchor: Anchor | None) -> State:
+def load_in_snapshot(store: LedgerStore, anchor: Anchor | None) -> LedgerState:
     """`load`, in a transaction of its own: others may write meanwhile."""
     store.snapshot()
     try:
@@ -264,41 +266,43 @@ def load_apart(store: Store, anchor: Anchor | None) -> State:
         store.rollback()
 
 
-def load(store: Store, anchor: Anchor | None) -> State:
+def load(store: LedgerStore, anchor: Anchor | None) -> LedgerState:
     """Fold the whole chain, every row verified, and compare the tables and the stored answers with it."""
-    state = State()
+    state = LedgerState()
     since = anchor.read().since if anchor else 1
     fold(store.entries(), state, key=anchor.key if anchor else None, since=since)
-    if anchor and state.seq < since and anchor.common(state.digests) < state.seq:
-        row = anchor.common(state.digests) + 1
+    if anchor and state.seq < since and anchor.count_common_entries(state.digests) < state.seq:
+        row = anchor.count_common_entries(state.digests) + 1
         raise LedgerTampered(f"row {row} of the ledger is not the one that its anchor has seen", row=row)
     check_tables(store, state)
     return state
 
 
-def fold(entries: Iterator[Entry], state: State, *, key: bytes | None, since: int) -> None:
+def fold(entries: Iterator[LedgerEntry], state: LedgerState, *, key: bytes | None, since: int) -> None:
     """Verify and fold entries; the first bad one is named."""
     for entry in entries:
         seq = state.seq + 1
-        if problem := chain.problem(entry, seq=seq, previous=state.digest, key=key if seq >= since else None):
-            raise LedgerTampered(f"the ledger does not verify: {problem}", row=seq, hint=_RESTORE)
+        if problem := chain.find_problem(entry, seq=seq, previous=state.digest, key=key if seq >= since else None):
+            raise LedgerTampered(f"the ledger does not verify: {problem}", row=seq, hint=_RESTORE_HINT)
         state.apply(entry)
 
 
-def check_tables(store: Store, state: State) -> None:
+def check_tables(store: LedgerStore, state: LedgerState) -> None:
     """Compare balances, charges and answers with the chain."""
-    row = tables.first_difference(tables.all_rows(state), store.rows(), last=state.seq)
+    row = summary_tables.first_difference(summary_tables.all_rows(state), store.rows(), last=state.seq)
     if row is not None:
-        raise LedgerTampered(f"the ledger's tables are not what row {row} of its chain says", row=row, hint=_RESTORE)
+        raise LedgerTampered(
+            f"the ledger's tables are not what row {row} of its chain says", row=row, hint=_RESTORE_HINT
+        )
     missing = dict(state.answers)
     for id_, sha256, payload in store.payloads():
         stored = missing.pop(id_, None)
         if stored is None or sha256 != stored.sha256 or sha256_of(payload) != sha256:
             row = stored.seq if stored else state.seq + 1  # an answer that no row entered
-            raise LedgerTampered(f"a stored answer is not the one of row {row}", row=row, hint=_RESTORE)
+            raise LedgerTampered(f"a stored answer is not the one of row {row}", row=row, hint=_RESTORE_HINT)
     if missing:
         row = min(stored.seq for stored in missing.values())
-        raise LedgerTampered(f"the stored answer of row {row} is gone", row=row, hint=_RESTORE)
+        raise LedgerTampered(f"the stored answer of row {row} is gone", row=row, hint=_RESTORE_HINT)
 
 
 def sha256_of(payload: str) -> str:
@@ -306,7 +310,7 @@ def sha256_of(payload: str) -> str:
     return hashlib.sha256(payload.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-_RESTORE = "discreet ledger restore FILE puts a backup in its place"
+_RESTORE_HINT = "discreet ledger restore FILE puts a backup in its place"
 
 
 def _rolled_back(reason: str) -> LedgerRolledBack:

@@ -18,24 +18,24 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Event
 from discreet.accounting.filter import Decision
-from discreet.accounting.guarantee import Guarantee, Limits
+from discreet.accounting.guarantee import FilterLimits, Guarantee
 from discreet.accounting.region import Region
 from discreet.errors import LedgerLocked, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
-from discreet.ledger import invariants, owning, payloads, receipts, repair, rows, steps
-from discreet.ledger.account import Account, Room, Standing
-from discreet.ledger.booking import decision_data
-from discreet.ledger.chain import Entry, new_id
-from discreet.ledger.checked import check_event, json_object, readable, region_data
+from discreet.ledger import invariants, owner_acts, receipts, repair, reservation_steps, stored_answers, stream_rows
+from discreet.ledger.account import Account, AccountStatus, RemainingByArm
+from discreet.ledger.chain import LedgerEntry, new_id
+from discreet.ledger.charge_data import decision_data
+from discreet.ledger.entry_checks import check_event, check_json_object, check_name, region_data
 from discreet.ledger.journal import Journal
-from discreet.ledger.owning import refuse_stale
-from discreet.ledger.records import Charge, Reservation, Step
-from discreet.ledger.refusal import ChargedBefore, check_quota, refusal
-from discreet.ledger.repair import Repaired, Report
-from discreet.ledger.state import State
-from discreet.ledger.stores import warnings_of
-from discreet.ledger.where import Where, where_of
-from discreet.pace import until_due
+from discreet.ledger.ledger_location import LedgerLocation, parse_location
+from discreet.ledger.owner_acts import refuse_stale
+from discreet.ledger.records import ChargeRecord, Reservation, StepRecord
+from discreet.ledger.refusal import DuplicateCharge, charge_refusal, check_quota
+from discreet.ledger.repair import LedgerVerification, RepairOutcome
+from discreet.ledger.state import LedgerState
+from discreet.ledger.store_factory import connection_warnings
+from discreet.timing import wait_until_due
 
 
 class Ledger:
@@ -45,14 +45,14 @@ class Ledger:
         self._journal = journal
 
     @staticmethod
-    def create(path: Where | str) -> Ledger:
+    def create(path: LedgerLocation | str) -> Ledger:
         """Make a new ledger at a path or an address (postgresql://…), and its anchor in the state folder."""
-        return Ledger(Journal.create(where_of(path)))
+        return Ledger(Journal.create(parse_location(path)))
 
     @staticmethod
-    def open(path: Where | str) -> Ledger:
+    def open(path: LedgerLocation | str) -> Ledger:
         """Open a ledger: the whole chain is verified, folded, and compared with its tables and its anchor."""
-        ledger = Ledger(Journal.attach(where_of(path)))
+        ledger = Ledger(Journal.attach(parse_location(path)))
         try:
             ledger.refresh()
         except BaseException:
@@ -73,7 +73,7 @@ class Ledger:
         self.close()
 
     @property
-    def path(self) -> Where:
+    def path(self) -> LedgerLocation:
         """Where the ledger lies: a path, or an address."""
         return self._journal.path
 
@@ -90,28 +90,28 @@ class Ledger:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know about where the ledger lies."""
-        return warnings_of(self._journal.store)
+        return connection_warnings(self._journal.store)
 
     @property
-    def state(self) -> State:
+    def state(self) -> LedgerState:
         """The fold as of the last `refresh`, charge or other act. To be read, never written."""
         return self._journal.state
 
-    def refresh(self) -> State:
+    def refresh(self) -> LedgerState:
         """Read what other processes appended, and compare the chain with its anchor."""
-        return self._journal.act(lambda: self._journal.state)
+        return self._journal.run_in_section(lambda: self._journal.state)
 
     # -- the owner's acts ---------------------------------------------------------------------
 
     def declare(self, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"] = "row") -> None:
         """Open a population's account. Declaring the same again changes nothing."""
         with self._journal.section():
-            owning.declare(self._journal, self.state, population, guarantee, unit=unit)
+            owner_acts.declare_population(self._journal, self.state, population, guarantee, unit=unit)
 
     def grant(self, population: str, guarantee: Guarantee) -> None:
         """Raise a population's limit to `guarantee`. What was lost stays lost."""
         with self._journal.section():
-            owning.grant(self._journal, self.state, population, guarantee)
+            owner_acts.raise_limit(self._journal, self.state, population, guarantee)
 
     def next_version(self, table: str) -> int:
         """The number that the next version of a table will have."""
@@ -134,14 +134,14 @@ class Ledger:
         forgotten there since.
         """
         body = {
-            "table": readable(table, what="a table's name"),
+            "table": check_name(table, what="a table's name"),
             "population": population,
-            "schema": json_object(schema, what="a schema"),
-            "source": json_object(source, what="a source"),
+            "schema": check_json_object(schema, what="a schema"),
+            "source": check_json_object(source, what="a source"),
             "file": str(file),
         }
         with self._journal.section():
-            return owning.add_version(self._journal, self.state, body, number=number, forgotten=forgotten)
+            return owner_acts.add_version(self._journal, self.state, body, number=number, forgotten=forgotten)
 
     def forget(self, tables: Sequence[str], tag: bytes, *, key: str) -> None:
         """Keep a tombstone: this person is left out of every later version of these tables.
@@ -151,7 +151,7 @@ class Ledger:
         It is written before anybody is erased, so that a crash between leaves work to do, not a person.
         """
         with self._journal.section():
-            owning.forget(self._journal, self.state, tables, tag, key=key)
+            owner_acts.forget(self._journal, self.state, tables, tag, key=key)
 
     # -- questions ----------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Ledger:
         Without `booking` only whether it would be accepted, and by which arm, is found out.
         """
         check_event(event)
-        return self._journal.act(
+        return self._journal.run_in_section(
             lambda: self.state.preview(
                 population=population,
                 table=table,
@@ -199,7 +199,7 @@ class Ledger:
         stream: dict[str, Any] | None = None,
         key: str | None = None,
         reads: Sequence[tuple[str, int]] = (),
-    ) -> Charge:
+    ) -> ChargeRecord:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
 
         `quota`: the most that this analyst may have paid in all, by the prices of their questions. `once`: a
@@ -214,7 +214,7 @@ class Ledger:
         """
         cost = check_event(event)
         id_ = f"r-{new_id()}"
-        keyed = {} if key is None else {"key": readable(key, what="a key's digest")}
+        keyed = {} if key is None else {"key": check_name(key, what="a key's digest")}
         body = {
             "id": id_,
             "population": population,
@@ -223,46 +223,48 @@ class Ledger:
             "region": region_data(region),
             "event": events.to_data(event),
             "cost": {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta},
-            "analyst": None if analyst is None else readable(analyst, what="an analyst's name"),
-            "question": readable(question, what="a question's hash"),
+            "analyst": None if analyst is None else check_name(analyst, what="an analyst's name"),
+            "question": check_name(question, what="a question's hash"),
             "price": exact.write(exact.positive(price, name="epsilon", most=MAX_QUESTION_EPSILON)),
         }
 
-        def decide() -> Charge:
-            held = self.state.reserved(table, version, question) if once else None
-            if held is not None:
-                return self.state.charges[held.id]
-            if key is not None and key in self.state.keys:
-                raise ChargedBefore(self.state.keys[key])
+        def decide() -> ChargeRecord:
+            reservation = self.state.find_reservation(table, version, question) if once else None
+            if reservation is not None:
+                return self.state.charges[reservation.id]
+            if key is not None and key in self.state.charge_of_key:
+                raise DuplicateCharge(self.state.charge_of_key[key])
             for read in reads:
                 refuse_stale(self.state, *read)
             account = self._chargeable(population, table, version)
             if stream is not None:
-                body["stream"] = rows.checked(self.state, table, event, stream)
+                body["stream"] = stream_rows.check_stream(self.state, table, event, stream)
             if quota is not None:
                 check_quota(account, analyst, needed=exact.number(price, name="epsilon"), quota=quota)
             decision = account.decide((table, version), region=region, cost=cost)
             if not decision.accepted:
-                raise refusal(account, cost, decision)
-            receipts.note(id_)
+                raise charge_refusal(account, cost, decision)
+            receipts.note_charge(id_)
             self._journal.append("charge", {**body, **keyed, "decision": decision_data(decision)})
             return self.state.charges[id_]
 
-        return self._journal.act(decide)
+        return self._journal.run_in_section(decide)
 
-    def invariant(self, table: str, version: int, *, words: str) -> str:
+    def declare_invariant(self, table: str, version: int, *, words: str) -> str:
         """Say, for good, that exact totals of a version are published; return the id that they are stored under.
 
         From then on the population's neighbours change one unit and keep the totals, and every charge, old and new,
         counts double. The same words about the same version again change nothing.
         """
-        return self._journal.act(lambda: invariants.declare(self._journal, self.state, table, version, words=words))
+        return self._journal.run_in_section(
+            lambda: invariants.declare_invariant(self._journal, self.state, table, version, words=words)
+        )
 
     def _chargeable(self, population: str, table: str, version: int) -> Account:
         if self.state.version(table, version).population != population:
             raise UsageError(f"table {table!r} does not belong to population {population!r}")
         refuse_stale(self.state, table, version)
-        if self.state.locked(table):
+        if self.state.is_locked(table):
             raise LedgerLocked(
                 f"table {table!r} is locked: too many charged questions on it could not be completed",
                 hint="the owner looks into it, then discreet ledger acknowledge",
@@ -271,30 +273,32 @@ class Ledger:
 
     def store(self, id_: str, payload: str) -> str:
         """Store the answer of a charge; return what is stored. The first one stands."""
-        until_due()
-        return self._journal.act(lambda: payloads.keep(self._journal, self.state, id_, payload))
+        wait_until_due()
+        return self._journal.run_in_section(
+            lambda: stored_answers.store_answer(self._journal, self.state, id_, payload)
+        )
 
     def answer(self, id_: str) -> str:
         """The answer that is stored under a charge."""
 
-        return self._journal.act(lambda: payloads.find(self._journal, self.state, id_))
+        return self._journal.run_in_section(lambda: stored_answers.read_answer(self._journal, self.state, id_))
 
     def find(self, table: str, version: int, question: str) -> tuple[str, ...]:
         """The ids of all stored answers to a question about a version, the oldest first."""
         return tuple(self.refresh().questions.get((table, version, question), ()))
 
-    def step(self, id_: str, event: Event, *, of: str, number: int | None = None) -> Step:
+    def step(self, id_: str, event: Event, *, of: str, number: int | None = None) -> StepRecord:
         """Draw a step of a program from its reservation; the one of this number, where it was drawn before.
 
         When this returns, the step is on the disk; see `steps.take`.
         """
 
-        def draw() -> Step:
+        def draw() -> StepRecord:
             charge = self.state.charges[self.reservation(id_).id]
             check = partial(self._chargeable, charge.population, charge.table, charge.version)
-            return steps.take(self._journal, self.state, id_, event, of=of, number=number, check=check)
+            return reservation_steps.take_step(self._journal, self.state, id_, event, of=of, number=number, check=check)
 
-        return self._journal.act(draw)
+        return self._journal.run_in_section(draw)
 
     def reservation(self, id_: str) -> Reservation:
         """The reservation that was charged under an id."""
@@ -302,9 +306,9 @@ class Ledger:
             raise UsageError(f"nothing was reserved under {id_!r}")
         return self.state.reservations[id_]
 
-    def reserved(self, table: str, version: int, question: str) -> Reservation | None:
+    def find_reservation(self, table: str, version: int, question: str) -> Reservation | None:
         """The newest reservation for a question about a version that can still go on, or is complete."""
-        return self.refresh().reserved(table, version, question)
+        return self.refresh().find_reservation(table, version, question)
 
     def fail(self, id_: str, *, stopped: bool = False, late: bool = False) -> None:
         """Say that a charged question could not be completed. The charge stays; the third locks the table.
@@ -320,68 +324,70 @@ class Ledger:
                 raise UsageError(f"nothing was charged under {id_!r}")
             self._journal.append("failure", {"id": id_, **why})
 
-        until_due()
-        self._journal.act(enter)
+        wait_until_due()
+        self._journal.run_in_section(enter)
 
-    def row(self, id_: str, *, number: int, kept: str, payload: str) -> str:
+    def append_stream_row(self, id_: str, *, number: int, owner_file: str, payload: str) -> str:
         """Enter a row of a stream, drawn this moment; return what is stored. When this returns, it is on the disk."""
 
         def enter() -> str:
-            held = rows.open_stream(self.state, id_)
-            charge = self.state.charges[held.id]
+            stream = stream_rows.open_stream(self.state, id_)
+            charge = self.state.charges[stream.id]
             self._chargeable(charge.population, charge.table, charge.version)
-            return rows.enter(self._journal, held, number=number, kept=kept, payload=payload)
+            return stream_rows.append_row(self._journal, stream, number=number, owner_file=owner_file, payload=payload)
 
-        until_due()
-        return self._journal.act(enter)
+        wait_until_due()
+        return self._journal.run_in_section(enter)
 
-    def drawn(self, id_: str) -> list[str]:
+    def stream_rows(self, id_: str) -> list[str]:
         """What was drawn of a stream so far, the oldest first, as it was stored."""
-        return self._journal.act(
-            lambda: [payloads.find(self._journal, self.state, row.id) for row in self.state.streams[id_].rows]
+        return self._journal.run_in_section(
+            lambda: [
+                stored_answers.read_answer(self._journal, self.state, row.id) for row in self.state.streams[id_].rows
+            ]
         )
 
-    def locked(self, table: str) -> bool:
+    def is_locked(self, table: str) -> bool:
         """Whether a table waits for its owner."""
-        return self.refresh().locked(table)
+        return self.refresh().is_locked(table)
 
     # -- balances -----------------------------------------------------------------------------
 
-    def standing(self, population: str) -> Standing:
+    def account_status(self, population: str) -> AccountStatus:
         """Limit, spent (rounded up), remaining (down), and the prices paid by each analyst."""
-        return self._journal.act(lambda: self.state.account(population).standing())
+        return self._journal.run_in_section(lambda: self.state.account(population).status())
 
-    def room(self, population: str, *, guarantee: Guarantee | None = None) -> Room:
+    def remaining_by_arm(self, population: str, *, guarantee: Guarantee | None = None) -> RemainingByArm:
         """What plain addition still allows in each arm. `guarantee` as in `preview`."""
 
-        def find() -> Room:
+        def find() -> RemainingByArm:
             if population not in self.state.accounts and guarantee is not None:
-                return Account(name=population, guarantee=guarantee).room()
-            return self.state.account(population).room()
+                return Account(name=population, guarantee=guarantee).remaining_by_arm()
+            return self.state.account(population).remaining_by_arm()
 
-        return self._journal.act(find)
+        return self._journal.run_in_section(find)
 
-    def limits(self, population: str) -> Limits:
+    def limits(self, population: str) -> FilterLimits:
         """The integer limits of the filter in use."""
-        return self._journal.act(lambda: self.state.account(population).limits)
+        return self._journal.run_in_section(lambda: self.state.account(population).limits)
 
-    def seal(self, text: str) -> str:
+    def keyed_digest(self, text: str) -> str:
         """A keyed digest of a private fact that the ledger must recognise again and must not tell."""
         return hmac.digest(self._journal.anchor.key, b"fact " + text.encode(), "sha256").hex()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[LedgerEntry]:
         """Every entry, in order, for showing and exporting."""
         with self._journal.section():
-            found = list(self._journal.store.entries())
-        return iter(found)
+            entries = list(self._journal.store.entries())
+        return iter(entries)
 
     # -- trust --------------------------------------------------------------------------------
 
-    def verify(self) -> Report:
+    def verify(self) -> LedgerVerification:
         """Verify everything anew, from the disk."""
         return repair.verify(self.path)
 
-    def acknowledge(self) -> Repaired:
+    def acknowledge(self) -> RepairOutcome:
         """Unlock what waits for the owner. A ledger that will not open: `repair.acknowledge(path)`."""
         done = repair.acknowledge(self.path)
         self.refresh()

@@ -58,8 +58,8 @@ def unreachable(fault: psycopg.Error) -> LedgerFault:
     """Why no connection could be made: the library tells no code then, only words, perhaps of another language."""
     words = str(fault).lower()
     if fault.sqlstate is None and "password" not in words and "authentication" not in words:
-        told = _SENTENCES["3D000"] if 'database "' in words and "does not exist" in words else None
-        sentence, hint = told or (
+        known_sentence = _SENTENCES["3D000"] if 'database "' in words and "does not exist" in words else None
+        sentence, hint = known_sentence or (
             "the ledger's server cannot be reached",
             "check the address, the network and the server; nothing was charged",
         )
@@ -72,6 +72,6 @@ def _fault(fault: psycopg.Error, *, code: str | None = None) -> LedgerFault:
 
     code = code or fault.sqlstate or ("08006" if isinstance(fault, psycopg.OperationalError) else "")
     for length in (5, 3, 2):
-        if told := _SENTENCES.get(code[:length]):
-            return LedgerFault(told[0], hint=told[1])
+        if known_sentence := _SENTENCES.get(code[:length]):
+            return LedgerFault(known_sentence[0], hint=known_sentence[1])
     return LedgerFault(f"the ledger's database failed (PostgreSQL: {type(fault).__name__})")

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerFault
-from discreet.ledger.chain import KINDS, START
+from discreet.ledger.chain import GENESIS, KINDS
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-    Connected = Connection[tuple[Any, ...]]
+    CatalogConnection = Connection[tuple[Any, ...]]
 
 #: The version of the tables below. Another one needs a migration, never a silent change.
 VERSION = 1
@@ -87,7 +87,7 @@ _SCHEMA = (
     BEGIN
         EXECUTE format('SELECT seq, digest FROM %I.%I ORDER BY seq DESC LIMIT 1', TG_TABLE_SCHEMA, TG_TABLE_NAME)
             INTO last, before;
-        IF NEW.seq IS DISTINCT FROM coalesce(last, 0) + 1 OR NEW.previous IS DISTINCT FROM coalesce(before, '{START}')
+        IF NEW.seq IS DISTINCT FROM coalesce(last, 0) + 1 OR NEW.previous IS DISTINCT FROM coalesce(before, '{GENESIS}')
         THEN
             RAISE EXCEPTION 'entries follow one another' USING ERRCODE = '23000';
         END IF;
@@ -156,35 +156,37 @@ _DESCRIBE = f"""
     ORDER BY 1, 2, 3, 4"""
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def table(schema: str, name: str) -> str:
     """A table's full name in SQL: nothing depends on a search path."""
-    return f"{quoted(schema)}.discreet_ledger_{name}"
+    return f"{quote_name(schema)}.discreet_ledger_{name}"
 
 
-def exist(connection: Connected, schema: str) -> bool:
+def ledger_exists(connection: CatalogConnection, schema: str) -> bool:
     """Whether a ledger lies in a schema."""
     return connection.execute("SELECT to_regclass(%s)", (table(schema, "entries"),)).fetchone() != (None,)
 
 
-def make(connection: Connected, schema: str) -> None:
+def create_tables(connection: CatalogConnection, schema: str) -> None:
     """Make the tables, in the transaction that is open."""
-    _make(connection, quoted(schema))
+    _make(connection, quote_name(schema))
 
 
-def check(connection: Connected, schema: str) -> None:
+def check_catalog(connection: CatalogConnection, schema: str) -> None:
     """Refuse tables that are not the ones we made. Needs a transaction, which must be thrown away after it."""
     entries = table(schema, "entries")
-    found = connection.execute("SELECT obj_description(%s::regclass, 'pg_class')", (entries,)).fetchone()
-    told = str(found[0] if found else "").removeprefix(_MARK)
-    if told.isdecimal() and int(told) > VERSION:
+    comment_row = connection.execute("SELECT obj_description(%s::regclass, 'pg_class')", (entries,)).fetchone()
+    stored_version = str(comment_row[0] if comment_row else "").removeprefix(_MARK)
+    if stored_version.isdecimal() and int(stored_version) > VERSION:
         raise LedgerFault("a newer Discreet wrote this ledger", hint="upgrade")
-    connection.execute(f"SET LOCAL search_path = {quoted(schema)}")
-    ours = _described(connection, "SELECT relnamespace FROM pg_class WHERE oid = %s::regclass", entries)
+    connection.execute(f"SET LOCAL search_path = {quote_name(schema)}")
+    stored_catalog = _describe_catalog(
+        connection, "SELECT relnamespace FROM pg_class WHERE oid = %s::regclass", entries
+    )
     lasting = connection.execute(
         "SELECT bool_and(c.relpersistence = 'p') FROM pg_class c"
         " WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = %s::regclass)"
@@ -193,17 +195,17 @@ def check(connection: Connected, schema: str) -> None:
     ).fetchone()
     connection.execute("SET LOCAL search_path = pg_temp")
     _make(connection, "pg_temp")
-    wanted = _described(connection, "SELECT pg_my_temp_schema() WHERE %s <> ''", entries)
-    if ours != wanted or told != str(VERSION) or lasting != (True,):
+    expected_catalog = _describe_catalog(connection, "SELECT pg_my_temp_schema() WHERE %s <> ''", entries)
+    if stored_catalog != expected_catalog or stored_version != str(VERSION) or lasting != (True,):
         raise LedgerFault("the ledger's tables, checks or triggers are not the ones that Discreet made")
 
 
-def _make(connection: Connected, space: str) -> None:
+def _make(connection: CatalogConnection, space: str) -> None:
     for statement in _SCHEMA:
         connection.execute(statement.replace("@", f"{space}.discreet_ledger_"))
 
 
-def _described(connection: Connected, select: str, entries: str) -> list[tuple[Any, ...]]:
-    found = connection.execute(select, (entries,)).fetchone()
-    assert found is not None
-    return connection.execute(_DESCRIBE, {"space": found[0]}).fetchall()
+def _describe_catalog(connection: CatalogConnection, select: str, entries: str) -> list[tuple[Any, ...]]:
+    namespace_row = connection.execute(select, (entries,)).fetchone()
+    assert namespace_row is not None
+    return connection.execute(_DESCRIBE, {"space": namespace_row[0]}).fetchall()

@@ -14,14 +14,14 @@ Because: a table's first version names them; a version that names others is refu
 What the columns hold is the owner's word: nobody can know whether two numbers in a file are one patient. A raised
 rows_per_person changes no unit: noise follows the rows of each version.
 
-It knows what a declaration says of persons (`schema.unit_naming`), and nothing of the rest of the ledger.
+It knows what a declaration says of persons (`schema.person_identity`), and nothing of the rest of the ledger.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from discreet.schema.unit_naming import Naming, describe, differ, on_the_way
+from discreet.schema.person_identity import Naming, describe, differ, intermediate_namings
 
 
 @dataclass(slots=True)
@@ -38,21 +38,23 @@ class ProtectedUnit:
 
     def conflict(self, table: str, naming: Naming) -> str | None:
         """The table that names its persons otherwise than it did: `table`, or one on its way to them."""
-        named = [(table, naming), *on_the_way(naming)]
+        named = [(table, naming), *intermediate_namings(naming)]
         return next((name for name, new in named if name in self.namings and differ(self.namings[name], new)), None)
 
-    def enter(self, table: str, naming: Naming, *, row: int, fixed: bool, version: int | None = None) -> None:
+    def record_naming(self, table: str, naming: Naming, *, row: int, fixed: bool, version: int | None = None) -> None:
         """A version, or a history that was restored, names the persons of a table. `fixed`: something was charged."""
         other = self.conflict(table, naming)
         if other is not None and fixed:
             of = "" if version is None else f" with version {version} of {table!r}"
             before = describe(self.namings[other])
-            after = describe(next(new for name, new in [(table, naming), *on_the_way(naming)] if name == other))
+            after = describe(
+                next(new for name, new in [(table, naming), *intermediate_namings(naming)] if name == other)
+            )
             self.changes.append(f"{other!r} identified people by {before}, and{of} by {after}")
         elif other is not None:
             self.namings, self.corrected = {}, row
-        self.namings |= {table: naming, **dict(on_the_way(naming))}
+        self.namings |= {table: naming, **dict(intermediate_namings(naming))}
 
-    def stale(self, table: str, naming: Naming, *, row: int) -> bool:
+    def is_stale(self, table: str, naming: Naming, *, row: int) -> bool:
         """Whether a version, made at a row of the ledger, names its persons by what was corrected since."""
         return row < self.corrected or (table in self.namings and differ(self.namings[table], naming))

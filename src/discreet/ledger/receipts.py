@@ -10,18 +10,18 @@ _receipts: ContextVar[list[str] | None] = ContextVar("discreet_receipts", defaul
 
 
 @contextmanager
-def collected() -> Iterator[list[str]]:
+def collect_receipts() -> Iterator[list[str]]:
     """The ids of charges that are asked for inside, as they come. One that is not in the ledger was not made."""
-    found: list[str] = []
-    before = _receipts.set(found)
+    charge_ids: list[str] = []
+    before = _receipts.set(charge_ids)
     try:
-        yield found
+        yield charge_ids
     finally:
         _receipts.reset(before)
 
 
-def note(id_: str) -> None:
+def note_charge(id_: str) -> None:
     """A charge is about to be made: noted before, so that an interrupt just after it loses nothing."""
-    found = _receipts.get()
-    if found is not None:
-        found.append(id_)
+    charge_ids = _receipts.get()
+    if charge_ids is not None:
+        charge_ids.append(id_)

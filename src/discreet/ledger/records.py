@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.events import Gaussian, Laplace, Loss, Reserved
+from discreet.accounting.events import GaussianEvent, LaplaceEvent, Loss, ReservationEvent
 from discreet.accounting.filter import Cost
-from discreet.ledger.account import Key
-from discreet.schema.unit_naming import Naming, naming_of
+from discreet.ledger.account import SegmentKey
+from discreet.schema.person_identity import Naming, naming_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class VersionRecord:
     """One declared table, as it was made: the ledger holds its schema, so an edited file changes nothing."""
 
     table: str
@@ -32,7 +32,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
+class ChargeRecord:
     """A charge that is in the ledger. An answer is stored under its id."""
 
     id: str
@@ -48,7 +48,7 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class AnswerRecord:
     """An answer that is in the ledger: the digest of its payload, and the row that says so."""
 
     sha256: str
@@ -56,7 +56,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class StepRecord:
     """One step of a program, paid from its reservation. Its answer is stored under its id."""
 
     id: str
@@ -80,22 +80,22 @@ class Reservation:
     """A guarantee that a program draws its steps from. Closed: no step follows."""
 
     id: str
-    event: Reserved
-    steps: list[Step] = field(default_factory=list)
+    event: ReservationEvent
+    steps: list[StepRecord] = field(default_factory=list)
     closed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class StreamRowRecord:
     """What was drawn at one time of a stream. Its answer is stored under its id; `kept` names the owner's own file."""
 
     id: str
     number: int
-    kept: str
+    owner_file: str
 
 
 @dataclass(slots=True, kw_only=True)
-class Stream:
+class StreamRecord:
     """A linear map of counts, paid for as a whole, whose rows are drawn as time goes on. Closed: no row follows.
 
     `of` says which map it is, of whom, as public data; `count` is the number of times at which rows are drawn.
@@ -104,18 +104,18 @@ class Stream:
     id: str
     table: str
     name: str
-    event: Laplace | Gaussian
+    event: LaplaceEvent | GaussianEvent
     count: int
     of: dict[str, Any]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[StreamRowRecord] = field(default_factory=list)
     closed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
+class EntryEffects:
     """What an entry changed, for the tables beside the chain."""
 
     populations: tuple[str, ...] = ()
-    segments: tuple[tuple[str, Key], ...] = ()
+    segments: tuple[tuple[str, SegmentKey], ...] = ()
     charge: str | None = None
     everything: bool = False

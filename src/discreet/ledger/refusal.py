@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet import exact
-from discreet.accounting.convert import epsilon_from_rho
 from discreet.accounting.filter import Cost, Decision
-from discreet.accounting.guarantee import Guarantee, Limits
+from discreet.accounting.guarantee import FilterLimits, Guarantee
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.errors import Binding, BudgetExceeded, UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
 from discreet.ledger.account import Account
 
 
-class ChargedBefore(UsageError):
+class DuplicateCharge(UsageError):
     """Something was charged under the same key. It is not charged again; `id` is what the answer is stored under."""
 
     def __init__(self, id_: str) -> None:
@@ -21,15 +21,15 @@ class ChargedBefore(UsageError):
         self.id = id_
 
 
-def refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
+def charge_refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
     """Why a charge was not accepted: by its delta, by its pure epsilon, or by its rho."""
     if decision.arm is not None:
         return _by_delta(account, cost)
     limits, total = account.limits, account.total
     pure = _overshoot(total.pure, cost.pure, limits.pure)
     rho = _overshoot(total.rho, cost.rho, limits.rho)
-    if account.open is not None and rho is not None and (pure is None or rho < pure):
-        return _by_rho(account, account.open, limits, cost)
+    if account.open_guarantee is not None and rho is not None and (pure is None or rho < pure):
+        return _by_rho(account, account.open_guarantee, limits, cost)
     if cost.pure >= UNBOUNDED:
         return _no_arm(account, cost)
     return _by_pure(account, limits, cost)
@@ -38,7 +38,7 @@ def refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
 def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quota: Fraction) -> None:
     """Refuse a question that would take an analyst beyond their quota. Prices add, whoever they touch."""
     if account.payers_unknown:
-        raise _exceeded(
+        raise _budget_exceeded(
             f"the ledger was restored and nobody knows who paid for what it forgot about {account.name!r}, so every "
             "quota counts as used up until the owner grants",
             needed=(needed, Fraction(0)),
@@ -47,7 +47,7 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
         )
     left = max(Fraction(0), quota - account.paid_by(analyst))
     if needed > left:
-        raise _exceeded(
+        raise _budget_exceeded(
             f"this question costs epsilon {exact.show(needed, up=True)} and analyst {analyst!r} has "
             f"{exact.show(left)} left of a quota of {exact.show(quota)}",
             needed=(needed, Fraction(0)),
@@ -56,10 +56,10 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
         )
 
 
-def not_twice(account: Account) -> BudgetExceeded:
+def double_count_refusal(account: Account) -> BudgetExceeded:
     """Why an exact total cannot be published: with it every charge of the past counts double."""
-    spent = account.standing().spent
-    return _exceeded(
+    spent = account.status().spent
+    return _budget_exceeded(
         f"with an exact total published every charge counts double, and {account.name!r} has spent epsilon "
         f"{exact.show(spent.epsilon, up=True)} of {exact.show(account.guarantee.epsilon)} already",
         needed=(2 * spent.epsilon, 2 * spent.delta),
@@ -74,27 +74,27 @@ def _overshoot(spent: int, loss: int, limit: int | None) -> Fraction | None:
     return Fraction(spent + loss, limit)
 
 
-def _by_pure(account: Account, limits: Limits, cost: Cost) -> BudgetExceeded:
+def _by_pure(account: Account, limits: FilterLimits, cost: Cost) -> BudgetExceeded:
     needed = Fraction(cost.pure, EPSILON_UNITS)
     left = Fraction(max(0, (limits.pure or 0) - account.total.pure), EPSILON_UNITS)
-    return _exceeded(
+    return _budget_exceeded(
         f"this question costs epsilon {exact.show(needed, up=True)} and {account.name!r} has "
-        f"{exact.show(left)} left of {exact.show(account.guarantee.epsilon)}{_twice(account)}",
+        f"{exact.show(left)} left of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
         needed=(needed, Fraction(cost.delta, DELTA_UNITS)),
         left=(left, _delta_left(account)),
     )
 
 
-def _by_rho(account: Account, opened: Guarantee, limits: Limits, cost: Cost) -> BudgetExceeded:
+def _by_rho(account: Account, opened: Guarantee, limits: FilterLimits, cost: Cost) -> BudgetExceeded:
     """In rho; as epsilon, what the conversion says before and after."""
     limit = limits.rho or 0
     spent = min(account.total.rho, limit)
     before = epsilon_from_rho(Fraction(spent, RHO_UNITS), opened.delta_rho)
     after = epsilon_from_rho(Fraction(spent + cost.rho, RHO_UNITS), opened.delta_rho)
-    return _exceeded(
+    return _budget_exceeded(
         f"this question costs rho {exact.show(Fraction(cost.rho, RHO_UNITS), up=True)} and {account.name!r} has rho "
         f"{exact.show(Fraction(limit - spent, RHO_UNITS))} left of {exact.show(Fraction(limit, RHO_UNITS))} "
-        f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)}){_twice(account)}",
+        f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)}){_double_count_note(account)}",
         needed=(after - before, Fraction(cost.delta, DELTA_UNITS)),
         left=(max(Fraction(0), opened.epsilon - before) if spent < limit else Fraction(0), _delta_left(account)),
     )
@@ -103,21 +103,21 @@ def _by_rho(account: Account, opened: Guarantee, limits: Limits, cost: Cost) -> 
 def _by_delta(account: Account, cost: Cost) -> BudgetExceeded:
     needed, left = Fraction(cost.delta, DELTA_UNITS), _delta_left(account)
     limit = Fraction(account.limits.delta_keys, DELTA_UNITS)
-    return _exceeded(
+    return _budget_exceeded(
         f"this question costs delta {exact.show(needed, up=True)} for its keys and {account.name!r} has "
         f"{exact.show(left)} left of {exact.show(limit)}",
         needed=(None if cost.pure >= UNBOUNDED else Fraction(cost.pure, EPSILON_UNITS), needed),
-        left=(account.standing().remaining.epsilon, left),
+        left=(account.status().remaining.epsilon, left),
         binding="keys",
     )
 
 
 def _no_arm(account: Account, cost: Cost) -> BudgetExceeded:
-    return _exceeded(
+    return _budget_exceeded(
         f"this question's noise is Gaussian, which has no pure epsilon, and {account.name!r} has no delta to convert "
         "its rho with",
         needed=(None, Fraction(cost.delta, DELTA_UNITS)),
-        left=(account.standing().remaining.epsilon, _delta_left(account)),
+        left=(account.status().remaining.epsilon, _delta_left(account)),
     )
 
 
@@ -125,11 +125,11 @@ def _delta_left(account: Account) -> Fraction:
     return Fraction(max(0, account.limits.delta_keys - account.delta), DELTA_UNITS)
 
 
-def _twice(account: Account) -> str:
+def _double_count_note(account: Account) -> str:
     return "; an exact total was published, so every charge counts double" if account.invariant else ""
 
 
-def _exceeded(
+def _budget_exceeded(
     reason: str,
     *,
     needed: tuple[Fraction | None, Fraction],

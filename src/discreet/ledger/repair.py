@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, UsageError
-from discreet.ledger import chain, tables
+from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import new_id
 from discreet.ledger.gap import gap_body
-from discreet.ledger.journal import Journal, fold, ledger_id, load, load_apart
-from discreet.ledger.state import State
-from discreet.ledger.store import Store
-from discreet.ledger.stores import open_store, warnings_of
-from discreet.ledger.where import Where
+from discreet.ledger.journal import Journal, fold, ledger_id, load, load_in_snapshot
+from discreet.ledger.ledger_location import LedgerLocation
+from discreet.ledger.ledger_store import LedgerStore
+from discreet.ledger.state import LedgerState
+from discreet.ledger.store_factory import connection_warnings, open_ledger_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class LedgerVerification:
     """What `verify` found. `row` is the first bad row where one is to blame."""
 
     sound: bool
@@ -32,7 +32,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repaired:
+class RepairOutcome:
     """What an owner's act did. `lost`: populations whose whole budget was charged, for want of an anchor."""
 
     charged: tuple[str, ...] = ()
@@ -40,42 +40,42 @@ class Repaired:
     lost: tuple[str, ...] = ()
 
 
-def verify(path: Where) -> Report:
+def verify(path: LedgerLocation) -> LedgerVerification:
     """Verify everything from the disk: the database's own check, chain, MACs, tables, answers, anchor."""
     rows = 0
     try:
-        damage = _damage(path)
+        damage = _integrity_problem(path)
         with closing(Journal.attach(path)) as journal:
-            rows, warnings = journal.state.seq, warnings_of(journal.store)
+            rows, warnings = journal.state.seq, connection_warnings(journal.store)
             with journal.section():
                 rows = journal.state.seq
     except LedgerTampered as fault:
-        return Report(sound=False, rows=fault.row - 1, row=fault.row, problem=fault.reason)
+        return LedgerVerification(sound=False, rows=fault.row - 1, row=fault.row, problem=fault.reason)
     except (LedgerRolledBack, LedgerLocked) as fault:
-        return Report(sound=False, rows=rows, row=rows + 1, problem=fault.reason)
+        return LedgerVerification(sound=False, rows=rows, row=rows + 1, problem=fault.reason)
     except LedgerFault as fault:
-        return Report(sound=False, rows=rows, problem=fault.reason)
-    return Report(sound=not damage, rows=rows, problem=damage, warnings=warnings)
+        return LedgerVerification(sound=False, rows=rows, problem=fault.reason)
+    return LedgerVerification(sound=not damage, rows=rows, problem=damage, warnings=warnings)
 
 
-def acknowledge(path: Where) -> Repaired:
+def acknowledge(path: LedgerLocation) -> RepairOutcome:
     """The owner has seen it: charge what a rollback forgot, and unlock tables that failed too often.
 
     A chain that does not verify cannot be acknowledged. Restore a copy of it; that is a rollback, and can.
     """
     with closing(Journal.attach(path)) as journal:
         charged = _charge_gap(journal)
-        with journal.section(settle=False):
+        with journal.section(check_anchor=False):
             behind = journal.state.seq - (journal.position(journal.anchor.read()) or 0)
-            unlocked = tuple(sorted(filter(journal.state.locked, journal.state.failures)))
+            unlocked = tuple(sorted(filter(journal.state.is_locked, journal.state.failures)))
             if unlocked or (behind > 1 and not journal.store.shared):
-                journal.common()
+                journal.count_common_entries()
                 journal.append("acknowledge", {"tables": list(unlocked), "anchor_behind": behind})
         with journal.section():
-            return Repaired(charged=charged, unlocked=unlocked)
+            return RepairOutcome(charged=charged, unlocked=unlocked)
 
 
-def adopt(path: Where, state_folder: Path | None, *, alone: bool = False) -> Repaired:
+def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = False) -> RepairOutcome:
     """Take a ledger to this machine, with the state folder of the one that it comes from, or without.
 
     A ledger in PostgreSQL stays where it is: this machine joins those that use it, with the key and the head of one of
@@ -85,7 +85,7 @@ def adopt(path: Where, state_folder: Path | None, *, alone: bool = False) -> Rep
     population's budget then counts as spent, and only a grant opens a new filter, on top of it. Where machines share
     the ledger it is spent for all of them, and a new key shuts them out: only if the owner says that this is `alone`.
     """
-    with closing(open_store(path)) as store:
+    with closing(open_ledger_store(path)) as store:
         ledger, shared = ledger_id(store), store.shared
         _refuse_if_anchored(ledger)
         if state_folder is None:
@@ -95,36 +95,36 @@ def adopt(path: Where, state_folder: Path | None, *, alone: bool = False) -> Rep
                     "and shut all of them out",
                     hint="bring a copy of the state folder of one of them (--state); if none is left, --alone",
                 )
-            return _adopt_alone(store, ledger, path)
+            return _adopt_without_anchor(store, ledger, path)
         source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder
-        load_apart(store, None)
+        load_in_snapshot(store, None)
         try:
-            load_apart(store, Anchor.at(source))
+            load_in_snapshot(store, Anchor.at(source))
         except LedgerTampered as fault:
             raise LedgerFault("that state folder is not this ledger's: its key did not sign these rows") from fault
     _copy_anchor(ledger, source)
     if not shared:
         Anchor.at(source).hand_over()  # where this cannot be done, the owner is told not to go on there
-    Anchor.find(ledger).remember(path)
+    Anchor.find(ledger).record_location(path)
     repaired = acknowledge(path)
     with closing(Journal.attach(path)) as journal, journal.section():
         journal.append("adopt", {"state": "joined" if shared else "copied", "sealed": []})
     return repaired
 
 
-def _damage(path: Where) -> str:
-    with closing(open_store(path)) as store:
+def _integrity_problem(path: LedgerLocation) -> str:
+    with closing(open_ledger_store(path)) as store:
         return store.integrity()
 
 
 def _charge_gap(journal: Journal) -> tuple[str, ...]:
     """Charge what the anchor has seen and the chain does not hold; return whom."""
-    with journal.section(settle=False):
+    with journal.section(check_anchor=False):
         head = journal.anchor.read()
         if journal.position(head) is not None:
             return ()
-        shared = State()
-        count = journal.common()
+        shared = LedgerState()
+        count = journal.count_common_entries()
         fold(itertools.islice(journal.store.entries(), count), shared, key=None, since=1)
         cause = f"row {count + 1} to {head.seq} of an anchored history are not in the ledger"
         body = gap_body(journal.state, shared, head, cause=cause)
@@ -132,31 +132,31 @@ def _charge_gap(journal: Journal) -> tuple[str, ...]:
         return tuple(sorted({part["population"] for part in body["charges"]}))
 
 
-def _adopt_alone(store: Store, ledger: str, path: Where) -> Repaired:
+def _adopt_without_anchor(store: LedgerStore, ledger: str, path: LedgerLocation) -> RepairOutcome:
     """A new key, and every account sealed. The head is written last: a crash before that is no adoption."""
-    _set_aside(Anchor.place(ledger))
+    _set_aside(Anchor.folder_of(ledger))
     anchor = Anchor.make(ledger)
-    anchor.remember(path)
+    anchor.record_location(path)
     with anchor.lock():
         store.begin()
         try:
             state = load(store, None)
             names = tuple(sorted(state.accounts))
-            entry = chain.link(
+            entry = chain.make_entry(
                 seq=state.seq + 1,
                 kind="adopt",
                 body={"state": "lost", "sealed": list(names)},
                 previous=state.digest,
                 key=anchor.key,
             )
-            store.append(entry, tables.touched_rows(state, state.apply(entry)))
+            store.append(entry, summary_tables.changed_rows(state, state.apply(entry)))
             store.commit()
         except BaseException:
             store.rollback()
             raise
         head = Head(seq=state.seq, digest=state.digest, since=state.seq, totals=state.totals())
-        anchor.write(head, state.digests, known=0)
-    return Repaired(lost=names)
+        anchor.write(head, state.digests, stored_count=0)
+    return RepairOutcome(lost=names)
 
 
 def _refuse_if_anchored(ledger: str) -> None:
@@ -169,7 +169,7 @@ def _refuse_if_anchored(ledger: str) -> None:
 
 def _copy_anchor(ledger: str, source: Path) -> None:
     """Copy key, digests and head; they appear together or not at all."""
-    target = Anchor.place(ledger)
+    target = Anchor.folder_of(ledger)
     _set_aside(target)
     draft = target.with_name(f".{target.name}.{new_id()}")
     try:

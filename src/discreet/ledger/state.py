@@ -20,49 +20,66 @@ from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, LedgerFault, UsageError
 from discreet.exact import EPSILON_UNITS
 from discreet.ledger.account import Account
-from discreet.ledger.booking import account_totals, book, cost_of, price_of
-from discreet.ledger.chain import START, Entry, Kind, canonical, names_a_second, to_the_second
+from discreet.ledger.chain import (
+    GENESIS,
+    EntryKind,
+    LedgerEntry,
+    canonical_json,
+    file_name_reveals_second,
+    truncate_to_second,
+)
+from discreet.ledger.charge_data import account_totals, book_charge, cost_of, parse_price
 from discreet.ledger.protected_unit import ProtectedUnit
-from discreet.ledger.records import Charge, Invariant, Reservation, Row, Step, Stored, Stream, Touched, Version
-from discreet.schema.unit_naming import Naming
+from discreet.ledger.records import (
+    AnswerRecord,
+    ChargeRecord,
+    EntryEffects,
+    Invariant,
+    Reservation,
+    StepRecord,
+    StreamRecord,
+    StreamRowRecord,
+    VersionRecord,
+)
+from discreet.schema.person_identity import Naming
 
 FORMAT = 1
 
-_WHOLE = canonical(Region.whole().to_data())
+_WHOLE_REGION = canonical_json(Region.whole().to_data())
 
 #: What a population's neighbours differ by.
 UNITS = ("row", "person")
 
 #: Adoptions that leave one history: a machine that joined others at one database, a ledger that moved to one.
-ONE_HISTORY = ("joined", "moved")
+SINGLE_HISTORY_ADOPTIONS = ("joined", "moved")
 
 #: After so many failures of charged questions a table is locked until its owner has looked.
 MOST_FAILURES = 3
 
 
 @dataclass(slots=True)
-class State:
+class LedgerState:
     """The fold. `digests[n - 1]` is the digest of entry n."""
 
     ledger: str = ""
     digests: list[str] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)
-    versions: dict[str, dict[int, Version]] = field(default_factory=dict)
-    largest: dict[str, int] = field(default_factory=dict)
-    owners: dict[str, str] = field(default_factory=dict)
-    charges: dict[str, Charge] = field(default_factory=dict)
-    answers: dict[str, Stored] = field(default_factory=dict)
+    versions: dict[str, dict[int, VersionRecord]] = field(default_factory=dict)
+    largest_versions: dict[str, int] = field(default_factory=dict)
+    population_of_table: dict[str, str] = field(default_factory=dict)
+    charges: dict[str, ChargeRecord] = field(default_factory=dict)
+    answers: dict[str, AnswerRecord] = field(default_factory=dict)
     questions: dict[tuple[str, int, str], list[str]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
-    healed: dict[str, int] = field(default_factory=dict)
+    gap_seqs: dict[str, int] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
-    protected: dict[str, ProtectedUnit] = field(default_factory=dict)
+    protected_units: dict[str, ProtectedUnit] = field(default_factory=dict)
     forgotten: dict[str, dict[str, str]] = field(default_factory=dict)
     reservations: dict[str, Reservation] = field(default_factory=dict)
-    steps: dict[str, Step] = field(default_factory=dict)
+    steps: dict[str, StepRecord] = field(default_factory=dict)
     invariants: dict[str, Invariant] = field(default_factory=dict)
-    streams: dict[str, Stream] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
+    streams: dict[str, StreamRecord] = field(default_factory=dict)
+    charge_of_key: dict[str, str] = field(default_factory=dict)
     #: Whether a row has a time finer than a second, or a file named by one, as earlier versions wrote them.
     fine_times: bool = False
 
@@ -74,9 +91,9 @@ class State:
     @property
     def digest(self) -> str:
         """The digest of the last entry."""
-        return self.digests[-1] if self.digests else START
+        return self.digests[-1] if self.digests else GENESIS
 
-    def apply(self, entry: Entry) -> Touched:
+    def apply(self, entry: LedgerEntry) -> EntryEffects:
         """Fold one entry whose place in the chain was checked. Raises where it makes no sense."""
         try:
             touched = self._fold(entry)
@@ -85,10 +102,10 @@ class State:
         except (KeyError, TypeError, ValueError, AttributeError, DiscreetError) as fault:
             raise LedgerFault(f"row {entry.seq} of the ledger makes no sense ({entry.kind})") from fault
         self.digests.append(entry.digest)
-        self.fine_times = self.fine_times or entry.time != to_the_second(entry.time)
+        self.fine_times = self.fine_times or entry.time != truncate_to_second(entry.time)
         return touched
 
-    def charge_of(self, body: Mapping[str, Any]) -> Charge | None:
+    def charge_of(self, body: Mapping[str, Any]) -> ChargeRecord | None:
         """The charge that a row belongs to: by its id, or by that of the step it is about."""
         return self.charges.get(str(body.get("id", "")).partition(".")[0])
 
@@ -121,34 +138,36 @@ class State:
 
     def next_version(self, table: str) -> int:
         """One more than the largest number ever seen, also by a history that was rolled back."""
-        return 1 + self.largest.get(table, 0)
+        return 1 + self.largest_versions.get(table, 0)
 
-    def version(self, table: str, number: int) -> Version:
+    def version(self, table: str, number: int) -> VersionRecord:
         """A version that was added."""
-        found = self.versions.get(table, {}).get(number)
-        if found is None or type(number) is not int:  # True and 1.0 are equal to 1, and are not it
+        version = self.versions.get(table, {}).get(number)
+        if version is None or type(number) is not int:  # True and 1.0 are equal to 1, and are not it
             raise UsageError(f"the ledger knows no version {number} of {table!r}")
-        return found
+        return version
 
-    def reserved(self, table: str, version: int, question: str) -> Reservation | None:
+    def find_reservation(self, table: str, version: int, question: str) -> Reservation | None:
         """The newest reservation for a question about a version that can still go on, or is complete."""
-        for held in reversed(self.reservations.values()):
-            charge = self.charges[held.id]
+        for reservation in reversed(self.reservations.values()):
+            charge = self.charges[reservation.id]
             same = (charge.table, charge.version, charge.question) == (table, version, question)
-            if same and (not held.closed or held.id in self.answers):
-                return held
+            if same and (not reservation.closed or reservation.id in self.answers):
+                return reservation
         return None
 
-    def stream(self, table: str, name: str) -> Stream | None:
+    def stream(self, table: str, name: str) -> StreamRecord | None:
         """The newest stream of a name: only one that is closed is followed by another."""
-        known = (held for held in reversed(self.streams.values()) if (held.table, held.name) == (table, name))
-        return next(known, None)
+        matching_streams = (
+            stream for stream in reversed(self.streams.values()) if (stream.table, stream.name) == (table, name)
+        )
+        return next(matching_streams, None)
 
     def can_answer(self, id_: str) -> bool:
         """Whether something was charged, or said, that an answer may be stored under."""
         return id_ in self.charges or id_ in self.steps or id_ in self.invariants
 
-    def locked(self, table: str) -> bool:
+    def is_locked(self, table: str) -> bool:
         """Whether too many charged questions on this table failed."""
         return self.failures.get(table, 0) >= MOST_FAILURES
 
@@ -157,15 +176,15 @@ class State:
         return {
             "populations": {name: account_totals(account) for name, account in self.accounts.items()},
             "units": dict(self.units),
-            "protected": {name: dict(unit.namings) for name, unit in self.protected.items()},
-            "versions": dict(self.largest),
-            "owners": dict(self.owners),
+            "protected": {name: dict(unit.namings) for name, unit in self.protected_units.items()},
+            "versions": dict(self.largest_versions),
+            "owners": dict(self.population_of_table),
             "forgotten": {table: dict(tags) for table, tags in self.forgotten.items()},
         }
 
-    def _fold(self, entry: Entry) -> Touched:
+    def _fold(self, entry: LedgerEntry) -> EntryEffects:
         body = entry.data()
-        kind = cast(Kind, entry.kind)
+        kind = cast(EntryKind, entry.kind)
         if (kind == "open") != (not self.digests):
             raise ValueError("a ledger is opened once, by its first row")
         match kind:
@@ -200,57 +219,59 @@ class State:
             case _:
                 assert_never(kind)
 
-    def _open(self, body: dict[str, Any]) -> Touched:
+    def _open(self, body: dict[str, Any]) -> EntryEffects:
         if body["format"] != FORMAT:
             raise LedgerFault(f"a ledger of format {body['format']!r}", hint="a newer Discreet wrote it; upgrade")
         self.ledger = body["ledger"]
-        return Touched()
+        return EntryEffects()
 
-    def _population(self, body: dict[str, Any], entry: Entry) -> Touched:
+    def _population(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         name, guarantee = body["population"], Guarantee.from_data(body["guarantee"])
         if body["unit"] not in UNITS or (name in self.accounts and not self._may_correct(body, guarantee)):
             raise ValueError("declared twice, or a unit that is unknown")
         if name in self.accounts:
-            self.protected[name] = ProtectedUnit(corrected=entry.seq)
+            self.protected_units[name] = ProtectedUnit(corrected=entry.seq)
         else:
             self.accounts[name] = Account(name=name, guarantee=guarantee, seq=entry.seq)
         self.units[name] = body["unit"]
-        return Touched(populations=(name,))
+        return EntryEffects(populations=(name,))
 
     def _may_correct(self, body: dict[str, Any], guarantee: Guarantee) -> bool:
         """Whether a population may be declared again, to protect another unit: nothing was released about it."""
         name = body["population"]
         other = self.units.get(name) != body["unit"]
-        return other and not self.fixed(name) and self.accounts[name].guarantee == guarantee
+        return other and not self.is_unit_fixed(name) and self.accounts[name].guarantee == guarantee
 
-    def fixed(self, population: str) -> bool:
+    def is_unit_fixed(self, population: str) -> bool:
         """Whether whom a population protects stays for good: something was released, or somebody forgotten."""
         account = self.accounts.get(population)
         if account is None:
             return False
         if account.charges or account.invariant or account.sealed is not None:
             return True
-        return any(self.forgotten.get(table) for table, owner in self.owners.items() if owner == population)
+        return any(
+            self.forgotten.get(table) for table, owner in self.population_of_table.items() if owner == population
+        )
 
-    def stale(self, version: Version) -> bool:
+    def is_stale(self, version: VersionRecord) -> bool:
         """Whether a version names its persons by what was corrected since it was made."""
-        unit = self.protected.get(version.population, ProtectedUnit())
-        return unit.stale(version.table, version.naming, row=version.seq)
+        unit = self.protected_units.get(version.population, ProtectedUnit())
+        return unit.is_stale(version.table, version.naming, row=version.seq)
 
-    def _grant(self, body: dict[str, Any], entry: Entry) -> Touched:
+    def _grant(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         account = self.accounts[body["population"]]
         account.raise_to(Guarantee.from_data(body["guarantee"]))
         account.payers_unknown = False  # whoever raises a limit knows that quotas count from here
         account.seq = entry.seq
-        return Touched(populations=(account.name,))
+        return EntryEffects(populations=(account.name,))
 
-    def _version(self, body: dict[str, Any], entry: Entry) -> Touched:
+    def _version(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         table, number, population = body["table"], body["version"], body["population"]
         if number < self.next_version(table) or population not in self.accounts:
             raise ValueError("a version out of order, or of nobody")
-        if self.owners.setdefault(table, population) != population:
+        if self.population_of_table.setdefault(table, population) != population:
             raise ValueError("a table that changes its population")
-        version = self.versions.setdefault(table, {})[number] = Version(
+        version = self.versions.setdefault(table, {})[number] = VersionRecord(
             table=table,
             number=number,
             population=population,
@@ -261,22 +282,22 @@ class State:
             seq=entry.seq,
         )
         self._protect(population, table, version.naming, row=entry.seq, version=number)
-        self.largest[table] = number
-        self.fine_times = self.fine_times or names_a_second(version.file)
-        return Touched()
+        self.largest_versions[table] = number
+        self.fine_times = self.fine_times or file_name_reveals_second(version.file)
+        return EntryEffects()
 
     def _protect(self, population: str, table: str, naming: Naming, *, row: int, version: int | None = None) -> None:
-        unit = self.protected.setdefault(population, ProtectedUnit())
-        unit.enter(table, naming, row=row, fixed=self.fixed(population), version=version)
+        unit = self.protected_units.setdefault(population, ProtectedUnit())
+        unit.record_naming(table, naming, row=row, fixed=self.is_unit_fixed(population), version=version)
 
-    def _charge(self, body: dict[str, Any], entry: Entry) -> Touched:
+    def _charge(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         version = self.version(body["table"], body["version"])
         account = self.accounts[body["population"]]
         if body["id"] in self.charges or version.population != account.name:
             raise ValueError("charged twice, or to other people")
-        if "key" in body and self.keys.setdefault(str(body["key"]), body["id"]) != body["id"]:
+        if "key" in body and self.charge_of_key.setdefault(str(body["key"]), body["id"]) != body["id"]:
             raise ValueError("charged twice under one key")
-        charge = Charge(
+        charge = ChargeRecord(
             id=body["id"],
             seq=entry.seq,
             time=entry.time,
@@ -285,101 +306,103 @@ class State:
             version=version.number,
             analyst=body["analyst"],
             question=body["question"],
-            price=price_of(body["price"]),
+            price=parse_price(body["price"]),
             cost=cost_of(body),
         )
         key = (version.table, version.number)
-        book(account, key, body, region=canonical(body["region"]), cost=charge.cost, seq=entry.seq)
+        book_charge(account, key, body, region=canonical_json(body["region"]), cost=charge.cost, seq=entry.seq)
         self.charges[charge.id] = charge
         if body["event"]["kind"] == "reserved":
-            event = cast(events.Reserved, events.from_data(body["event"]))
+            event = cast(events.ReservationEvent, events.from_data(body["event"]))
             self.reservations[charge.id] = Reservation(id=charge.id, event=event)
         if "stream" in body:
             self._stream(charge, events.from_data(body["event"]), **body["stream"])
         if charge.analyst is not None:
             account.pay(charge.analyst, charge.price)
-        return Touched(populations=(account.name,), segments=((account.name, key),), charge=charge.id)
+        return EntryEffects(populations=(account.name,), segments=((account.name, key),), charge=charge.id)
 
-    def _answer(self, body: dict[str, Any], entry: Entry) -> Touched:
+    def _answer(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         if body["id"] in self.answers:
             raise ValueError("answered twice")
-        stored = Stored(sha256=body["sha256"], seq=entry.seq)
+        stored = AnswerRecord(sha256=body["sha256"], seq=entry.seq)
         if body["id"] in self.steps or body["id"] in self.invariants:
             self.answers[body["id"]] = stored
-            return Touched()
+            return EntryEffects()
         charge = self.charges[body["id"]]
         self.answers[charge.id] = stored
         self.questions.setdefault((charge.table, charge.version, charge.question), []).append(charge.id)
-        return Touched()
+        return EntryEffects()
 
-    def _step(self, body: dict[str, Any]) -> Touched:
-        held = self.reservations[body["id"]]
-        step = Step(id=f"{held.id}.{body['number']}", of=body["of"], loss=events.loss(events.from_data(body["event"])))
-        if body["number"] != len(held.steps) + 1 or held.closed:
+    def _step(self, body: dict[str, Any]) -> EntryEffects:
+        reservation = self.reservations[body["id"]]
+        step = StepRecord(
+            id=f"{reservation.id}.{body['number']}", of=body["of"], loss=events.loss(events.from_data(body["event"]))
+        )
+        if body["number"] != len(reservation.steps) + 1 or reservation.closed:
             raise ValueError("a step out of order, or of a closed reservation")
-        if any(earlier.id not in self.answers for earlier in held.steps):
+        if any(earlier.id not in self.answers for earlier in reservation.steps):
             raise ValueError("a step before the last one was answered")
-        if not held.event.holds([*(earlier.loss for earlier in held.steps), step.loss]):
+        if not reservation.event.holds([*(earlier.loss for earlier in reservation.steps), step.loss]):
             raise ValueError("a step beyond its reservation")
-        held.steps.append(step)
+        reservation.steps.append(step)
         self.steps[step.id] = step
-        return Touched()
+        return EntryEffects()
 
-    def _invariant(self, body: dict[str, Any], entry: Entry) -> Touched:
+    def _invariant(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         account = self.accounts[body["population"]]
         version = self.version(body["table"], body["version"])
-        if body["id"] in self.invariants or version.population != account.name or not account.holds_changes():
+        if body["id"] in self.invariants or version.population != account.name or not account.fits_counted_double():
             raise ValueError("an invariant declared twice, of other people, or beyond the limit")
         self.invariants[body["id"]] = Invariant(
             id=body["id"], population=account.name, table=version.table, version=version.number, words=body["words"]
         )
         account.invariant = True
         account.seq = entry.seq
-        return Touched(populations=(account.name,))
+        return EntryEffects(populations=(account.name,))
 
-    def _stream(self, charge: Charge, event: events.Event, *, name: str, count: int, of: dict[str, Any]) -> None:
-        known = self.stream(charge.table, name)
-        if not isinstance(event, events.Laplace | events.Gaussian):
+    def _stream(self, charge: ChargeRecord, event: events.Event, *, name: str, count: int, of: dict[str, Any]) -> None:
+        earlier_stream = self.stream(charge.table, name)
+        if not isinstance(event, events.LaplaceEvent | events.GaussianEvent):
             raise ValueError("a stream without noise on a linear map")
-        if (known is not None and not known.closed) or type(count) is not int or count < 1:
+        if (earlier_stream is not None and not earlier_stream.closed) or type(count) is not int or count < 1:
             raise ValueError("a stream under a name that is taken, or without rows")
-        self.streams[charge.id] = Stream(
+        self.streams[charge.id] = StreamRecord(
             id=charge.id, table=charge.table, name=name, event=event, count=count, of=dict(of)
         )
 
-    def _row(self, body: dict[str, Any], entry: Entry) -> Touched:
-        held = self.streams[body["id"]]
-        row = Row(id=f"{held.id}.{body['number']}", number=body["number"], kept=str(body["kept"]))
-        if row.number != len(held.rows) + 1 or row.number > held.count or held.closed:
+    def _row(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
+        stream = self.streams[body["id"]]
+        row = StreamRowRecord(id=f"{stream.id}.{body['number']}", number=body["number"], owner_file=str(body["kept"]))
+        if row.number != len(stream.rows) + 1 or row.number > stream.count or stream.closed:
             raise ValueError("a row out of order, or of a closed stream")
-        held.rows.append(row)
-        self.answers[row.id] = Stored(sha256=body["sha256"], seq=entry.seq)
-        return Touched()
+        stream.rows.append(row)
+        self.answers[row.id] = AnswerRecord(sha256=body["sha256"], seq=entry.seq)
+        return EntryEffects()
 
     def _close_reservations(self) -> None:
         """Steps of a history that is not the only one may have been drawn elsewhere: none follows here."""
-        for held in self.reservations.values():
-            held.closed = True
+        for reservation in self.reservations.values():
+            reservation.closed = True
         for stream in self.streams.values():
             stream.closed = True
 
-    def _failure(self, body: dict[str, Any]) -> Touched:
+    def _failure(self, body: dict[str, Any]) -> EntryEffects:
         table = self.charges[body["id"]].table
         if body.get("stopped") is True:
-            return Touched()
+            return EntryEffects()
         if body["id"] in self.reservations:
             self.reservations[body["id"]].closed = True
         if body["id"] in self.streams:
             self.streams[body["id"]].closed = True
         if body.get("late") is not True:
             self.failures[table] = self.failures.get(table, 0) + 1
-        return Touched()
+        return EntryEffects()
 
-    def _gap(self, body: dict[str, Any], entry: Entry) -> Touched:
+    def _gap(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         for name, data in body["guarantees"].items():
             self._adopt_guarantee(name, Guarantee.from_data(data))
         for name, unit in body.get("units", {}).items():
-            kept = self.units.get(name, unit) == unit or not self.fixed(name)
+            kept = self.units.get(name, unit) == unit or not self.is_unit_fixed(name)
             if name not in self.accounts or unit not in UNITS or not kept:
                 raise ValueError("a unit that is unknown, or another one than was promised")
             self.units[name] = unit
@@ -390,21 +413,23 @@ class State:
             self.accounts[name].seal(Guarantee.from_data(data))
         for part in body["charges"]:
             key = (str(part["table"]), int(part["version"]))
-            book(self.accounts[part["population"]], key, part, region=_WHOLE, cost=cost_of(part), seq=entry.seq)
+            book_charge(
+                self.accounts[part["population"]], key, part, region=_WHOLE_REGION, cost=cost_of(part), seq=entry.seq
+            )
         for table, number in body["versions"].items():
-            self.largest[table] = max(self.largest.get(table, 0), number)
+            self.largest_versions[table] = max(self.largest_versions.get(table, 0), number)
         for table, population in body["owners"].items():
-            self.owners.setdefault(table, population)
+            self.population_of_table.setdefault(table, population)
         for table, tags in body.get("forgotten", {}).items():
             self.forgotten.setdefault(table, {}).update(tags)
         for name in body.get("invariants", ()):
             self.accounts[name].invariant = True
         self._repay(body)
-        self.healed[body["head"]["digest"]] = entry.seq
+        self.gap_seqs[body["head"]["digest"]] = entry.seq
         self._close_reservations()
         for account in self.accounts.values():
             account.seq = entry.seq
-        return Touched(everything=True)
+        return EntryEffects(everything=True)
 
     def _repay(self, body: dict[str, Any]) -> None:
         """Count what analysts paid and a restored ledger forgot. A row from before that was kept tells of nobody."""
@@ -422,23 +447,23 @@ class State:
         else:
             self.accounts[name] = Account(name=name, guarantee=guarantee)
 
-    def _acknowledge(self, body: dict[str, Any]) -> Touched:
+    def _acknowledge(self, body: dict[str, Any]) -> EntryEffects:
         for table in body["tables"]:
             self.failures.pop(table, None)
-        return Touched()
+        return EntryEffects()
 
-    def _adopt(self, body: dict[str, Any], entry: Entry) -> Touched:
-        if body["state"] not in ONE_HISTORY:
+    def _adopt(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
+        if body["state"] not in SINGLE_HISTORY_ADOPTIONS:
             self._close_reservations()
         for name in body["sealed"]:
             self.accounts[name].seal(self.accounts[name].guarantee)
             self.accounts[name].payers_unknown = True
             self.accounts[name].seq = entry.seq
-        return Touched(everything=bool(body["sealed"]))
+        return EntryEffects(everything=bool(body["sealed"]))
 
-    def _forget(self, body: dict[str, Any]) -> Touched:
+    def _forget(self, body: dict[str, Any]) -> EntryEffects:
         if not re.fullmatch(r"[0-9a-f]{32}", body["tag"]):
             raise ValueError("a tombstone without a tag")
         for table in body["tables"]:
             self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
-        return Touched()
+        return EntryEffects()

@@ -8,24 +8,24 @@
 
 from __future__ import annotations
 
-from discreet.local.device import Device, Donation
-from discreet.local.estimate import Estimate, Mean
-from discreet.local.hadamard import HadamardResponse
-from discreet.local.hashing import FastHashing, LocalHashing
-from discreet.local.numbers import Duchi
-from discreet.local.puzzle import FragmentPuzzle
-from discreet.local.randomizer import Randomizer
-from discreet.local.rappor import BasicRappor, Rappor
-from discreet.local.record import LaplaceRecord
-from discreet.local.response import RandomizedResponse
-from discreet.local.several import Sampled, Split
-from discreet.local.shuffle import amplified, local_for
-from discreet.local.sketch import CountMeanSketch, HadamardSketch
-from discreet.local.subset import SubsetSelection
-from discreet.local.tree import Tree
-from discreet.local.unary import OptimisedUnary, SymmetricUnary
-from discreet.local.window import Hybrid, Piecewise, SquareWave
-from discreet.local.words import PrefixWords
+from discreet.surveys.device.respondent_device import Device, Donation
+from discreet.surveys.protocols.estimate import Estimate, Mean
+from discreet.surveys.protocols.fragment_puzzle import FragmentPuzzle
+from discreet.surveys.protocols.grid_numbers import Duchi
+from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.interval_tree import Tree
+from discreet.surveys.protocols.laplace_record import LaplaceRecord
+from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
+from discreet.surveys.protocols.prefix_words import PrefixWords
+from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomizer import Randomizer
+from discreet.surveys.protocols.rappor import BasicRappor, Rappor
+from discreet.surveys.protocols.several_questions import Sampled, Split
+from discreet.surveys.protocols.shuffle_amplification import amplified, local_for
+from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
+from discreet.surveys.protocols.subset_selection import SubsetSelection
+from discreet.surveys.protocols.unary import OptimisedUnary, SymmetricUnary
+from discreet.surveys.protocols.window_mechanism import Hybrid, Piecewise, SquareWave
 
 __all__ = [
     "BasicRappor",

@@ -13,14 +13,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms import bounds, uniform
+from discreet.mechanisms import enclosure, uniform
 from discreet.mechanisms.bits import Bits
 
 #: Where x is larger, exp(-x) is 0 in float64 and 1e-868 in truth: the same to `uniform.below`.
-_GONE = 2000
+_MOST_EXPONENT = 2000
 
 
-def computable(chance: bounds.Computable, size: int, *, bits: Bits) -> NDArray[np.bool_]:
+def bernoulli(chance: enclosure.Computable, size: int, *, bits: Bits) -> NDArray[np.bool_]:
     """`size` coins whose bias is any real number that can be enclosed as closely as is wished."""
     near = np.full(size, float(chance(30)[0]))
     return uniform.below(bits.words(size), near, lambda lane: chance, bits)
@@ -36,19 +36,19 @@ def exp_minus(gaps: NDArray[np.int64] | NDArray[np.object_], rate: Fraction, *, 
         raise ValueError("exp(-x) is a probability only for x >= 0")
     chances = np.exp(-_floats(gaps, rate))
 
-    def exact(lane: int) -> bounds.Computable:
+    def exact(lane: int) -> enclosure.Computable:
         return partial(_exp_minus, int(gaps[lane]) * rate)
 
     return uniform.below(bits.words(gaps.size), chances, exact, bits)
 
 
-def _exp_minus(value: Fraction, digits: int) -> bounds.Interval:
-    return bounds.exp_minus(value, digits=digits)
+def _exp_minus(value: Fraction, digits: int) -> enclosure.Interval:
+    return enclosure.exp_minus(value, digits=digits)
 
 
 def _floats(gaps: NDArray[np.int64] | NDArray[np.object_], rate: Fraction) -> NDArray[np.float64]:
     """gap * rate, with a relative error of at most 4 * 2^-53, or at least 2000 where it is more."""
     if gaps.dtype != np.object_ or rate == 0:
-        return np.minimum(gaps.astype(np.float64) * float(rate), _GONE) if rate else np.zeros(gaps.size)
-    most = int(_GONE / rate) + 1
+        return np.minimum(gaps.astype(np.float64) * float(rate), _MOST_EXPONENT) if rate else np.zeros(gaps.size)
+    most = int(_MOST_EXPONENT / rate) + 1
     return np.array([min(int(gap), most) for gap in gaps.tolist()], dtype=np.float64) * float(rate)

@@ -42,12 +42,12 @@ class SystemBits:
         if count <= _SHORT:
             return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
         if count <= _WORDS_PER_KEY:
-            return _stretched(count)
-        pieces = [_stretched(min(_WORDS_PER_KEY, count - start)) for start in range(0, count, _WORDS_PER_KEY)]
+            return _words_of_one_key(count)
+        pieces = [_words_of_one_key(min(_WORDS_PER_KEY, count - start)) for start in range(0, count, _WORDS_PER_KEY)]
         return np.concatenate(pieces)
 
 
-def _stretched(count: int) -> NDArray[np.uint64]:
+def _words_of_one_key(count: int) -> NDArray[np.uint64]:
     """`count` words from one fresh key. The counter may start at zero: the key is used once."""
     cipher = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(bytes(16)))
     return np.frombuffer(cipher.encryptor().update(bytes(8 * count)), dtype=np.uint64)

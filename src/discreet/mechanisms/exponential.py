@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import events
-from discreet.mechanisms import bernoulli, bounds, uniform
-from discreet.mechanisms.addition import Integers, checked
+from discreet.mechanisms import bernoulli, enclosure, uniform
 from discreet.mechanisms.bits import Bits
+from discreet.mechanisms.noise_addition import Integers, check_integers
 
 #: At least so many candidates are tried at a time.
 _FEWEST_TRIALS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exponential:
+class ExponentialMechanism:
     """The exponential mechanism: P(i) proportional to exp(epsilon * score_i / (2 * sensitivity)).
 
     Guarantee: epsilon-differentially private, and (epsilon^2 / 8)-zCDP, if one person moves each
@@ -41,8 +41,8 @@ class Exponential:
     def __post_init__(self) -> None:
         _check(self.epsilon, self.sensitivity)
 
-    def event(self) -> events.Exponential:
-        return events.Exponential(epsilon=self.epsilon)
+    def event(self) -> events.ExponentialEvent:
+        return events.ExponentialEvent(epsilon=self.epsilon)
 
     def choose(self, scores: Integers, *, bits: Bits) -> tuple[int, events.Event]:
         """The index of the chosen candidate, and what the choice costs.
@@ -60,7 +60,7 @@ class Exponential:
             if kept.size:
                 return int(kept[0]), self.event()
 
-    def probabilities(self, scores: Integers) -> list[bounds.Interval]:
+    def probabilities(self, scores: Integers) -> list[enclosure.Interval]:
         """P(i) for each candidate, between two Fractions. For few candidates: it is exact, and slow."""
         weights = _weights(_gaps(scores), self.epsilon / (2 * self.sensitivity))
         least, most = (sum((weight[end] for weight in weights), Fraction(0)) for end in (0, 1))
@@ -68,7 +68,7 @@ class Exponential:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlip:
+class PermuteAndFlipMechanism:
     """Permute-and-flip (McKenna and Sheldon 2020): in random order, keep the first whose coin shows heads.
 
     Guarantee: epsilon-differentially private, and (epsilon^2 / 2)-zCDP, if one person moves each
@@ -82,8 +82,8 @@ class PermuteAndFlip:
     def __post_init__(self) -> None:
         _check(self.epsilon, self.sensitivity)
 
-    def event(self) -> events.PermuteAndFlip:
-        return events.PermuteAndFlip(epsilon=self.epsilon)
+    def event(self) -> events.PermuteAndFlipEvent:
+        return events.PermuteAndFlipEvent(epsilon=self.epsilon)
 
     def choose(self, scores: Integers, *, bits: Bits) -> tuple[int, events.Event]:
         """The index of the chosen candidate, and what the choice costs.
@@ -96,22 +96,22 @@ class PermuteAndFlip:
         heads = np.flatnonzero(bernoulli.exp_minus(gaps, rate, bits=bits))
         return int(heads[uniform.whole_below(heads.size, 1, bits=bits)[0]]), self.event()
 
-    def probabilities(self, scores: Integers) -> list[bounds.Interval]:
+    def probabilities(self, scores: Integers) -> list[enclosure.Interval]:
         """P(i) for each candidate, between two Fractions. For few candidates: it is exact, and slow.
 
         P(i) rises with the bias of coin i and falls with every other bias, which gives the bounds.
         """
         weights = _weights(_gaps(scores), self.epsilon / (2 * self.sensitivity))
-        found = []
+        intervals = []
         for own, (low, high) in enumerate(weights):
             others = weights[:own] + weights[own + 1 :]
-            found.append(
+            intervals.append(
                 (
                     _first_heads(low, [most for _, most in others]),
                     _first_heads(high, [least for least, _ in others]),
                 )
             )
-        return found
+        return intervals
 
 
 def _first_heads(own: Fraction, others: list[Fraction]) -> Fraction:
@@ -135,7 +135,7 @@ def _gaps(scores: Integers) -> Integers:
     """best - score for each candidate, exactly: as int64 where they fit, else as Python ints."""
     if scores.ndim != 1 or scores.size == 0:
         raise ValueError("a choice needs a vector of at least one score")
-    scores = checked(scores)
+    scores = check_integers(scores)
     best, worst = index(scores.max()), index(scores.min())
     if scores.dtype == np.int64 and best - worst < 1 << 63:
         return np.int64(best) - scores
@@ -144,6 +144,6 @@ def _gaps(scores: Integers) -> Integers:
     return gaps
 
 
-def _weights(gaps: Integers, rate: Fraction) -> list[bounds.Interval]:
+def _weights(gaps: Integers, rate: Fraction) -> list[enclosure.Interval]:
     """exp(-x_i), to 60 digits."""
-    return [bounds.exp_minus(int(gap) * rate, digits=60) for gap in gaps]
+    return [enclosure.exp_minus(int(gap) * rate, digits=60) for gap in gaps]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.mechanisms import addition, bounds, laplace, theta, uniform
-from discreet.mechanisms.addition import Integers
+from discreet.mechanisms import enclosure, gaussian_law, laplace, noise_addition, uniform
 from discreet.mechanisms.bits import Bits
+from discreet.mechanisms.noise_addition import Integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class DiscreteGaussian:
         exactly (docs/proofs/sampling.md). There is no pure epsilon.
 
     >>> DiscreteGaussian(sigma2=Fraction(100)).event(l2_squared=1)
-    Gaussian(sigma2=Fraction(100, 1), l2_squared=1)
+    GaussianEvent(sigma2=Fraction(100, 1), l2_squared=1)
     >>> DiscreteGaussian(sigma2=Fraction(100)).half_width(Fraction(95, 100))
     20
     """
@@ -44,16 +44,16 @@ class DiscreteGaussian:
                 hint="ask with another epsilon, or declare narrower bounds",
             )
 
-    def event(self, *, l2_squared: int) -> events.Gaussian:
+    def event(self, *, l2_squared: int) -> events.GaussianEvent:
         """What it costs on integers whose squared l2 distance between neighbours is at most that."""
-        return events.Gaussian(sigma2=self.sigma2, l2_squared=l2_squared)
+        return events.GaussianEvent(sigma2=self.sigma2, l2_squared=l2_squared)
 
     def release(self, exact: Integers, *, l2_squared: int, bits: Bits) -> tuple[Integers, events.Event]:
         """The exact integers with noise, and what that costs."""
         event = self.event(l2_squared=l2_squared)
-        exact = addition.checked(exact)
+        exact = noise_addition.check_integers(exact)
         noise = self.draw(exact.size, bits=bits).reshape(exact.shape)
-        return addition.add(exact, noise), event
+        return noise_addition.add_noise(exact, noise), event
 
     def draw(self, size: int, *, bits: Bits) -> NDArray[np.int64]:
         """`size` independent draws: the first `size` proposals that are accepted."""
@@ -61,8 +61,8 @@ class DiscreteGaussian:
         filled = 0
         while filled < size:
             # At least 0.46 of the proposals are accepted, from sigma = 3 on about 0.76.
-            wanted = size - filled
-            accepted = self._accepted(min(laplace.CHUNK, wanted * 3 // 2 + 8), bits)[:wanted]
+            missing = size - filled
+            accepted = self._accepted(min(laplace.CHUNK, missing * 3 // 2 + 8), bits)[:missing]
             drawn[filled : filled + accepted.size] = accepted
             filled += accepted.size
         return drawn
@@ -74,17 +74,17 @@ class DiscreteGaussian:
         probability exp(-(|Y| - sigma^2/t)^2 / (2 sigma^2)). The product of the two is
         exp(-Y^2 / (2 sigma^2)) times a constant. Both steps are exact.
         """
-        found, words = laplace.magnitudes(Fraction(self._proposal()), size, bits)
-        distance = found - float(self.sigma2 / self._proposal())
+        unsigned, words = laplace.magnitudes(Fraction(self._proposal()), size, bits)
+        distance = unsigned - float(self.sigma2 / self._proposal())
         chances = np.multiply(distance, distance, out=distance)
         chances *= -float(1 / (2 * self.sigma2))
         np.exp(chances, out=chances)
 
-        def exact(lane: int) -> bounds.Computable:
-            return partial(_exp_minus, self._exponent(int(found[lane])))
+        def exact(lane: int) -> enclosure.Computable:
+            return partial(_exp_minus, self._exponent(int(unsigned[lane])))
 
         kept = np.flatnonzero(uniform.below(bits.words(size), chances, exact, bits))
-        return laplace.signed(found[kept], words[kept])
+        return laplace.apply_signs(unsigned[kept], words[kept])
 
     def _proposal(self) -> int:
         """The scale t of the proposals: the whole number next above sigma."""
@@ -100,19 +100,19 @@ class DiscreteGaussian:
 
     def mass_bounds(self, k: int) -> tuple[Fraction, Fraction]:
         """P(X = k) between two Fractions."""
-        low, high = theta.normaliser(self.sigma2)
+        low, high = gaussian_law.normaliser(self.sigma2)
         exponent = k * k / (2 * self.sigma2)
-        least, most = (theta.exp_minus(exponent, up=up) for up in (False, True))
+        least, most = (gaussian_law.exp_minus(exponent, up=up) for up in (False, True))
         return least / high, min(Fraction(1), most / low)
 
     def tail(self, q: int) -> Fraction:
         """At least P(|X| > q), and close to it."""
-        return theta.tail(self.sigma2, q)
+        return gaussian_law.tail(self.sigma2, q)
 
     @lru_cache(maxsize=256)  # noqa: B019 - laws are small, equal by value, and asked the same again and again
     def half_width(self, confidence: Fraction) -> int:
         """The smallest q for which `tail` certifies P(|X| <= q) >= confidence."""
-        doubt = laplace.doubt_of(confidence)
+        doubt = laplace.error_probability(confidence)
         width = self._guess(float(doubt))
         while width > 0 and self.tail(width - 1) <= doubt:
             width -= 1
@@ -133,8 +133,8 @@ class DiscreteGaussian:
         return low
 
     def variance(self) -> float:
-        return theta.variance(self.sigma2)
+        return gaussian_law.variance(self.sigma2)
 
 
-def _exp_minus(value: Fraction, digits: int) -> bounds.Interval:
-    return bounds.exp_minus(value, digits=digits)
+def _exp_minus(value: Fraction, digits: int) -> enclosure.Interval:
+    return enclosure.exp_minus(value, digits=digits)

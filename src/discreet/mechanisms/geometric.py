@@ -22,9 +22,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms import bounds
+from discreet.mechanisms import enclosure
 from discreet.mechanisms.bits import Bits
-from discreet.mechanisms.uniform import Uniform
+from discreet.mechanisms.uniform import UniformReal
 
 #: The float64 value of s * (-ln U) + c is within half of (s + 1) * LOG_MARGIN of every value that
 #: the unread bits of U allow, provided that numpy's log has a relative error of at most 2^-48
@@ -59,41 +59,41 @@ class Geometric:
         np.log(value, out=value)
         np.multiply(value, -slope, out=value)
         np.add(value, intercept + margin, out=value)
-        found = np.floor(value)
-        np.subtract(value, found, out=value)  # exact: both lie within a factor of two, or found is 0
-        if found.size and (value.min() < 2 * margin or odd.min() < _SMALL):
+        floors = np.floor(value)
+        np.subtract(value, floors, out=value)  # exact: both lie within a factor of two, or found is 0
+        if floors.size and (value.min() < 2 * margin or odd.min() < _SMALL):
             for lane in np.flatnonzero((value < 2 * margin) | (odd < _SMALL)).tolist():
-                found[lane] = self.resolve(int(words[lane]), bits=bits)
-        return found
+                floors[lane] = self.resolve(int(words[lane]), bits=bits)
+        return floors
 
     def resolve(self, word: int, *, bits: Bits) -> int:
         """The draw that `word` begins, in exact arithmetic, with as many further bits as it takes."""
-        uniform = Uniform(prefix=word >> 2, length=_PREFIX_BITS)
-        while (found := self._floor(uniform)) is None:
+        uniform = UniformReal(prefix=word >> 2, length=_PREFIX_BITS)
+        while (magnitude := self._floor(uniform)) is None:
             uniform = uniform.refined(bits)
-        return found
+        return magnitude
 
-    def _floor(self, uniform: Uniform) -> int | None:
+    def _floor(self, uniform: UniformReal) -> int | None:
         """floor(-s ln U + c) if it is the same for all U that begin so, else None."""
         logarithm = uniform.minus_ln()
         if logarithm is None:
             return None
-        offset = _offset(self.scale, self.folded, bounds.digits_for(uniform.length))
+        offset = _offset(self.scale, self.folded, enclosure.digits_for(uniform.length))
         low, high = (math.floor(self.scale * (part + shift)) for part, shift in zip(logarithm, offset, strict=True))
         return low if low == high else None
 
 
 @lru_cache(maxsize=256)
-def _offset(scale: Fraction, folded: bool, digits: int) -> bounds.Interval:
+def _offset(scale: Fraction, folded: bool, digits: int) -> enclosure.Interval:
     """c / s = ln(2 / (1 + exp(-1/s))), or 0."""
     if not folded:
         return Fraction(0), Fraction(0)
-    low, high = bounds.exp_minus(1 / scale, digits=digits)
-    return bounds.ln((2 / (1 + high), 2 / (1 + low)), digits=digits)
+    low, high = enclosure.exp_minus(1 / scale, digits=digits)
+    return enclosure.ln((2 / (1 + high), 2 / (1 + low)), digits=digits)
 
 
 @lru_cache(maxsize=256)
 def _line(scale: Fraction, folded: bool) -> tuple[float, float]:
     """s and s * ln(2^63) + c in float64: the value is the second minus s * ln(odd)."""
-    whole = 63 * bounds.ln_of_two(50)[0] + _offset(scale, folded, 50)[0]
+    whole = 63 * enclosure.ln_of_two(50)[0] + _offset(scale, folded, 50)[0]
     return float(scale), float(scale * whole)

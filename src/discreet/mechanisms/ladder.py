@@ -19,11 +19,11 @@ import numpy as np
 from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.mechanisms import bernoulli, bounds, geometric, uniform
-from discreet.mechanisms.addition import Integers, checked
+from discreet.mechanisms import bernoulli, enclosure, geometric, uniform
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.laplace import doubt_of
+from discreet.mechanisms.laplace import error_probability
+from discreet.mechanisms.noise_addition import Integers, check_integers
 
 #: Digits beyond those asked for: chances stay that close where exp(-epsilon / 2) is near 1, or rungs are wide.
 _GUARD = 40
@@ -56,8 +56,8 @@ class Ladder:
                 hint="ask with another epsilon",
             )
 
-    def event(self) -> events.Exponential:
-        return events.Exponential(epsilon=self.epsilon)
+    def event(self) -> events.ExponentialEvent:
+        return events.ExponentialEvent(epsilon=self.epsilon)
 
     def choose(self, exact: Integers, *, bits: Bits) -> tuple[int, events.Event]:
         """A noisy value for `exact` = [value, first], and what it costs.
@@ -68,14 +68,14 @@ class Ladder:
         both sides. So two coins choose the law, and within a rung all whole numbers are alike. Everything is drawn
         whatever the coins say: the work tells nothing of `first`.
         """
-        exact = checked(exact)
+        exact = check_integers(exact)
         if exact.shape != (2,):
             raise ValueError("a ladder needs a value and the width of its first rung")
         value, first = (index(number) for number in exact.tolist())
         if first < 0:
             raise ValueError("the width of a rung is not negative")
-        stays = bernoulli.computable(partial(self._stays, first), 1, bits=bits)[0]
-        narrow = bernoulli.computable(partial(self._narrow, first), 1, bits=bits)[0]
+        stays = bernoulli.bernoulli(partial(self._stay_chance, first), 1, bits=bits)[0]
+        narrow = bernoulli.bernoulli(partial(self._narrow_share, first), 1, bits=bits)[0]
         near, far = Geometric(scale=2 / self.epsilon, folded=False).magnitudes(bits.words(2), bits=bits)
         rung = 1 + int(near) if narrow else 2 + int(near) + int(far)
         within = uniform.whole_below(first + self.step * (rung - 1), 1, bits=bits)[0]
@@ -91,10 +91,10 @@ class Ladder:
         """The rung of a distance: the first that reaches so far."""
         return _least(lambda rung: self.reach(rung, first) >= abs(distance))
 
-    def mass_bounds(self, distance: int, first: int, *, digits: int = 60) -> bounds.Interval:
+    def mass_bounds(self, distance: int, first: int, *, digits: int = 60) -> enclosure.Interval:
         """P(value + distance), between two Fractions; absolute, so not for very far ones."""
-        stays = self._stays(first, digits)
-        weight = bounds.exp_minus(self.rung(distance, first) * self.epsilon / 2, digits=digits)
+        stays = self._stay_chance(first, digits)
+        weight = enclosure.exp_minus(self.rung(distance, first) * self.epsilon / 2, digits=digits)
         return weight[0] * stays[0], weight[1] * stays[1]
 
     def tail(self, rung: int, first: int) -> Fraction:
@@ -117,7 +117,7 @@ class Ladder:
         two widths it is largest at one of them. And no rung up to u reaches further than with the larger one. The
         widths are taken by halves, so that narrow rungs, more of which are likely, do not widen what wide ones reach.
         """
-        doubt = doubt_of(confidence)
+        doubt = error_probability(confidence)
         if not 0 <= least <= most:
             raise ValueError(f"no width is between {least} and {most}")
         width, high = 0, most
@@ -133,12 +133,12 @@ class Ladder:
         """Whether further rungs have a chance of at most `doubt`, for every `first` from `low` to `high`."""
         return max(self.tail(rung, low), self.tail(rung, high)) <= doubt
 
-    def _stays(self, first: int, digits: int) -> bounds.Interval:
+    def _stay_chance(self, first: int, digits: int) -> enclosure.Interval:
         """The chance of the value itself: 1 / (1 + 2 q (first + step q)), which falls with q."""
         low, high = (1 / (1 + 2 * q * (first + self.step * q)) for q in _powers(self.epsilon, digits)[1])
         return high, low
 
-    def _narrow(self, first: int, digits: int) -> bounds.Interval:
+    def _narrow_share(self, first: int, digits: int) -> enclosure.Interval:
         """The share of the law 1 + G in what is not the value: first / (first + step q), which falls with q."""
         if first == 0:
             return Fraction(0), Fraction(0)
@@ -147,9 +147,9 @@ class Ladder:
 
 
 @lru_cache(maxsize=64)
-def _powers(epsilon: Fraction, digits: int) -> tuple[bounds.Interval, bounds.Interval]:
+def _powers(epsilon: Fraction, digits: int) -> tuple[enclosure.Interval, enclosure.Interval]:
     """g = exp(-epsilon / 2) and q = g / (1 - g)."""
-    low, high = bounds.exp_minus(epsilon / 2, digits=digits + _GUARD)
+    low, high = enclosure.exp_minus(epsilon / 2, digits=digits + _GUARD)
     return (low, high), (low / (1 - low), high / (1 - high))
 
 

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.mechanisms import addition, bernoulli, geometric
-from discreet.mechanisms.addition import Integers
+from discreet.mechanisms import bernoulli, geometric, noise_addition
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.noise_addition import Integers
 
 #: What a Laplace scale and a Gaussian sigma may be.
 LEAST_SCALE = Fraction(1, 1000)
 MOST_SCALE = Fraction(10**12)
 
 #: Confidences nearer to one than this are refused; they would ask for nothing but wider intervals.
-LEAST_DOUBT = Fraction(1, 10**100)
+LEAST_ERROR_PROBABILITY = Fraction(1, 10**100)
 
 #: Lanes that are drawn at a time: few enough to stay in the processor's cache.
 CHUNK = 1 << 15
@@ -42,7 +42,7 @@ class DiscreteLaplace:
         independent draws multiply, and the draws follow that law exactly (docs/proofs/sampling.md).
 
     >>> DiscreteLaplace(scale=Fraction(10)).event(l1=1)
-    Laplace(scale=Fraction(10, 1), l1=1)
+    LaplaceEvent(scale=Fraction(10, 1), l1=1)
     >>> DiscreteLaplace(scale=Fraction(10)).half_width(Fraction(95, 100))
     30
     """
@@ -58,23 +58,23 @@ class DiscreteLaplace:
                 hint="ask with another epsilon, or declare narrower bounds",
             )
 
-    def event(self, *, l1: int) -> events.Laplace:
+    def event(self, *, l1: int) -> events.LaplaceEvent:
         """What it costs on integers whose l1 distance between neighbours is at most `l1`."""
-        return events.Laplace(scale=self.scale, l1=l1)
+        return events.LaplaceEvent(scale=self.scale, l1=l1)
 
     def release(self, exact: Integers, *, l1: int, bits: Bits) -> tuple[Integers, events.Event]:
         """The exact integers with noise, and what that costs."""
         event = self.event(l1=l1)
-        exact = addition.checked(exact)
+        exact = noise_addition.check_integers(exact)
         noise = self.draw(exact.size, bits=bits).reshape(exact.shape)
-        return addition.add(exact, noise), event
+        return noise_addition.add_noise(exact, noise), event
 
     def draw(self, size: int, *, bits: Bits) -> NDArray[np.int64]:
         """`size` independent draws."""
         drawn = np.empty(size, dtype=np.int64)
         for start in range(0, size, CHUNK):
             count = min(CHUNK, size - start)
-            drawn[start : start + count] = signed(*magnitudes(self.scale, count, bits))
+            drawn[start : start + count] = apply_signs(*magnitudes(self.scale, count, bits))
         return drawn
 
     def mass(self, k: int) -> float:
@@ -99,7 +99,7 @@ class DiscreteLaplace:
     @lru_cache(maxsize=256)  # noqa: B019 - laws are small, equal by value, and asked the same again and again
     def half_width(self, confidence: Fraction) -> int:
         """The smallest q with P(|X| <= q) >= confidence."""
-        doubt = doubt_of(confidence)
+        doubt = error_probability(confidence)
         # tail(q) <= doubt is q + 1 >= scale * ln(2 / (doubt * (1 + r))).
         ratio = 2 / (doubt * (1 + rounding.exp(-1 / self.scale, up=False)))
         width = max(0, math.ceil(self.scale * rounding.ln(ratio, up=True)) - 2)
@@ -112,33 +112,33 @@ class DiscreteLaplace:
         return (1 / math.sinh(float(1 / (2 * self.scale)))) ** 2 / 2
 
 
-def doubt_of(confidence: Fraction) -> Fraction:
+def error_probability(confidence: Fraction) -> Fraction:
     """1 - confidence, of a confidence that makes sense."""
-    if not 0 < confidence <= 1 - LEAST_DOUBT:
+    if not 0 < confidence <= 1 - LEAST_ERROR_PROBABILITY:
         raise UsageError("a confidence must be above 0 and below 1, such as 0.95")
     return 1 - confidence
 
 
 def magnitudes(scale: Fraction, size: int, bits: Bits) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
-    """|X| for `size` draws, and words of which bit 0 is the sign still to be given (`signed`)."""
+    """|X| for `size` draws, and words of which bit 0 is the sign still to be given (`apply_signs`)."""
     words = bits.words(size)
     if scale <= geometric.MOST_SCALE:
         return Geometric(scale=scale, folded=True).magnitudes(words, bits=bits), words
-    found = _wide(scale, words, bits)
+    unsigned = _wide_magnitudes(scale, words, bits)
     # Zero is drawn with either sign, so that one of the two must be drawn again to count it once.
-    while (again := np.flatnonzero((found == 0) & (words & np.uint64(1) == 1))).size:
+    while (again := np.flatnonzero((unsigned == 0) & (words & np.uint64(1) == 1))).size:
         words = words.copy()
         words[again] = bits.words(again.size)
-        found[again] = _wide(scale, words[again], bits)
-    return found, words
+        unsigned[again] = _wide_magnitudes(scale, words[again], bits)
+    return unsigned, words
 
 
-def signed(found: NDArray[np.float64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
+def apply_signs(unsigned: NDArray[np.float64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The magnitudes with the signs that bit 0 of their words gives: negative where it is set."""
-    return ((words << np.uint64(63)) | found.view(np.uint64)).view(np.float64).astype(np.int64)
+    return ((words << np.uint64(63)) | unsigned.view(np.uint64)).view(np.float64).astype(np.int64)
 
 
-def _wide(scale: Fraction, words: NDArray[np.uint64], bits: Bits) -> NDArray[np.float64]:
+def _wide_magnitudes(scale: Fraction, words: NDArray[np.uint64], bits: Bits) -> NDArray[np.float64]:
     """Geometric magnitudes of a scale beyond what one float64 logarithm can carry.
 
     Because: for G geometric of `scale` and m = 2^shift, G = m H + R where H is geometric of
@@ -152,11 +152,11 @@ def _wide(scale: Fraction, words: NDArray[np.uint64], bits: Bits) -> NDArray[np.
 
 
 def _low_part(scale: Fraction, shift: int, size: int, bits: Bits) -> NDArray[np.float64]:
-    found = np.empty(size)
+    low_parts = np.empty(size)
     again = np.arange(size)
     while again.size:
         low = (bits.words(again.size) >> np.uint64(64 - shift)).view(np.int64)
         kept = bernoulli.exp_minus(low, 1 / scale, bits=bits)
-        found[again[kept]] = low[kept]
+        low_parts[again[kept]] = low[kept]
         again = again[~kept]
-    return found
+    return low_parts

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from discreet import exact as rounding
 from discreet.accounting import events
-from discreet.mechanisms.addition import Integers, checked
 from discreet.mechanisms.bits import Bits
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.laplace import doubt_of
+from discreet.mechanisms.exponential import ExponentialMechanism
+from discreet.mechanisms.laplace import error_probability
+from discreet.mechanisms.noise_addition import Integers, check_integers
 
 #: What is certainly below this is computed in int64, the rest in Python's integers.
 _WIDE = 1 << 62
@@ -61,7 +61,7 @@ class QuantileChoice:
             raise ValueError(f"a quantile needs a Fraction from 0 to 1, got {self.fraction}")
         if self.bins < 1 or self.rows < 1 or not 0 < self.share < 1:
             raise ValueError(f"not a choice of a quantile: {self}")
-        doubt_of(self.confidence)
+        error_probability(self.confidence)
         self.event()  # refuses an epsilon that makes no sense
 
     @property
@@ -70,18 +70,18 @@ class QuantileChoice:
         return max(self.fraction.numerator, self.fraction.denominator - self.fraction.numerator)
 
     @property
-    def estimate(self) -> Exponential:
+    def estimate(self) -> ExponentialMechanism:
         """The choice of the estimate."""
-        return Exponential(epsilon=self.epsilon * self.share, sensitivity=self.rows * self.step)
+        return ExponentialMechanism(epsilon=self.epsilon * self.share, sensitivity=self.rows * self.step)
 
     @property
-    def end(self) -> Exponential:
+    def end(self) -> ExponentialMechanism:
         """The choice of one end of the interval."""
-        return Exponential(epsilon=self.epsilon * (1 - self.share) / 2, sensitivity=self.rows * self.step)
+        return ExponentialMechanism(epsilon=self.epsilon * (1 - self.share) / 2, sensitivity=self.rows * self.step)
 
-    def event(self) -> events.Together:
+    def event(self) -> events.ComposedEvent:
         """What it costs, in any number of groups that share no row."""
-        return events.Together(events=(self.estimate.event(), self.end.event(), self.end.event()))
+        return events.ComposedEvent(events=(self.estimate.event(), self.end.event(), self.end.event()))
 
     def choose(self, exact_counts: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], events.Event]:
         """Three bins (low, estimate, high) for each group, and what that costs.
@@ -92,7 +92,7 @@ class QuantileChoice:
         nothing but the bins drawn.
         """
         event = self.event()
-        lines = checked(exact_counts)
+        lines = check_integers(exact_counts)
         if lines.ndim != 2 or lines.shape[1] != self.bins:
             raise ValueError(f"a line of {self.bins} bins is needed for each group")
         drawn = np.array([self._drawn(line, bits) for line in lines], dtype=np.int64).reshape(-1, 3)
@@ -142,7 +142,7 @@ class QuantileChoice:
         """
         return self.step + ceil(self._reach(self.end, (1 - self.confidence) / 2))
 
-    def _reach(self, choice: Exponential, miss: Fraction) -> Fraction:
+    def _reach(self, choice: ExponentialMechanism, miss: Fraction) -> Fraction:
         """The bins that are farther than this from the target, in b-ths, are chosen with at most `miss` in all."""
         others = (self.bins - 1) * (1 - miss) / miss
         rate = choice.epsilon / (2 * choice.sensitivity)
@@ -150,10 +150,10 @@ class QuantileChoice:
 
     def plus_minus(self, confidence: Fraction | None = None) -> Fraction:
         """With this confidence the quantile's rank is no more than so many rows outside the estimated bin."""
-        miss = doubt_of(self.confidence if confidence is None else confidence)
+        miss = error_probability(self.confidence if confidence is None else confidence)
         return self._reach(self.estimate, miss) / self.fraction.denominator
 
     def widest(self, confidence: Fraction | None = None) -> Fraction:
         """With this confidence, each for itself, an end's bin holds ranks within so many rows of the quantile's."""
-        miss = doubt_of(self.confidence if confidence is None else confidence)
+        miss = error_probability(self.confidence if confidence is None else confidence)
         return (self.margin + self._reach(self.end, miss)) / self.fraction.denominator

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from discreet import exact as rounding
 from discreet.accounting import events
-from discreet.mechanisms.addition import Integers, checked
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_addition import Integers, check_integers
 
 _FLOOR = Context(prec=150, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 #: delta is stored for ever; twenty digits of it, rounded up, are enough, and 1e-40 is little enough.
@@ -26,7 +26,7 @@ _LEAST = Fraction(1, 10**40)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Threshold:
+class KeyThreshold:
     """Noise on each key's number of distinct persons; keys below `threshold` stay hidden.
 
     Guarantee: (keys_per_person / scale, delta)-differentially private, if one person is in at most
@@ -52,10 +52,10 @@ class Threshold:
         if self.keys_per_person < 1 or self.threshold < 2:
             raise ValueError(f"not a threshold: {self}")
 
-    def event(self) -> events.Threshold:
+    def event(self) -> events.ThresholdEvent:
         """What it costs. The counts move by keys_per_person in total (l1)."""
         delta = delta_of(self.noise, keys_per_person=self.keys_per_person, threshold=self.threshold)
-        return events.Threshold(scale=self.noise.scale, l1=self.keys_per_person, delta=delta)
+        return events.ThresholdEvent(scale=self.noise.scale, l1=self.keys_per_person, delta=delta)
 
     def release(self, exact_persons: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], Integers, events.Event]:
         """The positions of the keys that show, their noisy numbers of persons, and what that costs.
@@ -65,7 +65,7 @@ class Threshold:
         position tells nothing else.
         """
         event = self.event()
-        exact_persons = checked(exact_persons)
+        exact_persons = check_integers(exact_persons)
         existing = np.flatnonzero(exact_persons >= 1)
         noisy, _ = self.noise.release(exact_persons[existing], l1=self.keys_per_person, bits=bits)
         shown = np.flatnonzero(noisy >= self.threshold)
@@ -110,10 +110,10 @@ def threshold_for(noise: DiscreteLaplace, *, keys_per_person: int, delta: Fracti
 
 def _power_down(base: Decimal, power: int) -> Decimal:
     """At most base^power, for 0 <= base <= 1, by squaring, each product rounded down."""
-    found = Decimal(1)
+    product = Decimal(1)
     while power:
         if power & 1:
-            found = _FLOOR.multiply(found, base)
+            product = _FLOOR.multiply(product, base)
         base = _FLOOR.multiply(base, base)
         power >>= 1
-    return found
+    return product

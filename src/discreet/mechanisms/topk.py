@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from discreet import exact as rounding
 from discreet.accounting import events
-from discreet.mechanisms.addition import Integers, checked
 from discreet.mechanisms.bits import Bits
-from discreet.mechanisms.exponential import Exponential
-from discreet.mechanisms.laplace import MOST_SCALE, DiscreteLaplace, doubt_of
+from discreet.mechanisms.exponential import ExponentialMechanism
+from discreet.mechanisms.laplace import MOST_SCALE, DiscreteLaplace, error_probability
+from discreet.mechanisms.noise_addition import Integers, check_integers
 from discreet.mechanisms.threshold import threshold_for
 
 #: How many keys are candidates, unless told. More of them lower the stop, and cost the logarithm of their number.
@@ -36,7 +36,7 @@ _FAR = Fraction(10**4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopK:
+class TopKChoice:
     """Up to `k` keys, the most common first, by choices of `epsilon` each.
 
     candidates: how many keys are looked at, those with the most persons.
@@ -53,7 +53,7 @@ class TopK:
         to beat the stop all together they have the chance delta. Counted to the stop they, too, grow
         by a factor within [1, exp(epsilon)]. docs/proofs/topk.md has it at length.
 
-    >>> mechanism = TopK.within(k=10, epsilon=Fraction(1), delta=Fraction(1, 10**6), keys_per_person=50)
+    >>> mechanism = TopKChoice.within(k=10, epsilon=Fraction(1), delta=Fraction(1, 10**6), keys_per_person=50)
     >>> mechanism.margin, events.loss(mechanism.event()).epsilon
     (179, Fraction(1, 1))
     """
@@ -80,7 +80,7 @@ class TopK:
         delta: Fraction,
         keys_per_person: int | None = None,
         candidates: int = CANDIDATES,
-    ) -> TopK:
+    ) -> TopKChoice:
         """The choice that costs `epsilon` in all, with the least margin whose delta is at most `delta`."""
         if k < 1 or epsilon <= 0 or not 0 < delta < 1:
             raise ValueError(f"k, epsilon and delta are needed, got {k}, {epsilon}, {delta}")
@@ -91,13 +91,13 @@ class TopK:
         margin = 1 + (ceil(rounding.ln(ratio, up=True) / each) if ratio > 1 else 0)
         while margin > 1 and delta_of(each, margin=margin - 1, strangers=strangers) <= delta:
             margin -= 1
-        return TopK(k=k, epsilon=each, margin=margin, candidates=candidates, keys_per_person=keys_per_person)
+        return TopKChoice(k=k, epsilon=each, margin=margin, candidates=candidates, keys_per_person=keys_per_person)
 
-    def event(self) -> events.TopK:
+    def event(self) -> events.TopKEvent:
         """What it costs, however many keys it finds."""
         strangers = _strangers(self.candidates, self.keys_per_person)
         delta = delta_of(self.epsilon, margin=self.margin, strangers=strangers)
-        return events.TopK(choices=self.k, epsilon=self.epsilon, delta=delta)
+        return events.TopKEvent(choices=self.k, epsilon=self.epsilon, delta=delta)
 
     def choose(self, exact_persons: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], events.Event]:
         """The positions of the chosen keys, in the order of their choice, and what that costs.
@@ -109,8 +109,8 @@ class TopK:
         Fewer than `k` are found where the stop was chosen before. A place that no key takes is a
         candidate of count 0 that stands for the stop, so that a new key replaces something.
         """
-        event, choice = self.event(), Exponential(epsilon=self.epsilon, sensitivity=1)
-        positions, scores = self._candidates(checked(exact_persons))
+        event, choice = self.event(), ExponentialMechanism(epsilon=self.epsilon, sensitivity=1)
+        positions, scores = self._candidates(check_integers(exact_persons))
         chosen: list[int] = []
         while len(chosen) < self.k:
             taken, _ = choice.choose(scores, bits=bits)
@@ -142,7 +142,7 @@ class TopK:
         Because: candidates that lie d below the best are chosen, all together, with at most
         (candidates) exp(-epsilon d); and there are k choices.
         """
-        ratio = self.k * self.candidates / doubt_of(confidence)
+        ratio = self.k * self.candidates / error_probability(confidence)
         return ceil(rounding.ln(ratio, up=True) / self.epsilon)
 
 
@@ -176,4 +176,4 @@ def topk_is_cheaper(*, keys_per_person: int, k: int, epsilon: Fraction, delta: F
     if scale > MOST_SCALE:
         return True
     threshold, _ = threshold_for(DiscreteLaplace(scale=scale), keys_per_person=keys_per_person, delta=delta)
-    return TopK.within(k=k, epsilon=epsilon, delta=delta, keys_per_person=keys_per_person).margin < threshold
+    return TopKChoice.within(k=k, epsilon=epsilon, delta=delta, keys_per_person=keys_per_person).margin < threshold

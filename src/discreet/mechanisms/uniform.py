@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms import bounds
+from discreet.mechanisms import enclosure
 from discreet.mechanisms.bits import Bits
 
 #: `below` trusts float64 where |chance - U| is more than this. The error is at most 2^-47,
@@ -25,30 +25,30 @@ BELOW_MARGIN = 2.0**-46
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uniform:
+class UniformReal:
     """A uniform real in [0, 1) that lies in [prefix, prefix + 1] / 2^length."""
 
     prefix: int
     length: int
 
-    def refined(self, bits: Bits) -> Uniform:
+    def refined(self, bits: Bits) -> UniformReal:
         """The same real, known to 64 more bits."""
-        return Uniform(prefix=self.prefix << 64 | int(bits.words(1)[0]), length=self.length + 64)
+        return UniformReal(prefix=self.prefix << 64 | int(bits.words(1)[0]), length=self.length + 64)
 
-    def interval(self) -> bounds.Interval:
+    def interval(self) -> enclosure.Interval:
         return Fraction(self.prefix, 1 << self.length), Fraction(self.prefix + 1, 1 << self.length)
 
-    def minus_ln(self) -> bounds.Interval | None:
+    def minus_ln(self) -> enclosure.Interval | None:
         """-ln U, or None while U may still be 0."""
         if self.prefix == 0:
             return None
-        digits = bounds.digits_for(self.length)
-        two_low, two_high = bounds.ln_of_two(digits)
-        low = max(Fraction(0), self.length * two_low - bounds.ln_of_whole(self.prefix + 1, digits=digits)[1])
-        high = self.length * two_high - bounds.ln_of_whole(self.prefix, digits=digits)[0]
+        digits = enclosure.digits_for(self.length)
+        two_low, two_high = enclosure.ln_of_two(digits)
+        low = max(Fraction(0), self.length * two_low - enclosure.ln_of_whole(self.prefix + 1, digits=digits)[1])
+        high = self.length * two_high - enclosure.ln_of_whole(self.prefix, digits=digits)[0]
         return low, high
 
-    def is_below(self, chance: bounds.Computable, bits: Bits) -> bool:
+    def is_below(self, chance: enclosure.Computable, bits: Bits) -> bool:
         """Whether U < chance, by drawing bits until both intervals part.
 
         Ends with probability one: each round leaves it open with probability about 2^-64.
@@ -56,7 +56,7 @@ class Uniform:
         uniform = self
         while True:
             low, high = uniform.interval()
-            chance_low, chance_high = chance(bounds.digits_for(uniform.length))
+            chance_low, chance_high = chance(enclosure.digits_for(uniform.length))
             if high <= chance_low:
                 return True
             if low >= chance_high:
@@ -67,7 +67,7 @@ class Uniform:
 def below(
     words: NDArray[np.uint64],
     chances: NDArray[np.float64],
-    exact: Callable[[int], bounds.Computable],
+    exact: Callable[[int], enclosure.Computable],
     bits: Bits,
 ) -> NDArray[np.bool_]:
     """For each lane, whether U < p, where U begins with the lane's word: exactly Bernoulli(p).
@@ -83,7 +83,7 @@ def below(
     np.abs(distance, out=distance)
     if distance.size and distance.min() <= BELOW_MARGIN:
         for lane in np.flatnonzero(distance <= BELOW_MARGIN).tolist():
-            uniform = Uniform(prefix=int(words[lane]), length=64)
+            uniform = UniformReal(prefix=int(words[lane]), length=64)
             decided[lane] = uniform.is_below(exact(lane), bits)
     return decided
 

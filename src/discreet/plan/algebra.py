@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from discreet.accounting.region import NOT_NULL, Allowed
+from discreet.accounting.region import NOT_NULL, ValueSet
 from discreet.plan.evaluate import value
 from discreet.plan.expressions import (
     Absolute,
@@ -28,7 +28,7 @@ from discreet.plan.expressions import (
     TextCode,
     Times,
     Whole,
-    bounded,
+    required_bounds,
     to_data,
     walk,
 )
@@ -36,12 +36,12 @@ from discreet.plan.interval import Rounding
 from discreet.plan.predicate import FALSE, TRUE, Domains, within
 
 
-def settled(number: Number) -> Number:
+def fold_constant(number: Number) -> Number:
     """A literal, where no column is asked."""
     if isinstance(number, Whole | Null) or any(isinstance(part, Code | TextCode | Member) for part in walk(number)):
         return number
-    found = value(number, {})
-    return Null() if found is None else Whole(int(found))
+    result = value(number, {})
+    return Null() if result is None else Whole(int(result))
 
 
 def plus(left: Number, right: Number) -> Number:
@@ -89,28 +89,28 @@ def over(left: Number, right: Number, rounding: Rounding = "down") -> Number:
     if isinstance(left, Null) or isinstance(right, Null) or right == Whole(0):
         return Null()
     if right == Whole(1):
-        bounded(left)
+        required_bounds(left)
         return left
     if isinstance(right, Whole) and right.value > 0 and rounding == "down" and isinstance(left, Over):
         inner = left.right
         if isinstance(inner, Whole) and inner.value > 0 and left.rounding == "down":
             # floor(floor(x / a) / b) = floor(x / (a b)) for whole a, b > 0.
             return over(left.left, Whole(inner.value * right.value))
-    return settled(Over(left, right, rounding))
+    return fold_constant(Over(left, right, rounding))
 
 
 def remainder(left: Number, right: Number) -> Number:
     """What is left of `left` after whole `right`s, with the sign of `left`; NULL where right is 0."""
     if isinstance(left, Null) or isinstance(right, Null) or right == Whole(0):
         return Null()
-    return settled(Remainder(left, right))
+    return fold_constant(Remainder(left, right))
 
 
 def absolute(of: Number) -> Number:
     """The distance from 0."""
     if isinstance(of, Null) or (of.low is not None and of.low >= 0):
         return of
-    return settled(Absolute(of))
+    return fold_constant(Absolute(of))
 
 
 def power(of: Number, exponent: int) -> Number:
@@ -124,13 +124,13 @@ def power(of: Number, exponent: int) -> Number:
 def least(parts: Iterable[Number]) -> Number:
     """The least of what is not NULL."""
     kept = _different(parts)
-    return kept[0] if len(kept) == 1 else settled(Least(kept))
+    return kept[0] if len(kept) == 1 else fold_constant(Least(kept))
 
 
 def greatest(parts: Iterable[Number]) -> Number:
     """The largest of what is not NULL."""
     kept = _different(parts)
-    return kept[0] if len(kept) == 1 else settled(Greatest(kept))
+    return kept[0] if len(kept) == 1 else fold_constant(Greatest(kept))
 
 
 def first(parts: Iterable[Number]) -> Number:
@@ -141,7 +141,7 @@ def first(parts: Iterable[Number]) -> Number:
             kept.append(part)
         if not part.null:
             break
-    return Null() if not kept else kept[0] if len(kept) == 1 else settled(First(tuple(kept)))
+    return Null() if not kept else kept[0] if len(kept) == 1 else fold_constant(First(tuple(kept)))
 
 
 def choose(cases: Iterable[tuple[Predicate, Number]], otherwise: Number) -> Number:
@@ -160,18 +160,18 @@ def choose(cases: Iterable[tuple[Predicate, Number]], otherwise: Number) -> Numb
 
 def lookup(code: Number, table: Sequence[int | None], *, first: int) -> Number:
     """table[code - first], cut to the codes there are; the code itself where the table says just that."""
-    codes = bounded(code)
+    codes = required_bounds(code)
     cut = tuple(table[codes.low - first : codes.high - first + 1])
     if cut == tuple(range(codes.low, codes.high + 1)):
         return code
-    return Null() if set(cut) == {None} else settled(Lookup(code, cut, codes.low))
+    return Null() if set(cut) == {None} else fold_constant(Lookup(code, cut, codes.low))
 
 
 def sign(of: Number, domains: Domains) -> Number:
     """-1, 0 or 1."""
     cases = [
-        (within(of, Allowed.interval(None, 0), domains), Whole(-1)),
-        (within(of, Allowed.interval(1, None), domains), Whole(1)),
+        (within(of, ValueSet.interval(None, 0), domains), Whole(-1)),
+        (within(of, ValueSet.interval(1, None), domains), Whole(1)),
         (within(of, NOT_NULL, domains), Whole(0)),
     ]
     return choose(cases, Null())

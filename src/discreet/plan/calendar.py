@@ -27,21 +27,21 @@ def part_of(unit: PartUnit, day: int) -> int:
     >>> part_of("year", 0), part_of("doy", -1), part_of("week", 0)
     (1970, 365, 1)
     """
-    found = date.fromordinal(day + _EPOCH)
+    calendar_day = date.fromordinal(day + _EPOCH)
     match unit:
         case "year":
-            return found.year
+            return calendar_day.year
         case "month":
-            return found.month
+            return calendar_day.month
         case "day":
-            return found.day
+            return calendar_day.day
         case "doy":
-            return found.toordinal() - date(found.year, 1, 1).toordinal() + 1
+            return calendar_day.toordinal() - date(calendar_day.year, 1, 1).toordinal() + 1
         case "week":
-            return found.isocalendar().week
+            return calendar_day.isocalendar().week
         case "isoyear":
             # The last days of 9999 belong to an ISO week of 9999, the first ones of year 1 to one of year 1.
-            return found.isocalendar().year
+            return calendar_day.isocalendar().year
         case _:
             assert_never(unit)
 
@@ -54,9 +54,9 @@ def start_of(unit: StartUnit, day: int) -> int:
     """
     if unit == "week":
         return day - (day - _MONDAY) % 7
-    found = date.fromordinal(day + _EPOCH)
+    calendar_day = date.fromordinal(day + _EPOCH)
     months = _MONTHS[unit]
-    return found.replace(month=(found.month - 1) // months * months + 1, day=1).toordinal() - _EPOCH
+    return calendar_day.replace(month=(calendar_day.month - 1) // months * months + 1, day=1).toordinal() - _EPOCH
 
 
 def first_start(unit: StartUnit, day: int) -> int:
@@ -72,9 +72,9 @@ def first_start(unit: StartUnit, day: int) -> int:
     start = start_of(unit, day - 1)
     if unit == "week":
         return min(start + 7, LAST_DAY + 1)
-    found = date.fromordinal(start + _EPOCH)
-    month = found.month - 1 + _MONTHS[unit]
-    year = found.year + month // 12
+    calendar_day = date.fromordinal(start + _EPOCH)
+    month = calendar_day.month - 1 + _MONTHS[unit]
+    year = calendar_day.year + month // 12
     return LAST_DAY + 1 if year > date.max.year else date(year, month % 12 + 1, 1).toordinal() - _EPOCH
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from discreet.accounting.region import Value
 from discreet.errors import Refused
 from discreet.plan import relation
+from discreet.plan.cell_statistics import Statistic, statistic_data
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.relation import Plan
-from discreet.plan.statistics import Statistic, statistic_data
 from discreet.schema.column import Label
 
 #: No question has more cells than this: an answer must fit in memory and on a screen.
@@ -46,7 +46,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DiscoveredAxis:
     """Keys that were discovered: cell i holds the rows whose expressions have the values `keys[i]`."""
 
     of: tuple[Expression, ...]
@@ -67,7 +67,7 @@ class Cells:
     plan: Plan
     axes: tuple[Axis, ...]
     statistics: tuple[Statistic, ...]
-    found: Found | None = None
+    discovered_axis: DiscoveredAxis | None = None
 
     def __post_init__(self) -> None:
         if not self.statistics:
@@ -78,7 +78,7 @@ class Cells:
     @property
     def shape(self) -> tuple[int, ...]:
         own = tuple(axis.size for axis in self.axes)
-        return own if self.found is None else (self.found.size, *own)
+        return own if self.discovered_axis is None else (self.discovered_axis.size, *own)
 
     @property
     def size(self) -> int:

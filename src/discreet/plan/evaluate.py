@@ -41,7 +41,7 @@ from discreet.plan.expressions import (
     Words,
 )
 from discreet.plan.interval import quotient, remainder
-from discreet.plan.pattern import matcher
+from discreet.plan.like_pattern import matcher
 
 Record = Mapping[str, Value | None]
 Records = Sequence[Record]
@@ -59,20 +59,20 @@ def values(expression: Expression, records: Records) -> Sequence[Value | None]:
 
 def holds(predicate: Predicate, record: Record) -> bool:
     """Whether a record satisfies a predicate."""
-    return held(predicate, [record])[0]
+    return holds_for_each(predicate, [record])[0]
 
 
-def held(predicate: Predicate, records: Records) -> list[bool]:
+def holds_for_each(predicate: Predicate, records: Records) -> list[bool]:
     """Whether each of several records satisfies a predicate."""
     match predicate:
         case Member(column=column, allowed=allowed):
             return [record[column] in allowed for record in records]
         case Test(of=of, allowed=allowed):
-            return [found in allowed for found in values(of, records)]
+            return [operand in allowed for operand in values(of, records)]
         case Every(parts=parts):
-            return _folded(all, [held(part, records) for part in parts], len(records))
+            return _folded(all, [holds_for_each(part, records) for part in parts], len(records))
         case Some(parts=parts):
-            return _folded(any, [held(part, records) for part in parts], len(records))
+            return _folded(any, [holds_for_each(part, records) for part in parts], len(records))
         case _:
             assert_never(predicate)
 
@@ -90,7 +90,7 @@ def numbers(expression: Number, records: Records) -> list[int | None]:
             pairs = zip(numbers(expression.left, records), numbers(expression.right, records), strict=True)
             return [None if one is None or two is None else _arithmetic(expression, one, two) for one, two in pairs]
         case Absolute(of=of):
-            return [None if found is None else abs(found) for found in numbers(of, records)]
+            return [None if operand is None else abs(operand) for operand in numbers(of, records)]
         case Least(parts=parts):
             return [min(given, default=None) for given in _given(parts, records)]
         case Greatest(parts=parts):
@@ -100,16 +100,16 @@ def numbers(expression: Number, records: Records) -> list[int | None]:
         case Choose(cases=cases, otherwise=otherwise):
             return _chosen(cases, otherwise, records)
         case Lookup(code=code, table=table, first=first):
-            return [None if found is None else table[found - first] for found in numbers(code, records)]
+            return [None if operand is None else table[operand - first] for operand in numbers(code, records)]
         case Part(unit=unit, day=day):
-            return [None if found is None else part_of(unit, found) for found in numbers(day, records)]
+            return [None if operand is None else part_of(unit, operand) for operand in numbers(day, records)]
         case Start(unit=unit, day=day):
-            return [None if found is None else start_of(unit, found) for found in numbers(day, records)]
+            return [None if operand is None else start_of(unit, operand) for operand in numbers(day, records)]
         case Length(text=text):
-            return [None if found is None else len(found) for found in words(text, records)]
+            return [None if operand is None else len(operand) for operand in words(text, records)]
         case Like(text=text, pattern=pattern):
             test = matcher(pattern)
-            return [None if found is None else int(test(found)) for found in words(text, records)]
+            return [None if operand is None else int(test(operand)) for operand in words(text, records)]
         case _:
             assert_never(expression)
 
@@ -120,13 +120,13 @@ def words(expression: Words, records: Records) -> list[str | None]:
         case TextCode(column=column):
             return [_text(record[column]) for record in records]
         case Lower(text=text):
-            return [None if found is None else lower(found) for found in words(text, records)]
+            return [None if operand is None else lower(operand) for operand in words(text, records)]
         case Upper(text=text):
-            return [None if found is None else upper(found) for found in words(text, records)]
+            return [None if operand is None else upper(operand) for operand in words(text, records)]
         case Trim(text=text, sides=sides, characters=characters):
-            return [None if found is None else trim(found, sides, characters) for found in words(text, records)]
+            return [None if operand is None else trim(operand, sides, characters) for operand in words(text, records)]
         case Substr(text=text, start=start, length=length):
-            return [None if found is None else substr(found, start, length) for found in words(text, records)]
+            return [None if operand is None else substr(operand, start, length) for operand in words(text, records)]
         case _:
             assert_never(expression)
 
@@ -184,16 +184,16 @@ def _arithmetic(expression: Plus | Times | Over | Remainder, left: int, right: i
 
 def _given(parts: tuple[Number, ...], records: Records) -> list[list[int]]:
     """For each record, the values of the parts that are not NULL."""
-    found = zip(*(numbers(part, records) for part in parts), strict=True)
-    return [[each for each in row if each is not None] for row in found]
+    rows = zip(*(numbers(part, records) for part in parts), strict=True)
+    return [[each for each in row if each is not None] for row in rows]
 
 
 def _chosen(cases: tuple[tuple[Predicate, Number], ...], otherwise: Number, records: Records) -> list[int | None]:
-    found = numbers(otherwise, records)
+    results = numbers(otherwise, records)
     for condition, chosen in reversed(cases):
-        triples = zip(held(condition, records), numbers(chosen, records), found, strict=True)
-        found = [one if holds else other for holds, one, other in triples]
-    return found
+        triples = zip(holds_for_each(condition, records), numbers(chosen, records), results, strict=True)
+        results = [one if holds else other for holds, one, other in triples]
+    return results
 
 
 def _folded(fold: Callable[[Iterable[bool]], bool], parts: list[list[bool]], size: int) -> list[bool]:

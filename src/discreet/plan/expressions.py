@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
-from discreet.plan import interval, pattern
+from discreet.plan import interval, like_pattern
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY, PartUnit, StartUnit, part_of, start_of
-from discreet.plan.interval import Interval, Rounding
-from discreet.plan.known import LITERALS, Ends, Known, learn, reach_of
-from discreet.schema.unit import called
+from discreet.plan.expression_facts import LITERALS, Ends, ExpressionFacts, reach_of, set_facts
+from discreet.plan.interval import IntegerInterval, Rounding
+from discreet.schema.privacy_unit import display_name
 
 Sides = Literal["both", "leading", "trailing"]
 
@@ -49,53 +49,53 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Null(Known):
+class Null(ExpressionFacts):
     """NULL."""
 
     def __post_init__(self) -> None:
         # No value: any bounds hold, and 0 disturbs nobody's.
-        learn(self, (0, 0), null=True)
+        set_facts(self, (0, 0), null=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Known):
+class Whole(ExpressionFacts):
     """A literal."""
 
     value: int
 
     def __post_init__(self) -> None:
-        learn(self, (self.value, self.value), null=False)
+        set_facts(self, (self.value, self.value), null=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Plus(Known):
+class Plus(ExpressionFacts):
     """left + right."""
 
     left: Number
     right: Number
 
     def __post_init__(self) -> None:
-        bounds = interval.plus(bounded(self.left), bounded(self.right))
+        bounds = interval.plus(required_bounds(self.left), required_bounds(self.right))
         reach = self.left.reach + self.right.reach
-        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right), reach=reach)
+        set_facts(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right), reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
-class Times(Known):
+class Times(ExpressionFacts):
     """left * right."""
 
     left: Number
     right: Number
 
     def __post_init__(self) -> None:
-        left, right = bounded(self.left), bounded(self.right)
+        left, right = required_bounds(self.left), required_bounds(self.right)
         bounds = interval.square(left) if self.left == self.right else interval.times(left, right)
         reach = self.left.reach * self.right.reach
-        learn(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right), reach=reach)
+        set_facts(self, bounds, null=self.left.null or self.right.null, parts=(self.left, self.right), reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
-class Over(Known):
+class Over(ExpressionFacts):
     """left / right as a whole number; NULL where right is 0."""
 
     left: Number
@@ -103,18 +103,18 @@ class Over(Known):
     rounding: Rounding = "down"
 
     def __post_init__(self) -> None:
-        left, right = bounded(self.left), bounded(self.right)
+        left, right = required_bounds(self.left), required_bounds(self.right)
         if self.rounding == "nearest" and not (isinstance(self.right, Whole) and self.right.value > 0):
             raise ValueError("only a quotient by a positive constant is rounded to the nearest")
         bounds = interval.over(left, right, self.rounding)
         null = self.left.null or self.right.null or right.low <= 0 <= right.high
         parts = (self.left, self.right) * self.copies
-        learn(self, bounds or Interval(0, 0), null=null, parts=parts, more=4 * self.copies)
+        set_facts(self, bounds or IntegerInterval(0, 0), null=null, parts=parts, more=4 * self.copies)
 
     @property
     def copies(self) -> int:
         """How often its SQL names its operands: more than once where their signs are not known."""
-        if bounded(self.left).low >= 0 and bounded(self.right).low >= 0:
+        if required_bounds(self.left).low >= 0 and required_bounds(self.right).low >= 0:
             return 1
         if isinstance(self.right, Whole) and self.right.value > 0:
             return 2 if self.rounding == "nearest" else 1
@@ -122,63 +122,63 @@ class Over(Known):
 
 
 @dataclass(frozen=True, slots=True)
-class Remainder(Known):
+class Remainder(ExpressionFacts):
     """What is left of `left` after whole `right`s, with the sign of `left`; NULL where right is 0."""
 
     left: Number
     right: Number
 
     def __post_init__(self) -> None:
-        left, right = bounded(self.left), bounded(self.right)
+        left, right = required_bounds(self.left), required_bounds(self.right)
         null = self.left.null or self.right.null or right.low <= 0 <= right.high
         bounds = interval.remainders(left, right)
-        learn(self, bounds or Interval(0, 0), null=null, parts=(self.left, self.right))
+        set_facts(self, bounds or IntegerInterval(0, 0), null=null, parts=(self.left, self.right))
 
 
 @dataclass(frozen=True, slots=True)
-class Absolute(Known):
+class Absolute(ExpressionFacts):
     """Its distance from 0."""
 
     of: Number
 
     def __post_init__(self) -> None:
-        learn(self, interval.absolute(bounded(self.of)), null=self.of.null, parts=(self.of,))
+        set_facts(self, interval.absolute(required_bounds(self.of)), null=self.of.null, parts=(self.of,))
 
 
 @dataclass(frozen=True, slots=True)
-class Least(Known):
+class Least(ExpressionFacts):
     """The least part that is not NULL; NULL if all are."""
 
     parts: tuple[Number, ...]
 
     def __post_init__(self) -> None:
-        ends = interval.extreme("least", [(part.low, part.high, part.null) for part in _some(self.parts)])
-        learn(self, ends, null=all(part.null for part in self.parts), parts=self.parts)
+        ends = interval.extreme("least", [(part.low, part.high, part.null) for part in _nonempty(self.parts)])
+        set_facts(self, ends, null=all(part.null for part in self.parts), parts=self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Greatest(Known):
+class Greatest(ExpressionFacts):
     """The largest part that is not NULL; NULL if all are."""
 
     parts: tuple[Number, ...]
 
     def __post_init__(self) -> None:
-        ends = interval.extreme("greatest", [(part.low, part.high, part.null) for part in _some(self.parts)])
-        learn(self, ends, null=all(part.null for part in self.parts), parts=self.parts)
+        ends = interval.extreme("greatest", [(part.low, part.high, part.null) for part in _nonempty(self.parts)])
+        set_facts(self, ends, null=all(part.null for part in self.parts), parts=self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class First(Known):
+class First(ExpressionFacts):
     """The first part that is not NULL; NULL if all are."""
 
     parts: tuple[Number, ...]
 
     def __post_init__(self) -> None:
-        learn(self, _around(_some(self.parts)), null=all(part.null for part in self.parts), parts=self.parts)
+        set_facts(self, _hull_ends(_nonempty(self.parts)), null=all(part.null for part in self.parts), parts=self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Choose(Known):
+class Choose(ExpressionFacts):
     """The expression of the first case whose predicate holds, or `otherwise`."""
 
     cases: tuple[tuple[Predicate, Number], ...]
@@ -187,12 +187,12 @@ class Choose(Known):
     def __post_init__(self) -> None:
         parts = (*(chosen for _, chosen in self.cases), self.otherwise)
         tests = [leaf.of for condition, _ in self.cases for leaf in leaves(condition) if isinstance(leaf, Test)]
-        more = sum(weight(condition) for condition, _ in self.cases)
-        learn(self, _around(parts), null=any(part.null for part in parts), parts=parts, more=more, inside=tests)
+        more = sum(predicate_size(condition) for condition, _ in self.cases)
+        set_facts(self, _hull_ends(parts), null=any(part.null for part in parts), parts=parts, more=more, inside=tests)
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup(Known):
+class Lookup(ExpressionFacts):
     """table[code - first]: any function of a small finite domain."""
 
     code: Number
@@ -200,17 +200,17 @@ class Lookup(Known):
     first: int
 
     def __post_init__(self) -> None:
-        codes = bounded(self.code)
+        codes = required_bounds(self.code)
         if codes.low < self.first or codes.high >= self.first + len(self.table):
             raise ValueError("a table that does not cover its codes")
         values = [value for value in self.table if value is not None] or [0]
         null = self.code.null or None in self.table
         more = len(self.table) // LITERALS
-        learn(self, Interval(min(values), max(values)), null=null, parts=(self.code,), more=more)
+        set_facts(self, IntegerInterval(min(values), max(values)), null=null, parts=(self.code,), more=more)
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Known):
+class Part(ExpressionFacts):
     """A calendar field of a day, which is counted from 1970 and lies in the years 1 to 9999."""
 
     unit: PartUnit
@@ -220,11 +220,11 @@ class Part(Known):
         days = _calendar(self.day)
         fixed = {"month": (1, 12), "day": (1, 31), "doy": (1, 366), "week": (1, 53)}
         bounds = fixed.get(self.unit) or (part_of(self.unit, days.low), part_of(self.unit, days.high))
-        learn(self, bounds, null=self.day.null, parts=(self.day,))
+        set_facts(self, bounds, null=self.day.null, parts=(self.day,))
 
 
 @dataclass(frozen=True, slots=True)
-class Start(Known):
+class Start(ExpressionFacts):
     """The first day of the calendar period that a day lies in."""
 
     unit: StartUnit
@@ -233,30 +233,30 @@ class Start(Known):
     def __post_init__(self) -> None:
         days = _calendar(self.day)
         bounds = start_of(self.unit, days.low), start_of(self.unit, days.high)
-        learn(self, bounds, null=self.day.null, parts=(self.day,))
+        set_facts(self, bounds, null=self.day.null, parts=(self.day,))
 
 
 @dataclass(frozen=True, slots=True)
-class Length(Known):
+class Length(ExpressionFacts):
     """How many characters a text has. Not bounded: texts are not."""
 
     text: Words
 
     def __post_init__(self) -> None:
-        learn(self, (0, None), null=self.text.null, parts=(self.text,))
+        set_facts(self, (0, None), null=self.text.null, parts=(self.text,))
 
 
 @dataclass(frozen=True, slots=True)
-class Like(Known):
+class Like(ExpressionFacts):
     """1 where a text matches a pattern, else 0. In the pattern % is any characters, _ is one, \\ escapes."""
 
     text: Words
     pattern: str
 
     def __post_init__(self) -> None:
-        if pattern.tokens(self.pattern, escape="\\") is None:
+        if like_pattern.tokens(self.pattern, escape="\\") is None:
             raise ValueError("a pattern that ends in the middle of an escape")
-        learn(self, (0, 1), null=self.text.null, parts=(self.text,))
+        set_facts(self, (0, 1), null=self.text.null, parts=(self.text,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,27 +272,27 @@ class TextCode:
 
 
 @dataclass(frozen=True, slots=True)
-class Lower(Known):
+class Lower(ExpressionFacts):
     """Each character in its small form, one for one."""
 
     text: Words
 
     def __post_init__(self) -> None:
-        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+        set_facts(self, (None, None), null=self.text.null, parts=(self.text,))
 
 
 @dataclass(frozen=True, slots=True)
-class Upper(Known):
+class Upper(ExpressionFacts):
     """Each character in its capital form, one for one."""
 
     text: Words
 
     def __post_init__(self) -> None:
-        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+        set_facts(self, (None, None), null=self.text.null, parts=(self.text,))
 
 
 @dataclass(frozen=True, slots=True)
-class Trim(Known):
+class Trim(ExpressionFacts):
     """Without the given characters at its ends."""
 
     text: Words
@@ -300,11 +300,11 @@ class Trim(Known):
     characters: str
 
     def __post_init__(self) -> None:
-        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+        set_facts(self, (None, None), null=self.text.null, parts=(self.text,))
 
 
 @dataclass(frozen=True, slots=True)
-class Substr(Known):
+class Substr(ExpressionFacts):
     """The characters from number `start` on, counted from 1 or, below 0, from the end; at most `length`."""
 
     text: Words
@@ -314,7 +314,7 @@ class Substr(Known):
     def __post_init__(self) -> None:
         if self.start == 0 or (self.length is not None and self.length < 0):
             raise ValueError("a substring is counted from 1 or from the end")
-        learn(self, (None, None), null=self.text.null, parts=(self.text,))
+        set_facts(self, (None, None), null=self.text.null, parts=(self.text,))
 
 
 Number = (
@@ -330,7 +330,7 @@ class Member:
     """The column takes an allowed value."""
 
     column: str
-    allowed: Allowed
+    allowed: ValueSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +340,7 @@ class Test:
     __test__ = False  # pytest takes any class of this name for its own
 
     of: Expression
-    allowed: Allowed
+    allowed: ValueSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,22 +369,22 @@ def leaves(predicate: Predicate) -> Iterator[Member | Test]:
             yield from leaves(part)
 
 
-def weight(predicate: Predicate) -> int:
+def predicate_size(predicate: Predicate) -> int:
     """The size of a predicate's SQL, which names an expression once for each of its runs."""
     tests = [leaf for leaf in leaves(predicate) if isinstance(leaf, Test)]
     listed = sum(len(leaf.allowed.runs) for leaf in leaves(predicate) if isinstance(leaf, Member))
     return 1 + listed // LITERALS + sum(test.of.size * (1 + len(test.allowed.runs)) for test in tests)
 
 
-def bounded(number: Number) -> Interval:
+def required_bounds(number: Number) -> IntegerInterval:
     """The bounds of an operand of arithmetic; one without bounds is refused."""
     if number.low is not None and number.high is not None:
-        return Interval(number.low, number.high)
+        return IntegerInterval(number.low, number.high)
     for part in walk(number):
         if isinstance(part, Code) and (part.low is None or part.high is None):
             raise Refused(
-                f"{called(part.column)!r} has no declared bounds, so that nothing can be computed from it",
-                hint=f"declare low and high of {called(part.column)!r}",
+                f"{display_name(part.column)!r} has no declared bounds, so that nothing can be computed from it",
+                hint=f"declare low and high of {display_name(part.column)!r}",
             )
     raise Refused("a text can be of any length, so that nothing can be computed from it", hint="least(length(…), 1000)")
 
@@ -423,7 +423,7 @@ def to_data(node: Expression | Predicate) -> Any:
 def _data(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_data(part) for part in value]
-    if isinstance(value, Allowed):
+    if isinstance(value, ValueSet):
         return [[list(run) for run in value.runs], value.null]
     return value if value is None or isinstance(value, int | str) else to_data(value)
 
@@ -436,21 +436,21 @@ def _parts(value: object) -> Iterator[Expression | Predicate]:
         yield value
 
 
-def _some(parts: tuple[Number, ...]) -> tuple[Number, ...]:
+def _nonempty(parts: tuple[Number, ...]) -> tuple[Number, ...]:
     if not parts:
         raise ValueError("nothing to choose from")
     return parts
 
 
-def _around(parts: tuple[Number, ...]) -> Ends:
+def _hull_ends(parts: tuple[Number, ...]) -> Ends:
     """Bounds around all parts, NULLs apart."""
     lows = [part.low for part in parts if not isinstance(part, Null)] or [0]
     highs = [part.high for part in parts if not isinstance(part, Null)] or [0]
     return interval.lowest(lows), interval.highest(highs)
 
 
-def _calendar(day: Number) -> Interval:
-    days = bounded(day)
+def _calendar(day: Number) -> IntegerInterval:
+    days = required_bounds(day)
     if days.low < FIRST_DAY or days.high > LAST_DAY:
         raise Refused(
             "this can lie outside the years 1 to 9999",

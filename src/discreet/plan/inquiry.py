@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 from discreet import exact
 from discreet.plan import relation
+from discreet.plan.cell_statistics import Statistic, statistic_data
 from discreet.plan.cells import Axis, check_cells
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.predicate import TRUE, Predicate
 from discreet.plan.predicate import to_data as predicate_data
 from discreet.plan.relation import Plan
-from discreet.plan.statistics import Statistic, statistic_data
 
 Part = TypeVar("Part")
 
@@ -62,19 +62,19 @@ class Inquiry:
         check_cells(max(sizes) * bins)
 
     @cached_property
-    def order(self) -> Order:
+    def order(self) -> CanonicalOrder:
         """The numbers of its parts as the ledger knows them: by what they are, not by where a text names them."""
-        return Order(
+        return CanonicalOrder(
             sets=_ranks(self.sets, _set_data),
             statistics=_ranks(self.statistics, statistic_data),
             quantiles=_ranks(self.quantiles, lambda quantile: quantile.to_data()),
             keys=_ranks(self.keys, expression_data),
         )
 
-    def order_in(self, whole: Inquiry) -> Order:
+    def order_in(self, whole: Inquiry) -> CanonicalOrder:
         """The numbers that its parts have in an inquiry over the same groups that measures all of them."""
         own, other, order = self.to_data(), whole.to_data(), whole.order
-        return Order(
+        return CanonicalOrder(
             sets=tuple(order.sets[other["sets"].index(part)] for part in own["sets"]),
             statistics=tuple(order.statistics[other["statistics"].index(part)] for part in own["statistics"]),
             quantiles=tuple(order.quantiles[other["quantiles"].index(part)] for part in own["quantiles"]),
@@ -111,7 +111,7 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class CanonicalOrder:
     """For each part of an inquiry its number among its like, by what it is. Steps and stored answers go by these.
 
     Equal parts, if there are any, are numbered as they come.

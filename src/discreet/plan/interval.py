@@ -14,7 +14,7 @@ Rounding = Literal["down", "zero", "nearest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class IntegerInterval:
     """The whole numbers from `low` to `high`, both included."""
 
     low: int
@@ -46,27 +46,27 @@ def remainder(left: int, right: int) -> int:
     return left - right * quotient(left, right, "zero")
 
 
-def plus(left: Interval, right: Interval) -> Interval:
-    return Interval(left.low + right.low, left.high + right.high)
+def plus(left: IntegerInterval, right: IntegerInterval) -> IntegerInterval:
+    return IntegerInterval(left.low + right.low, left.high + right.high)
 
 
-def times(left: Interval, right: Interval) -> Interval:
+def times(left: IntegerInterval, right: IntegerInterval) -> IntegerInterval:
     """Because a product is monotone in each factor, its extremes are at the corners."""
     corners = [one * two for one in (left.low, left.high) for two in (right.low, right.high)]
-    return Interval(min(corners), max(corners))
+    return IntegerInterval(min(corners), max(corners))
 
 
-def square(of: Interval) -> Interval:
+def square(of: IntegerInterval) -> IntegerInterval:
     sizes = absolute(of)
-    return Interval(sizes.low**2, sizes.high**2)
+    return IntegerInterval(sizes.low**2, sizes.high**2)
 
 
-def absolute(of: Interval) -> Interval:
+def absolute(of: IntegerInterval) -> IntegerInterval:
     ends = abs(of.low), abs(of.high)
-    return Interval(0 if of.low <= 0 <= of.high else min(ends), max(ends))
+    return IntegerInterval(0 if of.low <= 0 <= of.high else min(ends), max(ends))
 
 
-def over(left: Interval, right: Interval, rounding: Rounding) -> Interval | None:
+def over(left: IntegerInterval, right: IntegerInterval, rounding: Rounding) -> IntegerInterval | None:
     """The quotients; None where the divisor can only be 0.
 
     Because a quotient is monotone in its dividend, and in its divisor on either side of 0, its extremes are
@@ -74,20 +74,20 @@ def over(left: Interval, right: Interval, rounding: Rounding) -> Interval | None
     """
     ends = {end for end in (right.low, right.high, -1, 1) if end != 0 and right.low <= end <= right.high}
     corners = [quotient(one, two, rounding) for one in (left.low, left.high) for two in ends]
-    return Interval(min(corners), max(corners)) if corners else None
+    return IntegerInterval(min(corners), max(corners)) if corners else None
 
 
-def remainders(left: Interval, right: Interval) -> Interval | None:
+def remainders(left: IntegerInterval, right: IntegerInterval) -> IntegerInterval | None:
     """The remainders, which are smaller than the divisor and no larger than the dividend, of its sign."""
     most = max(abs(right.low), abs(right.high)) - 1
     if most < 0:
         return None
-    return Interval(max(min(left.low, 0), -most), min(max(left.high, 0), most))
+    return IntegerInterval(max(min(left.low, 0), -most), min(max(left.high, 0), most))
 
 
-def hull(parts: Iterable[Interval]) -> Interval:
+def hull(parts: Iterable[IntegerInterval]) -> IntegerInterval:
     listed = list(parts)
-    return Interval(min(part.low for part in listed), max(part.high for part in listed))
+    return IntegerInterval(min(part.low for part in listed), max(part.high for part in listed))
 
 
 def extreme(
@@ -118,11 +118,11 @@ def _minus(end: int | None) -> int | None:
 
 def lowest(ends: list[int | None]) -> int | None:
     """The least end; None if one is open."""
-    known = [end for end in ends if end is not None]
-    return min(known) if len(known) == len(ends) else None
+    closed_ends = [end for end in ends if end is not None]
+    return min(closed_ends) if len(closed_ends) == len(ends) else None
 
 
 def highest(ends: list[int | None]) -> int | None:
     """The largest end; None if one is open."""
-    known = [end for end in ends if end is not None]
-    return max(known) if len(known) == len(ends) else None
+    closed_ends = [end for end in ends if end is not None]
+    return max(closed_ends) if len(closed_ends) == len(ends) else None

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
-from discreet.accounting.region import ANYTHING, MOST_BOXES, Allowed, Box, Region, hull
+from discreet.accounting.region import ANYTHING, MOST_BOXES, Box, Region, ValueSet, hull
 from discreet.plan.evaluate import holds, value, values
+from discreet.plan.expression_facts import MOST_WEIGHT, check_size
 from discreet.plan.expressions import (
     Code,
     Every,
@@ -23,12 +24,11 @@ from discreet.plan.expressions import (
     Test,
     TextCode,
     columns,
+    predicate_size,
     to_data,
     walk,
-    weight,
 )
-from discreet.plan.known import MOST_WEIGHT, check_size
-from discreet.plan.preimage import peeled
+from discreet.plan.preimage import peel_expression
 
 __all__ = [
     "FALSE",
@@ -58,15 +58,15 @@ MOST_TRIED = 4096
 MOST_WORK = 100_000
 
 #: The values that columns can take.
-Domains = Mapping[str, Allowed]
+Domains = Mapping[str, ValueSet]
 
 
-def span(of: Expression) -> Allowed:
+def span(of: Expression) -> ValueSet:
     """Every value that an expression can take."""
-    return Allowed(Allowed.interval(of.low, None if of.high is None else of.high + 1).runs, of.null)
+    return ValueSet(ValueSet.interval(of.low, None if of.high is None else of.high + 1).runs, of.null)
 
 
-def member(column: str, allowed: Allowed, domain: Allowed) -> Predicate:
+def member(column: str, allowed: ValueSet, domain: ValueSet) -> Predicate:
     """A comparison, cut to the values the column can take; TRUE or FALSE where that settles it."""
     inside = allowed & domain
     if inside.empty:
@@ -74,7 +74,7 @@ def member(column: str, allowed: Allowed, domain: Allowed) -> Predicate:
     return TRUE if inside == domain else Member(column, inside)
 
 
-def within(of: Expression, allowed: Allowed, domains: Domains | None = None) -> Predicate:
+def within(of: Expression, allowed: ValueSet, domains: Domains | None = None) -> Predicate:
     """The condition that an expression takes an allowed value, on a column where it depends on one alone.
 
     Guarantee: it holds for the same records whichever form it takes.
@@ -82,10 +82,10 @@ def within(of: Expression, allowed: Allowed, domains: Domains | None = None) -> 
         each of its codes, and on NULL.
 
     >>> from discreet.plan.expressions import Over, Whole
-    >>> within(Over(Code("age", 0, 120, null=True), Whole(10)), Allowed.of([3]))
-    Member(column='age', allowed=Allowed(runs=((30, 40),), null=False))
+    >>> within(Over(Code("age", 0, 120, null=True), Whole(10)), ValueSet.of([3]))
+    Member(column='age', allowed=ValueSet(runs=((30, 40),), null=False))
     """
-    of, allowed = peeled(of, allowed & span(of))
+    of, allowed = peel_expression(of, allowed & span(of))
     inside = allowed & span(of)
     if inside.empty or inside == span(of):
         return FALSE if inside.empty else TRUE
@@ -100,24 +100,24 @@ def within(of: Expression, allowed: Allowed, domains: Domains | None = None) -> 
         tried = _codes(domain)
         if tried is not None and len(tried) * of.size <= MOST_WORK:
             return member(name, _tried(of, inside, name, tried, null=domain.null), domain)
-    check_size(weight(Test(of, inside)), most=MOST_WEIGHT)
+    check_size(predicate_size(Test(of, inside)), most=MOST_WEIGHT)
     return Test(of, inside)
 
 
-def _tried(of: Expression, allowed: Allowed, name: str, codes: range, *, null: bool) -> Allowed:
+def _tried(of: Expression, allowed: ValueSet, name: str, codes: range, *, null: bool) -> ValueSet:
     """The codes, and perhaps NULL, at which an expression of one column takes an allowed value."""
-    found = values(of, [{name: code} for code in codes])
-    held = Allowed.of(code for code, each in zip(codes, found, strict=True) if each in allowed)
-    return Allowed(held.runs, null and value(of, {name: None}) in allowed)
+    results = values(of, [{name: code} for code in codes])
+    matching_codes = ValueSet.of(code for code, each in zip(codes, results, strict=True) if each in allowed)
+    return ValueSet(matching_codes.runs, null and value(of, {name: None}) in allowed)
 
 
-def _domain(name: str, of: Expression, domains: Domains) -> Allowed:
+def _domain(name: str, of: Expression, domains: Domains) -> ValueSet:
     if name in domains:
         return domains[name]
     return next((span(part) for part in walk(of) if isinstance(part, Code) and part.column == name), ANYTHING)
 
 
-def _codes(domain: Allowed) -> range | None:
+def _codes(domain: ValueSet) -> range | None:
     """The codes of a small domain."""
     match domain.runs:
         case ((int() as low, int() as high),) if high - low <= MOST_TRIED:
@@ -128,13 +128,13 @@ def _codes(domain: Allowed) -> range | None:
 
 def every(parts: Iterable[Predicate]) -> Predicate:
     """AND, flattened, one set a column or expression, sorted."""
-    sets: dict[str | Expression, Allowed] = {}
+    sets: dict[str | Expression, ValueSet] = {}
     rest: list[Predicate] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Every) else (part,):
             if isinstance(piece, Member | Test):
-                known = sets.get(_subject(piece))
-                sets[_subject(piece)] = piece.allowed if known is None else known & piece.allowed
+                earlier_set = sets.get(_subject(piece))
+                sets[_subject(piece)] = piece.allowed if earlier_set is None else earlier_set & piece.allowed
             else:
                 rest.append(piece)
     if FALSE in rest or any(allowed.empty for allowed in sets.values()):
@@ -144,15 +144,15 @@ def every(parts: Iterable[Predicate]) -> Predicate:
 
 def some(parts: Iterable[Predicate], domains: Domains) -> Predicate:
     """OR, flattened, one set a column or expression, sorted. `domains` tells when a set has become everything."""
-    found: dict[str | Expression, list[Allowed]] = {}
+    sets_by_subject: dict[str | Expression, list[ValueSet]] = {}
     rest: list[Predicate] = []
     for part in parts:
         for piece in part.parts if isinstance(part, Some) else (part,):
             if isinstance(piece, Member | Test):
-                found.setdefault(_subject(piece), []).append(piece.allowed)
+                sets_by_subject.setdefault(_subject(piece), []).append(piece.allowed)
             else:
                 rest.append(piece)
-    sets = {subject: Allowed.union(alloweds) for subject, alloweds in found.items()}
+    sets = {subject: ValueSet.union(alloweds) for subject, alloweds in sets_by_subject.items()}
     if TRUE in rest or any(allowed == _values(subject, domains) for subject, allowed in sets.items()):
         return TRUE
     return _only(Some(_ordered(sets, rest)))
@@ -177,11 +177,11 @@ def _subject(piece: Member | Test) -> str | Expression:
     return piece.column if isinstance(piece, Member) else piece.of
 
 
-def _values(subject: str | Expression, domains: Domains) -> Allowed:
+def _values(subject: str | Expression, domains: Domains) -> ValueSet:
     return domains.get(subject, ANYTHING) if isinstance(subject, str) else span(subject)
 
 
-def _ordered(sets: Mapping[str | Expression, Allowed], rest: list[Predicate]) -> tuple[Predicate, ...]:
+def _ordered(sets: Mapping[str | Expression, ValueSet], rest: list[Predicate]) -> tuple[Predicate, ...]:
     """Members by column, then the rest by their written form, doubles dropped."""
     members = [Member(subject, allowed) for subject, allowed in sets.items() if isinstance(subject, str)]
     tests = [Test(subject, allowed) for subject, allowed in sets.items() if not isinstance(subject, str)]
@@ -190,7 +190,7 @@ def _ordered(sets: Mapping[str | Expression, Allowed], rest: list[Predicate]) ->
 
 
 def _only(predicate: Every | Some) -> Predicate:
-    check_size(weight(predicate), most=MOST_WEIGHT)
+    check_size(predicate_size(predicate), most=MOST_WEIGHT)
     return predicate.parts[0] if len(predicate.parts) == 1 else predicate
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from discreet.accounting.region import Allowed, Run, Value
+from discreet.accounting.region import Run, Value, ValueSet
 from discreet.plan.calendar import first_of_year, first_start
 from discreet.plan.expressions import Expression, Lookup, Number, Over, Part, Plus, Start, Times, Whole
 
@@ -16,7 +16,7 @@ from discreet.plan.expressions import Expression, Lookup, Number, Over, Part, Pl
 _First = Callable[[int], int]
 
 
-def peeled(of: Expression, allowed: Allowed) -> tuple[Expression, Allowed]:
+def peel_expression(of: Expression, allowed: ValueSet) -> tuple[Expression, ValueSet]:
     """The same condition on an expression inside: as far in as there is nothing but rising steps and tables.
 
     Guarantee: on every record, `of` takes a value of `allowed` where the answer's expression takes one of its set.
@@ -24,8 +24,8 @@ def peeled(of: Expression, allowed: Allowed) -> tuple[Expression, Allowed]:
         [first(a), first(b)) of operands; and each f here is NULL just where its operand is.
 
     >>> from discreet.plan.expressions import Code
-    >>> peeled(Over(Code("age", 0, 120, True), Whole(10)), Allowed.of([3]))[1]
-    Allowed(runs=((30, 40),), null=False)
+    >>> peel_expression(Over(Code("age", 0, 120, True), Whole(10)), ValueSet.of([3]))[1]
+    ValueSet(runs=((30, 40),), null=False)
     """
     while True:
         if isinstance(of, Times) and isinstance(of.right, Whole) and of.right.value < 0:
@@ -58,10 +58,10 @@ def _step(of: Expression) -> tuple[Number, _First] | None:
             return None
 
 
-def _looked_up(of: Lookup, allowed: Allowed) -> Allowed:
+def _looked_up(of: Lookup, allowed: ValueSet) -> ValueSet:
     """The codes at which a table says something allowed. It says NULL of NULL, and perhaps of others."""
-    codes = (of.first + place for place, found in enumerate(of.table) if found in allowed)
-    return Allowed(Allowed.of(codes).runs, allowed.null)
+    codes = (of.first + place for place, entry in enumerate(of.table) if entry in allowed)
+    return ValueSet(ValueSet.of(codes).runs, allowed.null)
 
 
 def _down(divisor: int) -> _First:
@@ -78,7 +78,7 @@ def _nearest(divisor: int) -> _First:
     return lambda least: -(-(2 * least - 1) * divisor // 2) if least > 0 else (2 * least - 1) * divisor // 2 + 1
 
 
-def _mirrored(allowed: Allowed) -> Allowed:
+def _mirrored(allowed: ValueSet) -> ValueSet:
     """The negatives of whole numbers: [a, b) becomes [1 - b, 1 - a)."""
     return _of_runs(
         (
@@ -93,6 +93,6 @@ def _end(end: Value | None, first: _First) -> int | None:
     return None if end is None else first(int(end))
 
 
-def _of_runs(runs: Iterable[Run], null: bool) -> Allowed:
-    found = Allowed.union(Allowed.interval(low, high) for low, high in runs)
-    return Allowed(found.runs, null)
+def _of_runs(runs: Iterable[Run], null: bool) -> ValueSet:
+    merged = ValueSet.union(ValueSet.interval(low, high) for low, high in runs)
+    return ValueSet(merged.runs, null)

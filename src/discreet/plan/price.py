@@ -9,23 +9,23 @@ from fractions import Fraction
 from functools import cached_property
 
 from discreet import exact
-from discreet.accounting.events import Event, together
+from discreet.accounting.events import Event, compose
 from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.errors import Refused, UsageError
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
-from discreet.mechanisms.rank import RankChoice
-from discreet.mechanisms.threshold import Threshold, threshold_for
-from discreet.mechanisms.topk import TopK, topk_is_cheaper
+from discreet.mechanisms.rank_choice import RankChoice
+from discreet.mechanisms.threshold import KeyThreshold, threshold_for
+from discreet.mechanisms.topk import TopKChoice, topk_is_cheaper
+from discreet.plan.cell_statistics import PersonCount, RowCount
 from discreet.plan.cells import MOST_CELLS, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.formula import split
-from discreet.plan.inquiry import Inquiry, Order
+from discreet.plan.inquiry import CanonicalOrder, Inquiry
 from discreet.plan.relation import Plan
-from discreet.plan.stability import Reach, cells_touched, region, sensitivity
-from discreet.plan.statistics import Persons, Rows
+from discreet.plan.stability import UnitReach, cells_touched, region, sensitivity
 
 #: `--within` searches epsilon on this grid: fine enough for anybody, coarse enough to read.
 WITHIN_GRID = 10**6
@@ -61,7 +61,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choose:
+class ChooseBin:
     """A quantile in each group, chosen among the bins of the cells' last axis."""
 
     place: int
@@ -81,7 +81,7 @@ class Discover:
     plan: Plan
     keys: tuple[Expression, ...]
     persons: bool
-    mechanism: Threshold | TopK
+    mechanism: KeyThreshold | TopKChoice
     share: Fraction
     answers: int | None
 
@@ -89,7 +89,7 @@ class Discover:
         return [self.mechanism.event()]
 
 
-Step = Discover | Measure | Choose
+Step = Discover | Measure | ChooseBin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,14 +101,14 @@ class Price:
     """
 
     inquiry: Inquiry
-    reach: Reach
+    reach: UnitReach
     epsilon: Fraction
     steps: tuple[Step, ...]
 
     @cached_property
     def event(self) -> Event:
-        found = [event for step in self.steps for event in step.events()]
-        return together(found)
+        events = [event for step in self.steps for event in step.events()]
+        return compose(events)
 
     @property
     def most_keys(self) -> int:
@@ -129,16 +129,16 @@ def event_of(law: Law, moves: Sensitivity) -> Event:
     return law.event(l2_squared=moves.l2_squared)
 
 
-def region_of(inquiry: Inquiry, reach: Reach) -> Region:
+def region_of(inquiry: Inquiry, reach: UnitReach) -> Region:
     """Whom an inquiry can touch. Discovered keys look at everybody in the plan."""
     if inquiry.keys:
         return reach.region
-    return region([*inquiry.statistics, *(Rows(where=quantile.where) for quantile in inquiry.quantiles)], reach)
+    return region([*inquiry.statistics, *(RowCount(where=quantile.where) for quantile in inquiry.quantiles)], reach)
 
 
 def price(
     inquiry: Inquiry,
-    reach: Reach,
+    reach: UnitReach,
     *,
     needs: Mapping[int, Fraction],
     epsilon: Fraction,
@@ -158,7 +158,7 @@ def price(
             "keys that are not declared are found by a threshold, which needs a delta",
             hint="declare a category with its values, a number with low and high, or give the table a delta",
         )
-    answered = _answered(inquiry, reach)
+    answered = _statistic_of_discovery(inquiry, reach)
     blocks: dict[tuple[str, int, int], Fraction] = {}
     if inquiry.keys:
         blocks["keys", 0, 0] = _KEYS_NEED
@@ -188,12 +188,12 @@ def price(
     return Price(inquiry=inquiry, reach=reach, epsilon=epsilon, steps=tuple(steps))
 
 
-def _answered(inquiry: Inquiry, reach: Reach) -> int | None:
+def _statistic_of_discovery(inquiry: Inquiry, reach: UnitReach) -> int | None:
     """The statistic that discovering the keys answers by the way: the number of persons of each key."""
     if not inquiry.keys or inquiry.top is not None or inquiry.sets != ((),):
         return None
-    wanted = (Persons(), Rows()) if reach.rows == 1 else (Persons(),)
-    return next((place for place, known in enumerate(inquiry.statistics) if known in wanted), None)
+    counts_of_persons = (PersonCount(), RowCount()) if reach.rows == 1 else (PersonCount(),)
+    return next((place for place, statistic in enumerate(inquiry.statistics) if statistic in counts_of_persons), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,8 +201,8 @@ class _Parts:
     """The steps of one inquiry, each with its share."""
 
     inquiry: Inquiry
-    order: Order
-    reach: Reach
+    order: CanonicalOrder
+    reach: UnitReach
     epsilon: Fraction
     gaussian: bool
     shares: Mapping[tuple[str, int, int], Fraction]
@@ -215,8 +215,8 @@ class _Parts:
         """
         if not self.gaussian:
             return self.epsilon * share
-        found = exact.sqrt(self.epsilon**2 * share, up=False)
-        return Fraction(exact.units_down(found, 10**12), 10**12)
+        root = exact.sqrt(self.epsilon**2 * share, up=False)
+        return Fraction(exact.units_down(root, 10**12), 10**12)
 
     def _touched(self, place: int) -> int:
         inquiry = self.inquiry
@@ -230,13 +230,13 @@ class _Parts:
         epsilon = self._epsilon(share)
         most = cells_touched(self.inquiry.keys, self.reach)
         top = self.inquiry.top
-        mechanism: Threshold | TopK
+        mechanism: KeyThreshold | TopKChoice
         if top is not None and topk_is_cheaper(keys_per_person=most, k=top, epsilon=epsilon, delta=delta):
-            mechanism = TopK.within(k=top, epsilon=epsilon, delta=delta, keys_per_person=most)
+            mechanism = TopKChoice.within(k=top, epsilon=epsilon, delta=delta, keys_per_person=most)
         else:
             noise = DiscreteLaplace(scale=most / epsilon)
             threshold, _ = threshold_for(noise, keys_per_person=most, delta=delta)
-            mechanism = Threshold(noise=noise, keys_per_person=most, threshold=threshold)
+            mechanism = KeyThreshold(noise=noise, keys_per_person=most, threshold=threshold)
         keys = zip(self.order.keys, self.inquiry.keys, strict=True)
         return Discover(
             plan=self.inquiry.plan,
@@ -249,19 +249,19 @@ class _Parts:
 
     def measure(self, place: int) -> Measure | None:
         inquiry = self.inquiry
-        wanted = [index for index in range(len(inquiry.statistics)) if index != self.answered]
-        if not wanted:
+        indexes = [index for index in range(len(inquiry.statistics)) if index != self.answered]
+        if not indexes:
             return None
         touched = self._touched(place)
-        moves = tuple(sensitivity(inquiry.statistics[index], self.reach, touched=touched) for index in wanted)
-        shares = tuple(self.shares["statistic", place, index] for index in wanted)
+        moves = tuple(sensitivity(inquiry.statistics[index], self.reach, touched=touched) for index in indexes)
+        shares = tuple(self.shares["statistic", place, index] for index in indexes)
         return Measure(
             place=self.order.sets[place],
-            statistics=tuple(self.order.statistics[index] for index in wanted),
+            statistics=tuple(self.order.statistics[index] for index in indexes),
             cells=Cells(
                 plan=inquiry.plan,
                 axes=inquiry.sets[place],
-                statistics=tuple(inquiry.statistics[index] for index in wanted),
+                statistics=tuple(inquiry.statistics[index] for index in indexes),
             ),
             moves=moves,
             laws=tuple(self._law(move, share) for move, share in zip(moves, shares, strict=True)),
@@ -273,7 +273,7 @@ class _Parts:
             return DiscreteGaussian(sigma2=moves.l2_squared / (self.epsilon**2 * share))
         return DiscreteLaplace(scale=moves.l1 / (self.epsilon * share))
 
-    def choose(self, place: int, index: int, confidence: Fraction) -> Choose:
+    def choose(self, place: int, index: int, confidence: Fraction) -> ChooseBin:
         quantile, share = self.inquiry.quantiles[index], self.shares["quantile", place, index]
         mechanism = QuantileChoice(
             fraction=quantile.fraction,
@@ -285,9 +285,9 @@ class _Parts:
         cells = Cells(
             plan=self.inquiry.plan,
             axes=(*self.inquiry.sets[place], quantile.axis),
-            statistics=(Rows(where=quantile.where),),
+            statistics=(RowCount(where=quantile.where),),
         )
-        return Choose(
+        return ChooseBin(
             place=self.order.sets[place],
             quantile=self.order.quantiles[index],
             cells=cells,
@@ -296,7 +296,7 @@ class _Parts:
         )
 
 
-def cheapest(good: Callable[[Fraction], bool], *, width: Fraction, near: float | None = None) -> Fraction:
+def cheapest_epsilon(good: Callable[[Fraction], bool], *, width: Fraction, near: float | None = None) -> Fraction:
     """The cheapest epsilon, on a grid of 1e-6, that is `good`: at which each cell is within `width`.
 
     Because what is within a fixed width at one epsilon is so at a larger one, bisection finds it. It begins around
@@ -326,7 +326,7 @@ def _around(good: Callable[[Fraction], bool], near: float, low: int, high: int) 
 
 def confidence_of(value: object) -> Fraction:
     """A confidence strictly between 0 and 1."""
-    found = exact.number(value, name="confidence")
-    if not 0 < found < 1:
-        raise UsageError(f"confidence must lie between 0 and 1, got {exact.show(found)}", hint="--confidence 0.95")
-    return found
+    confidence = exact.number(value, name="confidence")
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence must lie between 0 and 1, got {exact.show(confidence)}", hint="--confidence 0.95")
+    return confidence

@@ -11,25 +11,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from discreet.plan.cell_statistics import Inner, inner_data
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.predicate import Predicate
 from discreet.plan.predicate import to_data as predicate_data
-from discreet.plan.statistics import Inner, inner_data
-from discreet.schema.unit import OURS
+from discreet.schema.privacy_unit import OURS
 
 
-def brought(place: int, name: str) -> str:
+def joined_column_name(place: int, name: str) -> str:
     """What a join calls a column that it brings along; `place` is the join's number."""
     return f"{OURS}{place}.{name}"
 
 
-def matched(place: int, number: int) -> str:
+def match_column_name(place: int, number: int) -> str:
     """What a join with a public table calls the columns that it is joined on."""
     return f"{OURS}on {place}.{number}"
 
 
-def computed(number: int) -> str:
+def computed_column_name(number: int) -> str:
     """What is computed for each person."""
     return f"{OURS}own {number}"
 

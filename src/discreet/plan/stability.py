@@ -14,11 +14,11 @@ from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.errors import Refused
 from discreet.plan import predicate as predicates
+from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Statistic, Sum
 from discreet.plan.expressions import Expression, columns
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
-from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
-from discreet.schema.network import refuse_rows
+from discreet.schema.edge_table import refuse_edge_table
 from discreet.schema.schema import Schema
 
 #: The most values of one unit that all count(DISTINCT …) of a question may have to remember.
@@ -36,7 +36,7 @@ _FINEST = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class UnitReach:
     """How one privacy unit reaches into a relation.
 
     rows: the most rows of it that one unit can own.
@@ -52,7 +52,7 @@ class Reach:
     because: tuple[str, ...]
 
 
-def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
+def reach(plan: Plan, schemas: Mapping[str, Schema]) -> UnitReach:
     """How a unit reaches into `plan`.
 
     Guarantee: adding or removing one unit adds or removes at most `rows` rows of the relation, all of them
@@ -65,11 +65,11 @@ def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
     """
     match plan:
         case Scan(table=table, roster=roster):
-            refuse_rows(schemas[table])
+            refuse_edge_table(schemas[table])
             return _roster(schemas[table]) if roster else _scan(schemas[table])
         case Filter(source=source, where=where):
             inner = reach(source, schemas)
-            return _replace(inner, region=inner.region & narrowed(where, inner.narrowing))
+            return _replace(inner, region=inner.region & narrowed_region(where, inner.narrowing))
         case JoinPublic():
             return _public(plan, reach(plan.source, schemas))
         case JoinPerson():
@@ -80,7 +80,7 @@ def reach(plan: Plan, schemas: Mapping[str, Schema]) -> Reach:
             assert_never(plan)
 
 
-def _scan(schema: Schema) -> Reach:
+def _scan(schema: Schema) -> UnitReach:
     unit = schema.unit
     if unit.is_row:
         names = frozenset(column.name for column in schema.columns)
@@ -96,19 +96,19 @@ def _scan(schema: Schema) -> Reach:
             f"the declared table of {schema.table!r} holds at most {unit.rows:,} rows of a person, "
             "picked by that person's rows alone",
         )
-    return Reach(rows=unit.rows, constant=names, narrowing=names, region=Region.whole(), because=because)
+    return UnitReach(rows=unit.rows, constant=names, narrowing=names, region=Region.whole(), because=because)
 
 
-def _roster(schema: Schema) -> Reach:
+def _roster(schema: Schema) -> UnitReach:
     because = (
         f"the unit of privacy is {schema.unit}: neighbours differ by one person added or removed",
         "a person is one row of the roster, which depends on that person's rows alone",
     )
     nobody: frozenset[str] = frozenset()
-    return Reach(rows=1, constant=frozenset({ROWS}), narrowing=nobody, region=Region.whole(), because=because)
+    return UnitReach(rows=1, constant=frozenset({ROWS}), narrowing=nobody, region=Region.whole(), because=because)
 
 
-def _public(plan: JoinPublic, inner: Reach) -> Reach:
+def _public(plan: JoinPublic, inner: UnitReach) -> UnitReach:
     most = max(1, plan.fan_out) if plan.outer else plan.fan_out
     keys = frozenset(name for left, _ in plan.on for name in columns(left))
     brought = frozenset(plan.columns) if plan.fan_out <= 1 and keys <= inner.constant else frozenset()
@@ -123,7 +123,7 @@ def _public(plan: JoinPublic, inner: Reach) -> Reach:
     )
 
 
-def _person(plan: JoinPerson, inner: Reach, other: Reach) -> Reach:
+def _person(plan: JoinPerson, inner: UnitReach, other: UnitReach) -> UnitReach:
     brought = frozenset(name for name, expression in plan.columns if _is_constant(expression, other.constant))
     return _replace(
         inner,
@@ -136,12 +136,12 @@ def _person(plan: JoinPerson, inner: Reach, other: Reach) -> Reach:
     )
 
 
-def _per_person(plan: PerPerson, inner: Reach) -> Reach:
+def _per_person(plan: PerPerson, inner: UnitReach) -> UnitReach:
     alone = all(_is_constant(expression, inner.constant) for _, expression in plan.keys)
     names = [name for name, _ in (*plan.keys, *plan.values)]
     constant = [name for name, expression in plan.keys if _is_constant(expression, inner.constant)]
     rows = 1 if alone else inner.rows
-    return Reach(
+    return UnitReach(
         rows=rows,
         constant=frozenset(names if alone else constant),
         narrowing=frozenset(),
@@ -151,14 +151,14 @@ def _per_person(plan: PerPerson, inner: Reach) -> Reach:
 
 
 def _replace(
-    inner: Reach,
+    inner: UnitReach,
     *,
     rows: int | None = None,
     constant: frozenset[str] | None = None,
     region: Region | None = None,
     because: str | None = None,
-) -> Reach:
-    return Reach(
+) -> UnitReach:
+    return UnitReach(
         rows=inner.rows if rows is None else rows,
         constant=inner.constant if constant is None else constant,
         narrowing=inner.narrowing,
@@ -167,7 +167,7 @@ def _replace(
     )
 
 
-def narrowed(predicate: Predicate, names: frozenset[str]) -> Region:
+def narrowed_region(predicate: Predicate, names: frozenset[str]) -> Region:
     """The region of a predicate, by these columns alone: wider, never narrower.
 
     Because: a predicate is a monotone AND/OR of its leaves, so a leaf that becomes TRUE can only let more in.
@@ -193,12 +193,12 @@ def _is_constant(expression: Expression, constant: frozenset[str]) -> bool:
     return columns(expression) <= constant
 
 
-def check_distinct(statistics: Sequence[Statistic], reach: Reach) -> None:
+def check_distinct(statistics: Sequence[Statistic], reach: UnitReach) -> None:
     """Refuse to remember more different values than an engine has room for, by public numbers.
 
     Else a question would fail, or not, by whether a person with many rows is there.
     """
-    counted = sum(isinstance(statistic, Distinct | Persons) for statistic in statistics)
+    counted = sum(isinstance(statistic, DistinctCount | PersonCount) for statistic in statistics)
     if counted > 1 and counted * reach.rows > MOST_DISTINCT:
         raise Refused(
             f"{counted} counts of different values, of up to {reach.rows:,} rows a person, are too many at once",
@@ -206,20 +206,20 @@ def check_distinct(statistics: Sequence[Statistic], reach: Reach) -> None:
         )
 
 
-def region(statistics: Sequence[Statistic], reach: Reach) -> Region:
+def region(statistics: Sequence[Statistic], reach: UnitReach) -> Region:
     """Whom a question of these statistics can touch: those of the plan, less those that every FILTER leaves out."""
-    filters = Region.union(narrowed(statistic.where, reach.narrowing) for statistic in statistics)
+    filters = Region.union(narrowed_region(statistic.where, reach.narrowing) for statistic in statistics)
     return reach.region & filters
 
 
-def cells_touched(keys: Sequence[Expression], reach: Reach, *, groups: int | None = None) -> int:
+def cells_touched(keys: Sequence[Expression], reach: UnitReach, *, groups: int | None = None) -> int:
     """The most groups that one unit's rows lie in. `groups`: how many there are, where that is known."""
     if all(_is_constant(key, reach.constant) for key in keys):
         return 1
     return reach.rows if groups is None else min(reach.rows, groups)
 
 
-def sensitivity(statistic: Statistic, reach: Reach, *, touched: int) -> Sensitivity:
+def sensitivity(statistic: Statistic, reach: UnitReach, *, touched: int) -> Sensitivity:
     """How far the cells of one statistic can move under one unit, which is in at most `touched` of them.
 
     Guarantee: for neighbours D, D' the exact cells differ by at most l0 entries, l1 in total, l2_squared in
@@ -231,14 +231,14 @@ def sensitivity(statistic: Statistic, reach: Reach, *, touched: int) -> Sensitiv
     """
     rows = reach.rows
     match statistic:
-        case Rows():
+        case RowCount():
             return _spread(
                 rows, most=rows, cells=touched, because=(*reach.because, f"count: a person's rows add {rows:,}")
             )
-        case Persons():
+        case PersonCount():
             because = (*reach.because, f"a person is counted once in each of at most {touched:,} groups")
             return Sensitivity(l0=touched, l1=touched, l2_squared=touched, linf=1, because=because)
-        case Distinct():
+        case DistinctCount():
             because = (*reach.because, f"{rows:,} rows bring at most {rows:,} new values")
             return _spread(rows, most=rows, cells=touched, because=because)
         case Sum(grain=grain):
@@ -278,7 +278,7 @@ def term_of(statistic: Sum) -> int:
     return term
 
 
-def with_grain(statistic: Sum, reach: Reach) -> Sum:
+def with_grain(statistic: Sum, reach: UnitReach) -> Sum:
     """The same sum, cut to a power of two of steps where it moves by very many."""
     grain = 1 << (reach.rows * term_of(statistic) // _FINEST).bit_length()
     return Sum(of=statistic.of, centre=statistic.centre, grain=grain, where=statistic.where)

@@ -1,1 +1,1 @@
-"""How a number looks in text. Knows no release, no budget and no data."""
+"""How numbers look: noisy numbers as text, charts, and the HTML that a notebook shows. Knows no release."""

@@ -8,7 +8,7 @@ import math
 DASH = "–"
 
 
-def with_noise(cell: float, low: float, high: float) -> str:
+def format_with_noise(cell: float, low: float, high: float) -> str:
     """A number and its noise in two digits: `1230 ± 120`, or `5.02 (4.9 to 5.3)` where it leans.
 
     The number is shown as it is: it has no more digits than mean something. What rounding it moved is no leaning.

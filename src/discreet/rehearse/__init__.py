@@ -11,6 +11,6 @@ Guarantee: nothing private is read. Because: rows come from declarations, from p
 """
 
 from discreet.rehearse.lookalike import ASSUMED, look_alike
-from discreet.rehearse.rehearsing import Rehearsal, rehearse
+from discreet.rehearse.rehearsal import Rehearsal, rehearse
 
 __all__ = ["ASSUMED", "Rehearsal", "look_alike", "rehearse"]

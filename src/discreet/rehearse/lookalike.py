@@ -14,9 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.rehearse.values import NULL, arrow_column, words_of
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text, nullable
-from discreet.schema.path import path_of
+from discreet.rehearse.source_values import NULL, arrow_column, words_of
+from discreet.schema.column import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
+    nullable,
+)
+from discreet.schema.person_path import path_of
 from discreet.schema.schema import Table
 
 if TYPE_CHECKING:
@@ -60,11 +68,11 @@ def look_alike(
 
     if not 1 <= rows <= MOST_ROWS:
         raise UsageError(f"a look-alike has from 1 to {MOST_ROWS:,} rows, got {rows}")
-    found = _Maker(tables=tables, rows=rows, words=words or {}).columns(name)
-    return pa.table(found)
+    columns = _RowMaker(tables=tables, rows=rows, words=words or {}).columns(name)
+    return pa.table(columns)
 
 
-class _Maker:
+class _RowMaker:
     """Makes tables that join: persons of one population have the same names in all its tables."""
 
     def __init__(self, *, tables: Mapping[str, Table], rows: int, words: Mapping[str, Sequence[str]]) -> None:
@@ -76,21 +84,21 @@ class _Maker:
     def columns(self, name: str) -> dict[str, pa.Array]:
         """The columns of a table, keys first."""
         table = self._tables[name.lower()]
-        persons, keys = self.owned(table)
+        persons, keys = self.owners_and_keys(table)
         taken = {key.lower() for key in keys}
-        found = {key: arrow_column(Number(name=key, type="integer"), codes) for key, codes in keys.items()}
+        arrays = {key: arrow_column(NumberColumn(name=key, type="integer"), codes) for key, codes in keys.items()}
         for column in table.schema.columns:
             if column.name.lower() in taken:
                 continue
             generator = _generator(table.name, repr(column))
-            words = self._words.get(column.name.lower(), ()) if isinstance(column, Text) else ()
+            words = self._words.get(column.name.lower(), ()) if isinstance(column, TextColumn) else ()
             codes = column_codes(column, len(persons), generator, words=len(words_of(column, words)))
             if column.constant and not table.schema.unit.is_row:
                 codes = _constant(codes, persons, generator)
-            found[column.name] = arrow_column(column, codes, words=words)
-        return found
+            arrays[column.name] = arrow_column(column, codes, words=words)
+        return arrays
 
-    def owned(self, table: Table) -> tuple[Codes, dict[str, Codes]]:
+    def owners_and_keys(self, table: Table) -> tuple[Codes, dict[str, Codes]]:
         """Whose each row is, and the key columns that say so: of persons, and of ways to them and from others."""
         if table.name not in self._owned:
             path = path_of(table, self._tables)
@@ -113,21 +121,21 @@ class _Maker:
 
     def _through(self, table: Table, other: Table) -> tuple[Codes, dict[str, Codes]]:
         """Rows that each belong to a row of another table; one in fifty belongs to none."""
-        owners_there, keys_there = self.owned(other)
+        owners_there, keys_there = self.owners_and_keys(other)
         generator = _generator(table.name, repr(table.schema.unit))
         on = table.schema.unit.on
-        known = next(codes for name, codes in keys_there.items() if name.lower() == on[0].lower())
-        chosen = generator.integers(0, len(known), size=self._rows)
+        reachable_keys = next(codes for name, codes in keys_there.items() if name.lower() == on[0].lower())
+        chosen = generator.integers(0, len(reachable_keys), size=self._rows)
         lost = generator.random(self._rows) < _MISSING
-        reached = np.where(lost, len(known) + 1, known[chosen])
+        reached = np.where(lost, len(reachable_keys) + 1, reachable_keys[chosen])
         return np.where(lost, 0, owners_there[chosen]), dict.fromkeys(on, reached)
 
     def _reached_by(self, table: Table) -> list[str]:
         """The columns on which other tables reach their persons through this one."""
         units = [other.schema.unit for other in self._tables.values()]
         own = {name.lower() for name in (*table.schema.unit.person, *table.schema.unit.on)}
-        wanted = [name for unit in units if (unit.through or "").lower() == table.name.lower() for name in unit.on]
-        return [name for name in dict.fromkeys(wanted) if name.lower() not in own]
+        key_names = [name for unit in units if (unit.through or "").lower() == table.name.lower() for name in unit.on]
+        return [name for name in dict.fromkeys(key_names) if name.lower() not in own]
 
 
 def owners(rows: int, most: int, generator: np.random.Generator) -> Codes:
@@ -137,8 +145,8 @@ def owners(rows: int, most: int, generator: np.random.Generator) -> Codes:
         many = generator.random() < _MANY
         size = most + 1 + int(generator.random() * most) if many else 1 + int(most * generator.random() ** 3)
         sizes.append(min(size, max(2, rows // 20)))  # a few rows shall not be one person's
-    found = np.repeat(np.arange(1, len(sizes) + 1), sizes)[:rows]
-    return generator.permutation(found)
+    persons = np.repeat(np.arange(1, len(sizes) + 1), sizes)[:rows]
+    return generator.permutation(persons)
 
 
 def person_keys(names: Sequence[str], persons: Codes) -> dict[str, Codes]:
@@ -151,23 +159,23 @@ def person_keys(names: Sequence[str], persons: Codes) -> dict[str, Codes]:
 def column_codes(column: Column, size: int, generator: np.random.Generator, *, words: int = 0) -> Codes:
     """Codes of a column, some missing and some outside of what is declared."""
     match column:
-        case Number():
-            found = _spread(column.low, column.high, _NUMBERS, size, generator)
-        case Moment():
+        case NumberColumn():
+            codes = _spread(column.low, column.high, _NUMBERS, size, generator)
+        case MomentColumn():
             usual = _DAYS if column.type == "date" else (_DAYS[0] * _DAY_US, _DAYS[1] * _DAY_US)
-            found = _spread(column.low, column.high, usual, size, generator)
-        case Boolean():
-            found = generator.integers(0, 2, size)
-        case Category(values=values):
-            found = generator.integers(0, len(values), size)  # shares that nobody takes for those of people
-            found = np.where(generator.random(size) < _OUTSIDE, len(values), found)  # a value that is not listed
-        case Text():
-            found = _ranked(words, size, generator)
+            codes = _spread(column.low, column.high, usual, size, generator)
+        case BooleanColumn():
+            codes = generator.integers(0, 2, size)
+        case CategoryColumn(values=values):
+            codes = generator.integers(0, len(values), size)  # shares that nobody takes for those of people
+            codes = np.where(generator.random(size) < _OUTSIDE, len(values), codes)  # a value that is not listed
+        case TextColumn():
+            codes = _ranked(words, size, generator)
         case _:
             assert_never(column)
-    if nullable(column) or isinstance(column, Category):
-        found = np.where(generator.random(size) < _MISSING, NULL, found)
-    return found
+    if nullable(column) or isinstance(column, CategoryColumn):
+        codes = np.where(generator.random(size) < _MISSING, NULL, codes)
+    return codes
 
 
 def _spread(
@@ -182,15 +190,15 @@ def _spread(
     side = np.where(generator.random(size) < 0.5, -0.1, 1.1)
     parts = np.where(beyond, np.where(side < 0, side * generator.random(size), 1 + 0.1 * generator.random(size)), parts)
     reach = np.float64(end - start + 1)
-    found: Codes = np.floor(parts * reach).astype(np.int64) + start
-    return found
+    codes: Codes = np.floor(parts * reach).astype(np.int64) + start
+    return codes
 
 
 def _ranked(count: int, size: int, generator: np.random.Generator) -> Codes:
     """Places among `count` values, the first the most common: the weight of the n-th is 1 / n."""
     weights = np.cumsum(1 / np.arange(1, count + 1))
-    found: Codes = np.searchsorted(weights, generator.random(size) * weights[-1]).astype(np.int64)
-    return found
+    ranks: Codes = np.searchsorted(weights, generator.random(size) * weights[-1]).astype(np.int64)
+    return ranks
 
 
 def _constant(codes: Codes, persons: Codes, generator: np.random.Generator) -> Codes:
@@ -201,8 +209,8 @@ def _constant(codes: Codes, persons: Codes, generator: np.random.Generator) -> C
 
 def _generator(table: str, declared: str) -> np.random.Generator:
     """The same numbers for the same declaration. No column disturbs another."""
-    told = f"{table}\n{declared}".encode()
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
+    seed_text = f"{table}\n{declared}".encode()
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(seed_text).digest()[:8], "big"))
 
 
 def sample(rows: Any, count: int = 10) -> tuple[list[str], list[list[Any]]]:

@@ -1,7 +1,7 @@
 """Addresses of engines and ledgers, as discreet.toml says them. No password may stand there: many read the file.
 
-Guarantee: what `take_apart` returns is what PostgreSQL's library and Spark read, too; what shows parts of an address
-    (`ledger.where`) shows no password.
+Guarantee: what `parse_address` returns is what PostgreSQL's library and Spark read, too; what shows parts of an address
+    (`ledger.ledger_location`) shows no password.
 Because: an address that they could read otherwise is refused. PostgreSQL's library looks for a name and a password up
     to an @ that comes before any slash, past # and ?, where a URL ends its host; so neither of them may come before an
     @, and an @ stands at no other place. Settings are shown and kept by a list of those that hold no secret.
@@ -55,7 +55,7 @@ _WHOLE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class AddressParts:
     """An address, taken apart. `servers` and `path` are as written; user, password and settings are decoded."""
 
     scheme: str
@@ -92,14 +92,14 @@ def scheme(address: str) -> str:
     return address.partition("://")[0]
 
 
-def kind(address: str) -> str:
+def engine_kind(address: str) -> str:
     """Which engine an address is of.
 
-    >>> kind("postgres://db/clinic"), kind("sc://lake")
+    >>> engine_kind("postgres://db/clinic"), engine_kind("sc://lake")
     ('postgresql', 'spark')
     """
-    found = scheme(address)
-    return {"postgres": "postgresql", "sc": "spark"}.get(found, found)
+    address_scheme = scheme(address)
+    return {"postgres": "postgresql", "sc": "spark"}.get(address_scheme, address_scheme)
 
 
 def check_address(address: object, *, where: str) -> str:
@@ -107,7 +107,7 @@ def check_address(address: object, *, where: str) -> str:
     if address == DEFAULT:
         return DEFAULT
     try:
-        parts = take_apart(address) if isinstance(address, str) else None
+        parts = parse_address(address) if isinstance(address, str) else None
     except ValueError:
         parts = None
     if not isinstance(address, str) or parts is None or not (parts.servers or parts.path or parts.settings):
@@ -135,23 +135,29 @@ def check_address(address: object, *, where: str) -> str:
     return "postgresql" + address[len(parts.scheme) :] if parts.scheme in _POSTGRES else address
 
 
-def take_apart(address: str) -> Parts:
+def parse_address(address: str) -> AddressParts:
     """The parts of an address; ValueError where it is none, or could be read in two ways.
 
-    >>> take_apart("postgresql://ann@db:5432/clinic?sslmode=require")
-    Parts(scheme='postgresql', servers='db:5432', path='/clinic')
+    >>> parse_address("postgresql://ann@db:5432/clinic?sslmode=require")
+    AddressParts(scheme='postgresql', servers='db:5432', path='/clinic')
     """
-    found, mark, rest = address.partition("://")
-    if not mark or found not in _SCHEMES or "#" in rest or any(map(_is_unwritten, rest)) or _PERCENT.search(rest):
+    address_scheme, mark, rest = address.partition("://")
+    if (
+        not mark
+        or address_scheme not in _SCHEMES
+        or "#" in rest
+        or any(map(_is_unwritten, rest))
+        or _PERCENT.search(rest)
+    ):
         raise ValueError("no address")
     _decoded(rest)
     head, _, query = rest.partition("?")
-    if found in _POSTGRES:
-        return _postgres(found, head, query)
-    return _spark(found, head, query)
+    if address_scheme in _POSTGRES:
+        return _postgres(address_scheme, head, query)
+    return _spark(address_scheme, head, query)
 
 
-def _postgres(found: str, head: str, query: str) -> Parts:
+def _postgres(address_scheme: str, head: str, query: str) -> AddressParts:
     front, slash, name = head.partition("/")
     who, _, servers = front.rpartition("@")
     user, _, password = who.partition(":")
@@ -163,8 +169,8 @@ def _postgres(found: str, head: str, query: str) -> Parts:
         raise ValueError("a setting that is an address of its own")
     if any(_OWN_OPTION.search(value.replace("\\", "")) for key, value in settings if key == "options"):
         raise ValueError("an application's own setting")
-    return Parts(
-        scheme=found,
+    return AddressParts(
+        scheme=address_scheme,
         user=_decoded(user),
         password=_decoded(password),
         servers=servers,
@@ -173,20 +179,22 @@ def _postgres(found: str, head: str, query: str) -> Parts:
     )
 
 
-def _spark(found: str, head: str, query: str) -> Parts:
+def _spark(address_scheme: str, head: str, query: str) -> AddressParts:
     front, semicolon, parameters = head.partition(";")
     servers = front.removesuffix("/")
-    if not all(_is_host(one, _SPARK_HOST) for one in servers.split(",")) or (semicolon and found != "sc"):
+    if not all(_is_host(one, _SPARK_HOST) for one in servers.split(",")) or (semicolon and address_scheme != "sc"):
         raise ValueError("a host that is none")
-    told = tuple(_settings(parameters, ";"))
+    connect_settings = tuple(_settings(parameters, ";"))
     more = tuple(_settings(query, "&"))
-    if any(key in _CONNECT_SETTINGS for key, _ in more) or any(key in _SPARK_SETTINGS for key, _ in told):
+    if any(key in _CONNECT_SETTINGS for key, _ in more) or any(key in _SPARK_SETTINGS for key, _ in connect_settings):
         raise ValueError("a setting at the other's place")
     if not all(_FOLDER.fullmatch(value) for key, value in more if key == "declared"):
         raise ValueError("a folder with a password, or none")
-    if any(re.search(r"[:?#;=]", value) for key, value in told if key in _CONNECT_SETTINGS):
+    if any(re.search(r"[:?#;=]", value) for key, value in connect_settings if key in _CONNECT_SETTINGS):
         raise ValueError("a setting that is an address of its own")
-    return Parts(scheme=found, user="", password="", servers=servers, path="", settings=told + more)
+    return AddressParts(
+        scheme=address_scheme, user="", password="", servers=servers, path="", settings=connect_settings + more
+    )
 
 
 def _settings(text: str, between: str) -> Iterator[tuple[str, str]]:
@@ -199,15 +207,15 @@ def _settings(text: str, between: str) -> Iterator[tuple[str, str]]:
 
 
 def _decoded(text: str) -> str:
-    found = unquote(text, errors="strict")  # UnicodeDecodeError is a ValueError
-    if not found.isprintable():
+    decoded = unquote(text, errors="strict")  # UnicodeDecodeError is a ValueError
+    if not decoded.isprintable():
         raise ValueError("a sign that cannot be shown")
-    return found
+    return decoded
 
 
 def _is_host(text: str, host: re.Pattern[str]) -> bool:
-    found = host.fullmatch(text)
-    return found is not None and (not found[2] or 0 < int(found[2]) < 2**16)
+    parsed_host = host.fullmatch(text)
+    return parsed_host is not None and (not parsed_host[2] or 0 < int(parsed_host[2]) < 2**16)
 
 
 def _is_unwritten(sign: str) -> bool:

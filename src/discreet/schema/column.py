@@ -26,7 +26,7 @@ Label = int | float | str | bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class NumberColumn:
     """Whole or decimal numbers on a grid of `step`: code = value / step."""
 
     name: str
@@ -55,7 +55,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class MomentColumn:
     """Dates (code = days since 1970) or timestamps in UTC (code = microseconds since 1970)."""
 
     name: str
@@ -75,7 +75,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Boolean:
+class BooleanColumn:
     """False is 0, true is 1. Closed: NULL becomes false."""
 
     name: str
@@ -87,7 +87,7 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
+class CategoryColumn:
     """One of a declared list. Anything else becomes NULL, or `other`. Closed: NULL takes the first value."""
 
     name: str
@@ -111,41 +111,45 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class TextColumn:
     """Free text, compared byte by byte. Never known keys."""
 
     name: str
     constant: bool = False
 
 
-Column = Number | Moment | Boolean | Category | Text
+Column = NumberColumn | MomentColumn | BooleanColumn | CategoryColumn | TextColumn
 
 
 def domain(column: Column) -> tuple[int, int] | None:
     """The half-open range of codes a column can take, where it is declared.
 
-    >>> domain(Boolean(name="smoker"))
+    >>> domain(BooleanColumn(name="smoker"))
     (0, 2)
     """
     match column:
-        case Number() | Moment():
+        case NumberColumn() | MomentColumn():
             return None if column.low is None or column.high is None else (column.low, column.high + 1)
-        case Boolean():
+        case BooleanColumn():
             return (0, 2)
-        case Category():
+        case CategoryColumn():
             return (0, len(column.values))
-        case Text():
+        case TextColumn():
             return None
 
 
 def nullable(column: Column) -> bool:
     """Whether the declared table may hold NULL here."""
-    return not (isinstance(column, Boolean | Category) and column.closed)
+    return not (isinstance(column, BooleanColumn | CategoryColumn) and column.closed)
 
 
 def type_name(column: Column) -> str:
     """The word for its type in discreet.toml."""
-    return column.type if isinstance(column, Number | Moment) else type(column).__name__.lower()
+    return (
+        column.type
+        if isinstance(column, NumberColumn | MomentColumn)
+        else type(column).__name__.removesuffix("Column").lower()
+    )
 
 
 def moment_code(value: object, type_: Literal["date", "timestamp"]) -> Fraction:
@@ -170,7 +174,7 @@ def _plain_step(step: Fraction) -> bool:
     return (step * 10**12).denominator == 1 and step <= 10**12 and len(digits) <= 5
 
 
-def _check_ordered(column: Number | Moment) -> None:
+def _check_ordered(column: NumberColumn | MomentColumn) -> None:
     low, high, edges = column.low, column.high, column.edges
     if any(code is not None and abs(code) > MOST_CODE for code in (low, high)):
         raise SchemaError(f"column {column.name!r}: bounds this large leave no room for sums", hint="use a larger step")

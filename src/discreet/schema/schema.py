@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import SchemaError
 from discreet.schema.column import Column
-from discreet.schema.unit import PrivacyUnit
+from discreet.schema.privacy_unit import PrivacyUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +69,12 @@ class Table:
         return self.schema.table
 
 
-def closest(name: str, known: Iterable[str]) -> str:
+def closest_name_hint(name: str, candidates: Iterable[str]) -> str:
     """A hint naming the nearest known name, or all of them when few."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1)
+    names = sorted(candidates)
+    near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1)
     if near:
-        return f"did you mean {next(known for known in names if known.lower() == near[0])!r}?"
+        return f"did you mean {next(each for each in names if each.lower() == near[0])!r}?"
     return f"there are: {', '.join(names)}" if 0 < len(names) <= 12 else ""
 
 
@@ -93,23 +93,25 @@ def totals_named(column: str, within: str = "") -> str:
     return (f"{column} > {within}" if within else column).lower()
 
 
-def read_invariants(told: Any, columns: Mapping[str, Any], *, where: str) -> tuple[str, ...]:
+def read_invariants(raw_invariants: Any, columns: Mapping[str, Any], *, where: str) -> tuple[str, ...]:
     """What may be published: "*", "COLUMN", "COLUMN > TABLE.COLUMN" or "COLUMN > LETTERS", in one spelling each."""
     where = f"{where} invariants"
-    if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+    if not isinstance(raw_invariants, list) or not all(isinstance(each, str) for each in raw_invariants):
         raise SchemaError(f"{where} must be a list of names", hint='["block"], or ["block > places.state"]')
-    found = tuple(_read(each, columns, where=where) for each in told)
-    if len(set(found)) < len(found):
+    invariants = tuple(_read_invariant(each, columns, where=where) for each in raw_invariants)
+    if len(set(invariants)) < len(invariants):
         raise SchemaError(f"{where} names something twice")
-    return found
+    return invariants
 
 
-def _read(told: str, columns: Mapping[str, Any], *, where: str) -> str:
-    name, lies, within = (part.strip() for part in told.partition(">"))
+def _read_invariant(raw_invariant: str, columns: Mapping[str, Any], *, where: str) -> str:
+    name, lies, within = (part.strip() for part in raw_invariant.partition(">"))
     if name == EVERYBODY and not lies:
         return EVERYBODY
     if name.lower() not in [column.lower() for column in columns]:
-        raise SchemaError(f"{where} names {name[:60]!r}, which is no declared column", hint=closest(name, columns))
+        raise SchemaError(
+            f"{where} names {name[:60]!r}, which is no declared column", hint=closest_name_hint(name, columns)
+        )
     letters = within.isascii() and within.isdecimal() and int(within) > 0
     table, _, column = within.rpartition(".")
     if lies and not letters and not (table and column):
@@ -124,14 +126,14 @@ def check_invariants(tables: Mapping[str, Table]) -> None:
     """Totals of what a public table says are of one that is declared, and public."""
     public = [table for table in tables.values() if table.public]
     undeclared = {table.name.lower() for table in public if not table.schema.columns}
-    known = [f"{table.name}.{column.name}".lower() for table in public for column in table.schema.columns]
+    public_columns = [f"{table.name}.{column.name}".lower() for table in public for column in table.schema.columns]
     for table in tables.values():
         for named in table.schema.invariants:
             within = named.partition(" > ")[2]
             if within.rpartition(".")[0] in undeclared:
                 continue  # its columns are those of its source: whoever publishes by them reads it
-            if within and not within.isdecimal() and within not in known:
+            if within and not within.isdecimal() and within not in public_columns:
                 raise SchemaError(
                     f"[tables.{table.name}] invariants names {within[:60]!r}, which is no column of a public table",
-                    hint=closest(within, known),
+                    hint=closest_name_hint(within, public_columns),
                 )

@@ -11,16 +11,16 @@ from sqlglot import exp
 from discreet.accounting.region import NOT_NULL
 from discreet.errors import Refused
 from discreet.plan import formula
+from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Statistic, Sum
 from discreet.plan.expressions import Number, Plus, Times, Whole
 from discreet.plan.formula import Formula
 from discreet.plan.inquiry import Quantile
 from discreet.plan.predicate import TRUE, Predicate, every, within
-from discreet.plan.stability import Reach, with_grain
-from discreet.plan.statistics import Distinct, Persons, Rows, Statistic, Sum
-from discreet.sql.keys import quantile_axis
+from discreet.plan.stability import UnitReach, with_grain
+from discreet.sql.expression_reader import ExpressionReader
+from discreet.sql.group_keys import quantile_axis
 from discreet.sql.scope import Scope
-from discreet.sql.typed import Choice, Numeric, Truth, Typed, Words, whole
-from discreet.sql.where import Reader
+from discreet.sql.typed_expression import BooleanKind, CategoryKind, NumericKind, TextKind, TypedExpression, codes_of
 
 #: min and max are these quantiles: the extremes themselves are one person each.
 LOW_END, HIGH_END = Fraction(5, 1000), Fraction(995, 1000)
@@ -37,7 +37,7 @@ _QUANTILES = (
 )
 _PAIRS = (exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept)
 _SPREADS = (exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp)
-_KNOWN = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, *_SPREADS, *_PAIRS, *_QUANTILES)
+_SUPPORTED = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, *_SPREADS, *_PAIRS, *_QUANTILES)
 
 _ARGUMENTS = {"this", "expression", "quantile", "big_int"}
 
@@ -54,9 +54,9 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.AggFunc | exp.WithinGroup)
 
 
-def instead_of_sum(found: Typed, node: exp.Expr) -> str:
+def sum_refusal_hint(operand: TypedExpression, node: exp.Expr) -> str:
     """What to do with that which cannot be summed: a column of texts may hold numbers that nobody declared as such."""
-    if not isinstance(node.unnest(), exp.Column) or not isinstance(found.kind, Words | Choice):
+    if not isinstance(node.unnest(), exp.Column) or not isinstance(operand.kind, TextKind | CategoryKind):
         return "count them, or group by them"
     return (
         "count them, or group by them; if the column holds numbers, the owner declares it as integer or decimal in "
@@ -64,7 +64,7 @@ def instead_of_sum(found: Typed, node: exp.Expr) -> str:
     )
 
 
-def only_known_arguments(node: exp.Expr) -> None:
+def refuse_extra_arguments(node: exp.Expr) -> None:
     """Refuse an argument that would be passed over: min(x, 3) is not min(x)."""
     extra = [name for name, value in node.args.items() if value and name not in _ARGUMENTS]
     if extra:
@@ -72,53 +72,55 @@ def only_known_arguments(node: exp.Expr) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileAsked:
+class TypedQuantile:
     """A quantile of the select list: what is measured, and what its codes mean."""
 
     quantile: Quantile
-    typed: Typed
+    typed: TypedExpression
 
 
 @dataclass(slots=True, kw_only=True)
 class Aggregates:
     """The statistics of one question, each once, collected while its outputs are read."""
 
-    reader: Reader
+    reader: ExpressionReader
     scope: Scope
-    reach: Reach
+    reach: UnitReach
     statistics: list[Statistic] = field(default_factory=list)
-    quantiles: list[QuantileAsked] = field(default_factory=list)
+    quantiles: list[TypedQuantile] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
 
-    def read(self, node: exp.Expr) -> Formula | QuantileAsked:
+    def read(self, node: exp.Expr) -> Formula | TypedQuantile:
         """An aggregate as a formula over statistics, or as a quantile."""
         where: Predicate = TRUE
-        asked = node
+        original_node = node
         if isinstance(node, exp.Filter):
             where = self.reader.predicate(node.expression.this)
             node = node.this
         if isinstance(node, exp.IgnoreNulls):
             node = node.this
-        if not isinstance(node, _KNOWN):
-            raise self._refusal("this aggregate is not among those that are known", asked)
+        if not isinstance(node, _SUPPORTED):
+            raise self._refusal("this aggregate is not among those that are known", original_node)
         if isinstance(node.this, exp.Distinct) and not isinstance(node, exp.Count):
-            raise self._refusal("DISTINCT is known only as count(DISTINCT …)", asked)
+            raise self._refusal("DISTINCT is known only as count(DISTINCT …)", original_node)
         if node.args.get("order") or node.args.get("limit"):
-            raise self._refusal("an order inside an aggregate is not known", asked)
+            raise self._refusal("an order inside an aggregate is not known", original_node)
         try:
-            only_known_arguments(node)
+            refuse_extra_arguments(node)
             if node.this is None or (isinstance(node, _PAIRS) and node.args.get("expression") is None):
-                raise self._refusal("of what?", asked)
+                raise self._refusal("of what?", original_node)
             return self._aggregate(node, where)
         except Refused as problem:
-            raise (problem if problem.sql else self._refusal(problem.reason, asked, hint=problem.hint)) from None
+            raise (
+                problem if problem.sql else self._refusal(problem.reason, original_node, hint=problem.hint)
+            ) from None
 
-    def _aggregate(self, node: exp.Expr, where: Predicate) -> Formula | QuantileAsked:
+    def _aggregate(self, node: exp.Expr, where: Predicate) -> Formula | TypedQuantile:
         match node:
             case exp.Count():
                 return self._count(node, where)
             case exp.CountIf():
-                return formula.count(self._index(Rows(where=every([where, self.reader.predicate(node.this)]))))
+                return formula.count(self._index(RowCount(where=every([where, self.reader.predicate(node.this)]))))
             case exp.Sum():
                 return self._sum(self._number(node.this), where)
             case exp.Avg():
@@ -143,66 +145,66 @@ class Aggregates:
         if inner is None:
             raise self._refusal("count what?", node, hint="count(*)")
         if isinstance(inner, exp.Star):
-            return formula.count(self._index(Rows(where=where)))
+            return formula.count(self._index(RowCount(where=where)))
         if isinstance(inner, exp.Distinct):
             parts = inner.expressions
             if len(parts) == 1 and isinstance(parts[0], exp.Tuple):
                 parts = parts[0].expressions
             if self.scope.are_person(parts):
-                return formula.count(self._index(Persons(where=where)))
+                return formula.count(self._index(PersonCount(where=where)))
             if len(parts) != 1:
                 raise self._refusal("count(DISTINCT …) takes one expression, or the whole person", node)
-            found = self.reader.typed(parts[0])
-            return formula.count(self._index(Distinct(of=found.expression, where=where)))
+            operand = self.reader.typed(parts[0])
+            return formula.count(self._index(DistinctCount(of=operand.expression, where=where)))
         if self.scope.are_person([inner]):
-            return formula.count(self._index(Rows(where=where)))
-        return formula.count(self._index(Rows(where=every([where, *_given(self.reader.typed(inner))]))))
+            return formula.count(self._index(RowCount(where=where)))
+        return formula.count(self._index(RowCount(where=every([where, *_not_null(self.reader.typed(inner))]))))
 
-    def _number(self, node: exp.Expr) -> Typed:
+    def _number(self, node: exp.Expr) -> TypedExpression:
         """Something that can be summed: a number with bounds, or true and false as 1 and 0."""
-        found = self.reader.typed(node)
-        if isinstance(found.kind, Truth):
-            return Typed(expression=found.expression, kind=Numeric(step=Fraction(1)))
-        if not isinstance(found.kind, Numeric):
-            raise self._refusal("only numbers can be summed", node, hint=instead_of_sum(found, node))
-        if found.expression.low is None or found.expression.high is None:
+        operand = self.reader.typed(node)
+        if isinstance(operand.kind, BooleanKind):
+            return TypedExpression(expression=operand.expression, kind=NumericKind(step=Fraction(1)))
+        if not isinstance(operand.kind, NumericKind):
+            raise self._refusal("only numbers can be summed", node, hint=sum_refusal_hint(operand, node))
+        if operand.expression.low is None or operand.expression.high is None:
             raise self._refusal(
                 "a sum needs bounds: without them one person could move it by any amount",
                 node,
                 hint="declare low and high of the column, or discreet bounds finds them privately",
             )
-        return found
+        return operand
 
-    def _sum(self, found: Typed, where: Predicate) -> Formula:
-        assert isinstance(found.kind, Numeric)
-        index = self._index(Sum(of=found.expression, where=where))
-        return formula.total(index, step=found.kind.step * self._grain(index))
+    def _sum(self, operand: TypedExpression, where: Predicate) -> Formula:
+        assert isinstance(operand.kind, NumericKind)
+        index = self._index(Sum(of=operand.expression, where=where))
+        return formula.total(index, step=operand.kind.step * self._grain(index))
 
-    def _average(self, found: Typed, where: Predicate) -> Formula:
+    def _average(self, operand: TypedExpression, where: Predicate) -> Formula:
         """Centred: x minus the middle of its bounds moves by half of what x does."""
-        assert isinstance(found.kind, Numeric)
-        low, high = _bounds(found)
+        assert isinstance(operand.kind, NumericKind)
+        low, high = _bounds(operand)
         centre = (low + high) // 2
-        number = self._index(Rows(where=every([where, *_given(found)])))
-        total = self._index(Sum(of=found.expression, centre=centre, where=where))
+        number = self._index(RowCount(where=every([where, *_not_null(operand)])))
+        total = self._index(Sum(of=operand.expression, centre=centre, where=where))
         return formula.average(
             total,
             number,
             centre=centre,
             low=low,
             high=high,
-            step=found.kind.step,
+            step=operand.kind.step,
             grain=self._grain(total),
         )
 
     def _spread(self, node: exp.Expr, where: Predicate) -> Formula:
-        found = self._number(node.this)
-        assert isinstance(found.kind, Numeric)
-        low, high = _bounds(found)
+        operand = self._number(node.this)
+        assert isinstance(operand.kind, NumericKind)
+        low, high = _bounds(operand)
         centre = (low + high) // 2
-        moved = _minus(found, centre)
-        number = self._index(Rows(where=every([where, *_given(found)])))
-        total = self._index(Sum(of=found.expression, centre=centre, where=where))
+        moved = _minus(operand, centre)
+        number = self._index(RowCount(where=every([where, *_not_null(operand)])))
+        total = self._index(Sum(of=operand.expression, centre=centre, where=where))
         squares = self._index(Sum(of=Times(moved, moved), where=where))
         make = formula.variance if isinstance(node, exp.Variance | exp.VariancePop) else formula.stddev
         return make(
@@ -211,7 +213,7 @@ class Aggregates:
             squares,
             low=low - centre,
             high=high - centre,
-            step=found.kind.step,
+            step=operand.kind.step,
             sample=not isinstance(node, exp.VariancePop | exp.StddevPop),
             grains=(self._grain(total), self._grain(squares)),
         )
@@ -220,8 +222,8 @@ class Aggregates:
         """Statistics of two numbers, over rows where neither is NULL. In regr_ functions the first one is y."""
         first, second = self._number(node.this), self._number(node.expression)
         y, x = (first, second) if isinstance(node, exp.RegrSlope | exp.RegrIntercept) else (second, first)
-        both = every([where, *_given(x), *_given(y)])
-        number = self._index(Rows(where=both))
+        both = every([where, *_not_null(x), *_not_null(y)])
+        number = self._index(RowCount(where=both))
         sides = [self._side(side, both) for side in (x, y)]
         moved = [_minus(side, sum(_bounds(side)) // 2) for side in (x, y)]
         products = self._index(Sum(of=Times(*moved), where=both))
@@ -232,24 +234,26 @@ class Aggregates:
             exp.RegrSlope: formula.slope,
             exp.RegrIntercept: formula.intercept,
         }
-        told = {} if not isinstance(node, exp.CovarPop | exp.CovarSamp) else {"sample": isinstance(node, exp.CovarSamp)}
-        return makers[type(node)](number, *sides, products, self._grain(products), **told)
+        sample_option = (
+            {} if not isinstance(node, exp.CovarPop | exp.CovarSamp) else {"sample": isinstance(node, exp.CovarSamp)}
+        )
+        return makers[type(node)](number, *sides, products, self._grain(products), **sample_option)
 
-    def _side(self, found: Typed, where: Predicate) -> formula.Side:
-        assert isinstance(found.kind, Numeric)
-        low, high = _bounds(found)
+    def _side(self, operand: TypedExpression, where: Predicate) -> formula.RegressionColumn:
+        assert isinstance(operand.kind, NumericKind)
+        low, high = _bounds(operand)
         centre = (low + high) // 2
-        moved = _minus(found, centre)
-        total = self._index(Sum(of=found.expression, centre=centre, where=where))
+        moved = _minus(operand, centre)
+        total = self._index(Sum(of=operand.expression, centre=centre, where=where))
         squares = self._index(Sum(of=Times(moved, moved), where=where))
-        return formula.Side(
+        return formula.RegressionColumn(
             moved=moved,
             total=total,
             squares=squares,
             centre=centre,
             low=low - centre,
             high=high - centre,
-            step=found.kind.step,
+            step=operand.kind.step,
             grains=(self._grain(total), self._grain(squares)),
         )
 
@@ -257,16 +261,16 @@ class Aggregates:
         statistic = self.statistics[index]
         return statistic.grain if isinstance(statistic, Sum) else 1
 
-    def _quantile(self, node: exp.Expr, where: Predicate) -> QuantileAsked:
+    def _quantile(self, node: exp.Expr, where: Predicate) -> TypedQuantile:
         of, fraction = self._fraction(node)
-        found = self.reader.typed(of)
-        axis = quantile_axis(found)
+        operand = self.reader.typed(of)
+        axis = quantile_axis(operand)
         if axis is None:
             raise self._refusal(
                 "a quantile needs a number, date or timestamp with bounds",
                 node,
                 hint="declare low and high of the column"
-                if not isinstance(found.kind, Words)
+                if not isinstance(operand.kind, TextKind)
                 else "count it, or group by it",
             )
         if isinstance(node, exp.Min | exp.Max):
@@ -274,10 +278,10 @@ class Aggregates:
             self.warnings[
                 f"{word} is the {float(share):.1%} quantile: the very {word}imum would be one person's value"
             ] = None
-        asked = QuantileAsked(quantile=Quantile(axis=axis, fraction=fraction, where=where), typed=found)
-        if asked not in self.quantiles:
-            self.quantiles.append(asked)
-        return asked
+        typed_quantile = TypedQuantile(quantile=Quantile(axis=axis, fraction=fraction, where=where), typed=operand)
+        if typed_quantile not in self.quantiles:
+            self.quantiles.append(typed_quantile)
+        return typed_quantile
 
     def _fraction(self, node: exp.Expr) -> tuple[exp.Expr, Fraction]:
         """What a quantile is of, and which one."""
@@ -311,17 +315,17 @@ class Aggregates:
         return self.reader.source.refusal(reason, at=node, hint=hint)
 
 
-def _given(found: Typed) -> list[Predicate]:
+def _not_null(operand: TypedExpression) -> list[Predicate]:
     """That a value is not NULL, where it can be."""
-    return [within(found.expression, NOT_NULL)] if found.expression.null else []
+    return [within(operand.expression, NOT_NULL)] if operand.expression.null else []
 
 
-def _bounds(found: Typed) -> tuple[int, int]:
-    low, high = found.expression.low, found.expression.high
+def _bounds(operand: TypedExpression) -> tuple[int, int]:
+    low, high = operand.expression.low, operand.expression.high
     assert low is not None and high is not None
     return low, high
 
 
-def _minus(found: Typed, centre: int) -> Number:
-    expression = whole(found)
+def _minus(operand: TypedExpression, centre: int) -> Number:
+    expression = codes_of(operand)
     return Plus(expression, Whole(-centre)) if centre else expression

@@ -9,16 +9,27 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.accounting.region import NOT_NULL, Allowed
+from discreet.accounting.region import NOT_NULL, ValueSet
 from discreet.errors import Refused
 from discreet.plan import algebra
 from discreet.plan.expressions import Null, Number, Whole
 from discreet.plan.predicate import MOST_TRIED, within
-from discreet.sql.compare import constant_of, instant, is_literal, moment_of, words_for
-from discreet.sql.express import Handler, Reads, rounded
-from discreet.sql.moments import day_of
-from discreet.sql.typed import Choice, Day, Instant, Kind, Numeric, Truth, Typed, Words, literal, whole
-from discreet.sql.words import listed
+from discreet.sql.comparison import constant_of, is_literal, kind_phrase, moment_of, to_timestamp
+from discreet.sql.date_functions import day_of
+from discreet.sql.scalar_expressions import Handler, ScalarReader, round_to_digits
+from discreet.sql.text_functions import category_of
+from discreet.sql.typed_expression import (
+    BooleanKind,
+    CategoryKind,
+    DateKind,
+    Kind,
+    NumericKind,
+    TextKind,
+    TimestampKind,
+    TypedExpression,
+    codes_of,
+    literal,
+)
 
 _INTEGERS = {
     exp.DType.TINYINT: (-(2**7), 2**7 - 1),
@@ -40,50 +51,54 @@ _MOMENT = re.compile(r"\s*\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
 
 
-def _cast(reader: Reads, node: exp.Expr) -> Typed:
-    found, to = reader.typed(node.this), node.args["to"]
+def _cast(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
+    operand, to = reader.typed(node.this), node.args["to"]
     kind = to.this
-    if isinstance(found.expression, Null):
-        return Typed(Null(), _kind(kind))
-    if isinstance(found.kind, Words) and kind != exp.DType.TEXT:
+    if isinstance(operand.expression, Null):
+        return TypedExpression(Null(), _kind(kind))
+    if isinstance(operand.kind, TextKind) and kind != exp.DType.TEXT:
         raise Refused("a free text is not cast", hint="declare the column with the type it has")
     if kind in _INTEGERS:
         low, high = _INTEGERS[kind]
-        return fitted(rounded(_number(found), 0, "nearest"), Fraction(low), Fraction(high), reader)
+        return null_outside_bounds(
+            round_to_digits(_number(operand), 0, "nearest"), Fraction(low), Fraction(high), reader
+        )
     if kind == exp.DType.DECIMAL:
-        return _decimal(reader, found, [int(str(each.this)) for each in to.expressions])
+        return _decimal(reader, operand, [int(str(each.this)) for each in to.expressions])
     if kind in _FLOATS:
-        return _number(found)
+        return _number(operand)
     if kind == exp.DType.BOOLEAN:
-        return _truth(reader, found)
+        return _truth(reader, operand)
     if kind == exp.DType.DATE:
-        return _day(found, node)
+        return _day(operand, node)
     if kind in _INSTANTS:
-        return _instant(found, node)
+        return _instant(operand, node)
     if kind == exp.DType.TEXT:
-        return _text(found)
+        return _text(operand)
     raise Refused("this type is not known here", hint="INTEGER, DECIMAL(18, 2), DOUBLE, BOOLEAN, DATE, TIMESTAMP")
 
 
 def _kind(to: exp.DType) -> Kind:
     if to == exp.DType.DATE:
-        return Day()
-    return Instant() if to in _INSTANTS else Truth() if to == exp.DType.BOOLEAN else Numeric()
+        return DateKind()
+    return TimestampKind() if to in _INSTANTS else BooleanKind() if to == exp.DType.BOOLEAN else NumericKind()
 
 
-def fitted(found: Typed, low: Fraction, high: Fraction, reader: Reads) -> Typed:
+def null_outside_bounds(
+    operand: TypedExpression, low: Fraction, high: Fraction, reader: ScalarReader
+) -> TypedExpression:
     """A number where it lies between two bounds, else NULL."""
-    assert isinstance(found.kind, Numeric)
-    first, last = math.ceil(low / found.kind.step), math.floor(high / found.kind.step)
-    code = whole(found)
+    assert isinstance(operand.kind, NumericKind)
+    first, last = math.ceil(low / operand.kind.step), math.floor(high / operand.kind.step)
+    code = codes_of(operand)
     if code.low is not None and code.high is not None and first <= code.low and code.high <= last:
-        return found
+        return operand
     first = first if code.low is None else max(first, code.low)
     last = last if code.high is None else min(last, code.high)
     if first > last:
-        return Typed(Null(), found.kind)
-    inside = within(code, Allowed.interval(first, last + 1), reader.domains)
-    return Typed(algebra.choose([(inside, _clamped(code, first, last))], Null()), found.kind)
+        return TypedExpression(Null(), operand.kind)
+    inside = within(code, ValueSet.interval(first, last + 1), reader.domains)
+    return TypedExpression(algebra.choose([(inside, _clamped(code, first, last))], Null()), operand.kind)
 
 
 def _clamped(code: Number, first: int, last: int) -> Number:
@@ -91,16 +106,16 @@ def _clamped(code: Number, first: int, last: int) -> Number:
     return algebra.greatest([algebra.least([code, Whole(last)]), Whole(first)])
 
 
-def _number(found: Typed) -> Typed:
-    match found.kind:
-        case Numeric():
-            return found
-        case Truth():
-            return Typed(whole(found), Numeric())
-        case Choice(values=values):
-            return _read(found, [_parsed(value) for value in values])
+def _number(operand: TypedExpression) -> TypedExpression:
+    match operand.kind:
+        case NumericKind():
+            return operand
+        case BooleanKind():
+            return TypedExpression(codes_of(operand), NumericKind())
+        case CategoryKind(values=values):
+            return _parse_numbers(operand, [_parsed(value) for value in values])
         case _:
-            raise Refused(f"{words_for(found.kind)} is not a number", hint="extract(epoch FROM …)")
+            raise Refused(f"{kind_phrase(operand.kind)} is not a number", hint="extract(epoch FROM …)")
 
 
 def _parsed(text: str) -> Fraction | None:
@@ -108,57 +123,61 @@ def _parsed(text: str) -> Fraction | None:
     return None if number is None or abs(number) > _MOST_READ or number.denominator > _MOST_READ else number
 
 
-def _read(found: Typed, numbers: list[Fraction | None]) -> Typed:
+def _parse_numbers(operand: TypedExpression, numbers: list[Fraction | None]) -> TypedExpression:
     """A category whose texts are numbers, on a grid that holds them all; the others are NULL."""
     below = math.lcm(*(number.denominator for number in numbers if number is not None))
     codes = [None if number is None else int(number * below) for number in numbers]
-    return Typed(algebra.lookup(whole(found), codes, first=0), Numeric(step=Fraction(1, below)))
+    return TypedExpression(algebra.lookup(codes_of(operand), codes, first=0), NumericKind(step=Fraction(1, below)))
 
 
-def _decimal(reader: Reads, found: Typed, sizes: list[int]) -> Typed:
+def _decimal(reader: ScalarReader, operand: TypedExpression, sizes: list[int]) -> TypedExpression:
     width, scale = (*sizes, 0)[:2] if sizes else (18, 3)
     if not 1 <= width <= 38 or not 0 <= scale <= width:
         raise Refused("a DECIMAL has up to 38 digits", hint="DECIMAL(18, 2)")
     most = Fraction(10**width - 1, 10**scale)
-    return fitted(rounded(_number(found), scale, "nearest"), -most, most, reader)
+    return null_outside_bounds(round_to_digits(_number(operand), scale, "nearest"), -most, most, reader)
 
 
-def _truth(reader: Reads, found: Typed) -> Typed:
+def _truth(reader: ScalarReader, operand: TypedExpression) -> TypedExpression:
     """What is not 0 is true; of texts, those that say so."""
-    match found.kind:
-        case Truth():
-            return found
-        case Numeric():
-            code = whole(found)
-            zero = within(code, Allowed.of([0]), reader.domains)
-            other = within(code, Allowed.of([0]).complement() & NOT_NULL, reader.domains)
-            return Typed(algebra.choose([(zero, Whole(0)), (other, Whole(1))], Null()), Truth())
-        case Choice(values=values):
+    match operand.kind:
+        case BooleanKind():
+            return operand
+        case NumericKind():
+            code = codes_of(operand)
+            zero = within(code, ValueSet.of([0]), reader.domains)
+            other = within(code, ValueSet.of([0]).complement() & NOT_NULL, reader.domains)
+            return TypedExpression(algebra.choose([(zero, Whole(0)), (other, Whole(1))], Null()), BooleanKind())
+        case CategoryKind(values=values):
             words = [value.strip().lower() for value in values]
             codes = [1 if word in _TRUE else 0 if word in _FALSE else None for word in words]
-            return Typed(algebra.lookup(whole(found), codes, first=0), Truth())
+            return TypedExpression(algebra.lookup(codes_of(operand), codes, first=0), BooleanKind())
         case _:
-            raise Refused(f"{words_for(found.kind)} is neither true nor false")
+            raise Refused(f"{kind_phrase(operand.kind)} is neither true nor false")
 
 
-def _day(found: Typed, node: exp.Expr) -> Typed:
-    if isinstance(found.kind, Day | Instant):
-        return Typed(day_of(found), Day())
-    return _written(found, Day(), node)
+def _day(operand: TypedExpression, node: exp.Expr) -> TypedExpression:
+    if isinstance(operand.kind, DateKind | TimestampKind):
+        return TypedExpression(day_of(operand), DateKind())
+    return _parse_moments(operand, DateKind(), node)
 
 
-def _instant(found: Typed, node: exp.Expr) -> Typed:
-    return instant(found) if isinstance(found.kind, Day | Instant) else _written(found, Instant(), node)
+def _instant(operand: TypedExpression, node: exp.Expr) -> TypedExpression:
+    return (
+        to_timestamp(operand)
+        if isinstance(operand.kind, DateKind | TimestampKind)
+        else _parse_moments(operand, TimestampKind(), node)
+    )
 
 
-def _written(found: Typed, kind: Kind, node: exp.Expr) -> Typed:
+def _parse_moments(operand: TypedExpression, kind: Kind, node: exp.Expr) -> TypedExpression:
     """A category whose texts are moments; the others are NULL. A literal must be one."""
-    if not isinstance(found.kind, Choice):
-        raise Refused(f"{words_for(found.kind)} is neither a date nor a timestamp")
-    if is_literal(found) and not isinstance(node, exp.TryCast):
-        return Typed(Whole(math.floor(moment_of(str(constant_of(found)), kind))), kind)
-    codes = [_moment(text, kind) for text in found.kind.values]
-    return Typed(algebra.lookup(whole(found), codes, first=0), kind)
+    if not isinstance(operand.kind, CategoryKind):
+        raise Refused(f"{kind_phrase(operand.kind)} is neither a date nor a timestamp")
+    if is_literal(operand) and not isinstance(node, exp.TryCast):
+        return TypedExpression(Whole(math.floor(moment_of(str(constant_of(operand)), kind))), kind)
+    codes = [_moment(text, kind) for text in operand.kind.values]
+    return TypedExpression(algebra.lookup(codes_of(operand), codes, first=0), kind)
 
 
 def _moment(text: str, kind: Kind) -> int | None:
@@ -168,26 +187,26 @@ def _moment(text: str, kind: Kind) -> int | None:
         return None
 
 
-def _text(found: Typed) -> Typed:
+def _text(operand: TypedExpression) -> TypedExpression:
     """Truths, and whole numbers of which there are few, as the texts they are written as."""
-    if isinstance(found.kind, Words | Choice):
-        return found
-    code = whole(found)
-    if isinstance(found.kind, Truth):
-        return listed(code, ("false", "true"))
+    if isinstance(operand.kind, TextKind | CategoryKind):
+        return operand
+    code = codes_of(operand)
+    if isinstance(operand.kind, BooleanKind):
+        return category_of(code, ("false", "true"))
     few = code.low is not None and code.high is not None and code.high - code.low < MOST_TRIED
-    if not isinstance(found.kind, Numeric) or found.kind.step.denominator != 1 or not few:
+    if not isinstance(operand.kind, NumericKind) or operand.kind.step.denominator != 1 or not few:
         raise Refused("only whole numbers with few values become texts", hint="leave it a number")
     low, high = code.low or 0, code.high or 0
-    step = int(found.kind.step)
+    step = int(operand.kind.step)
     texts = [str(number * step) for number in range(low, high + 1)]
-    return listed(algebra.plus(code, Whole(-low)), texts)
+    return category_of(algebra.plus(code, Whole(-low)), texts)
 
 
-def _date(reader: Reads, node: exp.Expr) -> Typed:
+def _date(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     """date(x)."""
-    found = reader.typed(node.this)
-    return literal(None) if isinstance(found.expression, Null) else _day(found, node)
+    operand = reader.typed(node.this)
+    return literal(None) if isinstance(operand.expression, Null) else _day(operand, node)
 
 
 CASTS: Mapping[type[exp.Expr], tuple[Handler, frozenset[str]]] = {

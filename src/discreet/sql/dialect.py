@@ -60,8 +60,8 @@ class Dialect(Protocol):
     def remainder(self, left: str, right: str, *, wide: bool) -> str:
         """What `quotient` leaves, with the sign of `left`. It may bind no tighter than a product."""
 
-    def total(self, number: str, told: str, *, most: int) -> str:
-        """The sum of a column of numbers, each at most `most` from 0; `told` is the FILTER, or nothing.
+    def total(self, number: str, filter_clause: str, *, most: int) -> str:
+        """The sum of a column of numbers, each at most `most` from 0; `filter_clause` is the FILTER, or nothing.
 
         NULL of nothing; exact, and never an error, for as many rows as any table has.
         """
@@ -81,7 +81,7 @@ class Dialect(Protocol):
     def length(self, text: str) -> str:
         """How many characters, 64 bits wide."""
 
-    def like(self, text: str, pattern: str, *, wanted: bool) -> str:
+    def like(self, text: str, pattern: str, *, is_match: bool) -> str:
         """Whether a text matches a pattern in its normal form, or does not; NULL for NULL."""
 
     def truth(self, condition: str) -> str:
@@ -112,7 +112,7 @@ class Dialect(Protocol):
         """A narrow type for numbers from 0 to below `size`."""
 
 
-class DuckDB:
+class DuckDBDialect:
     """DuckDB's forms, which are also what `explain` shows."""
 
     name, big, huge, null = "duckdb", "BIGINT", "HUGEINT", "NULL"
@@ -149,14 +149,14 @@ class DuckDB:
     def remainder(self, left: str, right: str, *, wide: bool) -> str:
         return f"{left} % {right}"
 
-    def total(self, number: str, told: str, *, most: int) -> str:
-        return f"sum({number}){told}"
+    def total(self, number: str, filter_clause: str, *, most: int) -> str:
+        return f"sum({number}){filter_clause}"
 
     def quotient(self, left: str, right: str, *, wide: bool) -> str:
         return f"{left} // {right}"
 
     def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
-        listed = f"[{', '.join('NULL' if found is None else str(found) for found in table)}]"
+        listed = f"[{', '.join('NULL' if element is None else str(element) for element in table)}]"
         return f"list_extract({f'CAST({listed} AS HUGEINT[])' if wide else listed}, {place})"
 
     def part(self, unit: PartUnit, day: str) -> str:
@@ -168,9 +168,9 @@ class DuckDB:
     def length(self, text: str) -> str:
         return f"length({text})"
 
-    def like(self, text: str, pattern: str, *, wanted: bool) -> str:
+    def like(self, text: str, pattern: str, *, is_match: bool) -> str:
         escaped = " ESCAPE '\\'" if "\\" in pattern else ""
-        return f"({text} {'LIKE' if wanted else 'NOT LIKE'} {self.text(pattern)}{escaped})"
+        return f"({text} {'LIKE' if is_match else 'NOT LIKE'} {self.text(pattern)}{escaped})"
 
     def truth(self, condition: str) -> str:
         return f"CAST({condition} AS BIGINT)"
@@ -225,6 +225,6 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def narrow(low: int, high: int) -> Literal["INTEGER", "BIGINT"]:
+def stored_code_type(low: int, high: int) -> Literal["INTEGER", "BIGINT"]:
     """The type that a column of these codes is stored as, in every dialect."""
     return "INTEGER" if low >= -(2**31) and high < 2**31 else "BIGINT"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.sql.aggregates import is_aggregate
-from discreet.sql.inner import resolved
-from discreet.sql.keys import Key, key_of
+from discreet.sql.expression_reader import ExpressionReader
+from discreet.sql.group_keys import GroupKey, key_of
+from discreet.sql.query_text import QueryText
 from discreet.sql.scope import Scope
-from discreet.sql.text import Source
-from discreet.sql.where import Reader
+from discreet.sql.subqueries import resolve_item
 
 if TYPE_CHECKING:
     pass
@@ -27,12 +27,12 @@ MOST_SETS = 64
 class Grouping:
     """GROUP BY: the keys, and the sets of them that the rows are grouped by."""
 
-    source: Source
+    source: QueryText
     tree: exp.Select
-    reader: Reader
+    reader: ExpressionReader
     scope: Scope
 
-    def read(self) -> tuple[tuple[Key, ...], tuple[tuple[int, ...], ...]]:
+    def read(self) -> tuple[tuple[GroupKey, ...], tuple[tuple[int, ...], ...]]:
         """Every key once, and the grouping sets as numbers of keys."""
         clause = self.tree.args.get("group")
         if clause is None:
@@ -51,7 +51,7 @@ class Grouping:
         unique = dict.fromkeys(tuple(sorted(chosen)) for chosen in sets)
         return keys, tuple(unique)
 
-    def _distinct(self) -> tuple[tuple[Key, ...], tuple[tuple[int, ...], ...]]:
+    def _distinct(self) -> tuple[tuple[GroupKey, ...], tuple[tuple[int, ...], ...]]:
         """SELECT DISTINCT x is SELECT x … GROUP BY x."""
         if not self.tree.args.get("distinct"):
             return (), ((),)
@@ -106,7 +106,7 @@ class Grouping:
         return (self._place(nodes, part),)
 
     def _place(self, nodes: list[exp.Expr], node: exp.Expr) -> int:
-        node = resolved(node, self.tree, self.scope, self.source)
+        node = resolve_item(node, self.tree, self.scope, self.source)
         if any(is_aggregate(part) for part in node.walk()):
             raise self.source.refusal("an aggregate cannot be a key", at=node)
         if node not in nodes:

@@ -10,15 +10,15 @@ from sqlglot import exp
 
 from discreet.plan.expressions import Code, Expression, TextCode
 from discreet.plan.predicate import FALSE, TRUE, Predicate, every
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, Plan, Scan, brought, matched
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, Plan, Scan, joined_column_name, match_column_name
 from discreet.schema.column import Column
-from discreet.schema.schema import closest
-from discreet.sql.catalog import Catalog, Known, coded, meets
-from discreet.sql.public import Publics, kept, scope_of
-from discreet.sql.scope import Named, Relation, Scope
-from discreet.sql.text import Source
-from discreet.sql.typed import Typed, Words, typed
-from discreet.sql.where import Reader
+from discreet.schema.schema import closest_name_hint
+from discreet.sql.catalog import Catalog, CatalogTable, can_equal, code_for_join
+from discreet.sql.expression_reader import ExpressionReader
+from discreet.sql.public_tables import PublicTableFinder, filter_public_rows, scope_of
+from discreet.sql.query_text import QueryText
+from discreet.sql.scope import NamedColumn, NamedRelation, Scope
+from discreet.sql.typed_expression import TextKind, TypedExpression, column_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,26 +35,26 @@ class FromReader:
     `joins`: one for each join of the question so far, so that every join has a number of its own.
     """
 
-    source: Source
+    source: QueryText
     catalog: Catalog
-    subquery: Callable[[exp.Expr], Relation]
+    subquery: Callable[[exp.Expr], NamedRelation]
     named: Mapping[str, exp.Expr]
     joins: list[None]
 
     @property
-    def _publics(self) -> Publics:
-        return Publics(source=self.source, catalog=self.catalog, named=self.named)
+    def _publics(self) -> PublicTableFinder:
+        return PublicTableFinder(source=self.source, catalog=self.catalog, named=self.named)
 
-    def read(self, tree: exp.Select) -> Relation:
+    def read(self, tree: exp.Select) -> NamedRelation:
         """The relation of a SELECT."""
         clause = tree.args.get("from_")
         joins = list(tree.args.get("joins") or [])
         if clause is None:
-            raise self.source.refusal("a question needs a table", hint=example(self.catalog))
+            raise self.source.refusal("a question needs a table", hint=example_query(self.catalog))
         if len(joins) > MOST_JOINS:
             raise self.source.refusal(f"at most {MOST_JOINS} joins", at=joins[MOST_JOINS])
         first = clause.this
-        if self._publics.known(first) is not None and joins:
+        if self._publics.find_public(first) is not None and joins:
             first, joins = self._private_first(first, joins)
         relation = self._one(first)
         for join in joins:
@@ -67,38 +67,44 @@ class FromReader:
         plain = not [
             name for name in ("side", "kind", "method") if str(join.args.get(name) or "INNER").upper() != "INNER"
         ]
-        if self._publics.known(join.this) is not None or not plain:
+        if self._publics.find_public(join.this) is not None or not plain:
             raise self.source.refusal(
                 "begin with the private table", at=first, hint="FROM private_table JOIN public_table ON …"
             )
         swapped = exp.Join(this=first, on=join.args.get("on"), using=join.args.get("using"))
         return join.this, [swapped, *joins[1:]]
 
-    def _one(self, node: exp.Expr) -> Relation:
+    def _one(self, node: exp.Expr) -> NamedRelation:
         alias = _alias(node)
         if isinstance(node, exp.Subquery):
-            _only(self.source, node, {"this", "alias"})
+            _refuse_other_arguments(self.source, node, {"this", "alias"})
             return _renamed(self.subquery(node.this), alias or "subquery")
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            _only(self.source, node, {"this", "alias"})
+            _refuse_other_arguments(self.source, node, {"this", "alias"})
             if node.name.lower() in self.named:
                 return _renamed(self.subquery(self.named[node.name.lower()]), alias or node.name)
-            known = self._known(node)
-            if known.public is not None:
+            catalog_table = self._declared_table(node)
+            if catalog_table.public is not None:
                 raise self.source.refusal(
-                    f"{known.schema.table!r} is public: read it directly, it needs no budget", at=node
+                    f"{catalog_table.schema.table!r} is public: read it directly, it needs no budget", at=node
                 )
-            return _scan(known, (alias or node.name).lower())
-        raise self.source.refusal("FROM takes declared tables and subqueries", at=node, hint=example(self.catalog))
+            return _scan(catalog_table, (alias or node.name).lower())
+        raise self.source.refusal(
+            "FROM takes declared tables and subqueries", at=node, hint=example_query(self.catalog)
+        )
 
-    def _known(self, node: exp.Table) -> Known:
-        found = next((known for name, known in self.catalog.items() if name.lower() == node.name.lower()), None)
-        if found is None:
-            hint = closest(node.name, self.catalog) or ("" if self.catalog else "discreet add FILE declares one")
+    def _declared_table(self, node: exp.Table) -> CatalogTable:
+        catalog_table = next(
+            (candidate for name, candidate in self.catalog.items() if name.lower() == node.name.lower()), None
+        )
+        if catalog_table is None:
+            hint = closest_name_hint(node.name, self.catalog) or (
+                "" if self.catalog else "discreet add FILE declares one"
+            )
             raise self.source.refusal(f"there is no declared table {node.name[:60]!r}", at=node, hint=hint)
-        return found
+        return catalog_table
 
-    def _join(self, left: Relation, join: exp.Join) -> Relation:
+    def _join(self, left: NamedRelation, join: exp.Join) -> NamedRelation:
         side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
         on, using = join.args.get("on"), join.args.get("using") or []
         if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.args.get("method"):
@@ -107,12 +113,12 @@ class FromReader:
             raise self.source.refusal(
                 "a join needs ON or USING", at=join.this, hint="without it every row would meet every other"
             )
-        _only(self.source, join, {"this", "on", "using", "side", "kind"})
+        _refuse_other_arguments(self.source, join, {"this", "on", "using", "side", "kind"})
         left = replace(left, merged=left.merged | {name.name.lower() for name in using})
-        known = self._publics.known(join.this)
+        public_table = self._publics.find_public(join.this)
         outer = side == "LEFT"
-        if known is not None:
-            return self._join_public(left, join, known, outer=outer)
+        if public_table is not None:
+            return self._join_public(left, join, public_table, outer=outer)
         return self._join_person(left, join, self._one(join.this), outer=outer)
 
     def _place(self) -> int:
@@ -149,19 +155,19 @@ class FromReader:
                 others.append(part)
         return own, others
 
-    def _narrowed(self, relation: Relation, conditions: list[exp.Expr]) -> Relation:
+    def _narrowed(self, relation: NamedRelation, conditions: list[exp.Expr]) -> NamedRelation:
         """The rows of a relation that satisfy conditions of ON."""
-        reader = Reader(source=self.source, scope=Scope(source=self.source, relation=relation))
+        reader = ExpressionReader(source=self.source, scope=Scope(source=self.source, relation=relation))
         predicate = every([reader.predicate(condition) for condition in conditions])
         if predicate == FALSE:
             raise self.source.refusal("no row can satisfy this condition, by what is declared", at=conditions[0])
-        return relation if predicate == TRUE else replace(relation, plan=filtered(relation.plan, predicate))
+        return relation if predicate == TRUE else replace(relation, plan=add_filter(relation.plan, predicate))
 
     def _refuse_ambiguous(
-        self, parts: list[exp.Expr], left: Relation, by_name: Mapping[str, Column], alias: str
+        self, parts: list[exp.Expr], left: NamedRelation, by_name: Mapping[str, Column], alias: str
     ) -> None:
         """A bare name in ON that both sides have means neither."""
-        lefts = {name: known for known, names in left.names.items() for name in names}
+        lefts = {name: table_alias for table_alias, names in left.names.items() for name in names}
         for part in parts:
             if isinstance(part, exp.EQ) and part.args["this"] is part.args["expression"]:  # USING
                 continue
@@ -172,12 +178,14 @@ class FromReader:
                         f"{column.name!r} is in both tables", at=column, hint=f"{lefts[name]}.{name} or {alias}.{name}"
                     )
 
-    def _join_public(self, left: Relation, join: exp.Join, known: Known, *, outer: bool) -> Relation:
-        assert known.public is not None
-        _only(self.source, join.this, {"this", "alias"})
-        public = known.public()
+    def _join_public(
+        self, left: NamedRelation, join: exp.Join, catalog_table: CatalogTable, *, outer: bool
+    ) -> NamedRelation:
+        assert catalog_table.public is not None
+        _refuse_other_arguments(self.source, join.this, {"this", "alias"})
+        public = catalog_table.public()
         alias = (_alias(join.this) or join.this.name or "subquery").lower()
-        self._fresh(left, alias, join.this)
+        self._refuse_same_alias(left, alias, join.this)
         by_name = {column.name.lower(): column for column in public.columns}
         parts = self._parts(join)
         self._refuse_ambiguous(parts, left, by_name, alias)
@@ -185,49 +193,53 @@ class FromReader:
         rest = [part for part in parts if part not in equal]
         if not equal:
             raise self.source.refusal(
-                "a join is by equality", at=rest[0], hint=f"… AND with it, a column of {known.schema.table} = …"
+                "a join is by equality", at=rest[0], hint=f"… AND with it, a column of {catalog_table.schema.table} = …"
             )
-        hint = f"CASE WHEN {self.source.words(rest[0])} THEN … END = …, of the equality" if rest else ""
-        own, others = self._split(rest, lambda column: _belongs(column, alias, by_name), outer=outer, hint=hint)
+        hint = f"CASE WHEN {self.source.text_of(rest[0])} THEN … END = …, of the equality" if rest else ""
+        own, others = self._split(
+            rest, lambda column: _is_public_column(column, alias, by_name), outer=outer, hint=hint
+        )
         if own:
-            scope = scope_of(self.source, known, public, alias)
-            reader = Reader(source=self.source, scope=scope)
-            public = kept(public, every([reader.predicate(part) for part in own]))
+            scope = scope_of(self.source, catalog_table, public, alias)
+            reader = ExpressionReader(source=self.source, scope=scope)
+            public = filter_public_rows(public, every([reader.predicate(part) for part in own]))
         place = self._place()
-        reader = Reader(source=self.source, scope=Scope(source=self.source, relation=left))
-        matches: list[tuple[Typed, Column]] = []
+        reader = ExpressionReader(source=self.source, scope=Scope(source=self.source, relation=left))
+        matches: list[tuple[TypedExpression, Column]] = []
         for part in equal:
             one, two = part.args["this"], part.args["expression"]
-            mine, theirs = (one, two) if _belongs(two, alias, by_name) else (two, one)
+            mine, theirs = (one, two) if _is_public_column(two, alias, by_name) else (two, one)
             if not isinstance(theirs, exp.Column) or theirs.name.lower() not in by_name:
                 raise self.source.refusal(
-                    f"one side of each equality must be a column of {known.schema.table!r}",
+                    f"one side of each equality must be a column of {catalog_table.schema.table!r}",
                     at=theirs,
-                    hint=closest(getattr(theirs, "name", ""), [column.name for column in public.columns]),
+                    hint=closest_name_hint(getattr(theirs, "name", ""), [column.name for column in public.columns]),
                 )
-            found = reader.typed(mine)
-            if not meets(found.kind, by_name[theirs.name.lower()]):
+            typed_match = reader.typed(mine)
+            if not can_equal(typed_match.kind, by_name[theirs.name.lower()]):
                 raise self.source.refusal(
                     f"{theirs.name!r} is of another type than what it is joined with",
                     at=theirs,
-                    hint=f"declare {theirs.name!r} of {known.schema.table!r} alike",
+                    hint=f"declare {theirs.name!r} of {catalog_table.schema.table!r} alike",
                 )
-            matches.append((found, by_name[theirs.name.lower()]))
-        made = coded(public, [(match.kind, column) for match, column in matches], place=place)
+            matches.append((typed_match, by_name[theirs.name.lower()]))
+        made = code_for_join(public, [(match.kind, column) for match, column in matches], place=place)
         names = {
-            column.name.lower(): Named(
+            column.name.lower(): NamedColumn(
                 name=column.name,
-                typed=_moved(typed(column), place, null=outer or None in public.codes[column.name]),
+                typed=_brought_column(
+                    column_expression(column), place, null=outer or None in public.codes[column.name]
+                ),
             )
             for column in public.columns
         }
         plan = JoinPublic(
             source=left.plan,
             place=place,
-            table=known.schema.table,
+            table=catalog_table.schema.table,
             content=made.content,
-            columns=tuple(brought(place, column.name) for column in public.columns),
-            on=tuple((match.expression, matched(place, number)) for number, (match, _) in enumerate(matches)),
+            columns=tuple(joined_column_name(place, column.name) for column in public.columns),
+            on=tuple((match.expression, match_column_name(place, number)) for number, (match, _) in enumerate(matches)),
             fan_out=made.fan_out,
             size=made.rows.num_rows,
             outer=outer,
@@ -235,10 +247,14 @@ class FromReader:
         joined = replace(left, plan=plan, names={**left.names, alias: names}, publics={**left.publics, place: made})
         return self._narrowed(joined, others) if others else joined
 
-    def _join_person(self, left: Relation, join: exp.Join, right: Relation, *, outer: bool) -> Relation:
+    def _join_person(self, left: NamedRelation, join: exp.Join, right: NamedRelation, *, outer: bool) -> NamedRelation:
         alias = next(iter(right.names))
-        self._fresh(left, alias, join.this)
-        if not left.has_person or not right.has_person or left.known.population != right.known.population:
+        self._refuse_same_alias(left, alias, join.this)
+        if (
+            not left.has_person
+            or not right.has_person
+            or left.catalog_table.population != right.catalog_table.population
+        ):
             raise self.source.refusal(
                 "private tables join on their person, within one population",
                 at=join.this,
@@ -246,7 +262,7 @@ class FromReader:
             )
         lefts, rights = Scope(source=self.source, relation=left), Scope(source=self.source, relation=right)
         conditions = self._parts(join)
-        places = [_same_part(part, lefts, rights) for part in conditions]
+        places = [_shared_person_part(part, lefts, rights) for part in conditions]
         parts = [place for place in places if place is not None]
         if not parts or len(set(parts)) != parts[0][1]:
             raise self.source.refusal(
@@ -266,9 +282,11 @@ class FromReader:
         place = self._place()
         columns = {named.name.lower(): named for named in right.columns()}
         names = {
-            lower: Named(
+            lower: NamedColumn(
                 name=named.name,
-                typed=_outside(named.typed, brought(place, named.name), null=named.typed.expression.null or outer),
+                typed=_as_join_column(
+                    named.typed, joined_column_name(place, named.name), null=named.typed.expression.null or outer
+                ),
                 column=named.column,
             )
             for lower, named in columns.items()
@@ -277,7 +295,9 @@ class FromReader:
             source=left.plan,
             place=place,
             other=right.plan,
-            columns=tuple((brought(place, named.name), named.typed.expression) for named in columns.values()),
+            columns=tuple(
+                (joined_column_name(place, named.name), named.typed.expression) for named in columns.values()
+            ),
             outer=outer,
         )
         joined = replace(
@@ -290,32 +310,33 @@ class FromReader:
         )
         return self._narrowed(joined, others) if others else joined
 
-    def _fresh(self, left: Relation, alias: str, node: exp.Expr) -> None:
+    def _refuse_same_alias(self, left: NamedRelation, alias: str, node: exp.Expr) -> None:
         if alias in left.names:
             raise self.source.refusal("two tables have the same name here", at=node, hint="give one an alias")
 
 
-def example(catalog: Catalog) -> str:
+def example_query(catalog: Catalog) -> str:
     """The simplest question that passes."""
-    private = [name for name, known in catalog.items() if known.public is None]
+    private = [name for name, catalog_table in catalog.items() if catalog_table.public is None]
     return f"SELECT count(*) FROM {next(iter(private), 'patients')}"
 
 
-def _scan(known: Known, alias: str) -> Relation:
-    schema = known.schema
+def _scan(catalog_table: CatalogTable, alias: str) -> NamedRelation:
+    schema = catalog_table.schema
     names = {
-        column.name.lower(): Named(name=column.name, typed=typed(column), column=column) for column in schema.columns
+        column.name.lower(): NamedColumn(name=column.name, typed=column_expression(column), column=column)
+        for column in schema.columns
     }
     person = tuple(name.lower() for name in schema.unit.person)
-    return Relation(
-        plan=Scan(table=schema.table, version=known.version),
+    return NamedRelation(
+        plan=Scan(table=schema.table, version=catalog_table.version),
         names={alias: names},
         person={alias: person},
-        known=known,
+        catalog_table=catalog_table,
     )
 
 
-def _renamed(relation: Relation, alias: str) -> Relation:
+def _renamed(relation: NamedRelation, alias: str) -> NamedRelation:
     """A subquery under its alias."""
     (old,) = relation.names
     alias = alias.lower()
@@ -331,14 +352,14 @@ def _alias(node: exp.Expr) -> str | None:
     return None if alias is None else str(alias.name)
 
 
-def _only(source: Source, node: exp.Expr, known: set[str]) -> None:
+def _refuse_other_arguments(source: QueryText, node: exp.Expr, allowed: set[str]) -> None:
     alias = node.args.get("alias")
-    extra = [name for name, value in node.args.items() if value and name not in known]
+    extra = [name for name, value in node.args.items() if value and name not in allowed]
     if extra or (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
         raise source.refusal("this form of FROM is not known", at=node)
 
 
-def _belongs(node: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:
+def _is_public_column(node: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:
     """Whether a side of an equality is the public table's."""
     if not isinstance(node, exp.Column):
         return False
@@ -352,42 +373,44 @@ def _equality(part: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool
     one, two = part.args["this"], part.args["expression"]
     if one is two:  # USING
         return True
-    inside = [any(_belongs(column, alias, by_name) for column in side.find_all(exp.Column)) for side in (one, two)]
+    inside = [
+        any(_is_public_column(column, alias, by_name) for column in side.find_all(exp.Column)) for side in (one, two)
+    ]
     return inside[0] != inside[1] and isinstance(one if inside[0] else two, exp.Column)
 
 
-def _same_part(part: exp.Expr, lefts: Scope, rights: Scope) -> tuple[int, int] | None:
+def _shared_person_part(part: exp.Expr, lefts: Scope, rights: Scope) -> tuple[int, int] | None:
     """Which part of the person both sides of an equality are, of how many; None where they are not the same."""
     if not isinstance(part, exp.EQ):
         return None
     one, two = part.args["this"], part.args["expression"]
     for mine, theirs in ((one, two), (two, one)):
-        left, right = lefts.part(mine), rights.part(theirs)
+        left, right = lefts.person_position(mine), rights.person_position(theirs)
         if left is not None and left == right:
             return left
     return None
 
 
-def filtered(plan: Plan, predicate: Predicate) -> Plan:
+def add_filter(plan: Plan, predicate: Predicate) -> Plan:
     """A filter over a plan; filters in a row become one."""
     if isinstance(plan, Filter):
         return Filter(source=plan.source, where=every([plan.where, predicate]))
     return Filter(source=plan, where=predicate)
 
 
-def _moved(found: Typed, place: int, *, null: bool) -> Typed:
+def _brought_column(operand: TypedExpression, place: int, *, null: bool) -> TypedExpression:
     """A public column under the name that the join gives it."""
-    code = found.expression
+    code = operand.expression
     assert isinstance(code, Code | TextCode)
-    return _outside(found, brought(place, code.column), null=null)
+    return _as_join_column(operand, joined_column_name(place, code.column), null=null)
 
 
-def _outside(found: Typed, name: str, *, null: bool) -> Typed:
+def _as_join_column(operand: TypedExpression, name: str, *, null: bool) -> TypedExpression:
     """An expression of a joined relation as a column of the join."""
-    expression = found.expression
+    expression = operand.expression
     moved: Expression
-    if isinstance(found.kind, Words):
+    if isinstance(operand.kind, TextKind):
         moved = TextCode(column=name)
     else:
         moved = Code(column=name, low=expression.low, high=expression.high, null=null)
-    return Typed(expression=moved, kind=found.kind)
+    return TypedExpression(expression=moved, kind=operand.kind)

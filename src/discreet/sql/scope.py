@@ -11,10 +11,10 @@ from sqlglot import exp
 from discreet.errors import Refused
 from discreet.plan.relation import Plan, Scan, scans
 from discreet.schema.column import Column
-from discreet.schema.schema import closest
-from discreet.sql.catalog import Coded, Known
-from discreet.sql.text import Source
-from discreet.sql.typed import Typed
+from discreet.schema.schema import closest_name_hint
+from discreet.sql.catalog import CatalogTable, CodedPublicTable
+from discreet.sql.query_text import QueryText
+from discreet.sql.typed_expression import TypedExpression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 PERSON = "person"
 
 
-class Placed(exp.Expression):
+class CommonTableExpression(exp.Expression):
     """A subquery of a WITH clause, the names that it may use, and who reads it."""
 
-    def __init__(self, tree: exp.Expr, named: Mapping[str, exp.Expr], read: Callable[[exp.Expr], Relation]) -> None:
+    def __init__(
+        self, tree: exp.Expr, named: Mapping[str, exp.Expr], read: Callable[[exp.Expr], NamedRelation]
+    ) -> None:
         super().__init__()
         self.tree = tree
         self.named = named
@@ -35,33 +37,33 @@ class Placed(exp.Expression):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedColumn:
     """A column that a question can name: what it is, and its declaration where it is a plain one."""
 
     name: str
-    typed: Typed
+    typed: TypedExpression
     column: Column | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class NamedRelation:
     """Rows, and the names by which a question sees them: alias to columns, in lower case.
 
     `person`: the names of the person's columns under each alias. `merged`: names that USING made one.
     """
 
     plan: Plan
-    names: Mapping[str, Mapping[str, Named]]
+    names: Mapping[str, Mapping[str, NamedColumn]]
     person: Mapping[str, tuple[str, ...]]
-    known: Known
-    publics: Mapping[int, Coded] = field(default_factory=dict)
+    catalog_table: CatalogTable
+    publics: Mapping[int, CodedPublicTable] = field(default_factory=dict)
     merged: frozenset[str] = frozenset()
 
     @property
     def has_person(self) -> bool:
-        return not self.known.schema.unit.is_row
+        return not self.catalog_table.schema.unit.is_row
 
-    def columns(self) -> list[Named]:
+    def columns(self) -> list[NamedColumn]:
         """Every column, in order."""
         return [named for names in self.names.values() for named in names.values()]
 
@@ -70,47 +72,47 @@ class Relation:
 class Scope:
     """What names mean in one relation."""
 
-    source: Source
-    relation: Relation
+    source: QueryText
+    relation: NamedRelation
 
-    def column(self, node: exp.Column) -> Typed:
+    def column(self, node: exp.Column) -> TypedExpression:
         """What a name means."""
-        return self.named(node).typed
+        return self.resolve(node).typed
 
-    def named(self, node: exp.Column) -> Named:
+    def resolve(self, node: exp.Column) -> NamedColumn:
         """The column that a name means; refuses names that are unknown, ambiguous, or a person's."""
-        found = self._find(node)
-        if found is not None:
-            return found
+        named_column = self._find(node)
+        if named_column is not None:
+            return named_column
         if self.is_person(node):
             raise self.source.refusal(
                 f"{node.name!r} identifies people, so a question cannot use its values",
                 at=node,
                 hint=f"count(DISTINCT {node.name}), or GROUP BY {node.name} in a subquery",
             )
-        told = [named.name for named in self.relation.columns()]
+        column_names = [named.name for named in self.relation.columns()]
         table = next(iter(self.relation.names)) if len(self.relation.names) == 1 else "this question"
         raise self.source.refusal(
             f"{table!r} has no declared column {node.name[:60]!r}",
             at=node,
             hint="a text is written in single quotes: '…'"
             if node.this.args.get("quoted")
-            else closest(node.name, told),
+            else closest_name_hint(node.name, column_names),
         )
 
-    def _find(self, node: exp.Column) -> Named | None:
+    def _find(self, node: exp.Column) -> NamedColumn | None:
         if node.args.get("db") or (node.table and node.table.lower() not in self.relation.names):
             raise self.source.refusal(f"there is no table {node.table!r} in this question", at=node)
         places = [node.table.lower()] if node.table else list(self.relation.names)
-        found = [self.relation.names[place][node.name.lower()] for place in places
+        matches = [self.relation.names[place][node.name.lower()] for place in places
                  if node.name.lower() in self.relation.names[place]]  # fmt: skip
-        if len(found) > 1 and node.name.lower() not in self.relation.merged:
+        if len(matches) > 1 and node.name.lower() not in self.relation.merged:
             raise self._ambiguous(node, places[0])
-        if found and not node.table and self.names_person(node.name):
+        if matches and not node.table and self.names_person(node.name):
             raise self._ambiguous(
                 node, next(place for place in places if node.name.lower() in self.relation.names[place])
             )
-        return found[0] if found else None
+        return matches[0] if matches else None
 
     def _ambiguous(self, node: exp.Column, place: str) -> Refused:
         return self.source.refusal(
@@ -143,27 +145,27 @@ class Scope:
         """Whether a name is the person's, or of a part of it."""
         return self.relation.has_person and any(name.lower() in parts for parts in self.relation.person.values())
 
-    def part(self, node: exp.Expr) -> tuple[int, int] | None:
+    def person_position(self, node: exp.Expr) -> tuple[int, int] | None:
         """Which part of the person an expression is, of how many; the 0th of 1 for the whole, None where it is none."""
-        found = self._person_part(node)
-        if found is None:
+        person_part = self._person_part(node)
+        if person_part is None:
             return None
-        alias, name = found
+        alias, name = person_part
         parts = self.relation.person[alias]
         return (parts.index(name), len(parts)) if name in parts else (0, 1)
 
     def are_person(self, nodes: list[exp.Expr]) -> bool:
         """Whether expressions together are the whole person, once or more."""
-        found = [self._person_part(node) for node in nodes]
-        if not found or None in found:
+        person_parts = [self._person_part(node) for node in nodes]
+        if not person_parts or None in person_parts:
             return False
-        named = {part for part in found if part is not None}
+        named = {part for part in person_parts if part is not None}
         return any(
             (alias, PERSON) in named or (bool(parts) and {(alias, part) for part in parts} <= named)
             for alias, parts in self.relation.person.items()
         )
 
 
-def versions(relation: Relation) -> list[Scan]:
+def declared_scans(relation: NamedRelation) -> list[Scan]:
     """Every declared table of a relation, the one asked about first, each once."""
     return list(dict.fromkeys(scans(relation.plan)))

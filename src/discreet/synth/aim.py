@@ -15,22 +15,22 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.cut import Candidate, Law
 from discreet.errors import LedgerFault
-from discreet.inference.elimination import Shape
-from discreet.inference.fit import Fitted, Measured
-from discreet.synth.first import First
-from discreet.synth.fitting import (
+from discreet.inference.elimination import EliminationGraph
+from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal
+from discreet.kernel.binned_table import Candidate, Law
+from discreet.synth.first_histograms import MeasuredHistograms
+from discreet.synth.fit_task import (
     Axes,
-    Fit,
-    Task,
-    between,
+    FitTask,
+    ModelFit,
+    as_measurement,
     candidates,
-    few_rows,
-    fitted,
-    mean_size,
-    measured_together,
-    shaped,
+    final_fit,
+    interim_fit,
+    is_noise_large,
+    mean_noise_size,
+    measure_marginals,
 )
 from discreet.synth.independent import independent
 
@@ -58,10 +58,10 @@ MOST_TABLE, MANY_COLUMNS, MOST_TABLE_OF_MANY = 20_000, 20, 5_000
 class _State:
     """A round's model and what it was fitted to, what it cost, and by how many rows the last ones moved the model."""
 
-    model: Fitted
-    measured: tuple[Measured, ...]
+    model: FittedGraphicalModel
+    measured: tuple[MeasuredMarginal, ...]
     share: Fraction
-    shape: Shape
+    shape: EliminationGraph
     moved: tuple[float, ...] = ()
     quiet: bool = False
 
@@ -71,42 +71,44 @@ class _State:
         return REACH * max(self.moved, default=math.inf)
 
 
-def aim(task: Task) -> Fit:
+def aim(task: FitTask) -> ModelFit:
     """Fit by rounds until the guarantee is spent."""
     program, width = task.program, len(task.attributes)
     if width == 1:
         return independent(task)
-    budget = program.left
+    budget = program.share_left
     share = budget / max(task.rounds or ROUNDS * width, width + 1)
     large = max(share, budget / max(FEW_ROUNDS * width, width + 1))
-    told = task.first(
+    histograms = task.measure_histograms(
         share * (1 - SELECTION) * width,
         more=(large - share) * (1 - SELECTION) * width,
-        few=lambda total: few_rows(total, program.law(share)),
+        few=lambda total: is_noise_large(total, program.law(share)),
     )
-    few = few_rows(told.total, program.law(share))
+    few = is_noise_large(histograms.total, program.law(share))
     share = large if few else share
-    named = measured_together(task, told, task.marginals, min(share * len(task.marginals), program.left / 2))
-    measured = (*told.measured, *named)
-    start = between(task, told, measured, iterations=200)
-    bound = [axes for axes, _ in task.constraints.on(told.attributes, told.total).allowed]
-    shape = Shape(told.sizes, [*bound, *(each.attributes for each in measured)])
+    named = measure_marginals(
+        task, histograms, task.marginals, min(share * len(task.marginals), program.share_left / 2)
+    )
+    measured = (*histograms.measured, *named)
+    start = interim_fit(task, histograms, measured, iterations=200)
+    bound = [axes for axes, _ in task.constraints.on(histograms.attributes, histograms.total).allowed]
+    shape = EliminationGraph(histograms.sizes, [*bound, *(each.attributes for each in measured)])
     state = _State(model=start, measured=measured, share=share, shape=shape)
-    wanted = workload(task, told, order=task.workload or (2 if few else 3))
-    while program.left > 0:
-        task.progress("rounds", float(1 - program.left / budget))
-        state = _round(task, told, wanted, state, budget=budget)
-    return fitted(task, told, state.measured, start=state.model)
+    candidate_sets = workload(task, histograms, order=task.workload or (2 if few else 3))
+    while program.share_left > 0:
+        task.progress("rounds", float(1 - program.share_left / budget))
+        state = _round(task, histograms, candidate_sets, state, budget=budget)
+    return final_fit(task, histograms, state.measured, start=state.model)
 
 
-def workload(task: Task, told: First, *, order: int) -> list[Axes]:
+def workload(task: FitTask, histograms: MeasuredHistograms, *, order: int) -> list[Axes]:
     """The marginals to choose from: of up to `order` columns, none too large."""
-    most = min(most_table(len(told.sizes)), task.cells)
+    most = min(most_table(len(histograms.sizes)), task.cells)
     return [
         own
         for size in range(1, order + 1)
-        for own in combinations(range(len(told.sizes)), size)
-        if size == 1 or math.prod(told.sizes[place] for place in own) <= most
+        for own in combinations(range(len(histograms.sizes)), size)
+        if size == 1 or math.prod(histograms.sizes[place] for place in own) <= most
     ]
 
 
@@ -115,32 +117,34 @@ def most_table(width: int) -> int:
     return MOST_TABLE if width <= MANY_COLUMNS else MOST_TABLE_OF_MANY
 
 
-def _round(task: Task, told: First, wanted: list[Axes], state: _State, *, budget: Fraction) -> _State:
+def _round(
+    task: FitTask, histograms: MeasuredHistograms, candidate_sets: list[Axes], state: _State, *, budget: Fraction
+) -> _State:
     """Choose, measure, fit. The last round measures with all that is left, to the last digit."""
     program = task.program
-    own, share, last = _chosen(task, told, wanted, state, budget)
-    law = program.law(program.left if last else share * (1 - SELECTION))
-    (noisy,) = told.cut.measure([own], [law])
-    measured = (*state.measured, shaped(told.sizes, own, noisy, law))
-    model = between(task, told, measured, start=state.model)
+    own, share, last = _choose_marginal(task, histograms, candidate_sets, state, budget)
+    law = program.law(program.share_left if last else share * (1 - SELECTION))
+    (noisy,) = histograms.cut.measure([own], [law])
+    measured = (*state.measured, as_measurement(histograms.sizes, own, noisy, law))
+    model = interim_fit(task, histograms, measured, start=state.model)
     moved = float(np.abs(model.calibrated.project(own) - state.model.calibrated.project(own)).sum())
     return _State(
         model=model,
         measured=measured,
         share=share,
-        shape=state.shape.with_(own),
+        shape=state.shape.with_factor(own),
         moved=(*state.moved, moved)[-RECENT:],
-        quiet=_quiet(moved, law, noisy.size),
+        quiet=_is_quiet(moved, law, noisy.size),
     )
 
 
-def _quiet(moved: float, law: Law, size: int) -> bool:
+def _is_quiet(moved: float, law: Law, size: int) -> bool:
     """Whether a measurement moved the model by no more than its noise would."""
-    return moved <= mean_size(law) * size
+    return moved <= mean_noise_size(law) * size
 
 
-def _chosen(
-    task: Task, told: First, wanted: list[Axes], state: _State, budget: Fraction
+def _choose_marginal(
+    task: FitTask, histograms: MeasuredHistograms, candidate_sets: list[Axes], state: _State, budget: Fraction
 ) -> tuple[Axes, Fraction, bool]:
     """The marginal to measure, the round's share, and whether it is the last.
 
@@ -149,43 +153,57 @@ def _chosen(
     is refused before anything is drawn, and then it is the other one's.
     """
     try:
-        return _chosen_for(task, told, wanted, state, budget, quiet=state.quiet)
+        return _choose_marginal_after(task, histograms, candidate_sets, state, budget, quiet=state.quiet)
     except LedgerFault as problem:
         try:
-            return _chosen_for(task, told, wanted, state, budget, quiet=not state.quiet)
+            return _choose_marginal_after(task, histograms, candidate_sets, state, budget, quiet=not state.quiet)
         except LedgerFault:
             raise problem from None
 
 
-def _chosen_for(
-    task: Task, told: First, wanted: list[Axes], state: _State, budget: Fraction, *, quiet: bool
+def _choose_marginal_after(
+    task: FitTask,
+    histograms: MeasuredHistograms,
+    candidate_sets: list[Axes],
+    state: _State,
+    budget: Fraction,
+    *,
+    quiet: bool,
 ) -> tuple[Axes, Fraction, bool]:
     """The choice of a round after one that was quiet, or was not."""
     program = task.program
     share = state.share * (ANNEAL if quiet else 1)
-    last = program.left < 2 * share
+    last = program.share_left < 2 * share
     if last:
-        share = program.left
-    room = task.cells * float(1 - (program.left - share) / budget)
-    own = _choice(task, told, wanted, state, share=share, room=room)
+        share = program.share_left
+    room = task.cells * float(1 - (program.share_left - share) / budget)
+    own = _draw_choice(task, histograms, candidate_sets, state, share=share, room=room)
     return own, share, last
 
 
-def _choice(task: Task, told: First, wanted: list[Axes], state: _State, *, share: Fraction, room: float) -> Axes:
+def _draw_choice(
+    task: FitTask,
+    histograms: MeasuredHistograms,
+    candidate_sets: list[Axes],
+    state: _State,
+    *,
+    share: Fraction,
+    room: float,
+) -> Axes:
     """One of the marginals that the model has room for, by the exponential mechanism."""
     law = task.program.law(share * (1 - SELECTION))
-    place = told.cut.choose(
-        wanted,
-        lambda: _compared(task, told, wanted, state, law, room),
-        epsilon=task.program.choice(share * SELECTION),
-        most_weight=max(map(task.weight, wanted)),
-        fits=lambda place: state.shape.fits(wanted[place], room),
+    place = histograms.cut.choose(
+        candidate_sets,
+        lambda: _scored_candidates(task, histograms, candidate_sets, state, law, room),
+        epsilon=task.program.choice_epsilon(share * SELECTION),
+        most_weight=max(map(task.weight, candidate_sets)),
+        fits=lambda place: state.shape.fits(candidate_sets[place], room),
     )
-    return wanted[place]
+    return candidate_sets[place]
 
 
-def _compared(
-    task: Task, told: First, wanted: list[Axes], state: _State, law: Law, room: float
+def _scored_candidates(
+    task: FitTask, histograms: MeasuredHistograms, candidate_sets: list[Axes], state: _State, law: Law, room: float
 ) -> Iterator[tuple[Axes, Candidate]]:
     """What each marginal is scored by.
 
@@ -194,14 +212,14 @@ def _compared(
     rounds moved the model (a gain is what a marginal would move it, less its noise), and, where the model is large,
     those that it has no room for; while it is small, room is looked for when one was drawn.
     """
-    sizes = told.sizes
-    cells = {own: math.prod(sizes[place] for place in own) for own in wanted}
-    most = math.inf if task.weights else state.reach / mean_size(law)
-    near = [own for own in wanted if len(own) == 1 or cells[own] <= most]
+    sizes = histograms.sizes
+    cells = {own: math.prod(sizes[place] for place in own) for own in candidate_sets}
+    most = math.inf if task.weights else state.reach / mean_noise_size(law)
+    near = [own for own in candidate_sets if len(own) == 1 or cells[own] <= most]
     if state.model.calibrated.cells > LARGE:
         near = [own for own in near if state.shape.fits(own, room)]
     yield from candidates(state.model, near, law, weight=task.weight)
-    heaviest = max(map(task.weight, wanted))
-    lowest = math.ceil(heaviest * (mean_size(law) * max(cells.values()) + 2 * told.total))
-    for own in set(wanted).difference(near):
+    heaviest = max(map(task.weight, candidate_sets))
+    lowest = math.ceil(heaviest * (mean_noise_size(law) * max(cells.values()) + 2 * histograms.total))
+    for own in set(candidate_sets).difference(near):
         yield own, Candidate(estimate=np.zeros(cells[own], dtype=np.int64), weight=0, penalty=lowest)

@@ -29,7 +29,7 @@ _DOCUMENT = "document"
 _PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
-class Arrays:
+class DocumentArrays:
     """Long arrays of a document: lists in JSON; members of their own, named in the document, in an npz."""
 
     def __init__(self, members: dict[str, NDArray[Any]] | None) -> None:
@@ -44,31 +44,31 @@ class Arrays:
         self.members[name] = flat
         return name
 
-    def floats(self, told: Any) -> NDArray[np.float64]:
+    def floats(self, entry: Any) -> NDArray[np.float64]:
         """The numbers that stand for themselves or are named: all finite."""
-        found = np.asarray(self._get(told, np.float64), dtype=np.float64)
-        if not np.isfinite(found).all():
+        numbers = np.asarray(self._get(entry, np.float64), dtype=np.float64)
+        if not np.isfinite(numbers).all():
             raise ValueError("a number that is not finite")
-        return found
+        return numbers
 
-    def integers(self, told: Any) -> NDArray[np.int64]:
+    def integers(self, entry: Any) -> NDArray[np.int64]:
         """The same for whole numbers."""
-        found = self._get(told, np.int64)
-        if isinstance(found, list) and not all(type(value) is int for value in found):
+        numbers = self._get(entry, np.int64)
+        if isinstance(numbers, list) and not all(type(value) is int for value in numbers):
             raise ValueError("a number that is not whole")
-        return np.asarray(found, dtype=np.int64)
+        return np.asarray(numbers, dtype=np.int64)
 
-    def _get(self, told: Any, dtype: type[np.generic]) -> Any:
-        if isinstance(told, list) and all(type(value) in (int, float) for value in told):
-            return told
-        if self.members is None or not isinstance(told, str) or told not in self.members:
+    def _get(self, entry: Any, dtype: type[np.generic]) -> Any:
+        if isinstance(entry, list) and all(type(value) in (int, float) for value in entry):
+            return entry
+        if self.members is None or not isinstance(entry, str) or entry not in self.members:
             raise ValueError("a list of numbers is missing")
-        if self.members[told].dtype != dtype:
+        if self.members[entry].dtype != dtype:
             raise ValueError("numbers of another kind")
-        return self.members[told]
+        return self.members[entry]
 
 
-def write(path: Path, document: dict[str, Any], arrays: Arrays) -> None:
+def write(path: Path, document: dict[str, Any], arrays: DocumentArrays) -> None:
     """Write a file whole or not at all."""
     text = json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     content = text.encode("utf-8")
@@ -86,7 +86,7 @@ def write(path: Path, document: dict[str, Any], arrays: Arrays) -> None:
         raise UsageError(f"cannot write {path.name}: {problem.strerror}") from None
 
 
-def _write(stream: IO[bytes], content: bytes, arrays: Arrays) -> None:
+def _write(stream: IO[bytes], content: bytes, arrays: DocumentArrays) -> None:
     if arrays.members is None:
         stream.write(content)
     else:
@@ -94,7 +94,7 @@ def _write(stream: IO[bytes], content: bytes, arrays: Arrays) -> None:
         np.savez_compressed(stream, **members)
 
 
-def read(path: Path) -> tuple[Any, Arrays]:
+def read(path: Path) -> tuple[Any, DocumentArrays]:
     """The document of a file, and its arrays. Raises ValueError where it is none, UsageError where it is absent."""
     try:
         with path.open("rb") as stream:
@@ -104,10 +104,10 @@ def read(path: Path) -> tuple[Any, Arrays]:
                 raise ValueError("it is a pickle, which is never opened: it could run code")
             if start == b"PK\x03\x04":
                 members = _members(stream)
-                return _parsed(members.pop(_DOCUMENT, np.zeros(0, np.uint8)).tobytes()), Arrays(members)
+                return _parsed(members.pop(_DOCUMENT, np.zeros(0, np.uint8)).tobytes()), DocumentArrays(members)
             if os.fstat(stream.fileno()).st_size > MOST_JSON:
                 raise ValueError("it is too large")
-            return _parsed(stream.read()), Arrays(None)
+            return _parsed(stream.read()), DocumentArrays(None)
     except OSError as problem:
         raise UsageError(f"cannot read {path.name}: {problem.strerror}") from None
 
@@ -147,7 +147,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
     version = np.lib.format.read_magic(stream)
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = header(stream)
-    known = dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.uint8))
-    if not known or len(shape) != 1 or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
+    is_number_type = dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.uint8))
+    if not is_number_type or len(shape) != 1 or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
         raise ValueError("it holds something other than flat numbers")
     return np.frombuffer(content, dtype=dtype, offset=stream.tell())

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from discreet.errors import Refused
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Expression
-from discreet.schema.column import Column, Label, Moment, Number, Text, domain, nullable
-from discreet.sql.typed import typed
+from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, TextColumn, domain, nullable
+from discreet.sql.typed_expression import column_expression
 
 #: A number or moment without declared bins is cut into so many equal fine cells, where it has more values.
 FINE_CELLS = 256
@@ -77,7 +77,7 @@ class Attribute:
         """The fine cells as an axis to be counted; with `outside`, a cell more beyond each end where they are open."""
         inner = self.edges if outside else self.edges[1:-1]
         edges = (-FAR, *inner, FAR) if self.open else self.edges
-        return Axis(of=self.of or typed(self.column).expression, edges=edges, null=self.null, labels=())
+        return Axis(of=self.of or column_expression(self.column).expression, edges=edges, null=self.null, labels=())
 
     def fine_of_counted(self) -> NDArray[np.int64]:
         """For each cell of the axis with `outside` the fine cell that it is a part of."""
@@ -86,7 +86,7 @@ class Attribute:
         cells = len(self.edges) - 1
         return np.array([0, *range(cells), cells - 1, *([cells] if self.null else [])])
 
-    def regrouped(self, groups: NDArray[np.int64], weights: NDArray[np.float64]) -> Attribute:
+    def with_groups(self, groups: NDArray[np.int64], weights: NDArray[np.float64]) -> Attribute:
         """The same column with other cells of the model."""
         return replace(self, groups=groups, weights=weights)
 
@@ -96,13 +96,17 @@ class Attribute:
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
         ends = [self._ends(int(cell)) for cell in fine]
-        known = [end for end in ends if end is not None]
-        if not known:
+        code_ranges = [end for end in ends if end is not None]
+        if not code_ranges:
             return None
-        if len(ends) == 1 and known[0][0] == known[0][1]:
-            return self._text(known[0][0])
-        if isinstance(self.column, Number | Moment) and _adjoin(known) and len(known) == len(ends):
-            return f"{self._text(known[0][0])} to {self._text(known[-1][1])}"
+        if len(ends) == 1 and code_ranges[0][0] == code_ranges[0][1]:
+            return self._text(code_ranges[0][0])
+        if (
+            isinstance(self.column, NumberColumn | MomentColumn)
+            and _adjoin(code_ranges)
+            and len(code_ranges) == len(ends)
+        ):
+            return f"{self._text(code_ranges[0][0])} to {self._text(code_ranges[-1][1])}"
         return f"{len(ends)} rare values"
 
     def _ends(self, cell: int) -> tuple[int, int] | None:
@@ -110,7 +114,7 @@ class Attribute:
         return None if cell == len(self.edges) - 1 else (self.edges[cell], self.edges[cell + 1] - 1)
 
     def _text(self, code: int) -> Label:
-        assert not isinstance(self.column, Text)
+        assert not isinstance(self.column, TextColumn)
         return self.column.label(code)
 
 
@@ -124,7 +128,7 @@ def attribute_of(column: Column) -> Attribute | None:
     if limits is None:
         return None
     low, high = limits
-    if isinstance(column, Number | Moment):
+    if isinstance(column, NumberColumn | MomentColumn):
         if column.edges is not None:
             return Attribute(column=column, edges=column.edges, null=True)
         return Attribute(column=column, edges=even_edges(low, high, FINE_CELLS), null=True, binned=True)

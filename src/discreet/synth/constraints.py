@@ -1,7 +1,7 @@
 """Constraints: public facts that a model keeps exactly. Structural zeros, dependencies, order, known totals.
 
 They hold in two places. `on` says them of the cells of a model, which inference keeps at probability 0 and at the
-known counts; `kept` says them of rows, for what cells cannot express. No row that breaks one comes out.
+known counts; `repair_rows` says them of rows, for what cells cannot express. No row that breaks one comes out.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.schema.column import Column
-from discreet.synth.apart import tell_apart
 from discreet.synth.attribute import Attribute
-from discreet.synth.known import Known
-from discreet.synth.repair import mended
-from discreet.synth.rules import Dependency, Order, Rule, Zero, table_of
-from discreet.synth.spans import Codes, Span
+from discreet.synth.cell_separation import separate_cells
+from discreet.synth.code_spans import Codes, CodeSpan
+from discreet.synth.known_counts import KnownCounts
+from discreet.synth.row_repair import repair_rows
+from discreet.synth.rules import ColumnOrder, Dependency, Rule, StructuralZero, table_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CellLimits:
     """Constraints on the cells of one model: see `inference.fit`."""
 
     total: float
@@ -34,38 +34,39 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Constraints:
+class PublicConstraints:
     """What is known publicly. `rows`: the exact number of rows, where it is public."""
 
-    zeros: tuple[Zero, ...] = ()
+    zeros: tuple[StructuralZero, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
-    orders: tuple[Order, ...] = ()
-    totals: tuple[Known, ...] = ()
+    orders: tuple[ColumnOrder, ...] = ()
+    totals: tuple[KnownCounts, ...] = ()
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        for known in self.totals:
+        for known_counts in self.totals:
             if self.rows is None:
-                object.__setattr__(self, "rows", known.rows)
-            if known.rows != self.rows:
+                object.__setattr__(self, "rows", known_counts.rows)
+            if known_counts.rows != self.rows:
                 raise UsageError(
-                    f"the known counts of {', '.join(known.columns)} sum to {known.rows:,}, not to {self.rows:,} rows",
+                    f"the known counts of {', '.join(known_counts.columns)} sum to {known_counts.rows:,}, not to "
+                    f"{self.rows:,} rows",
                     hint="known counts name every value that occurs, NULL too",
                 )
         if self.rows is not None and self.rows < 0:
             raise UsageError(f"a table has no {self.rows} rows")
 
     @staticmethod
-    def from_data(data: object, columns: Sequence[Column], *, where: str = "constraints") -> Constraints:
+    def from_data(data: object, columns: Sequence[Column], *, where: str = "constraints") -> PublicConstraints:
         """Constraints as people write them, checked against the declared columns."""
-        from discreet.synth.told import read_constraints
+        from discreet.synth.constraints_file import read_constraints
 
         return read_constraints(data, columns, where=where)
 
     @staticmethod
-    def from_file(path: str | Path, columns: Sequence[Column]) -> Constraints:
+    def from_file(path: str | Path, columns: Sequence[Column]) -> PublicConstraints:
         """The same from a file, TOML or JSON by its name."""
-        from discreet.synth.told import read_constraint_file
+        from discreet.synth.constraints_file import read_constraint_file
 
         return read_constraint_file(Path(path), columns)
 
@@ -74,15 +75,16 @@ class Constraints:
         """What every row keeps."""
         return (*self.zeros, *self.dependencies, *self.orders)
 
-    def on(self, attributes: Sequence[Attribute], total: float) -> Limits:
+    def on(self, attributes: Sequence[Attribute], total: float) -> CellLimits:
         """The constraints on the model's cells. A rule about a column that is not modelled binds nothing."""
         places = {attribute.name: place for place, attribute in enumerate(attributes)}
         named = {attribute.name: attribute for attribute in attributes}
-        return Limits(
+        return CellLimits(
             total=total if self.rows is None else float(self.rows),
             allowed=self.allowed(attributes),
             totals=tuple(
-                (tuple(places[name] for name in known.columns), known.table(named)) for known in self.known(named)
+                (tuple(places[name] for name in known_counts.columns), known_counts.table(named))
+                for known_counts in self.known_counts(named)
             ),
         )
 
@@ -94,18 +96,18 @@ class Constraints:
             (tuple(places[name] for name in rule.columns), table_of(rule, named)) for rule in self._rules(named)
         )
 
-    def prepared(self, attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
+    def prepare_attributes(self, attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
         """The attributes with fine cells, kept apart, that can express the constraints: the fit is nearer to them.
 
         Rows keep every constraint without it, too; but fewer have to be mended. From public facts alone.
         """
-        return tuple(tell_apart(attribute, self.rules, self.totals) for attribute in attributes)
+        return tuple(separate_cells(attribute, self.rules, self.totals) for attribute in attributes)
 
-    def known(self, names: Collection[str]) -> tuple[Known, ...]:
+    def known_counts(self, names: Collection[str]) -> tuple[KnownCounts, ...]:
         """The known counts of columns that are modelled."""
-        return tuple(known for known in self.totals if set(known.columns) <= set(names))
+        return tuple(known_counts for known_counts in self.totals if set(known_counts.columns) <= set(names))
 
-    def kept(
+    def repair_rows(
         self,
         codes: Mapping[str, Codes],
         attributes: Sequence[Attribute],
@@ -118,7 +120,7 @@ class Constraints:
         `fixed` columns stay as they are.
         """
         named = {attribute.name: attribute for attribute in attributes}
-        return mended(self._rules(named), named, codes, generator, fixed=fixed)
+        return repair_rows(self._rules(named), named, codes, generator, fixed=fixed)
 
     def _rules(self, names: Collection[str]) -> list[Rule]:
         return [rule for rule in self.rules if set(rule.columns) <= set(names)]
@@ -138,11 +140,11 @@ class Constraints:
         }
 
     @staticmethod
-    def from_saved(data: Any) -> Constraints:
+    def from_saved(data: Any) -> PublicConstraints:
         """What `to_data` wrote. Raises ValueError, TypeError or KeyError where it is something else."""
-        return Constraints(
+        return PublicConstraints(
             zeros=tuple(
-                Zero(where=tuple((_name(name), _span(intervals, null)) for name, intervals, null in zero))
+                StructuralZero(where=tuple((_name(name), _span(intervals, null)) for name, intervals, null in zero))
                 for zero in data["zeros"]
             ),
             dependencies=tuple(
@@ -150,11 +152,13 @@ class Constraints:
                 for source, target, codes, images in data["dependencies"]
             ),
             orders=tuple(
-                Order(low=_name(low), high=_name(high), low_scale=_scale(one), high_scale=_scale(other))
+                ColumnOrder(low=_name(low), high=_name(high), low_scale=_scale(one), high_scale=_scale(other))
                 for low, high, one, other in data["orders"]
             ),
             totals=tuple(
-                Known(columns=tuple(map(_name, columns)), codes=tuple(map(_wholes, codes)), counts=_wholes(counts))
+                KnownCounts(
+                    columns=tuple(map(_name, columns)), codes=tuple(map(_wholes, codes)), counts=_wholes(counts)
+                )
                 for columns, codes, counts in data["totals"]
             ),
             rows=None if data["rows"] is None else _wholes([data["rows"]])[0],
@@ -179,8 +183,8 @@ def _scale(value: Any) -> int:
     return value
 
 
-def _span(intervals: Any, null: Any) -> Span:
+def _span(intervals: Any, null: Any) -> CodeSpan:
     ends = tuple(_wholes(interval) for interval in intervals)
     if any(len(end) != 2 for end in ends) or not isinstance(null, bool):
         raise ValueError("a span without ends")
-    return Span(intervals=tuple((low, high) for low, high in ends), null=null)
+    return CodeSpan(intervals=tuple((low, high) for low, high in ends), null=null)

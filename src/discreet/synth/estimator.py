@@ -10,14 +10,14 @@ import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import UsageError
-from discreet.schema.schema import closest
+from discreet.schema.schema import closest_name_hint
 from discreet.synth.model import Model
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Opened(Protocol):
+class SynthesisProject(Protocol):
     """What of an open project a fit needs."""
 
     def synthesize(self, name: str, **params: Any) -> Model:
@@ -28,14 +28,14 @@ class Synthesizer:
     """Synthetic data of a declared table.
 
     `fit` charges the ledger, once for the same parameters; `sample` and all else is free. `constraints`: as
-    `Constraints.from_data` takes them, or the name of a file. `model_` is there after `fit`.
+    `PublicConstraints.from_data` takes them, or the name of a file. `model_` is there after `fit`.
     """
 
     model_: Model
 
     def __init__(
         self,
-        project: Opened,
+        project: SynthesisProject,
         table: str,
         *,
         epsilon: object = None,
@@ -91,7 +91,9 @@ class Synthesizer:
         """Change parameters; a fitted model stays until the next fit."""
         for name in params:
             if name not in self._names():
-                raise UsageError(f"a synthesizer has no parameter {name[:60]!r}", hint=closest(name, self._names()))
+                raise UsageError(
+                    f"a synthesizer has no parameter {name[:60]!r}", hint=closest_name_hint(name, self._names())
+                )
         for name, value in params.items():
             setattr(self, name, value)
         return self
@@ -105,12 +107,12 @@ class Synthesizer:
 
     def __repr__(self) -> str:
         standard = inspect.signature(type(self).__init__).parameters
-        told = [
+        settings = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
             if name not in ("project", "table") and value != standard[name].default
         ]
-        return f"Synthesizer({', '.join([f'table={self.table!r}', *told])})"
+        return f"Synthesizer({', '.join([f'table={self.table!r}', *settings])})"
 
     def __sklearn_clone__(self) -> Synthesizer:
         """An equal one that is not fitted. The project, which holds the ledger open, is shared and not copied."""

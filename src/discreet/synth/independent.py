@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from discreet.synth.fitting import Fit, Task, fitted
+from discreet.synth.fit_task import FitTask, ModelFit, final_fit
 
 
-def independent(task: Task) -> Fit:
+def independent(task: FitTask) -> ModelFit:
     """Spend all that is left on the histograms; they were split by their sizes, not evenly."""
-    told = task.first(task.program.left)
-    return fitted(task, told, told.measured)
+    histograms = task.measure_histograms(task.program.share_left)
+    return final_fit(task, histograms, histograms.measured)

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import notebook
-from discreet.engines.values import code_of
+from discreet.engines.source_values import code_of
 from discreet.errors import UsageError
-from discreet.inference.facts import Measured
-from discreet.inference.fit import Fitted
-from discreet.inference.tree import Calibrated
+from discreet.inference.calibrated_tree import CalibratedTree
+from discreet.inference.fit import FittedGraphicalModel
+from discreet.inference.fit_inputs import MeasuredMarginal
+from discreet.present import notebook
 from discreet.schema.column import Column, Label
-from discreet.schema.schema import closest
-from discreet.synth import decode
+from discreet.schema.schema import closest_name_hint
+from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute
-from discreet.synth.constraints import Constraints
-from discreet.synth.describe import is_unworded
-from discreet.synth.drawing import Drawing
+from discreet.synth.attribute_discovery import has_no_words
+from discreet.synth.constraints import PublicConstraints
+from discreet.synth.row_sampler import RowSampler
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +38,7 @@ MOST_ROWS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class ModelCard:
     """Where a model comes from and what it cost.
 
     `shares`: how the guarantee was split, by what it went to. `repeat`: the fit was there already and is free now.
@@ -81,16 +81,16 @@ class Projection:
 class Model:
     """A fitted model of a table. `columns` are those of the table that come out, in their order."""
 
-    card: Card
+    card: ModelCard
     columns: tuple[Column, ...]
     attributes: tuple[Attribute, ...]
-    fitted: Fitted
-    measured: tuple[Measured, ...] = ()
+    fitted: FittedGraphicalModel
+    measured: tuple[MeasuredMarginal, ...] = ()
     total_sd: float = 0.0
-    constraints: Constraints = field(default_factory=Constraints)
+    constraints: PublicConstraints = field(default_factory=PublicConstraints)
 
     @property
-    def calibrated(self) -> Calibrated:
+    def calibrated(self) -> CalibratedTree:
         return self.fitted.calibrated
 
     @property
@@ -114,8 +114,8 @@ class Model:
         for place, attribute in enumerate(self.attributes):
             if attribute.name.lower() == name.lower():
                 return place
-        known = [attribute.name for attribute in self.attributes]
-        raise UsageError(f"the model knows no column {name[:60]!r}", hint=closest(name, known))
+        names = [attribute.name for attribute in self.attributes]
+        raise UsageError(f"the model knows no column {name[:60]!r}", hint=closest_name_hint(name, names))
 
     def sample(
         self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int | None = None
@@ -133,30 +133,32 @@ class Model:
         self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int | None = None
     ) -> Iterator[pa.Table]:
         """The same in parts, so that memory does not grow with n."""
-        wanted = self.rows(n)
+        row_count = self.rows(n)
         if seed is not None and (type(seed) is not int or seed < 0):
             raise UsageError(f"a seed is a whole number, not below 0, got {seed!r}")
         generator = np.random.default_rng(seed)
         fixed = {self.place(name): self._code(self.place(name), value) for name, value in (given or {}).items()}
-        drawing = Drawing.of(self.attributes, self.constraints, self.calibrated, fixed)
-        return self._tables(drawing.batches(wanted, generator, at_once=AT_ONCE))
+        drawing = RowSampler.of(self.attributes, self.constraints, self.calibrated, fixed)
+        return self._tables(drawing.batches(row_count, generator, at_once=AT_ONCE))
 
     def _tables(self, batches: Iterator[dict[str, NDArray[np.int64]]]) -> Iterator[pa.Table]:
         # An attribute's column can be another than the table's: text whose words were bought is a category.
-        known = {attribute.name: attribute.column for attribute in self.attributes if not is_unworded(attribute)}
-        columns = [known.get(column.name, column) for column in self.columns]
+        model_columns = {
+            attribute.name: attribute.column for attribute in self.attributes if not has_no_words(attribute)
+        }
+        columns = [model_columns.get(column.name, column) for column in self.columns]
         start = 0
-        for found in batches:
-            rows = len(next(iter(found.values())))
-            yield decode.table(columns, found, rows=rows, start=start)
+        for row_codes in batches:
+            rows = len(next(iter(row_codes.values())))
+            yield cell_decoder.arrow_table(columns, row_codes, rows=rows, start=start)
             start += rows
 
     def rows(self, n: int | None) -> int:
         """How many rows a sample has: n, or about as many as the table."""
-        wanted = round(self.total) if n is None else n
-        if not isinstance(wanted, int) or isinstance(wanted, bool) or not 0 <= wanted <= MOST_ROWS:
+        row_count = round(self.total) if n is None else n
+        if not isinstance(row_count, int) or isinstance(row_count, bool) or not 0 <= row_count <= MOST_ROWS:
             raise UsageError(f"a sample has from 0 to {MOST_ROWS:,} rows, got {n!r}", hint="-n 10000")
-        return wanted
+        return row_count
 
     def _code(self, place: int, value: object) -> int:
         """A value as the code of its column."""
@@ -164,7 +166,7 @@ class Model:
         if value is None:
             if not attribute.null:
                 raise UsageError(f"column {attribute.name!r} is never NULL")
-            return decode.NULL
+            return cell_decoder.NULL
         code = code_of(attribute.column, value)  # type: ignore[arg-type]
         if not isinstance(code, int) or not attribute.edges[0] <= code < attribute.edges[-1]:
             raise UsageError(f"{str(value)[:60]!r} is no value of column {attribute.name!r}")
@@ -172,7 +174,7 @@ class Model:
 
     def save(self, path: str | Path) -> None:
         """Write the model: JSON, or npz where the name ends so. Nothing exact is in it, and no code."""
-        from discreet.synth.saving import save
+        from discreet.synth.model_file import save
 
         save(self, Path(path))
 
@@ -182,13 +184,13 @@ class Model:
 
     def _repr_html_(self) -> str:
         """The model in a notebook: what it is good for. Free: it reads noisy numbers alone."""
-        from discreet.synth.face import face
+        from discreet.synth.model_notebook import notebook_parts
 
-        return notebook.face(lambda: face(self), lambda: repr(self))
+        return notebook.notebook_html(lambda: notebook_parts(self), lambda: repr(self))
 
     @staticmethod
     def load(path: str | Path) -> Model:
         """The model that `save` wrote."""
-        from discreet.synth.saving import load
+        from discreet.synth.model_file import load
 
         return load(Path(path))

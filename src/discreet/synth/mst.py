@@ -17,19 +17,19 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.facts import Measured
-from discreet.inference.junction import cells
-from discreet.synth.first import First
-from discreet.synth.fitting import (
+from discreet.inference.fit_inputs import MeasuredMarginal
+from discreet.inference.junction_tree import model_cells
+from discreet.synth.first_histograms import MeasuredHistograms
+from discreet.synth.fit_task import (
     Axes,
-    Fit,
-    Task,
-    between,
+    FitTask,
+    ModelFit,
     candidates,
-    few_rows,
-    fitted,
-    histograms_again,
-    measured_together,
+    final_fit,
+    interim_fit,
+    is_noise_large,
+    measure_histograms_again,
+    measure_marginals,
 )
 from discreet.synth.independent import independent
 
@@ -46,35 +46,44 @@ ADJACENT, USEFUL = Fraction(1, 2), 4.0
 Choose = Callable[[list[Axes]], Axes]
 
 
-def mst(task: Task) -> Fit:
+def mst(task: FitTask) -> ModelFit:
     """Fit a tree of pairs."""
     if len(task.attributes) == 1:
         return independent(task)
     program = task.program
-    budget = program.left
+    budget = program.share_left
     edge = program.law(budget * (1 - HISTOGRAMS - SELECTION) / len(task.attributes))
-    told = task.first(budget * HISTOGRAMS, more=budget * MORE, few=lambda total: few_rows(total, edge))
-    sets = [*task.marginals, *tree(task, told, budget * SELECTION)]
+    histograms = task.measure_histograms(
+        budget * HISTOGRAMS, more=budget * MORE, few=lambda total: is_noise_large(total, edge)
+    )
+    sets = [*task.marginals, *tree(task, histograms, budget * SELECTION)]
     if not sets:
-        return fitted(task, told, histograms_again(task, told, told.measured))
-    measured = [*told.measured, *measured_together(task, told, sets, program.left * (1 - ADJACENT * task.adjacent))]
+        return final_fit(task, histograms, measure_histograms_again(task, histograms, histograms.measured))
+    measured = [
+        *histograms.measured,
+        *measure_marginals(task, histograms, sets, program.share_left * (1 - ADJACENT * task.adjacent)),
+    ]
     if task.adjacent:
-        triples = adjacent(task, told, measured[len(told.measured) :])
-        measured += measured_together(task, told, triples or sets, program.left)
-    return fitted(task, told, measured)
+        triples = adjacent(task, histograms, measured[len(histograms.measured) :])
+        measured += measure_marginals(task, histograms, triples or sets, program.share_left)
+    return final_fit(task, histograms, measured)
 
 
-def tree(task: Task, told: First, share: Fraction) -> list[Axes]:
+def tree(task: FitTask, histograms: MeasuredHistograms, share: Fraction) -> list[Axes]:
     """The edges of a spanning tree, chosen one after another, of pairs that a model has room for.
 
     What an expert named is joined already. A choice among one is none, and costs nothing.
     """
-    forest = _Forest(len(told.sizes))
+    forest = _Forest(len(histograms.sizes))
     for own in task.marginals:
         forest.join(own)
-    pairs: list[Axes] = [pair for pair in combinations(range(len(told.sizes)), 2) if _cells(told, pair) <= task.cells]
+    pairs: list[Axes] = [
+        pair for pair in combinations(range(len(histograms.sizes)), 2) if _cells(histograms, pair) <= task.cells
+    ]
     rounds = forest.missing(pairs)
-    choose = _by_public_rows(task, told, pairs) if task.public else _by_choice(task, told, pairs, share, rounds)
+    choose = (
+        _by_public_rows(task, histograms, pairs) if task.public else _by_choice(task, histograms, pairs, share, rounds)
+    )
     chosen: list[Axes] = []
     for turn in range(rounds):
         task.progress("selecting pairs", 0.2 + 0.5 * turn / rounds)
@@ -84,28 +93,36 @@ def tree(task: Task, told: First, share: Fraction) -> list[Axes]:
     return chosen
 
 
-def _by_choice(task: Task, told: First, pairs: list[Axes], share: Fraction, rounds: int) -> Choose:
+def _by_choice(
+    task: FitTask, histograms: MeasuredHistograms, pairs: list[Axes], share: Fraction, rounds: int
+) -> Choose:
     """One of the pairs, by the exponential mechanism."""
     program = task.program
-    epsilon = program.choice(share / max(1, rounds))
-    law = program.law((program.left - share) / max(1, rounds))
-    model = between(task, told, told.measured, iterations=200)
-    known = dict(candidates(model, pairs, law if few_rows(told.total, law) else None, weight=lambda own: 1))
+    epsilon = program.choice_epsilon(share / max(1, rounds))
+    law = program.law((program.share_left - share) / max(1, rounds))
+    model = interim_fit(task, histograms, histograms.measured, iterations=200)
+    scored_pairs = dict(
+        candidates(model, pairs, law if is_noise_large(histograms.total, law) else None, weight=lambda own: 1)
+    )
 
     def choose(free: list[Axes]) -> Axes:
-        return free[told.cut.choose(free, lambda: ((own, known[own]) for own in free), epsilon=epsilon, most_weight=1)]
+        return free[
+            histograms.cut.choose(
+                free, lambda: ((own, scored_pairs[own]) for own in free), epsilon=epsilon, most_weight=1
+            )
+        ]
 
     return choose
 
 
-def _by_public_rows(task: Task, told: First, pairs: list[Axes]) -> Choose:
+def _by_public_rows(task: FitTask, histograms: MeasuredHistograms, pairs: list[Axes]) -> Choose:
     """The pair that is most dependent in public rows, for nothing."""
     assert task.public is not None
-    known = {pair: dependence(task.public.pair(told.attributes, *pair)) for pair in pairs}
-    return lambda free: max(free, key=known.__getitem__)
+    dependences = {pair: dependence(task.public.pair(histograms.attributes, *pair)) for pair in pairs}
+    return lambda free: max(free, key=dependences.__getitem__)
 
 
-def adjacent(task: Task, told: First, edges: Sequence[Measured]) -> list[Axes]:
+def adjacent(task: FitTask, histograms: MeasuredHistograms, edges: Sequence[MeasuredMarginal]) -> list[Axes]:
     """Neighbouring edges as one table: those of most dependence first, as far as noise and the model's size allow.
 
     Post-processing of the noisy pairs.
@@ -117,13 +134,13 @@ def adjacent(task: Task, told: First, edges: Sequence[Measured]) -> list[Axes]:
         for one, other in combinations(strength, 2)
         if len({*one, *other}) == 3
     }
-    law = task.program.law(task.program.left / len(told.sizes))
-    most = min(task.cells, told.total / (USEFUL * math.sqrt(law.variance())))
+    law = task.program.law(task.program.share_left / len(histograms.sizes))
+    most = min(task.cells, histograms.total / (USEFUL * math.sqrt(law.variance())))
     tables, chosen = [edge.attributes for edge in edges], list[Axes]()
     for own in sorted(joined, key=lambda own: -joined[own]):
-        if _cells(told, own) <= most and cells(told.sizes, [*tables, *chosen, own]) <= task.cells:
+        if _cells(histograms, own) <= most and model_cells(histograms.sizes, [*tables, *chosen, own]) <= task.cells:
             chosen.append(own)
-    return chosen[: len(told.sizes)]
+    return chosen[: len(histograms.sizes)]
 
 
 def dependence(table: NDArray[np.float64]) -> float:
@@ -133,8 +150,8 @@ def dependence(table: NDArray[np.float64]) -> float:
     return float(np.abs(table - product).sum()) / total
 
 
-def _cells(told: First, own: Axes) -> int:
-    return math.prod(told.sizes[place] for place in own)
+def _cells(histograms: MeasuredHistograms, own: Axes) -> int:
+    return math.prod(histograms.sizes[place] for place in own)
 
 
 class _Forest:

@@ -14,12 +14,21 @@ from itertools import combinations
 
 import numpy as np
 
-from discreet.cut import Law
-from discreet.inference.facts import Measured
-from discreet.inference.fit import Fitted
-from discreet.inference.junction import cells
-from discreet.synth.first import First
-from discreet.synth.fitting import Axes, Fit, Task, between, candidates, fitted, histograms_again, shaped
+from discreet.inference.fit import FittedGraphicalModel
+from discreet.inference.fit_inputs import MeasuredMarginal
+from discreet.inference.junction_tree import model_cells
+from discreet.kernel.binned_table import Law
+from discreet.synth.first_histograms import MeasuredHistograms
+from discreet.synth.fit_task import (
+    Axes,
+    FitTask,
+    ModelFit,
+    as_measurement,
+    candidates,
+    final_fit,
+    interim_fit,
+    measure_histograms_again,
+)
 from discreet.synth.independent import independent
 
 HISTOGRAMS, STRUCTURE = Fraction(1, 5), Fraction(3, 10)
@@ -31,66 +40,72 @@ MOST_DEGREE = 3
 USEFUL = 4.0
 
 
-def privbayes(task: Task) -> Fit:
+def privbayes(task: FitTask) -> ModelFit:
     """Fit a network of the degree that was asked for, or that the noise allows."""
     program = task.program
-    budget, width = program.left, len(task.attributes)
+    budget, width = program.share_left, len(task.attributes)
     if width == 1:
         return independent(task)
-    told = task.first(budget * HISTOGRAMS)
+    histograms = task.measure_histograms(budget * HISTOGRAMS)
     law = program.law(budget * (1 - HISTOGRAMS - STRUCTURE) / (width - 1))
-    epsilon = program.choice(budget * STRUCTURE / (width - 1))
-    measured = list(told.measured)
-    model = between(task, told, measured, iterations=200)
-    known = [_start(told)]
-    while wanted := _families(task, told, known, law):
-        task.progress("network", len(known) / width)
-        own = wanted[0] if len(wanted) == 1 else _chosen(task, told, model, wanted, measured, law, epsilon)
-        last = len(known) == width - 1
-        noise = program.law(program.left) if last else law
-        (noisy,) = told.cut.measure([own], [noise])
-        measured.append(shaped(told.sizes, own, noisy, noise))
-        model = between(task, told, measured, start=model)
-        known += [place for place in own if place not in known]
-    return fitted(task, told, histograms_again(task, told, measured), start=model)
+    epsilon = program.choice_epsilon(budget * STRUCTURE / (width - 1))
+    measured = list(histograms.measured)
+    model = interim_fit(task, histograms, measured, iterations=200)
+    network_attributes = [_start(histograms)]
+    while families := _families(task, histograms, network_attributes, law):
+        task.progress("network", len(network_attributes) / width)
+        own = (
+            families[0]
+            if len(families) == 1
+            else _choose_family(task, histograms, model, families, measured, law, epsilon)
+        )
+        last = len(network_attributes) == width - 1
+        noise = program.law(program.share_left) if last else law
+        (noisy,) = histograms.cut.measure([own], [noise])
+        measured.append(as_measurement(histograms.sizes, own, noisy, noise))
+        model = interim_fit(task, histograms, measured, start=model)
+        network_attributes += [place for place in own if place not in network_attributes]
+    return final_fit(task, histograms, measure_histograms_again(task, histograms, measured), start=model)
 
 
-def _start(told: First) -> int:
+def _start(histograms: MeasuredHistograms) -> int:
     """Where the network begins: the attribute of the most cells, which is a public matter."""
-    return int(np.argmax(told.sizes))
+    return int(np.argmax(histograms.sizes))
 
 
-def _chosen(
-    task: Task,
-    told: First,
-    model: Fitted,
-    wanted: list[Axes],
-    measured: list[Measured],
+def _choose_family(
+    task: FitTask,
+    histograms: MeasuredHistograms,
+    model: FittedGraphicalModel,
+    families: list[Axes],
+    measured: list[MeasuredMarginal],
     law: Law,
     epsilon: Fraction,
 ) -> Axes:
     """A new attribute with its parents, by the exponential mechanism. One parent always fits."""
     tables = [own.attributes for own in measured]
-    place = told.cut.choose(
-        wanted,
-        lambda: candidates(model, wanted, law, weight=task.weight),
+    place = histograms.cut.choose(
+        families,
+        lambda: candidates(model, families, law, weight=task.weight),
         epsilon=epsilon,
-        most_weight=max(map(task.weight, wanted)),
-        fits=lambda place: len(wanted[place]) == 2 or cells(told.sizes, [*tables, wanted[place]]) <= task.cells,
+        most_weight=max(map(task.weight, families)),
+        fits=lambda place: (
+            len(families[place]) == 2 or model_cells(histograms.sizes, [*tables, families[place]]) <= task.cells
+        ),
     )
-    return wanted[place]
+    return families[place]
 
 
-def _families(task: Task, told: First, known: list[int], law: Law) -> list[Axes]:
+def _families(task: FitTask, histograms: MeasuredHistograms, network_attributes: list[int], law: Law) -> list[Axes]:
     """Each new attribute with each set of known parents whose table is useful, or with one whose table is not large."""
     degree = task.degree or MOST_DEGREE
-    most = min(task.cells, told.total / (USEFUL * math.sqrt(law.variance())))
-    found: dict[Axes, None] = {}
-    for new in range(len(told.sizes)):
-        for count in range(1, min(degree, len(known)) + 1):
-            for parents in combinations(known, count) if new not in known else ():
+    most = min(task.cells, histograms.total / (USEFUL * math.sqrt(law.variance())))
+    families: dict[Axes, None] = {}
+    for new in range(len(histograms.sizes)):
+        for count in range(1, min(degree, len(network_attributes)) + 1):
+            for parents in combinations(network_attributes, count) if new not in network_attributes else ():
                 own = tuple(sorted((new, *parents)))
-                size = math.prod(told.sizes[place] for place in own)
+                size = math.prod(histograms.sizes[place] for place in own)
                 if size <= (task.cells if count == 1 else most):
-                    found[own] = None
-    return list(found)
+                    families[own] = None
+    return list(families)

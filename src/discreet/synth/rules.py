@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.synth.attribute import Attribute
-from discreet.synth.decode import NULL
-from discreet.synth.spans import Codes, Span, cells_of, pieces
+from discreet.synth.cell_decoder import NULL
+from discreet.synth.code_spans import Codes, CodeSpan, cells_of, intervals_in_cell
 
 #: A constraint's table over cells of a model has at most so many.
 MOST_CELLS = 2**22
@@ -26,10 +26,10 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Zero:
+class StructuralZero:
     """No row has all of these: for each column a set of its codes."""
 
-    where: tuple[tuple[str, Span], ...]
+    where: tuple[tuple[str, CodeSpan], ...]
 
     def __post_init__(self) -> None:
         if not self.where or len(set(self.columns)) != len(self.where):
@@ -48,7 +48,7 @@ class Zero:
         within = np.array(True)
         for name, span in self.where:
             attribute, outside = attributes[name], span.others()
-            inside = [pieces(attribute, cell, outside).empty for cell in range(attribute.size)]
+            inside = [intervals_in_cell(attribute, cell, outside).empty for cell in range(attribute.size)]
             within = np.logical_and.outer(within, np.array(inside))
         return ~within
 
@@ -72,9 +72,9 @@ class Dependency:
 
     def images_of(self, codes: Codes) -> tuple[Codes, Bools]:
         """What codes of the source go to, and which of them go anywhere."""
-        known = np.array(self.codes, dtype=np.int64)
-        place = np.minimum(np.searchsorted(known, codes), len(known) - 1)
-        return np.array(self.images, dtype=np.int64)[place], known[place] == codes
+        source_codes = np.array(self.codes, dtype=np.int64)
+        place = np.minimum(np.searchsorted(source_codes, codes), len(source_codes) - 1)
+        return np.array(self.images, dtype=np.int64)[place], source_codes[place] == codes
 
     def broken(self, rows: Rows) -> Bools:
         """Which rows break it."""
@@ -86,16 +86,16 @@ class Dependency:
         source, target = attributes[self.source], attributes[self.target]
         at = cells_of(source, np.array(self.codes, dtype=np.int64))
         to = cells_of(target, np.array(self.images, dtype=np.int64))
-        held = at >= 0
-        free = _codes_in(source) > np.bincount(at[held], minlength=source.size)
-        found = np.repeat(free[:, None], target.size, axis=1)
-        met = held & (to >= 0)
-        found[at[met], to[met]] = True
-        return found
+        is_modelled = at >= 0
+        free = _codes_in(source) > np.bincount(at[is_modelled], minlength=source.size)
+        allowed_pairs = np.repeat(free[:, None], target.size, axis=1)
+        met = is_modelled & (to >= 0)
+        allowed_pairs[at[met], to[met]] = True
+        return allowed_pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ColumnOrder:
     """low * low_scale <= high * high_scale in every row, where neither is NULL."""
 
     low: str
@@ -110,17 +110,17 @@ class Order:
     def broken(self, rows: Rows) -> Bools:
         """Which rows break it."""
         low, high = rows[self.low], rows[self.high]
-        told = (low != NULL) & (high != NULL)
-        low, high = np.where(told, low, 0), np.where(told, high, 0)
-        return np.asarray(told & (low * self.low_scale > high * self.high_scale))
+        both_present = (low != NULL) & (high != NULL)
+        low, high = np.where(both_present, low, 0), np.where(both_present, high, 0)
+        return np.asarray(both_present & (low * self.low_scale > high * self.high_scale))
 
     def allowed(self, attributes: Mapping[str, Attribute]) -> Bools:
         """Which pairs of cells hold a pair that keeps it."""
         least, free_low = _ends(attributes[self.low], least=True)
         most, free_high = _ends(attributes[self.high], least=False)
         met = (least * self.low_scale)[:, None] <= (most * self.high_scale)[None, :]
-        found: Bools = free_low[:, None] | free_high[None, :] | met
-        return found
+        allowed_pairs: Bools = free_low[:, None] | free_high[None, :] | met
+        return allowed_pairs
 
     def most_low(self, high: int) -> int:
         """The largest code of `low` that goes with this code of `high`."""
@@ -131,7 +131,7 @@ class Order:
         return -(-low * self.low_scale // self.high_scale)
 
 
-Rule = Zero | Dependency | Order
+Rule = StructuralZero | Dependency | ColumnOrder
 
 
 def table_of(rule: Rule, attributes: Mapping[str, Attribute]) -> Bools:
@@ -152,21 +152,21 @@ def check_cells(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> 
 def _codes_in(attribute: Attribute) -> Codes:
     """How many codes each cell of the model holds, NULL one of them."""
     fine = np.diff(np.array(attribute.edges, dtype=np.int64))
-    held = np.append(fine, 1) if attribute.null else fine
-    found = np.zeros(attribute.size, dtype=np.int64)
-    np.add.at(found, attribute.groups, held)
-    return found
+    fine_counts = np.append(fine, 1) if attribute.null else fine
+    code_counts = np.zeros(attribute.size, dtype=np.int64)
+    np.add.at(code_counts, attribute.groups, fine_counts)
+    return code_counts
 
 
 def _ends(attribute: Attribute, *, least: bool) -> tuple[Codes, Bools]:
     """The least or greatest code of each cell, and which cells hold NULL."""
     edges = np.array(attribute.edges, dtype=np.int64)
     groups = attribute.groups[: len(edges) - 1]
-    found = np.full(attribute.size, 0, dtype=np.int64)
+    end_codes = np.full(attribute.size, 0, dtype=np.int64)
     free = np.zeros(attribute.size, dtype=np.bool_)
     # Written from the far end, so that what stays is the end that is asked for.
     order = slice(None, None, -1) if least else slice(None)
-    found[groups[order]] = (edges[:-1] if least else edges[1:] - 1)[order]
+    end_codes[groups[order]] = (edges[:-1] if least else edges[1:] - 1)[order]
     if attribute.null:
         free[attribute.groups[-1]] = True
-    return found, free
+    return end_codes, free

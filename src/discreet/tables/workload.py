@@ -55,7 +55,7 @@ class Workload(ABC):
         """
 
 
-def _checked(size: int) -> None:
+def _check_size(size: int) -> None:
     if not 1 <= size <= MOST_CELLS:
         raise UsageError(f"a workload must have between 1 and {MOST_CELLS:,} cells, got {size:,}")
 
@@ -71,7 +71,7 @@ class AllRanges(Workload):
     size: int
 
     def __post_init__(self) -> None:
-        _checked(self.size)
+        _check_size(self.size)
 
     @property
     def cells(self) -> int:
@@ -117,7 +117,7 @@ class Prefixes(Workload):
     size: int
 
     def __post_init__(self) -> None:
-        _checked(self.size)
+        _check_size(self.size)
 
     @property
     def cells(self) -> int:
@@ -153,7 +153,7 @@ class GivenRanges(Workload):
     highs: Places
 
     def __post_init__(self) -> None:
-        _checked(self.size)
+        _check_size(self.size)
         lows, highs = self.lows, self.highs
         if lows.ndim != 1 or lows.shape != highs.shape or not lows.size:
             raise UsageError("ranges need as many lows as highs, and at least one")
@@ -202,16 +202,16 @@ class GivenRanges(Workload):
 
 
 @dataclass(frozen=True, slots=True)
-class Product(Workload):
+class ProductWorkload(Workload):
     """Boxes: every pair of a query over the rows of a table and one over its columns, cells row-major."""
 
     first: Workload
     second: Workload
 
     def __post_init__(self) -> None:
-        if isinstance(self.first, Product) or isinstance(self.second, Product):
+        if isinstance(self.first, ProductWorkload) or isinstance(self.second, ProductWorkload):
             raise UsageError("boxes have two axes")
-        _checked(self.cells)
+        _check_size(self.cells)
 
     @property
     def cells(self) -> int:
@@ -226,9 +226,9 @@ class Product(Workload):
 
     def times(self, values: Floats) -> Floats:
         shaped = values.reshape(*values.shape[:-1], self.first.cells, self.second.cells)
-        found = self.second.times(shaped)
-        found = np.swapaxes(self.first.times(np.swapaxes(found, -1, -2)), -1, -2)
-        return np.asarray(found.reshape(values.shape))
+        products = self.second.times(shaped)
+        products = np.swapaxes(self.first.times(np.swapaxes(products, -1, -2)), -1, -2)
+        return np.asarray(products.reshape(values.shape))
 
     def uses(self) -> Floats:
         return np.outer(self.first.uses(), self.second.uses()).reshape(-1)

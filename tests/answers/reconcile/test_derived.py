@@ -7,7 +7,7 @@ import pytest
 from answers.shop import make as make_shop
 from clinic import ROWS, make, rows_of_ledger, write_rows
 from discreet.answers.reconcile.history import history
-from discreet.bundle.make import bundle
+from discreet.bundle.bundle_files import make_bundle
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, UsageError
 
@@ -44,8 +44,8 @@ def test_a_derived_answer_has_no_bundle(clinic):
         ask(clinic, text, epsilon=1)
     whole = ask(clinic, ALL, epsilon="0.5")
     refused = (
-        lambda: bundle(clinic, whole.id),
-        lambda: clinic.recalled(whole.id),
+        lambda: make_bundle(clinic, whole.id),
+        lambda: clinic.recall(whole.id),
         lambda: clinic.again(whole.id, epsilon=1),
         lambda: history(clinic.version("patients"), curator=clinic.curator, reads=None, only=[whole.id]),
     )
@@ -55,9 +55,9 @@ def test_a_derived_answer_has_no_bundle(clinic):
         ) as why:
             each()
         assert "the releases that it was computed from" in why.value.hint
-    assert all(bundle(clinic, name) for name in whole.sources)
+    assert all(make_bundle(clinic, name) for name in whole.sources)
     with pytest.raises(UsageError, match="there is no release 'd-1'"):
-        bundle(clinic, "d-1")
+        make_bundle(clinic, "d-1")
 
 
 def test_whoever_wants_it_more_exact_pays(clinic):
@@ -116,7 +116,7 @@ def test_what_again_and_batches_measured_counts_as_well(clinic):
     first = ask(clinic, MALE, epsilon=1)
     clinic.again(first.id, epsilon=1)
     clinic.batch(f"{FEMALE}; select disease, count(*) from patients group by disease", epsilon=2)
-    found = history(clinic.version("patients"), curator=clinic.curator, reads=lambda text: clinic.sql(text).asked)
+    found = history(clinic.version("patients"), curator=clinic.curator, reads=lambda text: clinic.sql(text).query)
     assert len(found.numbers) == 3 + 5 and found.left_out == ()
     whole = ask(clinic, ALL, epsilon="0.2")
     assert whole.derived and len(whole.sources) == 4
@@ -165,7 +165,7 @@ def test_joins_persons_and_other_tables_tell_nothing(tmp_path):
     released = {ask(shop, text, epsilon=1000).id: reason for text, reason in texts.items()}
     ask(shop, "select count(*) from payments", epsilon=1000)
     version = shop.version("orders")
-    found = history(version, curator=shop.curator, reads=lambda text: shop.sql(text).asked)
+    found = history(version, curator=shop.curator, reads=lambda text: shop.sql(text).query)
     assert found.numbers == () and {each.release for each in found.left_out} == set(released)
     assert all(released[each.release] in each.reason for each in found.left_out)
     paid = ask(shop, "select count(*) from orders", epsilon=1)
@@ -185,7 +185,7 @@ def test_answers_before_somebody_was_forgotten_are_of_other_rows(tmp_path):
     shop = make_shop(tmp_path)
     ask(shop, "select paid, count(*) from orders group by paid", epsilon=1000)
     shop.forget("orders", ["c1"])
-    found = history(shop.version("orders"), curator=shop.curator, reads=lambda text: shop.sql(text).asked)
+    found = history(shop.version("orders"), curator=shop.curator, reads=lambda text: shop.sql(text).query)
     assert found.numbers == () and "forgotten" in found.left_out[0].reason
     assert not ask(shop, "select count(*) from orders", epsilon=100).derived
     ask(shop, "select sex, count(*) from orders group by sex", epsilon=1000)

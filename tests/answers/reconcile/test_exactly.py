@@ -6,14 +6,14 @@ import random
 import pytest
 
 from answers.reconcile.worlds import CATALOG, CONDITIONS, DOMAIN, GROUPS, NOT_BOXES, RECORDS, asked, predicate
-from discreet.accounting.region import MOST_BOXES, NOT_NULL, Allowed, Box, Region, hull
-from discreet.answers.reconcile.exactly import cells_of, exactly, rows_of
+from discreet.accounting.region import MOST_BOXES, NOT_NULL, Box, Region, ValueSet, hull
+from discreet.answers.reconcile.exact_region import cells_of, exact_region, rows_of
 from discreet.plan import predicate as predicates
 from discreet.plan.evaluate import holds, value
 from discreet.plan.expressions import Test
 from discreet.plan.predicate import Every, Member, Some
-from discreet.plan.stability import narrowed
-from discreet.sql.read import read
+from discreet.plan.stability import narrowed_region
+from discreet.sql.query_parser import parse_query
 
 
 def wrong(regions, conditions=(*CONDITIONS, *NOT_BOXES)):
@@ -28,38 +28,38 @@ def wrong(regions, conditions=(*CONDITIONS, *NOT_BOXES)):
 
 
 def test_every_region_is_what_its_condition_says():
-    assert wrong(exactly) == []
+    assert wrong(exact_region) == []
 
 
 def test_boxes_are_found_where_there_are_some():
     conditions = [predicate(where) for where in CONDITIONS]
-    told = [exactly(condition) is not None for condition in conditions if condition is not None]
+    told = [exact_region(condition) is not None for condition in conditions if condition is not None]
     assert all(told) and len(told) > 40
 
 
 @pytest.mark.parametrize("where", NOT_BOXES)
 def test_what_is_no_box_is_not_told(where):
-    assert exactly(predicate(where)) is None
-    assert exactly(predicate(f"({where}) or a = 1")) is None
-    assert exactly(predicate(f"({where}) and a = 1")) is None
+    assert exact_region(predicate(where)) is None
+    assert exact_region(predicate(f"({where}) or a = 1")) is None
+    assert exact_region(predicate(f"({where}) and a = 1")) is None
 
 
 def without_null(condition):
     """A mutant: forgets NULL."""
-    found = exactly(condition)
+    found = exact_region(condition)
     cut = [Box({name: side & NOT_NULL for name, side in box.sides.items()}) for box in found.boxes] if found else []
     return found and Region.of(cut)
 
 
 def one_box(condition):
     """A mutant: a hull around several boxes."""
-    found = exactly(condition)
+    found = exact_region(condition)
     return found if found is None or len(found.boxes) < 2 else Region((hull(found.boxes),))
 
 
 @pytest.mark.parametrize(
     "mutant",
-    [predicates.region, lambda condition: narrowed(condition, frozenset({"sex"})), without_null, one_box],
+    [predicates.region, lambda condition: narrowed_region(condition, frozenset({"sex"})), without_null, one_box],
     ids=["region", "narrowed", "without_null", "one_box"],
 )
 def test_mutants_are_caught(mutant):
@@ -71,8 +71,8 @@ def random_predicate(draw, depth):
     if depth == 0 or draw.random() < 0.2:
         name, codes = draw.choice([("a", range(4)), ("b", range(3)), ("sex", range(2)), ("ok", range(2))])
         picked = [code for code in codes if draw.random() < 0.5]
-        null = Allowed((), null=draw.random() < 0.5)
-        return Member(name, Allowed.of(picked) | null)
+        null = ValueSet((), null=draw.random() < 0.5)
+        return Member(name, ValueSet.of(picked) | null)
     kind = draw.choice([Every, Some])
     return kind(tuple(random_predicate(draw, depth - 1) for _ in range(draw.randint(0, 3))))
 
@@ -82,17 +82,17 @@ def test_every_small_tree_is_exact():
     records = [record for record in RECORDS if record["t"] is None]
     for _ in range(400):
         condition = random_predicate(draw, 3)
-        region = exactly(condition)
+        region = exact_region(condition)
         told += region is not None
         assert region is None or all((record in region) == holds(condition, record) for record in records)
     assert told > 370
 
 
 def test_too_many_boxes_are_none():
-    boxes = tuple(Member("wide", Allowed.of([2 * number])) for number in range(3))
-    many = Some(tuple(Every((Member("wide", Allowed.of([n])), Member("open", Allowed.of([n])))) for n in range(65)))
-    assert exactly(many) is None and len(exactly(Some(many.parts[:MOST_BOXES])).boxes) == MOST_BOXES
-    assert exactly(Every((many, boxes[0]))) is None
+    boxes = tuple(Member("wide", ValueSet.of([2 * number])) for number in range(3))
+    many = Some(tuple(Every((Member("wide", ValueSet.of([n])), Member("open", ValueSet.of([n])))) for n in range(65)))
+    assert exact_region(many) is None and len(exact_region(Some(many.parts[:MOST_BOXES])).boxes) == MOST_BOXES
+    assert exact_region(Every((many, boxes[0]))) is None
     assert predicates.region(many).boxes != ()  # which a price widens
 
 
@@ -132,12 +132,12 @@ def test_a_forgotten_null_group_is_caught():
 
 def test_an_axis_over_several_columns_is_none():
     (axis,) = asked(by="a + case when ok then 1 else 0 end").inquiry.sets[0]
-    assert isinstance(predicates.within(axis.of, Allowed.of([1])), Test) and cells_of(axis, DOMAIN.columns) is None
+    assert isinstance(predicates.within(axis.of, ValueSet.of([1])), Test) and cells_of(axis, DOMAIN.columns) is None
 
 
 def test_joins_and_persons_are_no_rows():
-    plan = read("select count(*) from t1 where a = 1", CATALOG).inquiry.plan
-    assert rows_of(plan) == Region((Box({"a": Allowed.of([1])}),))
+    plan = parse_query("select count(*) from t1 where a = 1", CATALOG).inquiry.plan
+    assert rows_of(plan) == Region((Box({"a": ValueSet.of([1])}),))
     from discreet.plan.relation import Filter, PerPerson, Scan
 
     assert rows_of(Scan(table="t1", version=1, roster=True)) is None

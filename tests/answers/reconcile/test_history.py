@@ -5,11 +5,11 @@ from fractions import Fraction
 import pytest
 
 from clinic import make
-from discreet.accounting.region import Allowed, Box, Region
+from discreet.accounting.region import Box, Region, ValueSet
 from discreet.answers.reconcile import history as module
-from discreet.answers.reconcile import kinds
+from discreet.answers.reconcile import release_readers
 from discreet.answers.reconcile.history import history
-from discreet.answers.reconcile.numbers import Number
+from discreet.answers.reconcile.released_numbers import ReleasedNumber
 from discreet.inference.reconcile import ROWS
 from discreet.mechanisms.laplace import DiscreteLaplace
 
@@ -23,7 +23,7 @@ def clinic(tmp_path):
 
 def of(project, **more):
     return history(
-        project.version("patients"), curator=project.curator, reads=lambda text: project.sql(text).asked, **more
+        project.version("patients"), curator=project.curator, reads=lambda text: project.sql(text).query, **more
     )
 
 
@@ -51,14 +51,14 @@ def test_the_newest_are_kept(clinic):
 
 
 def test_what_is_read_is_remembered_within_bounds(clinic, monkeypatch):
-    monkeypatch.setattr(module, "_READ", module._Memory())
+    monkeypatch.setattr(module, "_READ", module._ReadCache())
     clinic.sql(ALL).ask(epsilon=1)
     first = of(clinic)
-    monkeypatch.setattr(kinds, "answer", None)
-    assert of(clinic) == first and len(module._READ.held) == 1
+    monkeypatch.setattr(release_readers, "read_answer", None)
+    assert of(clinic) == first and len(module._READ.numbers_of_release) == 1
     monkeypatch.setattr(module, "_MOST_REMEMBERED", 2)
     module._READ.add("r-other", ([first.numbers[0]] * 2, []))
-    assert list(module._READ.held) == ["r-other"]
+    assert list(module._READ.numbers_of_release) == ["r-other"]
 
 
 def test_other_kinds_can_be_added(clinic, monkeypatch):
@@ -68,12 +68,12 @@ def test_other_kinds_can_be_added(clinic, monkeypatch):
     def workload(stored):
         if stored.charge.id != paid.id:
             return None
-        region = Region((Box({"age": Allowed.interval(0, 30)}),))
+        region = Region((Box({"age": ValueSet.interval(0, 30)}),))
         law = DiscreteLaplace(scale=Fraction(2))
-        number = Number(release=paid.id, family=ROWS, region=region, value=77, law=law, least=0, column="rows")
+        number = ReleasedNumber(release=paid.id, family=ROWS, region=region, value=77, law=law, least=0, column="rows")
         return [number], []
 
-    monkeypatch.setattr(module, "READERS", [workload, *kinds.READERS])
+    monkeypatch.setattr(module, "READERS", [workload, *release_readers.READERS])
     found = clinic.sql(f"{ALL} where age < 30").ask(epsilon="0.4")
     assert found.derived and found.rows == ((77.0,),) and found.sources == (paid.id,)
     assert not clinic.sql(f"{ALL} where age <= 30").ask(epsilon="0.4").derived

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from answers.reconcile.worlds import World, asked, exact_cells, measurement
-from discreet.answers.quoting import Wish
-from discreet.answers.reconcile.residual import together
-from discreet.answers.reconcile.told import Cell, Told
+from discreet.answers.query_quote import QueryWish
+from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
+from discreet.answers.reconcile.missing_precision import combine_with_measurement
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.sums import half_width
+from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan.price import price
 from noise.source import FixedBits
 
@@ -23,7 +23,7 @@ def known(*scales):
     """A number that is told as the mean of several."""
     laws = [DiscreteLaplace(scale=Fraction(scale)) for scale in scales]
     variance = sum(law.variance() for law in laws) / len(laws) ** 2
-    return Cell(
+    return EstimatedCell(
         value=0.0,
         variance=float(variance),
         parts=tuple((1 / len(laws), law, 1) for law in laws),
@@ -55,7 +55,7 @@ def test_the_combination_errs_as_stated(cell, law):
 
 
 def told(question, cell):
-    return Told(asked=question, cells={(0, 0): (cell,)})
+    return EarlierEstimate(query=question, cells={(0, 0): (cell,)})
 
 
 def test_more_is_never_wider_and_the_width_is_met():
@@ -65,8 +65,8 @@ def test_more_is_never_wider_and_the_width_is_met():
         at = price(question.inquiry, question.reach, needs={}, epsilon=Fraction(each, 100))
         (law,) = at.steps[0].laws
         widths.append(Fraction(half_width(before.cells[0, 0][0].parts_with(law), NINETY_FIVE)))
-        assert before.met_with(at, widths[-1], NINETY_FIVE)
-        assert not before.met_with(at, widths[-1] * Fraction(99, 100), NINETY_FIVE)
+        assert before.meets_width_with(at, widths[-1], NINETY_FIVE)
+        assert not before.meets_width_with(at, widths[-1] * Fraction(99, 100), NINETY_FIVE)
     assert widths == sorted(widths, reverse=True) and widths[0] <= before.widest(NINETY_FIVE) * Fraction(102, 100)
 
 
@@ -77,11 +77,13 @@ def test_what_was_promised_is_kept():
     new = measurement(question, world.records, name="r-new", scale=Fraction(10))
     (exact,) = exact_cells(question.inquiry, 0, 0, world.records)
     narrow, wide = told(question, known(1)), told(question, known(1000))
-    wish = Wish(within=Fraction(30))
-    assert together(before, new, narrow, wish) is narrow
-    assert together(before, new, wide, Wish(within=Fraction(1))) is None  # the measurement by itself, then
+    wish = QueryWish(within=Fraction(30))
+    assert combine_with_measurement(before, new, narrow, wish) is narrow
+    assert (
+        combine_with_measurement(before, new, wide, QueryWish(within=Fraction(1))) is None
+    )  # the measurement by itself, then
     for after in (wide, None):
-        both = together(before, new, after, wish)
+        both = combine_with_measurement(before, new, after, wish)
         assert both.cells[0, 0][0].value == pytest.approx(exact / 2)
         assert both.releases == ("r-0", "r-new")
 
@@ -90,6 +92,8 @@ def test_exact_enough_is_judged_cell_by_cell():
     question = asked(by="sex")
     at = price(question.inquiry, question.reach, needs={}, epsilon=Fraction(1, 10))
     good, bad = known(9), known(11)
-    assert Told(asked=question, cells={(0, 0): (good, good)}).as_exact_as(at)
-    assert not Told(asked=question, cells={(0, 0): (good, bad)}).as_exact_as(at)
-    assert Told(asked=question, cells={(0, 0): (good, bad)}).widest(NINETY_FIVE) == half_width(bad.parts, NINETY_FIVE)
+    assert EarlierEstimate(query=question, cells={(0, 0): (good, good)}).as_exact_as(at)
+    assert not EarlierEstimate(query=question, cells={(0, 0): (good, bad)}).as_exact_as(at)
+    assert EarlierEstimate(query=question, cells={(0, 0): (good, bad)}).widest(NINETY_FIVE) == half_width(
+        bad.parts, NINETY_FIVE
+    )

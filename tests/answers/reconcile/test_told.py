@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from answers.reconcile.worlds import DOMAIN, NOT_BOXES, SCHEMA, World, asked, exact_cells, measurement
-from discreet.answers.reconcile import exactly as exactly_module
-from discreet.answers.reconcile import numbers as numbers_module
-from discreet.answers.reconcile.numbers import Names, Outside, family_of, numbers_of
-from discreet.answers.reconcile.telling import told_by
-from discreet.inference.reconcile import Domain
+from discreet.answers.reconcile import exact_region as exactly_module
+from discreet.answers.reconcile import released_numbers as numbers_module
+from discreet.answers.reconcile.history_estimation import estimate_from_numbers
+from discreet.answers.reconcile.released_numbers import ExclusionReason, NumberLabels, family_of, numbers_of
+from discreet.inference.reconcile import ColumnDomains
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.sums import half_width
+from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan import predicate as predicates
 from noise.source import FixedBits
 from tiers import size
 
-NAMES = Names(statistics={})
+NAMES = NumberLabels(statistics={})
 
 
 def numbers(questions, records, *, noise=lambda: 0, domain=DOMAIN, scale=Fraction(1)):
@@ -38,7 +38,7 @@ def told_wrong(seeds, domain=DOMAIN):
         known = numbers([*fine, *(world.question() for _ in range(6))], world.records, domain=domain)
         for _ in range(8):
             question = world.question()
-            found = told_by(known, question, domain)
+            found = estimate_from_numbers(known, question, domain)
             for (place, index), cells in ({} if found is None else found.cells).items():
                 exact = exact_cells(question.inquiry, place, index, world.records)
                 told += len(cells)
@@ -54,13 +54,13 @@ def test_what_is_told_is_exact_without_noise():
 
 def test_a_widened_region_is_caught(monkeypatch):
     """The region that prices a question, instead of the exact one."""
-    monkeypatch.setattr(numbers_module, "exactly", predicates.region)
+    monkeypatch.setattr(numbers_module, "exact_region", predicates.region)
     everybody = [{"a": 1, "b": 0, "sex": 0, "ok": 1, "t": "k"}] * 9 + [{"a": 2, "b": 0, "sex": 0, "ok": 0, "t": "kk"}]
-    monkeypatch.setattr(exactly_module, "exactly", predicates.region)
+    monkeypatch.setattr(exactly_module, "exact_region", predicates.region)
     wrong = []
     for where in NOT_BOXES:
         known = numbers([asked(where)], everybody)
-        found = told_by(known, asked(), DOMAIN)
+        found = estimate_from_numbers(known, asked(), DOMAIN)
         wrong += [] if found is None else [found.cells[0, 0][0].value != len(everybody)]
     assert any(wrong)
 
@@ -71,8 +71,8 @@ def test_a_forgotten_null_group_is_caught(monkeypatch):
         numbers_module,
         "cells_of",
         lambda axis, domains: tuple(
-            exactly_module.meet(
-                [region, exactly_module.exactly(predicates.Member("a", predicates.Allowed.interval(0, 4)))]
+            exactly_module.intersect_regions(
+                [region, exactly_module.exact_region(predicates.Member("a", predicates.ValueSet.interval(0, 4)))]
             )
             for region in whole(axis, domains)
         ),
@@ -81,7 +81,7 @@ def test_a_forgotten_null_group_is_caught(monkeypatch):
 
 
 def test_an_open_column_taken_for_closed_is_caught():
-    closed = Domain(
+    closed = ColumnDomains(
         columns={
             name: type(side)(side.runs) if name in ("b", "ok", "a") else side for name, side in DOMAIN.columns.items()
         }
@@ -92,20 +92,20 @@ def test_an_open_column_taken_for_closed_is_caught():
 def test_parts_of_an_open_column_do_not_make_a_whole():
     world = World(1)
     parts = numbers([asked(f"b = '{value}'") for value in "xyz"], world.records)
-    assert told_by(parts, asked(), DOMAIN) is None
-    assert told_by(parts, asked("b is not null"), DOMAIN).cells[0, 0][0].value == sum(
+    assert estimate_from_numbers(parts, asked(), DOMAIN) is None
+    assert estimate_from_numbers(parts, asked("b is not null"), DOMAIN).cells[0, 0][0].value == sum(
         record["b"] is not None for record in world.records
     )
     closed = numbers([asked(f"sex = '{value}'") for value in "FM"], world.records)
-    assert told_by(closed, asked(), DOMAIN).cells[0, 0][0].value == len(world.records)
+    assert estimate_from_numbers(closed, asked(), DOMAIN).cells[0, 0][0].value == len(world.records)
 
 
 def test_a_sum_passes_over_null():
     world = World(2)
     known = numbers([asked(what="sum(a)")], world.records)
-    assert told_by(known, asked("a is not null", what="sum(a)"), DOMAIN) is not None
-    assert told_by(known, asked("a > 0", what="sum(a)"), DOMAIN) is None  # as much, but nobody told us so
-    assert told_by(known, asked(), DOMAIN) is None
+    assert estimate_from_numbers(known, asked("a is not null", what="sum(a)"), DOMAIN) is not None
+    assert estimate_from_numbers(known, asked("a > 0", what="sum(a)"), DOMAIN) is None  # as much, but nobody told us so
+    assert estimate_from_numbers(known, asked(), DOMAIN) is None
 
 
 @pytest.mark.thin(6)
@@ -124,11 +124,11 @@ def test_a_sum_passes_over_null():
 )
 def test_never_told(question):
     """Whatever is known: even the whole table, cell by cell."""
-    from discreet.answers.reconcile import telling
+    from discreet.answers.reconcile import history_estimation
 
     world = World(3)
     known = numbers([asked(by="a, b, sex, ok"), asked(by="a, b, sex, ok", what="sum(a)")], world.records)
-    assert not telling._plain(question) or told_by(known, question, DOMAIN) is None
+    assert not history_estimation._plain(question) or estimate_from_numbers(known, question, DOMAIN) is None
 
 
 LAW = DiscreteLaplace(scale=Fraction(4))
@@ -140,7 +140,7 @@ def errors(question):
     """What is told of a question's cells, beside many draws of the error that its weights make of the noise."""
     world = World(4)
     known = numbers(HISTORY, world.records, scale=LAW.scale)
-    told = told_by(known, question, DOMAIN)
+    told = estimate_from_numbers(known, question, DOMAIN)
     noise = LAW.draw(DRAWS * len(known), bits=FixedBits(9)).reshape(len(known), DRAWS)
     centre = np.array([cell.value for cell in told.cells[0, 0]])
     exact = np.array(exact_cells(question.inquiry, 0, 0, world.records))
@@ -148,7 +148,7 @@ def errors(question):
     for place in range(len(known)):  # the estimate is linear: one noisy number at a time tells its weight
         one = [*known]
         one[place] = _moved(known[place])
-        drawn.append([cell.value for cell in told_by(one, question, DOMAIN).cells[0, 0]] - centre)
+        drawn.append([cell.value for cell in estimate_from_numbers(one, question, DOMAIN).cells[0, 0]] - centre)
     return told, exact, centre[:, None] + np.array(drawn).T @ noise - exact[:, None]
 
 
@@ -182,7 +182,7 @@ def test_more_answers_never_tell_less():
     for question in (asked(), asked(by="sex"), asked(by="ok")):
         before = None
         for count in range(1, len(HISTORY) + 1):
-            found = told_by(numbers(HISTORY[:count], world.records), question, DOMAIN)
+            found = estimate_from_numbers(numbers(HISTORY[:count], world.records), question, DOMAIN)
             if before is not None:
                 pairs = zip(found.cells[0, 0], before.cells[0, 0], strict=True)
                 assert all(new.variance <= old.variance * (1 + 1e-9) for new, old in pairs)
@@ -193,7 +193,7 @@ def test_more_answers_never_tell_less():
 def test_a_sum_in_grains_is_rounded_after_it_is_added():
     (statistic,) = asked(what="sum(a)").inquiry.statistics
     assert isinstance(family_of(statistic), str)
-    assert isinstance(family_of(replace(statistic, grain=2)), Outside)
+    assert isinstance(family_of(replace(statistic, grain=2)), ExclusionReason)
     assert family_of(replace(statistic, centre=1)) != family_of(statistic)
 
 

@@ -7,17 +7,17 @@ import itertools
 import random
 from fractions import Fraction
 
-from discreet.accounting.events import Laplace
+from discreet.accounting.events import LaplaceEvent
 from discreet.errors import Refused
-from discreet.inference.reconcile import Domain
-from discreet.measurement import Measurement, NoisyCells
+from discreet.inference.reconcile import ColumnDomains
+from discreet.kernel.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.cell_statistics import RowCount
 from discreet.plan.evaluate import holds, value
 from discreet.plan.relation import Filter
-from discreet.plan.statistics import Rows
-from discreet.schema.file import read_table
-from discreet.sql.catalog import Known
-from discreet.sql.read import read
+from discreet.schema.project_file import read_table
+from discreet.sql.catalog import CatalogTable
+from discreet.sql.query_parser import parse_query
 
 COLUMNS = {
     "a": {"type": "integer", "low": 0, "high": 3},
@@ -27,8 +27,8 @@ COLUMNS = {
     "t": {"type": "text"},
 }
 SCHEMA = read_table("t1", {"source": "t.csv", "columns": COLUMNS}).schema
-CATALOG = {"t1": Known(schema=SCHEMA, version=1, population="t1")}
-DOMAIN = Domain.of(SCHEMA.columns)
+CATALOG = {"t1": CatalogTable(schema=SCHEMA, version=1, population="t1")}
+DOMAIN = ColumnDomains.of(SCHEMA.columns)
 POSSIBLE = {
     "a": [0, 1, 2, 3, None],
     "b": [0, 1, 2, None],
@@ -65,7 +65,7 @@ def asked(where="true", by="", what="count(*)"):
     """A question, as it is read."""
     keys = "".join(f", {key}" for key in by.split(", ") if key)
     text = f"select {what}{keys} from t1 where {where}" + (f" group by {by}" if by else "")
-    return read(text, CATALOG)
+    return parse_query(text, CATALOG)
 
 
 def predicate(where):
@@ -114,7 +114,7 @@ def _cell(axes, record):
 
 
 def _term(statistic, record):
-    if isinstance(statistic, Rows):
+    if isinstance(statistic, RowCount):
         return 1
     found = value(statistic.of, record)
     return 0 if found is None else found - statistic.centre
@@ -133,7 +133,7 @@ def measurement(question, records, *, name, scale=Fraction(1), noise=lambda: 0):
                 laws=(DiscreteLaplace(scale=scale),) * len(values),
             )
         )
-    return Measurement(id=name, text=question.text, parts=tuple(parts), event=Laplace(scale=scale, l1=1))
+    return Measurement(id=name, text=question.text, parts=tuple(parts), event=LaplaceEvent(scale=scale, l1=1))
 
 
 class World:

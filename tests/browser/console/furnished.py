@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from browser.console.place import Hand, Place
-from discreet.collect.store import Batch, Sent
-from discreet.console import learning
-from discreet.console.routes import Route, table
-from discreet.console.surveying import surveys_of
+from discreet.console.jobs.survey_host import survey_host_of
+from discreet.console.pages import lessons
+from discreet.console.routes import Route, route_table
+from discreet.surveys.collector.survey_store import IncomingReport, ReportBatch
 
 COUNTS = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
 CROSSED = "SELECT disease, ward, count(*) AS n FROM patients GROUP BY disease, ward"
@@ -101,10 +101,10 @@ def survey(place: Place, *, reports: int) -> str:
         to = owner.send(
             "/survey/new", question="Did you dance?", kind="choices", choices="yes\nno", epsilon="2", minimum="20"
         )
-    id_, store = _release(to), surveys_of(place.house.desk).store
+    id_, store = _release(to), survey_host_of(place.house.handle).store
     randomizer = store.survey(id_).randomizer
     drawn = [randomizer.randomize("no" if n % 3 == 0 else "yes") for n in range(reports)]
-    store.add([Batch(id_, tuple(Sent(secrets.token_bytes(16), report, None) for report in drawn))])
+    store.add([ReportBatch(id_, tuple(IncomingReport(secrets.token_bytes(16), report, None) for report in drawn))])
     return id_
 
 
@@ -170,7 +170,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/lab": ("/lab",),
         "/lab/{attack}": ("/lab/differencing", "/lab/reconstruction"),  # one that was run, and one that was not
         "/learn": ("/learn",),
-        "/learn/{lesson}": tuple(f"/learn/{name}" for name in learning.NAMES),
+        "/learn/{lesson}": tuple(f"/learn/{name}" for name in lessons.NAMES),
         "/login": (),  # leads on, for who is in
         "/setup/{link}": (),  # has its own test
         "/me": ("/me",),
@@ -199,4 +199,4 @@ FILES = (
 
 def pages() -> list[Route]:
     """Every page that a browser gets."""
-    return [route for route in table() if route.method == "GET" and not route.api and route.path not in FILES]
+    return [route for route in route_table() if route.method == "GET" and not route.api and route.path not in FILES]

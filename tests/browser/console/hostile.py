@@ -11,10 +11,10 @@ from pathlib import Path
 import discreet
 from browser.console.place import Hand, Place
 from console.house import PASSWORD
-from discreet.console.bundles import FIELDS
-from discreet.curator import Curator
+from discreet.console.pages.bundle_cache import FIELDS
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import UsageError
+from discreet.kernel.curator import Curator
 
 #: Each makes an element <x-x>, an attribute data-x, or calls __xss, where its context is not escaped.
 PAYLOADS = (

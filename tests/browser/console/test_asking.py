@@ -12,8 +12,8 @@ from browser.console.conftest import PHONE, Coming, Picture
 from browser.console.furnished import AGES
 from browser.console.place import Place
 from console.house import PASSWORD
-from discreet.console.asking.asking import Asking
-from discreet.engines.stopping import Stopped
+from discreet.console.jobs.query_service import QueryService
+from discreet.engines.stop_signal import Stopped
 
 pytestmark = pytest.mark.xdist_group("console-flows")
 
@@ -65,7 +65,7 @@ def test_the_same_without_scripts(coming: Coming) -> None:
 
 
 def test_a_rehearsal_shows_the_whole_error_and_costs_nothing(coming: Coming, place: Place, picture: Picture) -> None:
-    before = place.house.desk.project.ledger.refresh().seq
+    before = place.house.handle.project.ledger.refresh().seq
     with coming("analyst", at="/ask") as page:
         page.get_by_label("Your question, in SQL").fill("SELECT sum(cost) AS total FROM visits")
         page.get_by_role("button", name="Rehearse, free").click()
@@ -74,17 +74,17 @@ def test_a_rehearsal_shows_the_whole_error_and_costs_nothing(coming: Coming, pla
             expect(told).to_contain_text(word)
         assert question(page) == "SELECT sum(cost) AS total FROM visits"
         picture(told, "rehearsal")
-    assert place.house.desk.project.ledger.refresh().seq == before
+    assert place.house.handle.project.ledger.refresh().seq == before
 
 
 def test_a_question_is_taken_back(coming: Coming, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(self, job, project, seal):
-        while not job.stop.pulled:
+        while not job.stop.is_requested:
             time.sleep(0.01)
         raise Stopped
 
-    monkeypatch.setattr(Asking, "_paid", endless)
-    before = place.house.desk.project.ledger.refresh().seq
+    monkeypatch.setattr(QueryService, "_charge_and_answer", endless)
+    before = place.house.handle.project.ledger.refresh().seq
     with coming("analyst", at="/ask", statuses={400}) as page:
         page.get_by_label("Your question, in SQL").fill(AGES)
         page.evaluate(CANCELLING)
@@ -93,11 +93,11 @@ def test_a_question_is_taken_back(coming: Coming, place: Place, monkeypatch: pyt
         assert question(page) == AGES
         page.goto("/ask/open")
         expect(page.get_by_role("group", name="Questions")).to_contain_text("stopped")
-    assert place.house.desk.project.ledger.refresh().seq == before
+    assert place.house.handle.project.ledger.refresh().seq == before
 
 
 def charged(place: Place) -> int:
-    return len(place.house.desk.project.ledger.refresh().charges)
+    return len(place.house.handle.project.ledger.refresh().charges)
 
 
 def ask(page: Page, text: str) -> None:

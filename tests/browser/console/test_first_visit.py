@@ -61,7 +61,7 @@ def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Pict
         page.goto("/")
         expect(page.locator("main")).to_contain_text("SELECT ward, count(*) AS n")
         picture(page, "home")
-    assert [charge.analyst for charge in place.house.desk.project.ledger.refresh().charges.values()] == ["Ann"]
+    assert [charge.analyst for charge in place.house.handle.project.ledger.refresh().charges.values()] == ["Ann"]
 
 
 def _first_answer(page: Page, picture: Picture) -> None:

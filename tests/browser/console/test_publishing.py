@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from browser.console.conftest import Coming, Picture
 from browser.console.furnished import COUNTS
 from browser.console.place import Place
-from discreet.bundle.verify import verify
+from discreet.bundle.verification import verify
 
 pytestmark = pytest.mark.xdist_group("console-flows")
 

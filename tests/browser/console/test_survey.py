@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from browser.console.conftest import PHONE, Coming, Picture
 from browser.console.furnished import survey
 from browser.console.place import Place
-from discreet.console.surveying import surveys_of
+from discreet.console.jobs.survey_host import survey_host_of
 
 pytestmark = pytest.mark.xdist_group("console-flows")
 
@@ -42,7 +42,7 @@ def test_made_answered_on_a_phone_and_counted(coming: Coming, place: Place, pict
             phone.get_by_role("button", name="Send this").click()
             expect(phone.get_by_role("heading", name="Thank you")).to_be_visible()
             assert phone.context.cookies() == []
-        assert surveys_of(place.house.desk).store.count(made) == 1
+        assert survey_host_of(place.house.handle).store.count(made) == 1
         page.reload()
         expect(page.locator("main")).to_contain_text("1 reports so far")
 

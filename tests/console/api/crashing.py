@@ -10,14 +10,14 @@ from pathlib import Path
 
 import uvicorn
 
-from discreet.console.app import make
-from discreet.console.routes import table
+from discreet.console.app import make_app
+from discreet.console.app_state import open_state
+from discreet.console.routes import route_table
 from discreet.console.settings import Settings
-from discreet.console.starting import house_of
 
 
 def main(folder):
-    table()  # what a server loads, loads here, once
+    route_table()  # what a server loads, loads here, once
     listening = socket.create_server(("127.0.0.1", 0), backlog=64)
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     print(url, flush=True)
@@ -36,8 +36,8 @@ def main(folder):
 
 
 def serve(folder, url, listening):
-    house, _ = house_of(folder, Settings(origin=url, grid_ms=1, each=20), log=folder.parent / "crashing.log")
-    config = uvicorn.Config(make(house), log_config=None, log_level="critical", access_log=False, ws="none")
+    house, _ = open_state(folder, Settings(origin=url, grid_ms=1, each=20), log=folder.parent / "crashing.log")
+    config = uvicorn.Config(make_app(house), log_config=None, log_level="critical", access_log=False, ws="none")
     uvicorn.Server(config).run(sockets=[listening])
 
 

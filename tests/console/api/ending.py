@@ -7,14 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from discreet.console import serving
-from discreet.console.asking import running
-from discreet.console.starting import house_of
-from discreet.curator import Curator
+from discreet.console import listener
+from discreet.console.app_state import open_state
+from discreet.console.jobs import query_queue
+from discreet.kernel.curator import Curator
 
 
 def main(folder, slow_s, begun, drain_s, stop_s):
-    real = Curator.add
+    real = Curator.add_noise
 
     def slow(self, law, exact_values, moves):
         found = real(self, law, exact_values, moves)
@@ -22,14 +22,14 @@ def main(folder, slow_s, begun, drain_s, stop_s):
         time.sleep(slow_s)
         return found
 
-    Curator.add = slow
-    running.STOP_S = stop_s
-    running.Running.drain.__defaults__ = (drain_s,)
-    door = serving.open_door("127.0.0.1", 0, certificate=None, key=None, behind_proxy=False)
-    settings = serving.settings_of(door.address, behind_proxy=False, grid_ms=100, at_once=1)
-    house, _ = house_of(folder, settings, log=folder.parent / "ending.log")
+    Curator.add_noise = slow
+    query_queue.STOP_S = stop_s
+    query_queue.QueryQueue.drain.__defaults__ = (drain_s,)
+    door = listener.open_listener("127.0.0.1", 0, certificate=None, key=None, behind_proxy=False)
+    settings = listener.settings_of(door.address, behind_proxy=False, grid_ms=100, at_once=1)
+    house, _ = open_state(folder, settings, log=folder.parent / "ending.log")
     print(door.address, flush=True)
-    serving.run(house, door)
+    listener.run_server(house, door)
     print("let go", flush=True)
 
 

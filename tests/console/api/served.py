@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import uvicorn
 
 from console.house import PASSWORD, clinic
-from discreet.console.app import make
+from discreet.console.app import make_app
+from discreet.console.app_state import open_state
 from discreet.console.people.passwords import Passwords
 from discreet.console.settings import Settings
-from discreet.console.starting import house_of
 
 
 class Served:
@@ -30,7 +30,7 @@ class Served:
 
     @property
     def charges(self):
-        return self.house.desk.project.ledger.refresh().charges
+        return self.house.handle.project.ledger.refresh().charges
 
 
 @contextmanager
@@ -40,10 +40,10 @@ def serving(folder, *, epsilon="100", **more):
         clinic(folder, epsilon=epsilon)
     listening = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    house, _ = house_of(folder, Settings(origin=url, **{"grid_ms": 5, **more}), log=folder.parent / "served.log")
+    house, _ = open_state(folder, Settings(origin=url, **{"grid_ms": 5, **more}), log=folder.parent / "served.log")
     house.people.passwords = Passwords(memory_kib=64, passes=1)
     server = uvicorn.Server(
-        uvicorn.Config(make(house), log_config=None, log_level="error", access_log=False, ws="none")
+        uvicorn.Config(make_app(house), log_config=None, log_level="error", access_log=False, ws="none")
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()

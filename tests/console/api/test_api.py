@@ -8,7 +8,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from console.house import world
-from discreet.console.pages import api
+from discreet.console.api import handlers
 
 COUNT = "select disease, count(*) n from patients group by disease"
 NEVER = "select sum(age) s from patients"
@@ -50,7 +50,7 @@ def olga(clinic):
 
 
 def charges(clinic):
-    return clinic.house.desk.project.ledger.refresh().charges
+    return clinic.house.handle.project.ledger.refresh().charges
 
 
 def test_explain_is_free(clinic, ann):
@@ -247,7 +247,7 @@ def test_jobs(clinic, ann, olga):
 def test_without_a_token_nothing_is_told(clinic):
     client = clinic.client()
     browser = clinic.browser("analyst")
-    for entry in api.ENTRIES:
+    for entry in handlers.API_OPERATIONS:
         path = entry.route.path.format(release="r-1", number="1", job="j-1")
         status = 200 if entry.route.role == "public" else 401
         assert client.request(entry.route.method, path).status_code == status
@@ -259,7 +259,7 @@ def test_without_a_token_nothing_is_told(clinic):
 def test_the_document_has_every_route_and_says_what_is_needed(clinic):
     told = clinic.client().get("/api/v1/openapi.json").json()
     routes = {(method.upper(), path) for path, methods in told["paths"].items() for method in methods}
-    assert routes == {(route.method, route.path) for route in api.ROUTES if route.api}
+    assert routes == {(route.method, route.path) for route in handlers.ROUTES if route.api}
     query = told["paths"]["/api/v1/query"]["post"]
     assert any(each["name"] == "Idempotency-Key" and each["required"] for each in query["parameters"])
     assert set(query["responses"]) >= {"200", "400", "401", "402", "403", "409", "422", "429"}
@@ -270,4 +270,4 @@ def test_the_document_has_every_route_and_says_what_is_needed(clinic):
 
 def test_the_page_lists_them(clinic):
     words = clinic.browser("public").text("/api")
-    assert all(entry.route.path in words for entry in api.ENTRIES)
+    assert all(entry.route.path in words for entry in handlers.API_OPERATIONS)

@@ -11,11 +11,11 @@ import pytest
 
 import discreet
 from console.api.served import serving
-from discreet.client import Remote, connect, decimal
 from discreet.errors import BudgetExceeded, LedgerFault, QueryFailed, Refused, UsageError
-from discreet.question import Explanation
+from discreet.project.http_transport import HttpTransport, error_from_data
+from discreet.project.question import Explanation
+from discreet.project.remote import Remote, connect, decimal
 from discreet.release import Release
-from discreet.wire import Wire, problem_of
 
 COUNT = "select disease, count(*) n from patients group by disease"
 
@@ -32,7 +32,7 @@ def remote(served):
 
 
 def test_a_question_is_as_it_is_locally(served, remote):
-    local = served.house.desk.project
+    local = served.house.handle.project
     question = remote.sql(COUNT)
     explanation = question.explain(within=10)
     assert isinstance(explanation, Explanation)
@@ -53,7 +53,7 @@ def test_a_question_is_as_it_is_locally(served, remote):
 
 def test_budget_tables_releases_and_again(served, remote):
     first = remote.sql("select count(*) from visits").ask(epsilon="0.25")
-    local = served.house.desk.project.budget("visits")
+    local = served.house.handle.project.budget("visits")
     told = remote.budget("VISITS")
     assert told.remaining == local.remaining and told.spent == local.spent and type(told) is type(local)
     assert [each["name"] for each in remote.tables()] == ["patients", "visits", "wards"]
@@ -87,8 +87,8 @@ def test_errors_are_the_same_classes(remote):
         remote.sql(COUNT).ask(epsilon="much")
     with pytest.raises(UsageError, match="nothing here"):
         remote.release("r-none")
-    assert isinstance(problem_of({"error": "x", "hint": "", "code": 5}, sql=""), LedgerFault)
-    assert isinstance(problem_of({"error": "x", "code": 6}, sql=""), QueryFailed)
+    assert isinstance(error_from_data({"error": "x", "hint": "", "code": 5}, sql=""), LedgerFault)
+    assert isinstance(error_from_data({"error": "x", "code": 6}, sql=""), QueryFailed)
 
 
 def test_a_token_that_does_not_hold(served):
@@ -207,7 +207,7 @@ def test_without_patience_it_says_so():
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
     with pytest.raises(UsageError, match="cannot be reached"):
-        Wire(url=url, token="dsc_a", patience_s=0).send("GET", "/api/v1/tables")
+        HttpTransport(url=url, token="dsc_a", patience_s=0).send("GET", "/api/v1/tables")
 
 
 def test_what_cannot_be_reached_tells_the_key_to_go_on_with():
@@ -282,14 +282,14 @@ def one_answer(answer):
 def test_what_is_no_console(answer, words):
     listening, url, seen = one_answer(answer)
     with listening, pytest.raises(UsageError, match=words):
-        Wire(url=url, token="dsc_a", patience_s=0.3).send("GET", "/api/v1/tables")
+        HttpTransport(url=url, token="dsc_a", patience_s=0.3).send("GET", "/api/v1/tables")
     assert seen and all(b"example.org" not in each for each in seen)
 
 
 def test_what_must_not_be_sent_twice_is_sent_once():
     listening, url, seen = one_answer(b"")
     with listening, pytest.raises(UsageError, match="cannot be reached"):
-        Wire(url=url, token="dsc_a").send("POST", "/api/v1/tokens", {}, safe=False)
+        HttpTransport(url=url, token="dsc_a").send("POST", "/api/v1/tokens", {}, safe=False)
     assert len(seen) == 1
 
 
@@ -298,7 +298,7 @@ def test_retry_after_is_kept():
         b'HTTP/1.1 429 No\r\nRetry-After: 1\r\nContent-Length: 26\r\n\r\n{"error": "x", "hint": ""}'
     )
     with listening, pytest.raises(UsageError):
-        Wire(url=url, token="dsc_a", patience_s=2.5).send("GET", "/api/v1/tables")
+        HttpTransport(url=url, token="dsc_a", patience_s=2.5).send("GET", "/api/v1/tables")
     assert len(seen) == 2
 
 
@@ -330,13 +330,17 @@ def test_tls_is_verified(tmp_path):
     url = f"https://localhost:{listening.getsockname()[1]}"
     with listening:
         with pytest.raises(UsageError, match="cannot be trusted"):
-            Wire(url=url, token="dsc_a", patience_s=5).send("GET", "/api/v1/tables")
+            HttpTransport(url=url, token="dsc_a", patience_s=5).send("GET", "/api/v1/tables")
         assert not any(b"dsc_a" in each for each in seen)
-        told = Wire(url=url, token="dsc_a", patience_s=5, certificates=str(certificate)).send("GET", "/api/v1/tables")
+        told = HttpTransport(url=url, token="dsc_a", patience_s=5, certificates=str(certificate)).send(
+            "GET", "/api/v1/tables"
+        )
         assert told == {"tables": []}
         other = f"https://127.0.0.1:{listening.getsockname()[1]}"
         with pytest.raises(UsageError, match="cannot be trusted"):
-            Wire(url=other, token="dsc_a", patience_s=5, certificates=str(certificate)).send("GET", "/api/v1/tables")
+            HttpTransport(url=other, token="dsc_a", patience_s=5, certificates=str(certificate)).send(
+                "GET", "/api/v1/tables"
+            )
 
 
 @pytest.mark.parametrize("body", [b"", b'{"tab'])
@@ -344,5 +348,5 @@ def test_an_answer_that_ends_early_is_lost_and_not_no_console(body):
     """A server that is killed after the head of its answer: the same is sent again."""
     listening, url, seen = one_answer(b"HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n" + body)
     with listening, pytest.raises(UsageError, match="reached"):
-        Wire(url=url, token="dsc_a", patience_s=0).send("GET", "/api/v1/tables")
+        HttpTransport(url=url, token="dsc_a", patience_s=0).send("GET", "/api/v1/tables")
     assert seen

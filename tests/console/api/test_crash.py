@@ -15,10 +15,10 @@ import pytest
 
 import discreet
 from console.house import PASSWORD, clinic
-from discreet import wire
 from discreet.console.people.passwords import Passwords
 from discreet.console.people.people import People
 from discreet.errors import QueryFailed
+from discreet.project import http_transport
 from tiers import size
 
 #: In the fast tier: a key paid twice at one kill of eight is still seen two times in three.
@@ -108,7 +108,7 @@ class Asking(threading.Thread):
 
 @pytest.mark.deep
 def test_killed_at_random_moments_every_key_is_paid_once(console, token, tmp_path, monkeypatch):
-    monkeypatch.setattr(wire, "_LONGEST_WAIT_S", 0.3)
+    monkeypatch.setattr(http_transport, "_LONGEST_WAIT_S", 0.3)
     console.start()
     programs = [Asking(console.url, token, f"p{number}") for number in range(PROGRAMS)]
     for program in programs:
@@ -130,7 +130,7 @@ def test_killed_at_random_moments_every_key_is_paid_once(console, token, tmp_pat
              for key in list(answered)[::5]}  # fmt: skip
     console.kill(signal.SIGTERM)
     state = discreet.open(tmp_path / "clinic").ledger.refresh()
-    assert len(state.charges) == len(answered) + len(lost) == len(state.keys)
+    assert len(state.charges) == len(answered) + len(lost) == len(state.charge_of_key)
     assert {release.id for release in answered.values()} <= set(state.answers)
     assert len({release.id for release in answered.values()}) == len(answered)
     assert all(again[key].rows == answered[key].rows and again[key].id == answered[key].id for key in again)

@@ -8,7 +8,7 @@ import pytest
 
 import discreet
 from console.api.served import serving
-from discreet.curator import Curator
+from discreet.kernel.curator import Curator
 
 
 def test_what_runs_is_answered_and_nothing_new_is_taken(tmp_path, monkeypatch):
@@ -40,7 +40,7 @@ def test_what_runs_is_answered_and_nothing_new_is_taken(tmp_path, monkeypatch):
     project = discreet.open(tmp_path / "clinic")
     assert found[0].id in project.ledger.refresh().answers
     with pytest.raises(discreet.LedgerFault):
-        served.house.desk.project.ledger.refresh()  # it was let go
+        served.house.handle.project.ledger.refresh()  # it was let go
 
 
 def _refuses(port):

@@ -143,19 +143,24 @@ def _ended(connection):
 def served(folder, monkeypatch, *, head_s=server_module.HEAD_S, each=server_module.CONNECTIONS_EACH):
     import uvicorn
 
-    from discreet.console.app import make
+    from discreet.console.app import make_app
+    from discreet.console.app_state import open_state
     from discreet.console.settings import Settings
-    from discreet.console.starting import house_of
 
     monkeypatch.setattr(server_module, "HEAD_S", head_s)
-    monkeypatch.setattr(server_module.Connection, "each", each)
+    monkeypatch.setattr(server_module.LimitedConnection, "each", each)
     listening = socket.create_server(("127.0.0.1", 0))
     address = listening.getsockname()
-    house, _ = house_of(folder, Settings(origin=f"http://127.0.0.1:{address[1]}"), log=folder.parent / "served.log")
+    house, _ = open_state(folder, Settings(origin=f"http://127.0.0.1:{address[1]}"), log=folder.parent / "served.log")
     config = uvicorn.Config(
-        make(house), log_config=None, log_level="error", access_log=False, ws="none", http=server_module.Connection
+        make_app(house),
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        ws="none",
+        http=server_module.LimitedConnection,
     )
-    server = server_module.Server(config, drain=house.asking.drain)
+    server = server_module.ConsoleServer(config, drain=house.queries.drain)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

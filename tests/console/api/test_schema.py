@@ -15,8 +15,8 @@ from schemathesis.checks import (
 )
 
 from console.api.served import serving
-from discreet.console.api.document import document
-from discreet.console.pages.api import ENTRIES
+from discreet.console.api.handlers import API_OPERATIONS
+from discreet.console.api.openapi import openapi_document
 from tiers import size
 
 CHECKS = [
@@ -26,7 +26,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-SCHEMA = schemathesis.openapi.from_dict(document(ENTRIES))
+SCHEMA = schemathesis.openapi.from_dict(openapi_document(API_OPERATIONS))
 OPERATIONS = {f"{each.ok().method} {each.ok().path}": each.ok() for each in SCHEMA.get_all_operations()}
 #: Questions that are answered, so that more than refusals is seen.
 SQL = (
@@ -109,7 +109,7 @@ def test_answers_are_as_the_document_says(caller, name, mode):
 
 def test_it_saw_answers_and_refusals(served, tmp_path):
     """A fuzz that only ever sees refusals shows little."""
-    log = (served.house.desk.folder.parent / "served.log").read_text()
+    log = (served.house.handle.folder.parent / "served.log").read_text()
     for status in (200, 400, 404, 422):  # 201, of a token that was made, is not in every fuzz
         assert f'"status": {status}' in log
     assert '"status": 5' not in log
@@ -121,7 +121,7 @@ def test_the_test_sees_an_answer_that_is_not_as_described(served):
     """The mutant: a route that says less than it promises."""
     from schemathesis.core.failures import FailureGroup
 
-    told = document(ENTRIES)
+    told = openapi_document(API_OPERATIONS)
     told["components"]["schemas"]["Tables"]["required"].append("nowhere")
     operation = next(
         each.ok()

@@ -9,22 +9,22 @@ import pytest
 
 from console.house import ORIGIN, clinic
 from console.rooms import held
-from discreet.console.answer import Denied, Missing
-from discreet.console.asking import keeping
-from discreet.console.asking.asking import Asking, Lost
-from discreet.console.asking.grid import due
-from discreet.console.asking.keyed import KEPT_S, check_key, owner_of
-from discreet.console.asking.released import finite
-from discreet.console.asking.wanted import Wanted
-from discreet.console.desk import Desk
+from discreet.console.jobs import stored_results
+from discreet.console.jobs.idempotency import KEPT_S, check_key, key_owner
+from discreet.console.jobs.query_request import QueryRequest
+from discreet.console.jobs.query_service import AnswerLost, QueryService
+from discreet.console.jobs.release_json import without_infinities
+from discreet.console.jobs.time_grid import due
 from discreet.console.people.people import People
+from discreet.console.project_handle import ProjectHandle
+from discreet.console.request_context import Visitor
+from discreet.console.responses import NotFound, RequestDenied
 from discreet.console.settings import Settings
-from discreet.console.visit import Visitor
-from discreet.curator import Curator
-from discreet.engines.stopping import Stopped
+from discreet.engines.stop_signal import Stopped
 from discreet.errors import BudgetExceeded, QueryFailed, Refused, UsageError
+from discreet.kernel.curator import Curator
 from discreet.ledger.ledger import Ledger
-from discreet.sql.write import Writer
+from discreet.sql.sql_writer import SqlWriter
 
 COUNT = "select count(*) n from patients"
 ANN = Visitor(role="analyst", name="ann", analyst="ann", via="token")
@@ -40,14 +40,14 @@ class Place:
         self.folder = folder
         self.settings = Settings(origin=ORIGIN, **{"grid_ms": 50, **limits})
         self.people = People.of(folder)
-        self.desk = Desk(folder, deadline_s=30)
-        self.asking = Asking(desk=self.desk, people=self.people, settings=self.settings)
+        self.desk = ProjectHandle(folder, deadline_s=30)
+        self.asking = QueryService(handle=self.desk, people=self.people, settings=self.settings)
 
     def again(self):
         return Place(self.folder)
 
     def ask(self, text=COUNT, *, key="k", who=ANN, **more):
-        wanted = Wanted(text=text, **({"epsilon": "0.1"} | more))
+        wanted = QueryRequest(text=text, **({"epsilon": "0.1"} | more))
         return self.asking.ask(wanted, who, key=key)
 
     @property
@@ -72,7 +72,7 @@ def begun(monkeypatch):
         told.release()
         return SLOW
 
-    monkeypatch.setattr(Writer, "count", count)
+    monkeypatch.setattr(SqlWriter, "count", count)
     return lambda: told.acquire(timeout=20)
 
 
@@ -116,7 +116,7 @@ def test_a_fresh_draw_is_retried_as_the_same_draw(place):
 def test_a_key_is_bound_to_its_request_and_its_person(place):
     place.ask()
     for other in ({"epsilon": "0.2"}, {"text": COUNT + " where age > 3"}, {"fresh": True}, {"confidence": "0.9"}):
-        with pytest.raises(Denied, match="another request") as told:
+        with pytest.raises(RequestDenied, match="another request") as told:
             place.ask(**other)
         assert told.value.status == 422
     assert place.ask(epsilon="0.10").replayed, "the same number in another spelling is the same request"
@@ -128,7 +128,7 @@ def test_a_key_is_bound_to_its_request_and_its_person(place):
 def test_a_refusal_costs_nothing_and_the_key_may_be_tried_again(place):
     with pytest.raises(Refused):
         place.ask("select * from patients")
-    with pytest.raises(Denied, match="another request"):
+    with pytest.raises(RequestDenied, match="another request"):
         place.ask()
     with pytest.raises(BudgetExceeded):
         place.ask(key="big", epsilon="11")
@@ -139,7 +139,7 @@ def test_a_refusal_costs_nothing_and_the_key_may_be_tried_again(place):
 
 @pytest.mark.parametrize("key", ["", " a", "a ", "é", "a\nb", "x" * 201, "\0"])
 def test_what_is_no_key(key):
-    with pytest.raises(Denied) as told:
+    with pytest.raises(RequestDenied) as told:
         check_key(key)
     assert told.value.status == 400
     assert check_key("x" * 200) and check_key("a b") and check_key("~")
@@ -164,7 +164,7 @@ def test_of_two_processes_at_the_same_moment_one_pays(place):
     found = [wait() for wait in [background(lambda w=which: one(w)) for which in (place, other)]]
     assert len(place.charges) == 1
     assert any(not isinstance(each, Exception) for each in found)
-    assert all(isinstance(each, Lost) or each.releases for each in found)
+    assert all(isinstance(each, AnswerLost) or each.releases for each in found)
     assert place.ask(fresh=True).releases == other.ask(fresh=True).releases
 
 
@@ -207,7 +207,7 @@ def place_of_death(place):
     """What the thread of the only job died of."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
-        for job in place.asking._running.jobs():
+        for job in place.asking._queue.jobs():
             if job.future is not None and job.future.done():
                 return job.future.exception()
         time.sleep(0.01)
@@ -239,7 +239,7 @@ def test_a_crash_at_any_point_pays_once(tmp_path, monkeypatch, moment):
     later = place.again()
     if then == "lost":
         for _ in range(2):
-            with pytest.raises(Lost, match="not charged again") as told:
+            with pytest.raises(AnswerLost, match="not charged again") as told:
                 later.ask(fresh=True)
             assert told.value.exit_code == 6 and next(iter(later.charges)) in told.value.reason
     else:
@@ -266,7 +266,7 @@ def test_old_results_are_forgotten_and_their_charges_are_not(place, monkeypatch)
     first = place.ask(fresh=True)
     monkeypatch.setattr(place.people, "clock", lambda later=time.time() + KEPT_S + 10: later)
     place.ask(key="another")
-    assert place.people.keys.find(owner_of("ann"), "k") is None
+    assert place.people.keys.find(key_owner("ann"), "k") is None
     assert place.ask(fresh=True).releases[0]["release"] == first.releases[0]["release"]
     assert len(place.charges) == 1
 
@@ -324,18 +324,18 @@ def test_too_many_wait_or_are_one_persons(tmp_path, begun):
     until = time.monotonic() + 10
     while len(place.asking.jobs(ANN)) < 2 and time.monotonic() < until:
         time.sleep(0.01)
-    with pytest.raises(Denied, match="You have 2 questions open") as told:
+    with pytest.raises(RequestDenied, match="You have 2 questions open") as told:
         place.ask(key="third")
     assert told.value.status == 429 and told.value.wait_s
     waits.append(background(lambda: place.ask(key="b", who=BOB)))
     while len(place.asking.jobs(OLGA)) < 3 and time.monotonic() < until:
         time.sleep(0.01)
-    with pytest.raises(Denied, match="Too many questions wait") as told:
+    with pytest.raises(RequestDenied, match="Too many questions wait") as told:
         place.ask(key="o", who=OLGA)
     assert told.value.status == 429 and told.value.wait_s
-    place.asking._running.drain(0)
+    place.asking._queue.drain(0)
     assert len(place.charges) == 1, "of those that waited none was charged"
-    assert sorted(type(wait()).__name__ for wait in waits) == ["Denied", "Denied", "QueryFailed"]
+    assert sorted(type(wait()).__name__ for wait in waits) == ["QueryFailed", "RequestDenied", "RequestDenied"]
 
 
 def test_few_wait_for_one_job(place, begun):
@@ -343,10 +343,10 @@ def test_few_wait_for_one_job(place, begun):
     waits = [background(place.ask) for _ in range(12)]
     assert begun()
     until = time.monotonic() + 10
-    (job,) = place.asking._running.jobs()
+    (job,) = place.asking._queue.jobs()
     while sum(1 for _ in place.asking.jobs(ANN)) and job.waiters < 8 and time.monotonic() < until:
         time.sleep(0.01)
-    with pytest.raises(Denied, match="answered already") as told:
+    with pytest.raises(RequestDenied, match="answered already") as told:
         place.ask()
     assert told.value.status == 429
     place.asking.cancel(job.id, ANN)
@@ -358,21 +358,21 @@ def test_few_wait_for_one_job(place, begun):
 def test_not_all_threads_wait_for_jobs(tmp_path, begun):
     clinic(tmp_path / "clinic")
     place = Place(tmp_path / "clinic", at_once=1, waiting=0)
-    place.asking._running._most_waiters = 2
+    place.asking._queue._most_waiters = 2
     waits = [background(place.ask) for _ in range(3)]
     assert begun()
-    (job,) = place.asking._running.jobs()
+    (job,) = place.asking._queue.jobs()
     until = time.monotonic() + 10
     while job.waiters < 2 and time.monotonic() < until:
         time.sleep(0.01)
-    with pytest.raises(Denied, match="answered already"):
+    with pytest.raises(RequestDenied, match="answered already"):
         place.ask()
     place.asking.cancel(job.id, ANN)
-    assert sorted(type(wait()).__name__ for wait in waits) == ["Denied", "QueryFailed", "QueryFailed"]
+    assert sorted(type(wait()).__name__ for wait in waits) == ["QueryFailed", "QueryFailed", "RequestDenied"]
 
 
 def test_large_results_are_read_from_the_ledger_again(place, monkeypatch):
-    monkeypatch.setattr(keeping, "LONGEST", 10)
+    monkeypatch.setattr(stored_results, "LONGEST", 10)
     first, again = place.ask(fresh=True), place.ask(fresh=True)
     assert again.releases == first.releases
     assert len(place.charges) == 1 and again.replayed
@@ -385,19 +385,19 @@ BATCH = "select disease, count(*) n from patients group by disease; select sum(a
 @pytest.mark.parametrize("longest", [10, 1 << 20])
 def test_a_batch_is_read_again_however_long_it_is(place, monkeypatch, longest):
     """Long ones are not kept beside the key: only where they lie, and what the ledger does not say again."""
-    monkeypatch.setattr(keeping, "LONGEST", longest)
+    monkeypatch.setattr(stored_results, "LONGEST", longest)
     first, again = place.ask(BATCH, kind="batch", epsilon="1"), place.ask(BATCH, kind="batch", epsilon="1")
     assert again.replayed and again.releases == first.releases
     assert len(place.charges) == 2
-    key = place.people.keys.find(owner_of("ann"), "k")
+    key = place.people.keys.find(key_owner("ann"), "k")
     assert ('"rows"' in key.result) == (longest > 10)
-    assert keeping.read(key.result, place.again().desk.project) == list(first.releases)
+    assert stored_results.decode_releases(key.result, place.again().desk.project) == list(first.releases)
 
 
 def test_what_the_ledger_does_not_say_letter_for_letter_is_kept_whole(place, monkeypatch):
     """An answer that follows from another has no release of its own."""
     place.ask("select disease, count(*) n from patients group by disease", epsilon="1", key="first")
-    monkeypatch.setattr(keeping, "LONGEST", 10)
+    monkeypatch.setattr(stored_results, "LONGEST", 10)
     text = "select count(*) n from patients where disease = 'flu'"
     first, again = place.ask(text, epsilon="0.1"), place.ask(text, epsilon="0.1")
     assert first.releases[0]["derived"] and len(place.charges) == 1
@@ -406,7 +406,7 @@ def test_what_the_ledger_does_not_say_letter_for_letter_is_kept_whole(place, mon
 
 def test_no_result_stays_in_memory_when_nobody_waits(place):
     release = place.ask().releases[0]["release"]
-    (job,) = place.asking._running.jobs()
+    (job,) = place.asking._queue.jobs()
     assert job.is_over and job.waiters == 0 and job._result is None
     assert place.ask().releases[0]["release"] == release
 
@@ -416,15 +416,15 @@ def test_what_waits_beyond_the_deadline_is_taken_back_free(tmp_path, begun):
     place = Place(tmp_path / "clinic", at_once=1, deadline_s=1.0)
     first = background(lambda: place.ask(key="first"))
     assert begun()
-    with pytest.raises(Denied, match="nothing was charged") as told:
+    with pytest.raises(RequestDenied, match="nothing was charged") as told:
         place.ask(f"{COUNT} where age > 3", key="second")
     assert told.value.status == 429
     late = first()
-    assert isinstance(late, Denied) and late.status == 409 and "It goes on" in late.sentence
-    with pytest.raises(Denied, match="It goes on"):
+    assert isinstance(late, RequestDenied) and late.status == 409 and "It goes on" in late.sentence
+    with pytest.raises(RequestDenied, match="It goes on"):
         place.ask(key="first")
     assert len(place.charges) == 1
-    place.asking._running.drain(0)
+    place.asking._queue.drain(0)
 
 
 def test_a_cancel_stops_what_runs_and_the_charge_stays(place, begun):
@@ -433,7 +433,7 @@ def test_a_cancel_stops_what_runs_and_the_charge_stays(place, begun):
     (job,) = place.asking.jobs(ANN)
     assert job["state"] == "open" and job["text"] == COUNT
     assert place.asking.jobs(BOB) == []
-    with pytest.raises(Missing):
+    with pytest.raises(NotFound):
         place.asking.cancel(job["job"], BOB)
     assert place.asking.cancel(job["job"], ANN) == {"job": job["job"], "stopping": True}
     assert place.asking.cancel(job["job"], ANN) == {"job": job["job"], "stopping": True}
@@ -441,7 +441,7 @@ def test_a_cancel_stops_what_runs_and_the_charge_stays(place, begun):
     time.sleep(0.06)
     assert place.asking.jobs(ANN)[0]["state"] == "stopped"
     assert len(place.charges) == 1 and place.desk.project.ledger.state.failures == {}
-    with pytest.raises(Lost):
+    with pytest.raises(AnswerLost):
         place.ask()
 
 
@@ -470,23 +470,23 @@ def test_cancelling_what_waits_is_free(tmp_path, begun):
     place.asking.cancel(place.asking.jobs(ANN)[0]["job"], ANN)
     assert isinstance(second(), Stopped)
     assert len(place.charges) == 1
-    place.asking._running.drain(0)
+    place.asking._queue.drain(0)
     assert isinstance(first(), QueryFailed)
 
 
 def test_a_stop_comes_on_the_grid_of_its_question(place, begun):
     """Between ticks nothing tells whether the question had ended: see `Running.stop`."""
-    place.asking._settings = place.asking._running._settings = Settings(origin=ORIGIN, grid_ms=700)
+    place.asking._settings = place.asking._queue._settings = Settings(origin=ORIGIN, grid_ms=700)
     wait = background(place.ask)
     assert begun()
-    (job,) = place.asking._running.jobs()
+    (job,) = place.asking._queue.jobs()
     while not 0.35 < (time.monotonic() - job.began) % 0.7 < 0.45:
         time.sleep(0.005)
-    pulled, real = [], job.stop.pull
-    job.stop.pull = lambda: (pulled.append(time.monotonic()), real())
+    pulled, real = [], job.stop.request
+    job.stop.request = lambda: (pulled.append(time.monotonic()), real())
     asked = time.monotonic()
     place.asking.cancel(job.id, ANN)
-    while not job.stop.pulled:
+    while not job.stop.is_requested:
         time.sleep(0.005)
     assert pulled[0] >= due(job.began, asked, grid_ms=700) > asked
     assert isinstance(wait(), QueryFailed)
@@ -509,9 +509,9 @@ def test_draining_takes_nothing_new_and_lets_what_runs_end(place, monkeypatch):
     assert held.wait(20)
     drained = background(place.asking.drain)
     until = time.monotonic() + 10
-    while not place.asking._running._draining and time.monotonic() < until:
+    while not place.asking._queue._draining and time.monotonic() < until:
         time.sleep(0.01)
-    with pytest.raises(Denied, match="about to end") as told:
+    with pytest.raises(RequestDenied, match="about to end") as told:
         place.ask(key="new")
     assert told.value.status == 429
     go.set()
@@ -539,22 +539,24 @@ def test_draining_takes_nothing_new_and_lets_what_runs_end(place, monkeypatch):
 )
 def test_what_cannot_be_wanted(more):
     with pytest.raises(UsageError):
-        Wanted(**{"text": COUNT, "epsilon": "0.1", **more})
+        QueryRequest(**{"text": COUNT, "epsilon": "0.1", **more})
 
 
 def test_numbers_that_json_lacks_are_none():
-    assert finite({"a": [float("inf"), float("nan"), 1.5, (2, None, "x")]}) == {"a": [None, None, 1.5, [2, None, "x"]]}
+    assert without_infinities({"a": [float("inf"), float("nan"), 1.5, (2, None, "x")]}) == {
+        "a": [None, None, 1.5, [2, None, "x"]]
+    }
 
 
 def test_explaining_is_free_and_limited(place):
-    wanted = Wanted(text=COUNT, epsilon="0.1")
+    wanted = QueryRequest(text=COUNT, epsilon="0.1")
     assert place.asking.explain(wanted)["cost"]["epsilon"] == pytest.approx(0.1)
     assert not place.charges
     with pytest.raises(Refused):
-        place.asking.explain(Wanted(text="select * from patients", epsilon="0.1"))
+        place.asking.explain(QueryRequest(text="select * from patients", epsilon="0.1"))
     with ExitStack() as stack:
         for each in range(4):  # as many as work at once, each in a thread of its own
-            stack.enter_context(held(place.asking.explaining, f"person {each // 2}"))
-        with pytest.raises(Denied, match="You have 2") as told:
+            stack.enter_context(held(place.asking.explain_limit, f"person {each // 2}"))
+        with pytest.raises(RequestDenied, match="You have 2") as told:
             place.asking.explain(wanted, Visitor(role="analyst", name="person 0"))
         assert told.value.status == 429

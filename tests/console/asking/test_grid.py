@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from console.alone import alone
-from discreet.console.asking.grid import at_tick, tick, until_tick
+from discreet.console.jobs.time_grid import at_tick, tick, until_tick
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
 from tiers import size

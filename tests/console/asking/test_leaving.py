@@ -8,8 +8,8 @@ import pytest
 from console.asking.test_grid import ranks
 from console.house import world
 from discreet.console import app
-from discreet.console.asking.grid import at_tick
-from discreet.curator import Curator
+from discreet.console.jobs.time_grid import at_tick
+from discreet.kernel.curator import Curator
 
 N = 40
 #: Spearman's correlation of 40 independent pairs is beyond this with probability below 1e-6 (t with 38 degrees: 5.8).
@@ -49,7 +49,7 @@ class Clock:
 
 @pytest.mark.deep
 def test_a_planted_slow_sampler(clinic, monkeypatch):
-    noise, ready, real, clock = [], [], Curator.add, Clock()
+    noise, ready, real, clock = [], [], Curator.add_noise, Clock()
 
     def slow(self, law, exact_values, moves):
         noisy, event = real(self, law, exact_values, moves)
@@ -64,7 +64,7 @@ def test_a_planted_slow_sampler(clinic, monkeypatch):
 
     token, client = clinic.token(), clinic.client()
     ask(client, token, "first")
-    monkeypatch.setattr(Curator, "add", slow)
+    monkeypatch.setattr(Curator, "add_noise", slow)
     monkeypatch.setattr(app, "until_tick", leave)
     monkeypatch.setattr(app, "time", clock)
     for number in range(N):

@@ -7,11 +7,11 @@ import pytest
 
 from console.asking.test_asking import ANN, COUNT, Place, background
 from console.house import ORIGIN, clinic
-from discreet.console.people.keys import Keys
+from discreet.console.jobs.job_queue import JobQueue
+from discreet.console.people.idempotency_keys import IdempotencyKeys
 from discreet.console.settings import Settings
-from discreet.console.works import Works
-from discreet.curator import Curator
-from discreet.engines.stopping import StoppedHalfway
+from discreet.engines.stop_signal import StoppedHalfway
+from discreet.kernel.curator import Curator
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_retry_after_a_crash_brings_the_width_that_was_paid_for(place, monkeyp
     wanted = {"epsilon": None, "within": "14"}
 
     with monkeypatch.context() as patch:
-        patch.setattr(Keys, "finish", lambda self, *told, **more: 1 / 0)
+        patch.setattr(IdempotencyKeys, "finish", lambda self, *told, **more: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             place.ask(key="both", **wanted)
     assert len(place.charges) == 3
@@ -49,7 +49,7 @@ def test_a_retry_after_a_crash_brings_the_width_that_was_paid_for(place, monkeyp
 def test_a_fresh_draw_that_is_retried_is_that_draw_alone(place, monkeypatch):
     place.ask(key="first", epsilon=None, within="20")
     with monkeypatch.context() as patch:
-        patch.setattr(Keys, "finish", lambda self, *told, **more: 1 / 0)
+        patch.setattr(IdempotencyKeys, "finish", lambda self, *told, **more: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             place.ask(key="fresh", epsilon=None, within="20", fresh=True)
     (again,) = place.again().ask(key="fresh", epsilon=None, within="20", fresh=True).releases
@@ -58,21 +58,21 @@ def test_a_fresh_draw_that_is_retried_is_that_draw_alone(place, monkeypatch):
 
 def test_a_batch_that_is_stopped_halfway_says_what_was_charged(place, monkeypatch):
     place.desk.project.version("visits")
-    begun, go, real = threading.Event(), threading.Event(), Curator.add
+    begun, go, real = threading.Event(), threading.Event(), Curator.add_noise
 
     def add(self, law, exact_values, moves):
         begun.set()
         assert go.wait(30)
         return real(self, law, exact_values, moves)
 
-    monkeypatch.setattr(Curator, "add", add)
+    monkeypatch.setattr(Curator, "add_noise", add)
     batch = {"text": f"{COUNT} where age < 30; select sum(cost) from visits", "kind": "batch", "epsilon": "1"}
     wait = background(lambda: place.ask(key="b", **batch))
     assert begun.wait(30)
-    (job,) = place.asking._running.jobs()
+    (job,) = place.asking._queue.jobs()
     place.asking.cancel_key("b", ANN)
     until = time.monotonic() + 10
-    while not job.stop.pulled and time.monotonic() < until:
+    while not job.stop.is_requested and time.monotonic() < until:
         time.sleep(0.01)
     go.set()
     told = wait()
@@ -86,14 +86,14 @@ def test_a_batch_that_is_stopped_halfway_says_what_was_charged(place, monkeypatc
 def test_that_a_stop_is_wanted_says_nothing_of_an_end_that_is_not_told_yet(place):
     """A job and a work that have ended, and whose tick has not come, look like those that run."""
     place.ask()
-    (job,) = place.asking._running.jobs()
+    (job,) = place.asking._queue.jobs()
     place.asking._settings = Settings(origin=ORIGIN, grid_ms=60_000)
     assert job.is_over and place.asking.jobs(ANN)[0]["state"] == "open"
     place.asking.cancel(job.id, ANN)
     assert place.asking.jobs(ANN)[0]["stopping"] is True
-    works = Works(Settings(origin=ORIGIN, grid_ms=60_000))
+    works = JobQueue(Settings(origin=ORIGIN, grid_ms=60_000))
     work = works.start(ANN, lambda tell: "/there", area="synth", words="a model", key="k")
-    assert work.wait(20) and works.told(work)["state"] == "open"
+    assert work.wait(20) and works.job_json(work)["state"] == "open"
     works.stop(work)
-    assert works.told(work)["stopping"] is True
+    assert works.job_json(work)["stopping"] is True
     works.close()

@@ -13,9 +13,9 @@ import time
 import pytest
 
 from console.house import world
-from discreet.console.asking import running
-from discreet.curator import Curator
+from discreet.console.jobs import query_queue
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.kernel.curator import Curator
 
 GRID_MS = 3_000
 #: A look is over so long before the tick, or it is done again: the machine was busy.
@@ -29,7 +29,7 @@ def clinic(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_STATE", str(folder / "state"))
         made = world(folder / "clinic", grid_ms=GRID_MS, each=1)
-    made.house.desk.project.version("patients")
+    made.house.handle.project.version("patients")
     yield made
     made.house.close()
 
@@ -56,8 +56,8 @@ def planted(request, monkeypatch, clinic):
     """Where the work is, and the question: the making of a first version is work, too."""
     work = []
     if request.param == "a draw":
-        real = Curator.add
-        monkeypatch.setattr(Curator, "add", lambda *told: (real(*told), work[-1].end())[0])
+        real = Curator.add_noise
+        monkeypatch.setattr(Curator, "add_noise", lambda *told: (real(*told), work[-1].end())[0])
     elif request.param == "a failure":
         monkeypatch.setattr(Curator, "draw", lambda *told: (work[-1].end(), 1 / 0))
     else:
@@ -100,14 +100,14 @@ def looked(clinic, kind, work, *, held):
     asking.start()
     try:
         assert work[-1].ended.wait(30)
-        (job,) = [each for each in clinic.house.asking._running.jobs() if each.key == f"k{number}"]
+        (job,) = [each for each in clinic.house.queries._queue.jobs() if each.key == f"k{number}"]
         time.sleep(0.25)  # it would be entered by now
         seen = facts(clinic, looker, headers, sql, job, before)
         elapsed = (time.monotonic() - job.began) * 1000 % GRID_MS / 1000
     finally:
         work[-1].go.set()
         asking.join(40)
-        clinic.house.desk.project.ledger.state.failures.clear()  # what failed locks no further question
+        clinic.house.handle.project.ledger.state.failures.clear()  # what failed locks no further question
     return seen if 0.25 < elapsed < GRID_MS / 1000 - SPARE_S else looked(clinic, kind, work, held=held)
 
 
@@ -122,7 +122,7 @@ def listed(browser):
 
 
 def entered(clinic):
-    return [entry.kind for entry in clinic.house.desk.project.ledger.entries()]
+    return [entry.kind for entry in clinic.house.handle.project.ledger.entries()]
 
 
 def facts(clinic, looker, headers, sql, job, before):
@@ -164,6 +164,6 @@ def test_between_ticks_nothing_tells_that_the_work_has_ended(clinic, planted, mo
     ended = looked(clinic, kind, work, held=False)
     assert ended == running_
     assert running_["state"] == "open" and running_["probe"] == 429 and running_["stopping"] == [True]
-    monkeypatch.setattr(running, "hold", lambda began, **more: None)
+    monkeypatch.setattr(query_queue, "wait_until_due", lambda began, **more: None)
     bare = looked(clinic, kind, work, held=False)
     assert bare != running_ and bare["probe"] != 429, "the same looks see it where ends are entered as they come"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.console.people import line
+from discreet.console.people import store_connection
 from discreet.console.people.passwords import Passwords
 from discreet.console.people.people import People
 
@@ -24,8 +24,11 @@ class HandClock:
 def _quick_store(request, monkeypatch):
     """Elsewhere than in its own tests, the store does not wait for the disk."""
     if request.path.name != "test_store.py":
-        quick = [("synchronous", "OFF", 0) if name == "synchronous" else (name, *rest) for name, *rest in line.SETTINGS]
-        monkeypatch.setattr(line, "SETTINGS", quick)
+        quick = [
+            ("synchronous", "OFF", 0) if name == "synchronous" else (name, *rest)
+            for name, *rest in store_connection.SETTINGS
+        ]
+        monkeypatch.setattr(store_connection, "SETTINGS", quick)
 
 
 @pytest.fixture

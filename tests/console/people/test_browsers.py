@@ -4,7 +4,7 @@ import pytest
 
 from console.people.conftest import GOOD
 from discreet.console.people import browsers
-from discreet.console.people.throttle import Throttled
+from discreet.console.people.throttle import TooManyLogins
 
 DAY_S = 86_400
 
@@ -15,7 +15,7 @@ def stored(people, name):
 
 
 def known(people, cookie, name="ada"):
-    return browsers.known(cookie, *stored(people, name), now=int(people.clock()))
+    return browsers.matching_mark(cookie, *stored(people, name), now=int(people.clock()))
 
 
 def test_a_login_makes_its_browser_known_for_its_own_name(people, ada, ben):
@@ -68,7 +68,7 @@ def test_people_who_share_a_browser_are_all_known_in_it(people, ada, ben):
 def test_a_forged_mark_spares_nothing(people, ada):
     for _ in range(5):
         people.attempt("Ada", "wrong", address="192.0.2.1", browser="A" * 43)
-    with pytest.raises(Throttled):
+    with pytest.raises(TooManyLogins):
         people.attempt("Ada", GOOD, address="192.0.2.1", browser="B" * 43)
 
 
@@ -80,6 +80,6 @@ def test_a_stolen_mark_buys_few_guesses(people, ada, clock):
         try:
             people.attempt("Ada", "wrong", address=f"192.0.{each // 250}.{each % 250}", browser=cookie)
             heard += 1
-        except Throttled:
+        except TooManyLogins:
             continue
     assert heard == 20

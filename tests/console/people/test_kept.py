@@ -108,7 +108,7 @@ def test_what_is_remembered_of_denials_is_bounded(people, monkeypatch):
     monkeypatch.setattr(denials_module, "KEPT", 10)
     for each in range(50):
         people.denials.keep(who=str(each), method="GET", route="/", why="x")
-    assert len(people.denials._lately) <= 10
+    assert len(people.denials._recent) <= 10
 
 
 def test_a_key_is_taken_once(people, clock):

@@ -11,7 +11,7 @@ from console.people.conftest import GOOD
 from discreet.console.people import passwords as module
 from discreet.console.people.passwords import Passwords
 from discreet.console.people.people import People
-from discreet.console.people.throttle import Throttle, Throttled, Try
+from discreet.console.people.throttle import LoginThrottle, LoginTry, TooManyLogins
 from discreet.errors import UsageError
 
 
@@ -21,11 +21,11 @@ def cheap():
 
 
 def test_the_parameters_are_those_of_the_contract():
-    assert Passwords().made(GOOD).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert Passwords().hash_new(GOOD).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
 def test_right_and_wrong(cheap):
-    stored = cheap.made(GOOD)
+    stored = cheap.hash_new(GOOD)
     assert cheap.right(stored, GOOD)
     assert not cheap.right(stored, GOOD + "x")
     assert not cheap.right(stored, "")
@@ -34,43 +34,43 @@ def test_right_and_wrong(cheap):
 
 
 def test_the_hash_that_stands_in_is_nobodys(cheap):
-    assert not cheap.right(None, "")
-    cheap._nobody = cheap.hashed("guessed all the same")
-    assert not cheap.right(None, "guessed all the same")
-    assert not cheap.right(None, cheap._nobodys())
+    assert not cheap.is_right(None, "")
+    cheap._nobody = cheap.hash_existing("guessed all the same")
+    assert not cheap.is_right(None, "guessed all the same")
+    assert not cheap.right(None, cheap._stand_in_hash())
 
 
 @pytest.mark.parametrize("password", ["", "a" * 9, "e\u0301" * 9, "a" * 1001, "a" * 100_000])
 def test_lengths_that_are_refused(cheap, password):
     with pytest.raises(UsageError, match="a password has"):
-        cheap.made(password)
+        cheap.hash_new(password)
 
 
 @pytest.mark.parametrize("password", ["a" * 10, "a" * 1000, "\0" * 10, "naïve-café-2"])
 def test_lengths_that_are_taken(cheap, password):
-    assert cheap.right(cheap.made(password), password)
+    assert cheap.is_right(cheap.hash_new(password), password)
 
 
 def test_a_longer_one_is_not_the_one_it_begins_with(cheap):
-    assert not cheap.right(cheap.made("a" * 1000), "a" * 1001)
-    assert not cheap.right(cheap.hashed(""), "a" * 1001)  # nor the empty one
+    assert not cheap.is_right(cheap.hash_new("a" * 1000), "a" * 1001)
+    assert not cheap.is_right(cheap.hash_existing(""), "a" * 1001)  # nor the empty one
 
 
 def test_composed_and_decomposed_are_one(cheap):
     word = "crème brûlée"
-    assert cheap.right(cheap.made(unicodedata.normalize("NFD", word)), unicodedata.normalize("NFC", word))
-    assert cheap.right(cheap.made(unicodedata.normalize("NFC", word)), unicodedata.normalize("NFD", word))
+    assert cheap.is_right(cheap.hash_new(unicodedata.normalize("NFD", word)), unicodedata.normalize("NFC", word))
+    assert cheap.is_right(cheap.hash_new(unicodedata.normalize("NFC", word)), unicodedata.normalize("NFD", word))
 
 
 def test_a_letter_that_is_none_is_only_wrong(cheap):
-    assert not cheap.right(cheap.made(GOOD), "\ud800" * 12)
+    assert not cheap.is_right(cheap.hash_new(GOOD), "\ud800" * 12)
 
 
 def test_one_hash_whoever_comes(people, ada, monkeypatch):
     """Known and right, known and wrong, unknown, disabled, odd, throttled: `verify` runs once, and nothing else."""
     people.add("Dis", role="analyst", password=GOOD)
     people.roster.disable("Dis")
-    people.passwords._nobodys()
+    people.passwords._stand_in_hash()
     calls = []
     hasher = people.passwords._hasher
 
@@ -105,7 +105,7 @@ def test_one_hash_whoever_comes(people, ada, monkeypatch):
         for _ in range(5):
             people.log_in(name, "wrong", address="192.0.2.2")
         calls.clear()
-        with pytest.raises(Throttled):
+        with pytest.raises(TooManyLogins):
             people.log_in(name, GOOD, address="192.0.2.2")
         assert calls == ["verify"], name
 
@@ -116,7 +116,7 @@ def test_unknown_and_wrong_cost_the_same(tmp_path, monkeypatch):
     people = People.of(tmp_path)
     people.add("Ada", role="owner", password=GOOD)
     people.log_in("warm", "up", address="192.0.2.9")
-    monkeypatch.setattr(Throttle, "enter", lambda *_, **more: Try(time=0.0))
+    monkeypatch.setattr(LoginThrottle, "enter", lambda *_, **more: LoginTry(time=0.0))
 
     def cost(name):
         begun = time.thread_time()
@@ -144,16 +144,16 @@ def test_two_hashes_at_once_and_a_short_queue(cheap, monkeypatch):
             return "hash"
 
     monkeypatch.setattr(cheap, "_hasher", Slow())
-    threads = [threading.Thread(target=cheap.made, args=(GOOD,)) for _ in range(module.AT_ONCE + module.WAITING)]
+    threads = [threading.Thread(target=cheap.hash_new, args=(GOOD,)) for _ in range(module.AT_ONCE + module.WAITING)]
     [thread.start() for thread in threads]
     while cheap._places._value:
         time.sleep(0.001)
-    with pytest.raises(Throttled):
-        cheap.made(GOOD)
+    with pytest.raises(TooManyLogins):
+        cheap.hash_new(GOOD)
     gate.set()
     [thread.join() for thread in threads]
     assert most[0] == 2
-    assert cheap.made(GOOD) == "hash"
+    assert cheap.hash_new(GOOD) == "hash"
 
 
 def test_a_hash_of_older_parameters_is_renewed_at_login(people, ada):
@@ -170,27 +170,27 @@ def test_a_hash_of_older_parameters_is_renewed_at_login(people, ada):
 
 
 def test_a_password_changed_while_it_was_checked_begins_no_session(people, ada, monkeypatch):
-    right = people.passwords.right
+    right = people.passwords.is_right
 
     def meanwhile(stored, password):
         found = right(stored, password)
         people.set_password("ada", "another horse battery")
         return found
 
-    monkeypatch.setattr(people.passwords, "right", meanwhile)
+    monkeypatch.setattr(people.passwords, "is_right", meanwhile)
     assert people.log_in("ada", GOOD, address="192.0.2.1") is None
     assert people.sessions.all() == []
 
 
 def test_the_same_with_older_parameters(people, ada, monkeypatch):
     people.passwords = Passwords(memory_kib=16, passes=1)
-    hashed = people.passwords.hashed
+    hashed = people.passwords.hash_existing
 
     def meanwhile(password):
         people.roster.set_password("ada", "$argon2id$somebody else's")
         return hashed(password)
 
-    monkeypatch.setattr(people.passwords, "hashed", meanwhile)
+    monkeypatch.setattr(people.passwords, "hash_existing", meanwhile)
     assert people.log_in("ada", GOOD, address="192.0.2.1") is None
     assert people.sessions.all() == []
     assert people.roster.credentials("ada")[1] == "$argon2id$somebody else's"

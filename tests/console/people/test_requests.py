@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.console.people.requests import EACH
+from discreet.console.people.budget_requests import EACH
 from discreet.errors import StoreFault, UsageError
 
 

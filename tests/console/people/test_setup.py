@@ -24,7 +24,7 @@ def test_the_link_makes_the_first_owner_once(people):
 @pytest.mark.parametrize("wrong", ["", "A" * 43, "\ud800"])
 def test_another_link_is_none_and_costs_no_hash(people, wrong, monkeypatch):
     people.setup.link()
-    monkeypatch.setattr(people.passwords, "made", lambda password: pytest.fail("hashed"))
+    monkeypatch.setattr(people.passwords, "hash_new", lambda password: pytest.fail("hashed"))
     assert not people.setup.holds(wrong)
     with pytest.raises(UsageError, match="not good"):
         people.first_owner(wrong, name="Eve", password=GOOD)

@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from discreet.console.people import line as module
-from discreet.console.people.store import Store
-from discreet.console.people.tables import SCHEMA
+from discreet.console.people import store_connection as module
+from discreet.console.people.people_store import PeopleStore
+from discreet.console.people.store_schema import SCHEMA
 from discreet.errors import StoreFault
 
 OWNER, BODY = b"o" * 32, b"b" * 32
@@ -36,7 +36,7 @@ def test_a_commit_survives_a_power_cut(people):
 def test_an_unheard_pragma_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SETTINGS", (("synchronouss", "FULL", 2),))
     with pytest.raises(StoreFault, match="did not accept"):
-        Store(tmp_path / "console.db")
+        PeopleStore(tmp_path / "console.db")
 
 
 def test_another_version_is_refused(people, tmp_path):
@@ -46,13 +46,13 @@ def test_another_version_is_refused(people, tmp_path):
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(StoreFault, match="another version"):
-        Store(path)
+        PeopleStore(path)
 
 
 def test_what_is_no_database_is_told_in_a_sentence(tmp_path):
     (tmp_path / "console.db").write_bytes(b"nothing of the kind" * 100)
     with pytest.raises(StoreFault, match="cannot be used"):
-        Store(tmp_path / "console.db")
+        PeopleStore(tmp_path / "console.db")
 
 
 def test_a_transaction_that_fails_leaves_nothing(people, ada):
@@ -86,10 +86,10 @@ def test_many_threads(people):
 RACE = """
 import sys
 from pathlib import Path
-from discreet.console.people.keys import Keys
-from discreet.console.people.store import Store
+from discreet.console.people.idempotency_keys import IdempotencyKeys
+from discreet.console.people.people_store import PeopleStore
 sys.stdin.readline()
-keys = Keys(Store(Path(sys.argv[1])), lambda: 0)
+keys = IdempotencyKeys(PeopleStore(Path(sys.argv[1])), lambda: 0)
 print(sum(keys.begin(b"o" * 32, str(each), b"b" * 32).fresh for each in range(100)))
 """
 

@@ -7,28 +7,28 @@ import pytest
 
 from console.people.conftest import GOOD
 from discreet.console.people import throttle as module
-from discreet.console.people.throttle import Throttle, Throttled, network
+from discreet.console.people.throttle import LoginThrottle, TooManyLogins, network
 
 
 @pytest.fixture
 def throttle(clock):
-    return Throttle(clock)
+    return LoginThrottle(clock)
 
 
 def test_the_sixth_try_of_a_name_from_an_address_is_refused(throttle, clock):
     for _ in range(5):
         throttle.enter("Ada", "192.0.2.1")
         clock.on(60)
-    with pytest.raises(Throttled) as told:
+    with pytest.raises(TooManyLogins) as told:
         throttle.enter("aDA", "192.0.2.1")
     assert told.value.wait_s == 10 * 60
     clock.on(10 * 60 - 1)
-    with pytest.raises(Throttled) as told:
+    with pytest.raises(TooManyLogins) as told:
         throttle.enter("ada", "192.0.2.1")
     assert told.value.wait_s == 1
     clock.on(1)
     throttle.enter("ada", "192.0.2.1")
-    with pytest.raises(Throttled):
+    with pytest.raises(TooManyLogins):
         throttle.enter("ada", "192.0.2.1")
 
 
@@ -63,7 +63,7 @@ def test_many_addresses_together_guess_at_a_bounded_rate(throttle, clock):
             try:
                 throttle.enter("ada", f"203.{address // 65_536}.{address // 256 % 256}.{address % 256}")
                 heard += 1
-            except Throttled as told:
+            except TooManyLogins as told:
                 assert told.wait_s <= 20  # come again in a moment, not in a quarter of an hour
     assert 1_400 <= heard <= 9_000 / 6 + 50
 
@@ -75,7 +75,7 @@ def test_one_address_guesses_twenty_times_an_hour(throttle, clock):
         try:
             throttle.enter("ada", "192.0.2.1")
             heard += 1
-        except Throttled:
+        except TooManyLogins:
             pass
     assert heard <= 2 * 20
     assert throttle.enter("ada", "192.0.2.2").delay_s <= 1  # they hardly slow others down
@@ -86,14 +86,14 @@ def test_a_known_browser_is_slowed_by_its_own_tries_alone(throttle):
         for _ in range(5):
             try:
                 throttle.enter("ada", f"192.0.2.{each}")
-            except Throttled:
+            except TooManyLogins:
                 break
     for _ in range(60):
-        with contextlib.suppress(Throttled):
+        with contextlib.suppress(TooManyLogins):
             throttle.enter("ben", "192.0.2.99")
     for _ in range(5):
         assert throttle.enter("ada", "192.0.2.99", browser="hers").delay_s == 0
-    with pytest.raises(Throttled):
+    with pytest.raises(TooManyLogins):
         throttle.enter("ada", "192.0.2.99", browser="hers")
     assert throttle.enter("ada", "192.0.2.99", browser="another").delay_s == 0
 
@@ -103,7 +103,7 @@ def test_a_refused_try_does_not_lengthen_the_wait(throttle, clock):
         throttle.enter("ada", "192.0.2.1")
     for _ in range(30):
         clock.on(20)
-        with pytest.raises(Throttled):
+        with pytest.raises(TooManyLogins):
             throttle.enter("ada", "192.0.2.1")
     clock.on(5 * 60)
     throttle.enter("ada", "192.0.2.1")
@@ -111,10 +111,10 @@ def test_a_refused_try_does_not_lengthen_the_wait(throttle, clock):
 
 def test_fifty_of_an_address(throttle, clock):
     for each in range(50):
-        throttle.address("192.0.2.1")
+        throttle.check_address("192.0.2.1")
         throttle.enter(f"name {each}", "192.0.2.1")
-    for refused in (lambda: throttle.address("192.0.2.1"), lambda: throttle.enter("fresh", "192.0.2.1")):
-        with pytest.raises(Throttled) as told:
+    for refused in (lambda: throttle.check_address("192.0.2.1"), lambda: throttle.enter("fresh", "192.0.2.1")):
+        with pytest.raises(TooManyLogins) as told:
             refused()
         assert told.value.wait_s == 15 * 60
     throttle.enter("fresh", "192.0.2.2")
@@ -128,8 +128,8 @@ def test_a_success_clears_its_pair_and_only_its_own_try_of_the_address_and_the_n
     for _ in range(20):
         throttle.forgive(throttle.enter("ada", "192.0.2.1"))
     throttle.enter("ada", "192.0.2.1")
-    with pytest.raises(Throttled):
-        throttle.address("192.0.2.1")
+    with pytest.raises(TooManyLogins):
+        throttle.check_address("192.0.2.1")
 
 
 def test_a_success_does_not_end_the_delay_for_those_who_guess(throttle):
@@ -146,7 +146,7 @@ def test_many_at_once_are_no_more_than_many_in_turn(throttle):
         start.wait()
         try:
             entered.append(throttle.enter("ada", "192.0.2.1"))
-        except Throttled:
+        except TooManyLogins:
             return
 
     threads = [threading.Thread(target=work) for _ in range(20)]
@@ -164,7 +164,7 @@ def test_memory_is_bounded_and_a_pair_under_attack_is_kept(throttle, monkeypatch
         throttle.enter("", "", browser=f"browser {each}")
     for kept in (throttle._names, throttle._addresses, throttle._pairs, throttle._browsers):
         assert len(kept) <= 100
-    with pytest.raises(Throttled):
+    with pytest.raises(TooManyLogins):
         throttle.enter("ada", "192.0.2.1")
     assert throttle.enter("ada", "192.0.2.77").delay_s >= 1
 
@@ -174,7 +174,7 @@ def test_a_name_that_is_tried_for_ever_takes_no_more_memory(throttle, clock):
         clock.on(0.1)
         try:
             throttle.enter("ada", f"198.51.{each // 250}.{each % 250}")
-        except Throttled:
+        except TooManyLogins:
             continue
     assert max(len(times) for times in throttle._names.values()) <= 16
     assert max(len(ends) for ends in throttle._delayed.values()) <= 50
@@ -197,7 +197,7 @@ def test_a_pair_under_attack_is_kept_though_its_tries_are_the_oldest(throttle, c
         clock.on(1)
         throttle.enter(f"name {each}", f"198.51.100.{each}")
         throttle.enter(f"name {each}", f"198.51.101.{each}")
-    with pytest.raises(Throttled):
+    with pytest.raises(TooManyLogins):
         throttle.enter("ada", "192.0.2.1")
 
 
@@ -216,7 +216,7 @@ def test_neither_names_nor_addresses_are_kept(throttle):
     every = (throttle._names, throttle._addresses, throttle._pairs, throttle._browsers)
     assert not [text for text in ("typed", "192.0", "mark") if text in repr(every)]
     assert all(len(key) == 16 for kept in every for key in kept)
-    assert Throttle(lambda: 0)._hash("x") != Throttle(lambda: 0)._hash("x")
+    assert LoginThrottle(lambda: 0)._hash("x") != LoginThrottle(lambda: 0)._hash("x")
 
 
 def test_one_house_is_one_address():
@@ -231,7 +231,7 @@ def test_a_throttled_name_is_not_heard_even_if_right_and_there_or_not(people, ad
     for name in ("ada", "nobody"):
         for _ in range(5):
             assert people.log_in(name, "wrong", address="192.0.2.1") is None
-        with pytest.raises(Throttled) as told:
+        with pytest.raises(TooManyLogins) as told:
             people.log_in(name, GOOD, address="192.0.2.1")
         said.append(str(told.value))
     assert said[0] == said[1]
@@ -241,7 +241,7 @@ def test_a_throttled_name_is_not_heard_even_if_right_and_there_or_not(people, ad
 def test_spaces_make_no_other_name(people, ada):
     for name in ("ada", " ada", "ada ", "ADA", "\tada"):
         assert people.log_in(name, "wrong", address="192.0.2.1") is None
-    with pytest.raises(Throttled):
+    with pytest.raises(TooManyLogins):
         people.log_in("ada", GOOD, address="192.0.2.1")
 
 
@@ -276,7 +276,7 @@ def test_an_address_that_others_used_up_does_not_stop_a_known_browser(people, ad
     mine = people.attempt("ada", GOOD, address="192.0.2.1")
     for each in range(50):
         people.log_in(f"name {each}", "wrong", address="192.0.2.1")
-    with pytest.raises(Throttled):
+    with pytest.raises(TooManyLogins):
         people.log_in("ada", GOOD, address="192.0.2.1")
     assert people.attempt("ada", GOOD, address="192.0.2.1", browser=mine.browser).cookie
 
@@ -288,5 +288,5 @@ def test_a_session_may_change_its_password_while_the_name_is_attacked(people, ad
     assert people.check("ada", GOOD, address="192.0.2.1", trusted=session) is not None
     for _ in range(5):
         assert people.check("ada", "wrong", address="192.0.2.1", trusted=session) is None
-    with pytest.raises(Throttled):  # somebody who found it open guesses no faster
+    with pytest.raises(TooManyLogins):  # somebody who found it open guesses no faster
         people.check("ada", GOOD, address="192.0.2.1", trusted=session)

@@ -98,13 +98,13 @@ def test_labels_that_are_refused(people, ada, label):
 
 def test_the_day_it_was_used_is_written_once(people, ada, clock, monkeypatch):
     text, _ = people.tokens.make(ada, label="x")
-    people.tokens.came(people.tokens.find(text))
+    people.tokens.note_use(people.tokens.find(text))
     assert people.tokens.find(text).used == "2027-01-15"
     with monkeypatch.context() as patch:
         patch.setattr(people.store, "writing", lambda: pytest.fail("written again"))
-        people.tokens.came(people.tokens.find(text))
+        people.tokens.note_use(people.tokens.find(text))
     clock.on(DAY)
-    people.tokens.came(people.tokens.find(text))
+    people.tokens.note_use(people.tokens.find(text))
     assert people.tokens.find(text).used == "2027-01-16"
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from discreet.accounting.region import Region
-from discreet.engines.engine import Tables
-from discreet.engines.place import Place
-from discreet.plan.cells import Found
+from discreet.engines.engine import TableLocations
+from discreet.engines.table_location import TableLocation
+from discreet.plan.cells import DiscoveredAxis
 from discreet.plan.price import Discover, price
 from discreet.schema.schema import Schema, Table
-from discreet.sql.asked import Asked
 from discreet.sql.catalog import Catalog
-from discreet.sql.read import read
+from discreet.sql.parsed_query import ParsedQuery
+from discreet.sql.query_parser import parse_query
 from engines.conformance.grounds import Ground, contents, declared
 from engines.persons_tables import File
 
@@ -44,7 +44,9 @@ class Declaration:
         return next((why for each in (self, *self.path) if (why := ground.gap(each.file))), "")
 
 
-def agree(reference: Ground, ground: Ground, declaration: Declaration, forgotten=()) -> tuple[Place, Place]:
+def agree(
+    reference: Ground, ground: Ground, declaration: Declaration, forgotten=()
+) -> tuple[TableLocation, TableLocation]:
     """The same table on both; where it lies on each."""
     places = []
     found = []
@@ -59,29 +61,33 @@ def agree(reference: Ground, ground: Ground, declaration: Declaration, forgotten
     return places[0], places[1]
 
 
-def outcome(ground: Ground, asked: Asked, places: Mapping[str, Place], *, region: bool) -> list[Any]:
+def outcome(ground: Ground, asked: ParsedQuery, places: Mapping[str, TableLocation], *, region: bool) -> list[Any]:
     """All that an engine says for a question: keys, and the exact vectors of each step."""
     priced = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=False, delta=DELTA)
-    tables = Tables(files={scan: places[scan.table] for scan in asked.tables}, publics=asked.publics)
+    tables = TableLocations(files={scan: places[scan.table] for scan in asked.tables}, publics=asked.publics)
     within = priced.region if region else Region.whole()
     said: list[Any] = []
-    keys: Found | None = None
+    keys: DiscoveredAxis | None = None
     for step in priced.steps:
         if isinstance(step, Discover):
             known = ground.engine.keys(step.plan, step.keys, within, persons=step.persons, tables=tables)
             said.append(list(zip(known.exact_keys, known.exact_persons.tolist(), strict=True)))
-            keys = Found(of=step.keys, keys=known.exact_keys)
+            keys = DiscoveredAxis(of=step.keys, keys=known.exact_keys)
             continue
-        exact = ground.engine.count(replace(step.cells, found=keys), within, tables=tables).exact_values
+        exact = ground.engine.count(replace(step.cells, discovered_axis=keys), within, tables=tables).exact_values
         said.append([[int(each) for each in vector] for vector in exact])
     return said
 
 
 def same_answers(
-    reference: Ground, ground: Ground, text: str, catalog: Catalog, places: Mapping[str, tuple[Place, Place]]
+    reference: Ground,
+    ground: Ground,
+    text: str,
+    catalog: Catalog,
+    places: Mapping[str, tuple[TableLocation, TableLocation]],
 ) -> list[Any]:
     """The same keys and cells of one question on both, which are given back."""
-    asked = read(text, catalog)
+    asked = parse_query(text, catalog)
     wanted = outcome(reference, asked, {name: pair[0] for name, pair in places.items()}, region=False)
     found = outcome(ground, asked, {name: pair[1] for name, pair in places.items()}, region=True)
     assert found == wanted, f"{ground.name}: {text}"

@@ -15,12 +15,12 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.engines.engine import Engine, Making
-from discreet.engines.place import Lake, Place, Relation
-from discreet.engines.postgres.source import named
-from discreet.engines.postgres.tables import beside
-from discreet.engines.spark.lake import Manifest
-from discreet.engines.stored import PERSON, persons_file
+from discreet.engines.engine import DeclarationOutcome, Engine
+from discreet.engines.postgres.postgres_source import qualified_name
+from discreet.engines.postgres.schema_tables import side_table
+from discreet.engines.spark.lake import LakeManifest
+from discreet.engines.table_file import PERSON, persons_file
+from discreet.engines.table_location import LakeFolder, PostgresTable, TableLocation
 from discreet.schema.schema import Table
 from engines.conformance.laying import unheld
 from engines.persons_tables import KEY, TAG_KEY, File
@@ -43,10 +43,10 @@ class Ground(Protocol):
     def gap(self, file: File) -> str:
         """Why these rows cannot lie here at all; nothing where they can."""
 
-    def stored(self, place: Place) -> list[dict[str, Any]]:
+    def stored(self, place: TableLocation) -> list[dict[str, Any]]:
         """The rows of a declared table, as they are stored."""
 
-    def side(self, place: Place) -> list[dict[str, Any]]:
+    def side(self, place: TableLocation) -> list[dict[str, Any]]:
         """The rows of its side table: number, tag, rows."""
 
 
@@ -86,15 +86,15 @@ class Server:
     def gap(self, file: File) -> str:
         return unheld(file)
 
-    def stored(self, place: Relation) -> list[dict[str, Any]]:
+    def stored(self, place: PostgresTable) -> list[dict[str, Any]]:
         return self._read(place)
 
-    def side(self, place: Relation) -> list[dict[str, Any]]:
-        return [row | {"tag": bytes(row["tag"])} for row in self._read(beside(place))]
+    def side(self, place: PostgresTable) -> list[dict[str, Any]]:
+        return [row | {"tag": bytes(row["tag"])} for row in self._read(side_table(place))]
 
-    def _read(self, place: Relation) -> list[dict[str, Any]]:
+    def _read(self, place: PostgresTable) -> list[dict[str, Any]]:
         with psycopg.connect(self.address, row_factory=psycopg.rows.dict_row) as connection:
-            return connection.execute(f"SELECT * FROM {named(place)}").fetchall()
+            return connection.execute(f"SELECT * FROM {qualified_name(place)}").fetchall()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,17 +112,17 @@ class Shore:
     def gap(self, file: File) -> str:
         return ""
 
-    def stored(self, place: Lake) -> list[dict[str, Any]]:
-        manifest = Manifest.read((Path(place.folder) / "manifest.json").read_bytes())
+    def stored(self, place: LakeFolder) -> list[dict[str, Any]]:
+        manifest = LakeManifest.read((Path(place.folder) / "manifest.json").read_bytes())
         names = {f"c{number}": name for number, (name, _) in enumerate(manifest.columns)} | {"person": PERSON}
         return [{names[name]: cell for name, cell in row.items()} for row in self._read(place, manifest.rows.folder)]
 
-    def side(self, place: Lake) -> list[dict[str, Any]]:
-        manifest = Manifest.read((Path(place.folder) / "manifest.json").read_bytes())
+    def side(self, place: LakeFolder) -> list[dict[str, Any]]:
+        manifest = LakeManifest.read((Path(place.folder) / "manifest.json").read_bytes())
         assert manifest.persons is not None
         return self._read(place, manifest.persons.folder)
 
-    def _read(self, place: Lake, part: str) -> list[dict[str, Any]]:
+    def _read(self, place: LakeFolder, part: str) -> list[dict[str, Any]]:
         files = sorted((Path(place.folder) / part).glob("*.parquet"))
         return [row for file in files for row in _rows(file)]
 
@@ -139,14 +139,14 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     return pq.read_table(file, partitioning=None).to_pylist()
 
 
-def fresh(ground: Ground) -> Place:
+def fresh(ground: Ground) -> TableLocation:
     """A place where no table lies yet."""
     return ground.engine.place(f"made-{next(_numbers)}{ground.engine.ending}", folder=ground.folder)
 
 
 def declared(
     ground: Ground, table: Table, path: tuple[Table, ...] = (), forgotten: Collection[bytes] = ()
-) -> tuple[Making, Place]:
+) -> tuple[DeclarationOutcome, TableLocation]:
     """A declared table of a source that has been laid, with the keys that are everybody's in tests."""
     place = fresh(ground)
     how: dict[str, Any] = {}
@@ -155,7 +155,7 @@ def declared(
     return ground.engine.declare(table, folder=ground.folder, target=place, **how), place
 
 
-def contents(ground: Ground, place: Place, *, persons: bool) -> tuple[Counter[Any], dict[bytes, int]]:
+def contents(ground: Ground, place: TableLocation, *, persons: bool) -> tuple[Counter[Any], dict[bytes, int]]:
     """The stored rows as a multiset, each under its person's tag; and how many rows everybody had."""
     stored = ground.stored(place)
     if not persons:

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
 from engines.conformance.agreeing import Declaration
 from engines.persons_tables import File
 
@@ -23,42 +23,42 @@ WIDE = 2**59
 _VISITS = Schema(
     table="visits",
     columns=(
-        Category(name="sex", values=("F", "M"), constant=True),
-        Number(name="age", type="integer", low=0, high=12),
-        Number(name="years", type="integer", low=-3, high=40, edges=(-3, 0, 7, 41)),
-        Number(name="cost", type="decimal", step=Fraction("0.25"), low=-8, high=20),
-        Number(name="wide", type="integer", low=-WIDE, high=WIDE),
-        Number(name="open", type="integer"),
-        Moment(name="day", type="date", low=18_250, high=18_400),
-        Moment(name="seen", type="timestamp", low=18_250 * DAY, high=18_300 * DAY),
-        Boolean(name="flag"),
-        Category(name="sort", values=("flu", "Flu", "é", "e\u0301", ""), other=""),
-        Text(name="note"),
+        CategoryColumn(name="sex", values=("F", "M"), constant=True),
+        NumberColumn(name="age", type="integer", low=0, high=12),
+        NumberColumn(name="years", type="integer", low=-3, high=40, edges=(-3, 0, 7, 41)),
+        NumberColumn(name="cost", type="decimal", step=Fraction("0.25"), low=-8, high=20),
+        NumberColumn(name="wide", type="integer", low=-WIDE, high=WIDE),
+        NumberColumn(name="open", type="integer"),
+        MomentColumn(name="day", type="date", low=18_250, high=18_400),
+        MomentColumn(name="seen", type="timestamp", low=18_250 * DAY, high=18_300 * DAY),
+        BooleanColumn(name="flag"),
+        CategoryColumn(name="sort", values=("flu", "Flu", "é", "e\u0301", ""), other=""),
+        TextColumn(name="note"),
     ),
     unit=PrivacyUnit(person=("pid",), rows=4),
 )
 _BILLS = Schema(
     table="bills",
     columns=(
-        Category(name="kind", values=("cash", "card"), constant=True),
-        Number(name="amount", type="integer", low=-7, high=7),
-        Boolean(name="paid", closed=True),
-        Text(name="word"),
+        CategoryColumn(name="kind", values=("cash", "card"), constant=True),
+        NumberColumn(name="amount", type="integer", low=-7, high=7),
+        BooleanColumn(name="paid", closed=True),
+        TextColumn(name="word"),
     ),
     unit=PrivacyUnit(person=("pid",), rows=2),
 )
 _ITEMS = Schema(
     table="items",
-    columns=(Number(name="price", type="integer", low=0, high=9), Text(name="label")),
+    columns=(NumberColumn(name="price", type="integer", low=0, high=9), TextColumn(name="label")),
     unit=PrivacyUnit(through="visits", on=("key",), rows=3),
 )
 _BEDS = Schema(
     table="beds",
     columns=(
-        Number(name="ward", type="integer", low=1, high=5),
-        Number(name="load", type="decimal", step=Fraction("0.01"), low=0, high=10_000),
-        Category(name="state", values=("free", "taken"), closed=True),
-        Text(name="note"),
+        NumberColumn(name="ward", type="integer", low=1, high=5),
+        NumberColumn(name="load", type="decimal", step=Fraction("0.01"), low=0, high=10_000),
+        CategoryColumn(name="state", values=("free", "taken"), closed=True),
+        TextColumn(name="note"),
     ),
     unit=PrivacyUnit(),
 )
@@ -126,10 +126,10 @@ REGIONS = File(
 REGIONS_SCHEMA = Schema(
     table="regions",
     columns=(
-        Number(name="age", type="integer"),
-        Text(name="sex"),
-        Text(name="region"),
-        Number(name="people", type="integer"),
+        NumberColumn(name="age", type="integer"),
+        TextColumn(name="sex"),
+        TextColumn(name="region"),
+        NumberColumn(name="people", type="integer"),
     ),
     unit=PrivacyUnit(),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.engines.postgres.engine import PostgresEngine
+from discreet.engines.postgres.postgres_engine import PostgresEngine
 from engines.conformance.grounds import Ground, Server, Shore
 from engines.postgres import server as postgres
 from engines.spark import server as spark

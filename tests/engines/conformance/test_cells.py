@@ -3,18 +3,18 @@
 import pyarrow as pa
 import pytest
 
-from discreet.accounting.region import Allowed
+from discreet.accounting.region import ValueSet
 from discreet.plan.predicate import Member
-from discreet.schema.column import Category, Number
+from discreet.schema.column import CategoryColumn, NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import declared_axis
+from discreet.sql.group_keys import declared_axis
 from engines.asking import asked, counted
 from engines.conformance.agreeing import Declaration
 from engines.persons_tables import File
 
-SEX = Category(name="sex", values=("F", "M"))
-AGE = Number(name="age", type="integer", low=0, high=2)
+SEX = CategoryColumn(name="sex", values=("F", "M"))
+AGE = NumberColumn(name="age", type="integer", low=0, high=2)
 ROWS = (("F", "0"), ("M", "1"), ("M", "1"), (None, "1"), ("F", None), (None, None), ("M", "2"))
 
 
@@ -30,7 +30,7 @@ def test_cells_are_row_major_and_the_null_cell_is_last(any_ground):
     cells = asked(axes=(declared_axis(AGE), declared_axis(SEX)))
     (exact_values,) = counted(any_ground.engine, cells, place)
     assert exact_values.reshape(cells.shape).tolist() == [[1, 0, 0], [0, 2, 1], [0, 1, 0], [1, 0, 1]]
-    (total,) = counted(any_ground.engine, asked(where=Member("age", Allowed.interval(1, 3))), place)
+    (total,) = counted(any_ground.engine, asked(where=Member("age", ValueSet.interval(1, 3))), place)
     assert total.tolist() == [4]
 
 

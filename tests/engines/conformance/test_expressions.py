@@ -7,24 +7,24 @@ import pyarrow as pa
 import pytest
 
 from discreet.accounting.region import NOT_NULL, Region
-from discreet.engines.engine import Tables
+from discreet.engines.engine import TableLocations
+from discreet.plan.cell_statistics import RowCount, Sum
 from discreet.plan.cells import Cells
 from discreet.plan.expressions import Code, Words
 from discreet.plan.predicate import within
 from discreet.plan.relation import Scan
-from discreet.plan.statistics import Rows, Sum
-from discreet.schema.column import Number
+from discreet.schema.column import NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import axis_of
-from discreet.sql.typed import Truth, typed
+from discreet.sql.group_keys import axis_of
+from discreet.sql.typed_expression import BooleanKind, column_expression
 from engines.conformance.agreeing import Declaration, agree
 from engines.persons_tables import File
 from engines.test_expressions import ROWS
 from sql.patients import SCHEMA, condition, given, scalar
 from sql.samples import SAMPLES
 
-ROW = Number(name="row", type="integer", low=0, high=len(ROWS) - 1)
+ROW = NumberColumn(name="row", type="integer", low=0, high=len(ROWS) - 1)
 SCAN = Scan(table="patients", version=1)
 
 FOUND = {text: scalar(text) for text in SAMPLES}
@@ -36,7 +36,7 @@ def is_wide(expression):
 
 
 WIDE = {text for text, found in FOUND.items() if is_wide(found.expression)}
-TRUTHS = [text for text, found in FOUND.items() if isinstance(found.kind, Truth)]
+TRUTHS = [text for text, found in FOUND.items() if isinstance(found.kind, BooleanKind)]
 #: So many at once: planning is what takes long on Spark.
 CHUNK = 45
 
@@ -84,7 +84,7 @@ def test_values(places, number):
     keys = (Code("row", 0, len(ROWS), null=True), *(FOUND[text].expression for text in texts))
     said = []
     for ground, place in places.items():
-        tables = Tables(files={SCAN: place})
+        tables = TableLocations(files={SCAN: place})
         found = ground.engine.keys(SCAN, keys, Region.whole(), persons=False, tables=tables)
         said.append({key[0]: key[1:] for key in found.exact_keys})
         assert found.exact_persons.tolist() == [1] * len(said[-1])
@@ -97,16 +97,16 @@ def test_values(places, number):
 
 def counted(places, statistics):
     """A cell for each row."""
-    cells = Cells(plan=SCAN, axes=(axis_of(typed(ROW)),), statistics=tuple(statistics))
+    cells = Cells(plan=SCAN, axes=(axis_of(column_expression(ROW)),), statistics=tuple(statistics))
     for ground, place in places.items():
-        exact = ground.engine.count(cells, Region.whole(), tables=Tables(files={SCAN: place})).exact_values
+        exact = ground.engine.count(cells, Region.whole(), tables=TableLocations(files={SCAN: place})).exact_values
         yield [[int(each) for each in vector] for vector in exact]
 
 
 def test_what_is_wider_than_64_bits(places):
     texts = sorted(WIDE)
     found = [FOUND[text].expression for text in texts]
-    statistics = [Sum(of=each) for each in found] + [Rows(where=within(each, NOT_NULL)) for each in found]
+    statistics = [Sum(of=each) for each in found] + [RowCount(where=within(each, NOT_NULL)) for each in found]
     wanted, here = counted(places, statistics)
     for place, text in enumerate([*texts, *texts]):
         assert here[place] == wanted[place], text
@@ -121,7 +121,7 @@ CONDITIONS = chunks(TRUTHS)
 def test_conditions(places, number):
     """When they are TRUE and when they are FALSE: neither where they are NULL."""
     texts = CONDITIONS[number]
-    statistics = [Rows(where=condition(text, wanted=wanted)) for text in texts for wanted in (True, False)]
+    statistics = [RowCount(where=condition(text, wanted=wanted)) for text in texts for wanted in (True, False)]
     wanted, here = counted(places, statistics)
     for place, text in enumerate(each for each in texts for _ in range(2)):
         assert here[place] == wanted[place], text

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from discreet.accounting.region import Region
-from discreet.engines.engine import Tables
+from discreet.engines.engine import TableLocations
 from discreet.plan.relation import scans
-from discreet.schema.column import Text
+from discreet.schema.column import TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import declared_axis
+from discreet.sql.group_keys import declared_axis
 from engines.asking import region
 from engines.conformance.agreeing import Declaration, agree
 from engines.conformance.grounds import typed
@@ -37,7 +37,7 @@ def check(reference, ground, made: Declaration, asked):
     for cells in asked:
         said = []
         for each, place in places.items():
-            where = Tables(files=dict.fromkeys(scans(cells.plan), place))
+            where = TableLocations(files=dict.fromkeys(scans(cells.plan), place))
             within = region(cells) if each is ground else Region.whole()
             said.append([int(one) for one in each.engine.count(cells, within, tables=where).exact_values[0]])
         assert said[0] == said[1], cells
@@ -50,7 +50,7 @@ def _coded(places, ground, schema, cells):
     axes = tuple(axis for column in schema.columns if (axis := declared_axis(column)) and axis.size < 5000)[:3]
     said = []
     for each, place in places.items() if axes else ():
-        where = Tables(files=dict.fromkeys(scans(cells.plan), place))
+        where = TableLocations(files=dict.fromkeys(scans(cells.plan), place))
         within = region(cells) if each is ground else Region.whole()
         found = each.engine.coded(cells.plan, axes, within, tables=where)
         few = tuple(range(len(axes)))[: 2 if math.prod(axis.size for axis in axes) > 10**6 else 3]
@@ -138,5 +138,5 @@ def beside(found, ground) -> Declaration:
 def test_a_table_without_rows_and_one_of_nothing_but_null(reference, light_ground):
     for rows in ((), ((None,),)):
         file = File(names=("x",), rows=rows, types=(pa.string(),))
-        schema = Schema(table="people", columns=(Text(name="x"),), unit=PrivacyUnit())
+        schema = Schema(table="people", columns=(TextColumn(name="x"),), unit=PrivacyUnit())
         agree(reference, light_ground, Declaration(schema=schema, file=file))

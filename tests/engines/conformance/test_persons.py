@@ -8,28 +8,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from discreet.accounting.region import Region
-from discreet.engines.dominant import Dominant
-from discreet.engines.engine import Tables
-from discreet.engines.keyed import person_tag
-from discreet.engines.missing import MISSING
-from discreet.engines.stored import PERSON
+from discreet.engines.dominant_person import DominantPerson
+from discreet.engines.engine import TableLocations
+from discreet.engines.keyed_hashes import person_tag
+from discreet.engines.missing_values import MISSING
+from discreet.engines.table_file import PERSON
 from discreet.plan.relation import Scan
-from discreet.schema.column import Boolean, Category, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import axis_of
-from discreet.sql.typed import typed
+from discreet.sql.group_keys import axis_of
+from discreet.sql.typed_expression import column_expression
 from engines.conformance.agreeing import Declaration, agree
 from engines.conformance.grounds import contents
 from engines.persons_tables import IDS, TAG_KEY, TYPES, File, check_unit, persons
 from tiers import examples
 
-AGE = Number(name="age", type="integer", low=0, high=120)
+AGE = NumberColumn(name="age", type="integer", low=0, high=120)
 COLUMNS = (
     AGE,
-    Category(name="sex", values=("F", "M"), constant=True),
-    Boolean(name="flag", constant=True),
-    Text(name="note"),
+    CategoryColumn(name="sex", values=("F", "M"), constant=True),
+    BooleanColumn(name="flag", constant=True),
+    TextColumn(name="note"),
 )
 
 
@@ -105,7 +105,7 @@ def test_a_person_of_nearly_all_rows_is_named_to_the_owner(any_ground):
         file=File(names=("site", "who", "age"), rows=tuple(rows), types=(pa.string(), pa.string(), pa.int64())),
     )
     making, _ = crowded.declare(any_ground)
-    assert making.exact_dominant == Dominant(exact_person=("b", "unknown"), exact_rows=1200)
+    assert making.exact_dominant == DominantPerson(exact_person=("b", "unknown"), exact_rows=1200)
     assert "unknown" not in repr(making)
     again, _ = crowded.declare(any_ground, [person_tag(("b", "unknown"), TAG_KEY)])
     assert again.exact_dominant is None
@@ -133,8 +133,8 @@ def test_erased_persons_leave_nothing_and_nobody_else_moves(reference, light_gro
     wanted, _ = contents(reference, declaration.declare(reference, tuple(gone))[1], persons=True)
     assert after == wanted
     scan = Scan(table="crowd", version=1)
-    axes = (axis_of(typed(COLUMNS[1])), axis_of(typed(COLUMNS[2])))
-    coded = light_ground.engine.coded(scan, axes, Region.whole(), tables=Tables(files={scan: place}))
+    axes = (axis_of(column_expression(COLUMNS[1])), axis_of(column_expression(COLUMNS[2])))
+    coded = light_ground.engine.coded(scan, axes, Region.whole(), tables=TableLocations(files={scan: place}))
     assert coded.count(()).tolist() == [after.total()]
 
 
@@ -194,10 +194,10 @@ def shop() -> Declaration:
     def step(name, file, unit, columns):
         return Declaration(schema=Schema(table=name, columns=columns, unit=unit), file=file)
 
-    word = (Text(name="label"),)
-    first = step("people", people, PrivacyUnit(person=("id",), rows=2), (Text(name="id"),))
-    second = step("orders", orders, PrivacyUnit(through="people", on=("order",), rows=2), (Text(name="parcel"),))
-    price = Number(name="price", type="integer", low=0, high=99)
+    word = (TextColumn(name="label"),)
+    first = step("people", people, PrivacyUnit(person=("id",), rows=2), (TextColumn(name="id"),))
+    second = step("orders", orders, PrivacyUnit(through="people", on=("order",), rows=2), (TextColumn(name="parcel"),))
+    price = NumberColumn(name="price", type="integer", low=0, high=99)
     last = step("lines", lines, PrivacyUnit(through="orders", on=("parcel",), rows=4), (price, *word))
     return replace(last, path=(second, first))
 
@@ -215,11 +215,13 @@ def test_a_person_two_tables_away(reference, light_ground):
 def test_roster(reference, light_ground):
     """One row for each person, with how many rows the source has."""
     scan = Scan(table="crowd", version=1, roster=True)
-    rows = Number(name="rows", type="integer", low=0, high=8)
+    rows = NumberColumn(name="rows", type="integer", low=0, high=8)
     said = []
     for each in (reference, light_ground):
         _, place = crowd(1).declare(each)
-        coded = each.engine.coded(scan, (axis_of(typed(rows)),), Region.whole(), tables=Tables(files={scan: place}))
+        coded = each.engine.coded(
+            scan, (axis_of(column_expression(rows)),), Region.whole(), tables=TableLocations(files={scan: place})
+        )
         said.append(coded.count((0,)).tolist())
     assert said[0] == said[1] and sum(said[0]) > 20
 

@@ -4,10 +4,10 @@ from datetime import date
 
 import pyarrow as pa
 
-from discreet.engines.public import load
-from discreet.schema.column import Category, Moment, Number
+from discreet.engines.public_table_loader import load_public_table
+from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import File
 
 PLACES = File(
@@ -25,13 +25,13 @@ def test_columns_that_are_not_declared_come_from_the_source(any_ground):
     source = any_ground.lay(PLACES, "places")
     schema = Schema(table="places", columns=(), unit=PrivacyUnit())
     table = Table(schema=schema, source=source, public=True, population="places", budget=None)
-    found = load(table, folder=any_ground.folder, engine=any_ground.engine)
+    found = load_public_table(table, folder=any_ground.folder, engine=any_ground.engine)
     assert [(column.name, type(column)) for column in found.columns] == [
-        ("block", Category),
-        ("State", Category),
-        ("weight", Number),
-        ("people", Number),
-        ("since", Moment),
+        ("block", CategoryColumn),
+        ("State", CategoryColumn),
+        ("weight", NumberColumn),
+        ("people", NumberColumn),
+        ("since", MomentColumn),
     ]
     rows = sorted(zip(*(found.labels(column) for column in found.columns), strict=True), key=lambda row: row[3])
     assert rows == [

@@ -6,14 +6,14 @@ A question has many columns, since it is the question that costs time on Spark, 
 import pytest
 
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.public import load
-from discreet.engines.stored import PERSON
+from discreet.engines.public_table_loader import load_public_table
+from discreet.engines.table_file import PERSON
 from discreet.schema.schema import Table
-from discreet.sql.catalog import Known
-from discreet.sql.dialect import DuckDB
-from discreet.sql.postgres import PostgreSQL
-from discreet.sql.spark import Spark
-from discreet.sql.write import Writer
+from discreet.sql.catalog import CatalogTable
+from discreet.sql.dialect import DuckDBDialect
+from discreet.sql.postgres_dialect import PostgreSQLDialect
+from discreet.sql.spark_dialect import SparkDialect
+from discreet.sql.sql_writer import SqlWriter
 from engines.conformance.agreeing import agree, same_answers
 from engines.conformance.hospital import REGIONS, REGIONS_SCHEMA, hospital
 
@@ -81,9 +81,9 @@ def asking(reference, ground, state):
     places = {name: agree(reference, ground, declaration) for name, declaration in tables.items()}
     source = reference.lay(REGIONS, "regions")
     public = Table(schema=REGIONS_SCHEMA, source=source, population="people", budget=None, public=True)
-    loaded = load(public, folder=reference.folder, engine=MemoryEngine())
-    catalog = {name: Known(schema=each.schema, population="people") for name, each in tables.items()}
-    catalog["regions"] = Known(schema=REGIONS_SCHEMA, public=lambda: loaded)
+    loaded = load_public_table(public, folder=reference.folder, engine=MemoryEngine())
+    catalog = {name: CatalogTable(schema=each.schema, population="people") for name, each in tables.items()}
+    catalog["regions"] = CatalogTable(schema=REGIONS_SCHEMA, public=lambda: loaded)
     return lambda text: same_answers(reference, ground, text, catalog, places)
 
 
@@ -150,8 +150,8 @@ def narrow_sum(dialect, patch):
 
 def rows_for_persons(dialect, patch):
     person = dialect().identifier(PERSON)
-    known = Writer.count
-    patch.setattr(Writer, "count", lambda *parts: known(*parts).replace(f"count(DISTINCT {person})", "count(*)"))
+    known = SqlWriter.count
+    patch.setattr(SqlWriter, "count", lambda *parts: known(*parts).replace(f"count(DISTINCT {person})", "count(*)"))
 
 
 MUTANTS = {
@@ -167,6 +167,8 @@ MUTANTS = {
 def test_a_bug_is_seen(light, light_ground, mutant, monkeypatch):
     """The same question without it is answered alike: it is the bug that is seen."""
     light(MUTANTS[mutant])
-    mutant({"duckdb": DuckDB, "postgres": PostgreSQL, "spark": Spark}[light_ground.name], monkeypatch)
+    mutant(
+        {"duckdb": DuckDBDialect, "postgres": PostgreSQLDialect, "spark": SparkDialect}[light_ground.name], monkeypatch
+    )
     with pytest.raises(AssertionError):
         light(MUTANTS[mutant])

@@ -10,9 +10,9 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from discreet.schema.column import Boolean, Category, Column, Moment, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
 from engines.conformance.agreeing import Declaration, agree
 from engines.conformance.laying import has_type, held
 from engines.persons_tables import File
@@ -23,17 +23,17 @@ MOST = 2**63 - 2
 DAY = 86_400_000_000
 NAN, INFINITY = float("nan"), float("inf")
 
-INTEGER = Number(name="x", type="integer", low=-10, high=120)
-CENTS = Number(name="x", type="decimal", step=Fraction("0.01"), low=0, high=2_000_000)
-EVEN = Number(name="x", type="decimal", step=Fraction("0.02"), low=-1000, high=1000)
-FIVES = Number(name="x", type="decimal", step=Fraction("0.05"), low=-1000, high=1000)
-THOUSANDS = Number(name="x", type="decimal", step=Fraction(1000), low=0, high=50)
-DATE = Moment(name="x", type="date")
-TIME = Moment(name="x", type="timestamp")
-SEX = Category(name="x", values=("F", "M"))
-CLOSED = Category(name="x", values=("F", "M"), closed=True)
-OTHER = Category(name="x", values=("F", "M", "else"), other="else")
-CLOSED_OTHER = Category(name="x", values=("F", "M", "else"), other="else", closed=True)
+INTEGER = NumberColumn(name="x", type="integer", low=-10, high=120)
+CENTS = NumberColumn(name="x", type="decimal", step=Fraction("0.01"), low=0, high=2_000_000)
+EVEN = NumberColumn(name="x", type="decimal", step=Fraction("0.02"), low=-1000, high=1000)
+FIVES = NumberColumn(name="x", type="decimal", step=Fraction("0.05"), low=-1000, high=1000)
+THOUSANDS = NumberColumn(name="x", type="decimal", step=Fraction(1000), low=0, high=50)
+DATE = MomentColumn(name="x", type="date")
+TIME = MomentColumn(name="x", type="timestamp")
+SEX = CategoryColumn(name="x", values=("F", "M"))
+CLOSED = CategoryColumn(name="x", values=("F", "M"), closed=True)
+OTHER = CategoryColumn(name="x", values=("F", "M", "else"), other="else")
+CLOSED_OTHER = CategoryColumn(name="x", values=("F", "M", "else"), other="else", closed=True)
 
 #: For each column: texts that fit and their codes, texts that are clamped, and texts that do not fit.
 EXAMPLES = [
@@ -45,12 +45,12 @@ EXAMPLES = [
         ["12.5", "125e-1", "abc", "1_0", "0x10", "１２", "inf", "-Infinity", "true", "\u00a012", "1e99999", " NA", "Na"],
     ),
     (
-        Number(name="x", type="integer"),
+        NumberColumn(name="x", type="integer"),
         {str(MOST): MOST, str(-MOST): -MOST, "0e5": 0},
         {str(2**63 - 1): MOST, str(-(2**63)): -MOST, "1e19": MOST},
         ["5e-324"],
     ),
-    (Number(name="x", type="integer", low=0), {str(2**62): 2**62}, {"-5": 0, "1e300": MOST}, []),
+    (NumberColumn(name="x", type="integer", low=0), {str(2**62): 2**62}, {"-5": 0, "1e300": MOST}, []),
     (
         CENTS,
         {"12.34": 1234, "0.285": 29, "0.28499999999999999": 28, "0.285e0": 28, "-0.004": 0, "20000.004": 2_000_000, "-": None},
@@ -69,7 +69,7 @@ EXAMPLES = [
         {},
         ["2020-02-30", "01/02/2020", "20200101", "epoch", "infinity", "12020-01-01"],
     ),
-    (Moment(name="x", type="date", low=0, high=10), {"1970-01-11": 10}, {"1970-01-12": 10, "1960-01-01": 0}, ["x"]),
+    (MomentColumn(name="x", type="date", low=0, high=10), {"1970-01-11": 10}, {"1970-01-12": 10, "1960-01-01": 0}, ["x"]),
     (
         TIME,
         {
@@ -79,13 +79,13 @@ EXAMPLES = [
         {},
         ["1970-01-02 24:00:00", "12:00", "1970-01-01 00:00:00 Europe/Berlin", "1970-01-01 00:00:60"],
     ),
-    (Boolean(name="x"), {"true": 1, " NO ": 0, "1.0": 1, "T": 1, "": None, "N/A": None}, {}, ["2", "ye\u017f", "on", "1.00"]),
-    (Category(name="x", values=("é", "e\u0301", "a", "A")), {"e\u0301": 1, "é": 0, "A": 3, "a": 2}, {}, ["E\u0301"]),
-    (Category(name="x", values=("EU", "NA", "-")), {"NA": 1, "-": 2, "N/A": None}, {}, ["na ", "eu"]),
+    (BooleanColumn(name="x"), {"true": 1, " NO ": 0, "1.0": 1, "T": 1, "": None, "N/A": None}, {}, ["2", "ye\u017f", "on", "1.00"]),
+    (CategoryColumn(name="x", values=("é", "e\u0301", "a", "A")), {"e\u0301": 1, "é": 0, "A": 3, "a": 2}, {}, ["E\u0301"]),
+    (CategoryColumn(name="x", values=("EU", "NA", "-")), {"NA": 1, "-": 2, "N/A": None}, {}, ["na ", "eu"]),
     (SEX, {"M": 1, "F": 0, "": None, "NULL": None}, {}, ["m", "M ", " M", "FM"]),
     (OTHER, {"x": 2, "else": 2, "f": 2, "": None, "NA": None, "NA ": 2}, {}, []),
     (CLOSED_OTHER, {"x": 2, "": 0, "None": 0, "M": 1}, {}, []),
-    (Text(name="x"), {" as it is ": " as it is ", "a\nb\"c'": "a\nb\"c'", "": None, "NA": None, " NA": " NA", "nano": "nano"}, {}, []),
+    (TextColumn(name="x"), {" as it is ": " as it is ", "a\nb\"c'": "a\nb\"c'", "": None, "NA": None, " NA": " NA", "nano": "nano"}, {}, []),
 ]  # fmt: skip
 
 
@@ -107,21 +107,21 @@ TYPED = [
     (TIME, pa.timestamp("us"), [-(2**63), 2**63 - 2, -(2**63) + 1], [-MOST, MOST, None]),
     (TIME, pa.timestamp("us", "America/New_York"), [0, 2**63 - 1], [0, None]),
     (TIME, pa.timestamp("ms"), [-1], [-1000]),
-    (Boolean(name="x"), pa.bool_(), [True, None], [1, None]),
-    (Boolean(name="x"), pa.int64(), [1, 0, 2], [1, 0, None]),
-    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.int64(), [1, 2], [0, None]),
-    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.bool_(), [True, False], [1, None]),
-    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.float64(), [1.0], [2]),
-    (Category(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.date32(), [18263], [3]),
+    (BooleanColumn(name="x"), pa.bool_(), [True, None], [1, None]),
+    (BooleanColumn(name="x"), pa.int64(), [1, 0, 2], [1, 0, None]),
+    (CategoryColumn(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.int64(), [1, 2], [0, None]),
+    (CategoryColumn(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.bool_(), [True, False], [1, None]),
+    (CategoryColumn(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.float64(), [1.0], [2]),
+    (CategoryColumn(name="x", values=("1", "true", "1.0", "2020-01-02")), pa.date32(), [18263], [3]),
     (SEX, pa.dictionary(pa.int8(), pa.string()), ["F", "x"], [0, None]),
     (OTHER, pa.dictionary(pa.int8(), pa.string()), ["F", "x", "NA", None], [0, 2, None, None]),
     (OTHER, pa.float64(), [NAN, 1.0], [None, 2]),
-    (Text(name="x"), pa.float64(), [NAN, 0.5], [None, "0.5"]),
-    (Text(name="x"), pa.string(), ["", "a\0b", None], [None, "a\0b", None]),
-    (Text(name="x"), pa.timestamp("us"), [1_500_000], ["1970-01-01 00:00:01.5"]),
+    (TextColumn(name="x"), pa.float64(), [NAN, 0.5], [None, "0.5"]),
+    (TextColumn(name="x"), pa.string(), ["", "a\0b", None], [None, "a\0b", None]),
+    (TextColumn(name="x"), pa.timestamp("us"), [1_500_000], ["1970-01-01 00:00:01.5"]),
 ]  # fmt: skip
 
-ROW = Number(name="row", type="integer", low=0, high=10_000)
+ROW = NumberColumn(name="row", type="integer", low=0, high=10_000)
 
 
 def side_by_side(columns: list[Column], values: list[list[object]], types: list[pa.DataType]) -> Declaration:
@@ -155,12 +155,12 @@ def test_each_type_takes_what_it_says(any_ground):
         found = [row[f"x{place}"] for row in rows][: len(wanted)]
         assert dict(zip(texts[place], found, strict=True)) == dict(zip(texts[place], wanted, strict=True)), column
         assert making.exact_nulled[f"x{place}"] == len(nulled), column
-        ordered = isinstance(column, Number | Moment)
+        ordered = isinstance(column, NumberColumn | MomentColumn)
         assert making.exact_clamped.get(f"x{place}") == (len(clamped) if ordered else None), column
     assert making.exact_rows == len(rows) == max(map(len, texts))
 
 
-@pytest.mark.parametrize("column", [CLOSED, Boolean(name="x", closed=True)], ids=["category", "boolean"])
+@pytest.mark.parametrize("column", [CLOSED, BooleanColumn(name="x", closed=True)], ids=["category", "boolean"])
 def test_closed_takes_the_first_value_and_the_owner_hears_of_what_did_not_fit(any_ground, column):
     rows, making = stored(any_ground, side_by_side([column], [["perhaps", None]], [pa.string()]))
     assert [row["x0"] for row in rows] == [0, 0]
@@ -170,10 +170,16 @@ def test_closed_takes_the_first_value_and_the_owner_hears_of_what_did_not_fit(an
 def test_the_owner_hears_how_many_cells_a_mark_made_missing(any_ground):
     """A category that lists a mark means it. An empty cell is no mark, and what does not fit is told as before."""
     cells = ["NA", "-", "null", "", None, " NA", "a", "N/A"]
-    listing = Category(name="x", values=("a", "-"))
-    catching = Category(name="x", values=("a", "rest"), other="rest")
-    columns = [listing, catching, Category(name="x", values=("a", "b"), closed=True), ROW, Boolean(name="x")]
-    columns += [Text(name="x"), CENTS]
+    listing = CategoryColumn(name="x", values=("a", "-"))
+    catching = CategoryColumn(name="x", values=("a", "rest"), other="rest")
+    columns = [
+        listing,
+        catching,
+        CategoryColumn(name="x", values=("a", "b"), closed=True),
+        ROW,
+        BooleanColumn(name="x"),
+    ]
+    columns += [TextColumn(name="x"), CENTS]
     values, types = [cells] * 6 + [[1.5, NAN, None, NAN]], [pa.string()] * 6 + [pa.float64()]
     rows, making = stored(any_ground, side_by_side(columns, values, types))
     assert making.exact_marked == {"row": 0, "x0": 3, "x1": 4, "x2": 4, "x3": 4, "x4": 4, "x5": 4, "x6": 2}
@@ -190,13 +196,13 @@ def test_the_owner_hears_how_many_values_were_rounded_and_how_far(any_ground):
         ["1e-12", "9e9", "1.0000000000004", "12345678901234567", "0.005", "-0.005", "0", "5e-4", "x"],
     ]
     columns = [
-        Number(name="x", type="decimal", step=Fraction("0.01"), low=0, high=10),
-        Number(name="x", type="decimal", step=Fraction("0.25"), low=0, high=400),
-        Number(name="x", type="decimal", step=Fraction("0.01")),
+        NumberColumn(name="x", type="decimal", step=Fraction("0.01"), low=0, high=10),
+        NumberColumn(name="x", type="decimal", step=Fraction("0.25"), low=0, high=400),
+        NumberColumn(name="x", type="decimal", step=Fraction("0.01")),
     ]
     types = [pa.string()] * 3
     floats = [0.285, 0.1 + 0.2, NAN, 1e300, 5e-5, 0.0, 0.004999, 3.0, None]
-    whole = Number(name="x", type="decimal", step=Fraction(1000), low=0, high=50)
+    whole = NumberColumn(name="x", type="decimal", step=Fraction(1000), low=0, high=50)
     columns += [CENTS, whole]
     _, making = stored(
         any_ground,
@@ -243,6 +249,6 @@ def test_numbers_of_every_size_on_every_grid(reference, light_ground):
         near = [decimal(Fraction(step) * Fraction(2 * code + 1, 2)) for code in (0, 1, 7, 2**60)]
         few = light_ground.name == "spark" or not DEEP
         for low, high in [ends[place % len(ends)]] if few else ends:
-            columns.append(Number(name="x", type="decimal", step=Fraction(step), low=low, high=high))
+            columns.append(NumberColumn(name="x", type="decimal", step=Fraction(step), low=low, high=high))
             values.append([sign + size for sign in ("", "-") for size in (*sizes, *near)])
     agree(reference, light_ground, side_by_side(columns, values, [pa.string()] * len(columns)))

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from discreet.engines.keyed import person_tag
-from discreet.engines.stored import FROM, TO, persons_file
+from discreet.engines.keyed_hashes import person_tag
+from discreet.engines.table_file import FROM, TO, persons_file
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import KEY, TAG_KEY, TYPES, File, Rewriting, ids, text
 
 NAMES = ("From", 'the "to"')

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.keyed import edge_place, edge_place_sql, edges_secret
+from discreet.engines.keyed_hashes import edge_place, edge_place_sql, edges_secret
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.network import limit, plain
-from discreet.engines.postgres.engine import PostgresEngine
-from discreet.engines.spark.engine import SparkEngine
+from discreet.engines.network import memory_network, network_size
+from discreet.engines.postgres.postgres_engine import PostgresEngine
+from discreet.engines.spark.spark_engine import SparkEngine
 from discreet.errors import Refused, SchemaError, UsageError
 from engines.network.networks import NAMES, Changed, Network, contents, declared, networks, of_rows, tag
 from engines.persons_tables import KEY, TAG_KEY, File
@@ -137,11 +137,11 @@ def test_files_are_for_their_owner_and_a_network_too_large_leaves_none(engine, t
     network = of_rows(PAIRS)
     target = tmp_path / "made" / "t.parquet"
     how = {"folder": tmp_path, "target": target, "key": KEY, "tag_key": TAG_KEY}
-    monkeypatch.setattr(limit, "MOST_EDGES", 3)
+    monkeypatch.setattr(network_size, "MOST_EDGES", 3)
     with pytest.raises(UsageError, match="'friends' has 3 different edges, and a network has fewer than 3"):
         engine.declare(network.table(tmp_path), **how)
     assert list(target.parent.iterdir()) == []
-    monkeypatch.setattr(limit, "MOST_EDGES", 4)
+    monkeypatch.setattr(network_size, "MOST_EDGES", 4)
     engine.declare(network.table(tmp_path), **how)
     assert sorted(file.name for file in target.parent.iterdir()) == ["t.parquet", "t.persons.parquet"]
     assert {stat.S_IMODE(file.stat().st_mode) for file in target.parent.iterdir()} == {0o600}
@@ -239,7 +239,7 @@ def differs(network, folder, forgotten, good) -> bool:
 def test_an_order_by_position_is_caught(folder, monkeypatch):
     """As a keyed order that numbers rows would be: the relative order of edges then moves with other rows."""
     numbers = iter(range(10_000))
-    monkeypatch.setattr(plain, "edge_place", lambda *edge, directed: next(numbers))
+    monkeypatch.setattr(memory_network, "edge_place", lambda *edge, directed: next(numbers))
     before = declared(MEMORY, of_rows(TRIED), folder)[1]
     after = declared(MEMORY, of_rows([*reversed(TRIED)]), folder)[1]
     assert [edge for edge in after if edge in set(before)] != before

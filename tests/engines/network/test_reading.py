@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import EngineFailure
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.network import reading
-from discreet.engines.place import Relation
-from discreet.engines.postgres.engine import PostgresEngine
-from discreet.schema.column import Number, Text
+from discreet.engines.network import graph_reader
+from discreet.engines.postgres.postgres_engine import PostgresEngine
+from discreet.engines.table_location import PostgresTable
+from discreet.schema.column import NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.network.networks import declared, of_rows
 from engines.persons_tables import IDS
 from tiers import examples
@@ -123,7 +123,7 @@ def test_an_empty_table_has_an_empty_graph(engine, folder):
 def test_from_a_source_to_its_graph(engine, tmp_path):
     """Codes of a declared table: text bytewise, numbers clamped, what does not fit NULL."""
     (tmp_path / "s.csv").write_text('a,b\nx,X\nX,x\n"x, ""y""",X\n,X\nx,x\n')
-    columns = (Text(name="a"), Text(name="b"))
+    columns = (TextColumn(name="a"), TextColumn(name="b"))
     schema = Schema(table="friends", columns=columns, unit=PrivacyUnit())
     table = Table(schema=schema, source="s.csv", population="friends", budget=None)
     engine.declare(table, folder=tmp_path, target=tmp_path / "t.parquet")
@@ -131,7 +131,7 @@ def test_from_a_source_to_its_graph(engine, tmp_path):
     graph = engine.graph(tmp_path / "t.parquet", ("a", "b"), directed=False, nodes=nodes)
     assert plain(graph) == ([(0, 1), (1, 2)], 4, False)
     (tmp_path / "n.csv").write_text("a,b\n1,2\n2,99\n99,1\n1.5,2\n")
-    columns = tuple(Number(name=name, type="integer", low=0, high=9) for name in "ab")
+    columns = tuple(NumberColumn(name=name, type="integer", low=0, high=9) for name in "ab")
     schema = Schema(table="numbers", columns=columns, unit=PrivacyUnit())
     table = Table(schema=schema, source="n.csv", population="numbers", budget=None)
     engine.declare(table, folder=tmp_path, target=tmp_path / "n.parquet")
@@ -174,7 +174,7 @@ def test_it_fails_as_an_engine_does_and_shows_nothing(engine, folder):
 def test_other_engines_read_none():
     engine = PostgresEngine("postgresql://nobody@nowhere/db")
     with pytest.raises(EngineFailure):
-        engine.graph(Relation(schema="s", name="t"), ENDS, directed=False)
+        engine.graph(PostgresTable(schema="s", name="t"), ENDS, directed=False)
 
 
 @pytest.mark.parametrize(
@@ -183,5 +183,5 @@ def test_other_engines_read_none():
 def test_a_planted_bug_is_caught(folder, monkeypatch, bug):
     file = write(folder, "near", [(1, 1), (1, 2), (2, 1), (3, 2)])
     good = plain(MEMORY.graph(file, ENDS, directed=False))
-    monkeypatch.setattr(reading, "_without", bug)
+    monkeypatch.setattr(graph_reader, "_without", bug)
     assert plain(DUCKDB.graph(file, ENDS, directed=False)) != good

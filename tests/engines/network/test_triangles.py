@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.engines.network import triangles as counting
-from discreet.engines.network.exact import ExactGraph
+from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.triangles import largest_common, largest_degrees, triangles, wedges
 from graph.every import exact_graph, graphs, pairs
 from tiers import size

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from discreet.engines.postgres.engine import PostgresEngine
+from discreet.engines.postgres.postgres_engine import PostgresEngine
 from discreet.schema.schema import Table
 from engines.postgres.people import MARK, SCHEMA
 from engines.postgres.server import NOWHERE, execute, load, new_name, postgres_address, postgres_engine

@@ -1,16 +1,16 @@
 """A small table of people for tests, and how many of them there are."""
 
 from discreet.accounting.region import Region
-from discreet.engines.postgres.faults import ServerFault
-from discreet.schema.column import Number, Text
+from discreet.engines.postgres.server_errors import ServerFault
+from discreet.schema.column import NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import declared_axis
+from discreet.sql.group_keys import declared_axis
 from engines.asking import asked
 from engines.postgres.server import lying
 
-AGE = Number(name="age", type="integer", low=0, high=9)
-NOTE = Text(name="note")
+AGE = NumberColumn(name="age", type="integer", low=0, high=9)
+NOTE = TextColumn(name="note")
 SCHEMA = Schema(table="people", columns=(AGE, NOTE), unit=PrivacyUnit())
 MARK = "stripe918273645"
 

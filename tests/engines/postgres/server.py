@@ -19,12 +19,12 @@ import pyarrow as pa
 import pytest
 
 from collect.database import server
-from discreet.engines.engine import Tables
-from discreet.engines.place import Relation
-from discreet.engines.postgres.engine import PostgresEngine
-from discreet.engines.postgres.source import named
-from discreet.engines.postgres.tables import beside
-from discreet.engines.stored import PERSON
+from discreet.engines.engine import TableLocations
+from discreet.engines.postgres.postgres_engine import PostgresEngine
+from discreet.engines.postgres.postgres_source import qualified_name
+from discreet.engines.postgres.schema_tables import side_table
+from discreet.engines.table_file import PERSON
+from discreet.engines.table_location import PostgresTable
 from discreet.sql.dialect import identifier
 
 NOWHERE = Path("/")
@@ -205,17 +205,17 @@ def _values(column: pa.Array) -> list[Any]:
     return column.to_pylist()
 
 
-def declared_rows(address: str, place: Relation) -> list[dict[str, Any]]:
+def declared_rows(address: str, place: PostgresTable) -> list[dict[str, Any]]:
     """What a declared table holds; the tags of its persons stand for their numbers."""
     with psycopg.connect(address, autocommit=True, row_factory=psycopg.rows.dict_row) as connection:
-        found = connection.execute(f"SELECT * FROM {named(place)}").fetchall()
+        found = connection.execute(f"SELECT * FROM {qualified_name(place)}").fetchall()
         if found and PERSON in found[0]:
-            beside_ = connection.execute(f"SELECT number, tag FROM {named(beside(place))}").fetchall()
+            beside_ = connection.execute(f"SELECT number, tag FROM {qualified_name(side_table(place))}").fetchall()
             tags = {row["number"]: row["tag"] for row in beside_}
             return [{**row, PERSON: tags[row[PERSON]]} for row in found]
         return found
 
 
-def lying(scan: Any, place: Relation, **how: Any) -> Tables:
+def lying(scan: Any, place: PostgresTable, **how: Any) -> TableLocations:
     """The tables of a question about one."""
-    return Tables(files={scan: place}, engine="postgresql://", **how)
+    return TableLocations(files={scan: place}, engine="postgresql://", **how)

@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.memory import stored
+from discreet.engines.memory import stored_code
 from discreet.engines.postgres.conversion import MOST_BYTES, raw_sql, word_sql
-from discreet.engines.stored import bounds
-from discreet.engines.values import Instant
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
-from discreet.sql.postgres import SESSION
+from discreet.engines.source_values import SourceMoment
+from discreet.engines.table_file import code_bounds
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.sql.postgres_dialect import SESSION
 from engines.tables import STEPS, cells_of_text, columns
 from tiers import examples
 
 INTEGER, DAY, STAMP = (
-    Number(name="x", type="integer"),
-    Moment(name="x", type="date"),
-    Moment(name="x", type="timestamp"),
+    NumberColumn(name="x", type="integer"),
+    MomentColumn(name="x", type="date"),
+    MomentColumn(name="x", type="timestamp"),
 )
-CENTS = Number(name="x", type="decimal", step=Fraction("0.01"))
-TENTHS = Number(name="x", type="decimal", step=Fraction("0.1"), low=-50, high=50)
+CENTS = NumberColumn(name="x", type="decimal", step=Fraction("0.01"))
+TENTHS = NumberColumn(name="x", type="decimal", step=Fraction("0.1"), low=-50, high=50)
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +47,12 @@ def clamped(column, raw):
     if raw is None or isinstance(raw, str):
         return raw
     assert raw == int(raw)
-    low, high = bounds(column)
+    low, high = code_bounds(column)
     return min(max(int(raw), low), high)
 
 
 def wanted(column, values):
-    return [stored(column, value) for value in values]
+    return [stored_code(column, value) for value in values]
 
 
 def texts_of(column):
@@ -61,13 +61,13 @@ def texts_of(column):
 
 @st.composite
 def written(draw):
-    column = draw(columns("x").filter(lambda column: not isinstance(column, Category) and not _closed(column)))
+    column = draw(columns("x").filter(lambda column: not isinstance(column, CategoryColumn) and not _closed(column)))
     cells = draw(texts_of(column))
     return column, [None if cell is None else cell.replace("\0", "") for cell in cells]
 
 
 def _closed(column):
-    return isinstance(column, Boolean) and column.closed
+    return isinstance(column, BooleanColumn) and column.closed
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -83,7 +83,7 @@ def test_texts(cursor, found):
     step=st.sampled_from(STEPS),
 )
 def test_doubles(cursor, values, step):
-    grid = Number(name="x", type="decimal", step=Fraction(step))
+    grid = NumberColumn(name="x", type="decimal", step=Fraction(step))
     for column in (grid, INTEGER):
         assert coded(cursor, column, "float", "float8", values) == wanted(column, map(repr, values))
 
@@ -91,7 +91,7 @@ def test_doubles(cursor, values, step):
 @settings(max_examples=examples(60), deadline=None)
 @given(values=st.lists(st.floats(width=32), min_size=1, max_size=12), step=st.sampled_from(STEPS))
 def test_floats(cursor, values, step):
-    grid = Number(name="x", type="decimal", step=Fraction(step))
+    grid = NumberColumn(name="x", type="decimal", step=Fraction(step))
     for column in (grid, INTEGER):
         shown = [str(np.float32(value)) for value in values]
         assert coded(cursor, column, "float", "float4", values) == wanted(column, shown)
@@ -109,7 +109,7 @@ def test_numerics(cursor, values):
 @given(mantissa=st.integers(0, 10**20), places=st.integers(0, 25), exponent=st.integers(-345, 330), sign=st.booleans())
 def test_exponents(cursor, mantissa, places, exponent, sign):
     text = f"{'-' if sign else ''}{Decimal(mantissa).scaleb(-places):f}e{exponent}"
-    for column in (INTEGER, CENTS, Number(name="x", type="decimal", step=Fraction(1, 10**12))):
+    for column in (INTEGER, CENTS, NumberColumn(name="x", type="decimal", step=Fraction(1, 10**12))):
         assert coded(cursor, column, "text", "text", [text]) == wanted(column, [text])
 
 
@@ -131,7 +131,7 @@ def test_where_numbers_end(cursor, column):
 def test_numbers_of_more_digits_than_any_type_has(cursor):
     """Python's own Fraction refuses these, so that they are spelled out."""
     long = ["9" * 200_000, "-" + "9" * 200_000, "0." + "4" * 50_000, "0.00" + "5" * 20_000, "0" * 200_000 + "7"]
-    low, high = bounds(CENTS)
+    low, high = code_bounds(CENTS)
     assert coded(cursor, CENTS, "text", "text", long) == [high, low, 44, 1, 700]
     assert coded(cursor, INTEGER, "text", "text", long) == [high, low, None, None, 7]
     exponents = ["9" * 200_000 + "e0", "9" * 200_000 + "e-9999", "0." + "0" * 200_000 + "5e0", "1" * 200_000 + "e-9"]
@@ -195,8 +195,8 @@ def test_dates_and_timestamps_of_the_server(cursor):
 @given(moments=st.lists(st.datetimes(min_value=datetime(1, 1, 1)), min_size=1, max_size=8))
 def test_moments_of_the_server(cursor, moments):
     nanos = [(moment - datetime(1970, 1, 1)) // timedelta(microseconds=1) * 1000 for moment in moments]
-    given = [Instant(each, "") for each in nanos]
-    days = [Instant((moment.date() - date(1970, 1, 1)).days * 86_400_000_000_000, "") for moment in moments]
+    given = [SourceMoment(each, "") for each in nanos]
+    days = [SourceMoment((moment.date() - date(1970, 1, 1)).days * 86_400_000_000_000, "") for moment in moments]
     for column in (DAY, STAMP):
         assert coded(cursor, column, "timestamp", "timestamp", moments) == wanted(column, given)
         assert coded(cursor, column, "date", "date", [moment.date() for moment in moments]) == wanted(column, days)
@@ -207,7 +207,7 @@ def test_what_is_no_number(cursor):
     for column in (INTEGER, CENTS):
         *none, far, one = coded(cursor, column, "numeric", "numeric", strange)
         assert none == [None] * 3
-        assert far == bounds(column)[1]
+        assert far == code_bounds(column)[1]
         assert one == 1 / (column.step if column.type == "decimal" else 1)
         assert coded(cursor, column, "float", "float8", [math.nan, math.inf, -math.inf]) == [None] * 3
 
@@ -218,7 +218,7 @@ def test_a_cell_of_140_megabytes_is_no_error(cursor):
     cell = f"(SELECT repeat('1', {140 * 2**20}) AS v OFFSET 0) AS s"
     with pytest.raises(psycopg.Error):
         cursor.execute(f"SELECT btrim(v) FROM {cell}")
-    forms = [raw_sql(column, "v", "text") for column in (INTEGER, DAY, Text(name="x"))]
+    forms = [raw_sql(column, "v", "text") for column in (INTEGER, DAY, TextColumn(name="x"))]
     assert cursor.execute(f"SELECT {', '.join(forms)} FROM {cell}").fetchall() == [(None, None, "1" * 1000)]
     assert MOST_BYTES < 2**27
 

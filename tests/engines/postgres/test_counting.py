@@ -6,17 +6,17 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from discreet.accounting.region import Allowed, Region
-from discreet.engines.postgres.engine import PostgresEngine
+from discreet.accounting.region import Region, ValueSet
+from discreet.engines.postgres.postgres_engine import PostgresEngine
+from discreet.plan.cell_statistics import PersonCount, RowCount
 from discreet.plan.predicate import Member
 from discreet.plan.relation import Scan
-from discreet.plan.statistics import Persons, Rows
-from discreet.schema.column import Category
+from discreet.schema.column import CategoryColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import declared_axis
-from discreet.sql.postgres import PostgreSQL
-from discreet.sql.typed import typed
+from discreet.sql.group_keys import declared_axis
+from discreet.sql.postgres_dialect import PostgreSQLDialect
+from discreet.sql.typed_expression import column_expression
 from engines.asking import asked
 from engines.persons_tables import KEY, TAG_KEY
 from engines.postgres.people import AGE, NOTE, SCHEMA
@@ -30,13 +30,15 @@ def bytewise(engine, address):
     place = engine.place(new_name("made"), folder=NOWHERE)
     engine.declare(Table(schema=SCHEMA, source=name, population="p", budget=None), folder=NOWHERE, target=place)
     scan = Scan(table="people", version=1)
-    found = engine.keys(scan, (typed(NOTE).expression,), Region.whole(), persons=False, tables=lying(scan, place))
+    found = engine.keys(
+        scan, (column_expression(NOTE).expression,), Region.whole(), persons=False, tables=lying(scan, place)
+    )
     assert [key for (key,) in found.exact_keys] == [
         *sorted((word for word in words_ if word is not None), key=str.encode),
         None,
     ]
     assert found.exact_persons.tolist() == [2] * len(words_)
-    cells = asked(where=Member("note", Allowed.interval("B", "a")))
+    cells = asked(where=Member("note", ValueSet.interval("B", "a")))
     (below,) = engine.count(cells, Region.whole(), tables=lying(scan, place)).exact_values
     assert below.tolist() == [4], "B and Z"
 
@@ -56,7 +58,7 @@ def test_in_a_database_of_another_collation(postgres_address, monkeypatch):
     engine = PostgresEngine(address)
     try:
         bytewise(engine, address)
-        monkeypatch.setattr(PostgreSQL, "text_column", lambda self, name: f'({name} COLLATE "default")')
+        monkeypatch.setattr(PostgreSQLDialect, "text_column", lambda self, name: f'({name} COLLATE "default")')
         with pytest.raises(AssertionError):
             bytewise(engine, address)
     finally:
@@ -65,7 +67,7 @@ def test_in_a_database_of_another_collation(postgres_address, monkeypatch):
 
 
 def test_coded_rows(engine, postgres_address):
-    sort = Category(name="sort", values=tuple(f"w{place}" for place in range(40_000)))
+    sort = CategoryColumn(name="sort", values=tuple(f"w{place}" for place in range(40_000)))
     rows = [{"age": place % 10, "sort": f"w{place}"} for place in range(0, 40_000, 13)]
     name = load(postgres_address, rows)
     place = engine.place(new_name("made"), folder=NOWHERE)
@@ -91,6 +93,6 @@ def test_persons_are_counted_once(made, engine):
     schema = replace(SCHEMA, unit=PrivacyUnit(person=("who",), rows=3))
     place = engine.place(new_name("made"), folder=NOWHERE)
     engine.declare(replace(table, schema=schema), folder=NOWHERE, target=place, key=KEY, tag_key=TAG_KEY)
-    cells = asked(statistics=(Persons(), Rows()))
+    cells = asked(statistics=(PersonCount(), RowCount()))
     found = engine.count(cells, Region.whole(), tables=lying(cells.plan, place)).exact_values
     assert [each.tolist() for each in found] == [[7], [21]]

@@ -10,7 +10,7 @@ from discreet.accounting.region import Region
 from discreet.engines import deadline
 from discreet.engines.engine import EngineFailure
 from discreet.engines.postgres import session as session_module
-from discreet.engines.postgres.engine import PostgresEngine
+from discreet.engines.postgres.postgres_engine import PostgresEngine
 from engines.postgres.people import CELLS
 from engines.postgres.server import lying
 from engines.postgres.test_sessions import query
@@ -27,7 +27,7 @@ def test_it_is_noted(made, postgres_address, monkeypatch, sql, deadline_s, is_la
     _, place = made
     engine = PostgresEngine(postgres_address, deadline_s=deadline_s)
     query(monkeypatch, sql)
-    with deadline.kept() as kept, pytest.raises(EngineFailure):
+    with deadline.watch_deadline() as kept, pytest.raises(EngineFailure):
         engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, place))
     assert kept.passed is is_late
     engine.close()
@@ -43,7 +43,7 @@ def test_it_is_noted_where_the_server_does_not_keep_it(made, postgres_address, m
         session_module, "_value", lambda name, value: "0" if name == "statement_timeout" else told(name, value)
     )
     query(monkeypatch, "SELECT 0 AS cell, pg_sleep(45)::text AS s0")
-    with deadline.kept() as kept, pytest.raises(EngineFailure):
+    with deadline.watch_deadline() as kept, pytest.raises(EngineFailure):
         engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, place))
     assert kept.passed
     engine.close()
@@ -64,7 +64,7 @@ def test_what_somebody_cancels_at_the_server_is_not_late(made, postgres_address,
 
     thread = threading.Thread(target=cancel)
     thread.start()
-    with deadline.kept() as kept, pytest.raises(EngineFailure):
+    with deadline.watch_deadline() as kept, pytest.raises(EngineFailure):
         engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, place))
     thread.join()
     assert not kept.passed

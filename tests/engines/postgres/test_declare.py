@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.postgres import conversion, reach, source
-from discreet.engines.postgres import declare as module
-from discreet.engines.postgres import engine as engine_module
+from discreet.engines.postgres import conversion, postgres_person_path, postgres_source
+from discreet.engines.postgres import declared_table as module
+from discreet.engines.postgres import postgres_engine as engine_module
 from discreet.errors import SchemaError, UsageError
-from discreet.schema.column import Category, Number, Text
+from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.asking import counted
 from engines.persons_tables import KEY, TAG_KEY, check_unit, contents, declared, persons
 from engines.postgres.filed import Filed
@@ -28,7 +28,7 @@ from engines.test_persons_through import SHOP, shops, tag
 from tiers import size
 
 MEMORY = MemoryEngine()
-AGE = Number(name="age", type="integer", low=0, high=120)
+AGE = NumberColumn(name="age", type="integer", low=0, high=120)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def hundred(filed, folder):
     pq.write_table(pa.table(columns), folder / "hundred.parquet")
     schema = Schema(
         table="people",
-        columns=(AGE, Text(name="note", constant=True), Category(name="sort", values=("0", "1"))),
+        columns=(AGE, TextColumn(name="note", constant=True), CategoryColumn(name="sort", values=("0", "1"))),
         unit=PrivacyUnit(person=("who",), rows=4),
     )
     table = Table(schema=schema, source="hundred.parquet", population="people", budget=None)
@@ -144,7 +144,7 @@ def test_planted_bugs_are_seen(filed, folder, monkeypatch, bug):
     old, new = BUGS[bug]
     met = []
 
-    def rewritten(session, sql, given=(), *, act=source.execute):
+    def rewritten(session, sql, given=(), *, act=postgres_source.execute):
         met.append(old in sql)
         return act(session, sql.replace(old, new), given)
 
@@ -159,8 +159,8 @@ def test_planted_bugs_are_seen(filed, folder, monkeypatch, bug):
         ),
     )
     if bug == "persons in capitals":
-        upper = lambda *given, key=reach.key_of: tuple(f"upper({part})" for part in key(*given))  # noqa: E731
-        monkeypatch.setattr(reach, "key_of", upper)
+        upper = lambda *given, key=postgres_person_path.key_of: tuple(f"upper({part})" for part in key(*given))  # noqa: E731
+        monkeypatch.setattr(postgres_person_path, "key_of", upper)
         met.append(True)
     with pytest.raises((AssertionError, ValueError)):
         hundred(filed, folder)
@@ -188,7 +188,7 @@ def test_a_natural_cast_is_an_error_that_tells_nothing(filed, postgres_engine, p
 def one(engine, address, type_, values, column, **unit):
     """The stored values of a column of some type of the server's."""
     name = load(address, [{"x": value, "n": number} for number, value in enumerate(values)], types={"x": type_})
-    order = Number(name="n", type="integer", low=0, high=999)
+    order = NumberColumn(name="n", type="integer", low=0, high=999)
     schema = Schema(table="people", columns=(column, order), unit=PrivacyUnit(**unit))
     table = Table(schema=schema, source=name, population="people", budget=None)
     place = engine.place(new_name(), folder=NOWHERE)
@@ -196,8 +196,8 @@ def one(engine, address, type_, values, column, **unit):
     return [row["x"] for row in sorted(declared_rows(address, place), key=lambda row: row["n"])]
 
 
-WORDS = Text(name="x")
-NUMBER = Number(name="x", type="integer")
+WORDS = TextColumn(name="x")
+NUMBER = NumberColumn(name="x", type="integer")
 TYPES = [
     ("char(5)", ["a", "a  ", None], WORDS, ["a", "a", None]),
     ("char(5)", ["12", "x"], NUMBER, [12, None]),
@@ -231,7 +231,7 @@ def test_enums_and_domains(postgres_engine, postgres_address):
         "CREATE DOMAIN small AS tiny",
     )
     assert one(postgres_engine, postgres_address, "mood", ["ok", None, "sad"], WORDS) == ["ok", None, "sad"]
-    sad = Category(name="x", values=("ok", "sad"))
+    sad = CategoryColumn(name="x", values=("ok", "sad"))
     assert one(postgres_engine, postgres_address, "mood", ["ok", None, "sad"], sad) == [0, None, 1]
     assert one(postgres_engine, postgres_address, "small", ["7"], NUMBER) == [7]
     name = load(postgres_address, [{"x": 7, "m": "ok"}], types={"x": "small", "m": "mood"})
@@ -313,13 +313,16 @@ def test_citext_is_no_person(postgres_engine, postgres_address):
     except psycopg.Error:
         pytest.skip("this server has no citext")
     test_ids_that_are_not_exact(postgres_engine, postgres_address, "citext")
-    assert one(postgres_engine, postgres_address, "citext", ["A", "a"], Category(name="x", values=("a",))) == [None, 0]
+    assert one(postgres_engine, postgres_address, "citext", ["A", "a"], CategoryColumn(name="x", values=("a",))) == [
+        None,
+        0,
+    ]
 
 
 def test_more_columns_than_the_server_has_room_for(postgres_engine):
     """Refused by the declaration, whatever a row holds."""
     for columns in (
-        [Text(name=f"t{place}") for place in range(300)],
+        [TextColumn(name=f"t{place}") for place in range(300)],
         [replace(AGE, name=f"a{place}") for place in range(451)],
     ):
         schema = Schema(table="people", columns=tuple(columns), unit=PrivacyUnit())
@@ -331,11 +334,11 @@ def test_more_columns_than_the_server_has_room_for(postgres_engine):
 def test_as_many_columns_as_there_may_be(postgres_engine, postgres_address):
     """Each with as much as it can hold, still in one page."""
     for make, most in (
-        (lambda place: Text(name=f"t{place}"), 267),
+        (lambda place: TextColumn(name=f"t{place}"), 267),
         (lambda place: replace(AGE, name=f"t{place}", high=None), 450),
     ):
         columns = tuple(make(place) for place in range(most))
-        text = isinstance(columns[0], Text)
+        text = isinstance(columns[0], TextColumn)
         row = {
             column.name: "".join(chr(0x4E00 + (place * 7 + at) % 20000) for at in range(1000)) if text else 2**62
             for place, column in enumerate(columns)

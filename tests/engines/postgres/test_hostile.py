@@ -5,7 +5,7 @@ import logging
 import pytest
 
 import discreet
-from discreet.sql.postgres import PostgreSQL
+from discreet.sql.postgres_dialect import PostgreSQLDialect
 from engines.postgres.server import execute, load
 from laws.constructs import EXPRESSIONS, POSITIONS
 from laws.test_errors_tell_nothing import BAD, DECLARED, GOOD, MARKS, NAMES, outcome
@@ -78,7 +78,7 @@ def test_a_row_that_fails_would_be_seen(clinics, monkeypatch):
     """With a form that some rows turn into an error the check fails."""
     text = "SELECT count(*) AS n FROM visits WHERE length(note) > 3"
     assert outcome(clinics["bad"], text)[0] == "answer"
-    monkeypatch.setattr(PostgreSQL, "length", lambda self, text: f"CAST(substr({text}, 7) || '0' AS BIGINT)")
+    monkeypatch.setattr(PostgreSQLDialect, "length", lambda self, text: f"CAST(substr({text}, 7) || '0' AS BIGINT)")
     with pytest.raises(AssertionError, match="failed after its charge"):
         outcome(clinics["bad"], text)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.keyed import pads, person_secret, person_tag, row_digest
-from discreet.engines.postgres.keyed import digest_sql, kept_sql, secret_sql, tag_sql
-from discreet.sql.postgres import SESSION
+from discreet.engines.keyed_hashes import hmac_pads, person_secret, person_tag, row_digest
+from discreet.engines.postgres.keyed_hash_sql import digest_sql, kept_sql, secret_sql, tag_sql
+from discreet.sql.postgres_dialect import SESSION
 from tiers import examples
 
 KEY = bytes(range(32))
@@ -32,7 +32,7 @@ def cursor(postgres_address):
 def test_tags_and_secrets(cursor, persons):
     sql = f"""SELECT {tag_sql(["a", "b"])}, {secret_sql(["a", "b"])}
         FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS s (a, b, n) ORDER BY n"""
-    found = cursor.execute(sql, [*pads(KEY).values(), *map(list, zip(*persons, strict=True))]).fetchall()
+    found = cursor.execute(sql, [*hmac_pads(KEY).values(), *map(list, zip(*persons, strict=True))]).fetchall()
     assert found == [(person_tag(person, KEY), person_secret(person, KEY)) for person in persons]
 
 
@@ -90,4 +90,4 @@ def test_truncation(cursor, seed, limit):
 def test_a_planted_mistake_is_seen(cursor):
     """Another key, another tag; another limit, other rows."""
     sql = f"SELECT {tag_sql(['$3::text'])}"
-    assert cursor.execute(sql, [*pads(KEY[::-1]).values(), "a"]).fetchall() != [(person_tag(["a"], KEY),)]
+    assert cursor.execute(sql, [*hmac_pads(KEY[::-1]).values(), "a"]).fetchall() != [(person_tag(["a"], KEY),)]

@@ -3,7 +3,7 @@
 import pytest
 
 import discreet
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from engines.postgres.server import execute, new_name
 from killed import aged, kill_making
 
@@ -55,7 +55,7 @@ def test_forgetting_reaches_it_and_a_week_later_it_goes(killed, tmp_path, postgr
     (left,) = lying(postgres_address, killed) - named(killed)
     assert holding(postgres_address, killed, "p7") == 2
     erased = killed.forget("visits", ["p7"])
-    assert (erased.exact_versions, erased.missing, erased.left) == (1, (), ())
+    assert (erased.exact_versions, erased.missing, erased.orphaned) == (1, (), ())
     assert holding(postgres_address, killed, "p7") == 0
     assert holding(postgres_address, killed, "p8") == 2, "it may be a making that runs"
     grow_old(postgres_address, left, days=8)
@@ -71,4 +71,4 @@ def test_half_of_one_is_told(killed, postgres_address):
     (left,) = lying(postgres_address, killed) - named(killed)
     execute(postgres_address, f'DROP TABLE discreet."{left}-tags"')
     erased = killed.forget("visits", ["p7"])
-    assert (erased.exact_versions, erased.missing, erased.left) == (1, (), (left,))
+    assert (erased.exact_versions, erased.missing, erased.orphaned) == (1, (), (left,))

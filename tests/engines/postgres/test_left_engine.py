@@ -1,7 +1,7 @@
 """Somebody who is forgotten is in no version, wherever that one was made."""
 
 import discreet
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from engines.postgres.server import execute, new_name, postgres_address
 
 __all__ = ["postgres_address"]

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import discreet
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from engines.postgres.server import execute, new_name, postgres_address
 
 __all__ = ["postgres_address"]
@@ -21,7 +21,7 @@ def machine(tmp_path, monkeypatch):
 
 def joined(tmp_path, machine, address):
     """Machine one has a version of a file; then the ledger goes to PostgreSQL and machine two joins."""
-    from discreet.folder import move_ledger
+    from discreet.project.folder import move_ledger
 
     machine("one")
     schema = new_name("ledger")

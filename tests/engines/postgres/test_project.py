@@ -6,7 +6,7 @@ import pytest
 import discreet
 from clinic import say
 from discreet.engines import duckdb
-from discreet.engines.postgres import ask
+from discreet.engines.postgres import cell_queries
 from engines.postgres.server import execute, load, new_name
 
 MARK = "stripe918273645"
@@ -84,7 +84,9 @@ def test_what_goes_wrong_has_its_exit_code_and_costs_what_it_should(
     assert outcome(asked(capsys, project, "SELECT count(*) FROM visits"))[0] == 0
     before = spent(project)
     with monkeypatch.context() as patch:  # after the charge: one constant sentence, and the charge is kept
-        patch.setattr(ask, "count", lambda *given, **how: (_ for _ in ()).throw(psycopg.errors.DataError(MARK)))
+        patch.setattr(
+            cell_queries, "count", lambda *given, **how: (_ for _ in ()).throw(psycopg.errors.DataError(MARK))
+        )
         code, err = outcome(asked(capsys, project, "SELECT count(*) FROM visits WHERE age > 50"))
     assert (code, "the charged query could not be completed" in err) == (6, True)
     assert spent(project) > before

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.sql.postgres import PostgreSQL
+from discreet.sql.postgres_dialect import PostgreSQLDialect
 from engines.conformance.grounds import Server
 from laws.test_neighbours import run
 from laws.worlds import loud_worlds
@@ -32,6 +32,8 @@ def test_five_thousand_pairs(tmp_path, engine):
 
 def test_a_quotient_that_is_not_cut_is_seen(tmp_path, engine, monkeypatch):
     """The comparison can fail."""
-    monkeypatch.setattr(PostgreSQL, "quotient", lambda self, left, right, *, wide: f"floor({left} / {right}) + 1")
+    monkeypatch.setattr(
+        PostgreSQLDialect, "quotient", lambda self, left, right, *, wide: f"floor({left} / {right}) + 1"
+    )
     with pytest.raises(AssertionError, match=r"differ|exist"):
         run(tmp_path, engine, pairs=60, seed=1)

@@ -10,13 +10,13 @@ import pytest
 
 import discreet
 from discreet.errors import DiscreetError, SchemaError, UsageError
-from discreet.schema.column import Number
+from discreet.schema.column import NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import KEY, TAG_KEY
 from engines.postgres.server import NOWHERE, execute, new_name
 
-AGE = Number(name="age", type="integer", low=0, high=9)
+AGE = NumberColumn(name="age", type="integer", low=0, high=9)
 OWNED = Schema(table="people", columns=(AGE,), unit=PrivacyUnit(person=("pid",), rows=1))
 
 VIEWS = {

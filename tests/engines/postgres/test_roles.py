@@ -10,12 +10,12 @@ import pytest
 from discreet.accounting.region import Region
 from discreet.engines.engine import EngineFailure
 from discreet.engines.postgres import session as session_module
-from discreet.engines.postgres.engine import PostgresEngine
-from discreet.engines.postgres.faults import unreachable
-from discreet.engines.postgres.session import Session, Sessions, _secrecy
+from discreet.engines.postgres.postgres_engine import PostgresEngine
+from discreet.engines.postgres.server_errors import unreachable
+from discreet.engines.postgres.session import PostgresSession, PostgresSessionPool, _tls_settings
 from discreet.errors import UsageError
 from discreet.plan.relation import Scan
-from discreet.schema.unit import PrivacyUnit
+from discreet.schema.privacy_unit import PrivacyUnit
 from engines.persons_tables import KEY, TAG_KEY
 from engines.postgres.people import CELLS, MARK, SCHEMA, total, words
 from engines.postgres.server import NOWHERE, declared_rows, execute, load, lying, new_name
@@ -241,16 +241,16 @@ def test_nobody_else_may_read_a_declared_table(made, postgres_engine, postgres_a
 
 
 def test_cells_travel_under_tls_unless_told_otherwise():
-    assert _secrecy(parts("postgresql://x@db.example/clinic")) == {"sslmode": "require"}
-    assert _secrecy(parts("postgresql://x@localhost,db.example/clinic")) == {"sslmode": "require"}
+    assert _tls_settings(parts("postgresql://x@db.example/clinic")) == {"sslmode": "require"}
+    assert _tls_settings(parts("postgresql://x@localhost,db.example/clinic")) == {"sslmode": "require"}
     for address in ("postgresql://x@localhost/c", "postgresql:///c?host=/run", "postgresql://x@db/c?sslmode=disable"):
-        assert _secrecy(parts(address)) == {}
+        assert _tls_settings(parts(address)) == {}
 
 
 def test_parameters_stay_out_of_the_log_where_that_can_be_had(postgres_address):
-    sessions = Sessions(postgres_address)
+    sessions = PostgresSessionPool(postgres_address)
     with sessions.session() as session, session.transaction(read_only=False, deadline_s=None):
-        assert isinstance(session, Session)
+        assert isinstance(session, PostgresSession)
         found = session.connection.execute("SHOW log_parameter_max_length").fetchone()
     assert found == ("0",) and "log_parameter_max_length" in session.wishes
     sessions.close()

@@ -12,20 +12,20 @@ import pytest
 
 from discreet.accounting.region import Region
 from discreet.engines.engine import EngineFailure
-from discreet.engines.postgres import declare as declare_module
+from discreet.engines.postgres import declared_table as declare_module
 from discreet.engines.postgres import session as session_module
-from discreet.engines.postgres.ask import _Named
-from discreet.engines.postgres.engine import PostgresEngine
-from discreet.engines.postgres.session import Sessions
+from discreet.engines.postgres.cell_queries import _PostgresTableNames
+from discreet.engines.postgres.postgres_engine import PostgresEngine
+from discreet.engines.postgres.session import PostgresSessionPool
 from discreet.errors import UsageError
-from discreet.sql.write import Writer
+from discreet.sql.sql_writer import SqlWriter
 from engines.postgres.people import CELLS, total, words
 from engines.postgres.server import NOWHERE, execute, load, lying, new_name
 
 
 def query(monkeypatch, sql):
     """Whatever is counted, this is what is asked instead."""
-    monkeypatch.setattr(Writer, "count", lambda self, cells, region: (self.names.scan(cells.plan), sql)[1])
+    monkeypatch.setattr(SqlWriter, "count", lambda self, cells, region: (self.names.scan(cells.plan), sql)[1])
 
 
 FAILING = {
@@ -149,12 +149,15 @@ def test_a_truncated_table_is_not_seen_as_empty(made, engine, postgres_address, 
     assert truncated(lambda patch: None) == 1 and waited
     engine.drop(place)
     # The bug that it is for: without the lock the table is empty, though the snapshot is older.
-    assert truncated(lambda patch: patch.setattr("discreet.engines.postgres.engine._locks", lambda chain: [])) == 0
+    assert (
+        truncated(lambda patch: patch.setattr("discreet.engines.postgres.postgres_engine._locks", lambda chain: []))
+        == 0
+    )
 
 
 def snapshots(address, name, **bug):
     """What the two statements of a transaction count, with a row inserted between them."""
-    sessions = Sessions(address)
+    sessions = PostgresSessionPool(address)
     with sessions.session() as session, session.transaction(read_only=True, deadline_s=5, **bug):
         found = [session.connection.execute(f"SELECT count(*) FROM public.{name}").fetchone()[0]]
         execute(address, f"INSERT INTO public.{name} VALUES (1)")
@@ -166,7 +169,7 @@ def snapshots(address, name, **bug):
 def test_locks_come_before_the_snapshot(postgres_address):
     """What others commit after BEGIN, SET and LOCK, and before the first SELECT, is seen."""
     name = load(postgres_address, [{"age": 1}])
-    sessions = Sessions(postgres_address)
+    sessions = PostgresSessionPool(postgres_address)
     with sessions.session() as session, session.transaction(read_only=True, deadline_s=5, locks=[f"public.{name}"]):
         execute(postgres_address, f"INSERT INTO public.{name} VALUES (1)")
         assert session.connection.execute(f"SELECT count(*) FROM public.{name}").fetchone() == (2,)
@@ -183,7 +186,7 @@ def test_questions_read_one_snapshot_and_write_nothing(postgres_address, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(psycopg.Connection, "execute", loose)
         assert snapshots(postgres_address, name) == [2, 3], "the bug that it is for"
-    sessions = Sessions(postgres_address)
+    sessions = PostgresSessionPool(postgres_address)
     with sessions.session() as session:
         for write in ("CREATE TABLE public.never (x int)", f"DELETE FROM public.{name}"):
             with (
@@ -199,11 +202,11 @@ def test_the_tables_of_a_question_are_locked_before_its_snapshot(made, engine, p
     _, place = made
     began = []
 
-    def late(self, session, sql, deadline_s, *, act=_Named.asked):
+    def late(self, session, sql, deadline_s, *, act=_PostgresTableNames.execute):
         began.append(self.locks)
         return act(self, session, sql, deadline_s)
 
-    monkeypatch.setattr(_Named, "asked", late)
+    monkeypatch.setattr(_PostgresTableNames, "execute", late)
     assert total(engine, place) == 30
     assert began == [[f'"discreet"."{place.name}"']]
 
@@ -242,7 +245,7 @@ def test_a_making_that_is_cut_off_leaves_nothing(made, engine, postgres_address,
     kill = "SELECT pg_terminate_backend({})"
     commit = psycopg.Connection.execute
 
-    def late(session, *given, act=declare_module._told):
+    def late(session, *given, act=declare_module._conversion_counts):
         execute(postgres_address, kill.format(session.connection.info.backend_pid))
         return act(session, *given)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import LedgerFault, SchemaError, UsageError
-from discreet.schema.unit import PrivacyUnit
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.sql.dialect import identifier
 from engines.persons_tables import KEY, TAG_KEY
 from engines.postgres.people import CELLS, SCHEMA
@@ -162,7 +162,7 @@ def test_rows_of_a_public_table(engine, postgres_address):
     from datetime import date, datetime
     from decimal import Decimal
 
-    from discreet.engines.values import Instant
+    from discreet.engines.source_values import SourceMoment
 
     row = {
         "b": True,
@@ -181,8 +181,8 @@ def test_rows_of_a_public_table(engine, postgres_address):
             7,
             "1.50",
             "2.0",
-            Instant(1_577_923_200_000_000_000, "2020-01-02"),
-            Instant(micros * 1000, "2020-01-02 03:00:00"),
+            SourceMoment(1_577_923_200_000_000_000, "2020-01-02"),
+            SourceMoment(micros * 1000, "2020-01-02 03:00:00"),
             "x",
         ],
         [None] * 7,

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.accounting.region import Region
 from discreet.engines.engine import EngineFailure
-from discreet.engines.postgres.engine import PostgresEngine
-from discreet.engines.stopping import Stop, carried
+from discreet.engines.postgres.postgres_engine import PostgresEngine
+from discreet.engines.stop_signal import StopSignal, stoppable_by
 from engines.postgres.people import CELLS, total
 from engines.postgres.server import lying
 from engines.postgres.test_sessions import query
@@ -19,14 +19,14 @@ MARK = "SELECT 0 AS cell, pg_sleep(57)::text AS s0"
 
 def test_the_server_stops_too(made, postgres_address, monkeypatch):
     _, place = made
-    engine, stop = PostgresEngine(postgres_address, deadline_s=60), Stop()
+    engine, stop = PostgresEngine(postgres_address, deadline_s=60), StopSignal()
     assert total(engine, place) == 30, "a session is kept"
-    timer = threading.Timer(0.3, stop.pull)
+    timer = threading.Timer(0.3, stop.request)
     with monkeypatch.context() as patch:
         query(patch, MARK)
         timer.start()
         begun = time.monotonic()
-        with pytest.raises(EngineFailure) as told, carried(stop):
+        with pytest.raises(EngineFailure) as told, stoppable_by(stop):
             engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, place))
     assert time.monotonic() - begun < 20
     assert str(told.value) == "the declared table could not be counted"

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.spark import session as session_module
-from discreet.engines.spark.engine import SparkEngine
-from discreet.engines.stored import PERSON
+from discreet.engines.spark.spark_engine import SparkEngine
+from discreet.engines.table_file import PERSON
 
 ADDRESS = "spark://local"
 
@@ -57,7 +57,7 @@ def engine() -> SparkEngine:
 def start(found: SparkEngine):
     """Start its session. What its Java says goes to a file, not to nowhere, so that it can be searched."""
     log().touch()
-    session_module.VOICE = str(log())
+    session_module.JAVA_STDERR = str(log())
     settings = log().with_name("log4j2.properties")
     settings.write_text(VOICED)
     with pytest.MonkeyPatch.context() as patched:

@@ -39,11 +39,11 @@ def test_the_hint_names_a_variable_that_spark_reads():
 def test_no_address_gets_into_the_ledger(tmp_path, monkeypatch):
     """place.py and decision 17: the address stays in discreet.toml. (No Spark is started: the engine is DuckDB's.)"""
     from discreet.engines.duckdb import DuckDBEngine
-    from discreet.engines.engines import Engines
+    from discreet.engines.engine_registry import EngineRegistry
 
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr(Engines, "at", lambda self, address: self)
-    assert issubclass(Engines, DuckDBEngine)
+    monkeypatch.setattr(EngineRegistry, "at", lambda self, address: self)
+    assert issubclass(EngineRegistry, DuckDBEngine)
     project = discreet.init(tmp_path / "project")
     pq.write_table(pa.table({"age": [1, 2]}), project.folder / "people.parquet")
     with (project.folder / "discreet.toml").open("a") as stream:

@@ -3,22 +3,26 @@
 import pyarrow as pa
 import pytest
 
-from discreet.engines.engine import Tables
-from discreet.engines.engines import Engines
-from discreet.engines.fingerprint import shared
+from discreet.engines.engine import TableLocations
+from discreet.engines.engine_registry import EngineRegistry
+from discreet.engines.fingerprint import is_same_source
 from discreet.errors import SchemaError, UsageError
+from discreet.plan.cell_statistics import RowCount
 from discreet.plan.relation import Scan
-from discreet.plan.statistics import Rows
-from discreet.schema.column import Category, Moment, Number, Text
+from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.asking import asked, counted
 from engines.persons_tables import KEY, TAG_KEY
 from engines.spark.server import load, side, spark_tests, stored
 
 pytestmark = spark_tests
 
-COLUMNS = (Number(name="id", type="integer"), Moment(name="day", type="date"), Moment(name="at", type="timestamp"))
+COLUMNS = (
+    NumberColumn(name="id", type="integer"),
+    MomentColumn(name="day", type="date"),
+    MomentColumn(name="at", type="timestamp"),
+)
 
 
 @pytest.fixture
@@ -43,8 +47,10 @@ def table(source, columns, unit=None):
 def test_a_table_of_the_catalog(spark_engine, catalog, tmp_path):
     proposed = {"id": "integer", "Name": "text", "day": "date", "at": "timestamp", "c": "text", "f": "text"}
     assert spark_engine.columns(catalog, folder=tmp_path) == proposed
-    assert shared(spark_engine.trace(catalog, folder=tmp_path), spark_engine.trace("kept", folder=tmp_path))
-    assert shared(spark_engine.trace(catalog, folder=tmp_path), Engines().trace("kept/*.parquet", folder=tmp_path))
+    assert is_same_source(spark_engine.trace(catalog, folder=tmp_path), spark_engine.trace("kept", folder=tmp_path))
+    assert is_same_source(
+        spark_engine.trace(catalog, folder=tmp_path), EngineRegistry().trace("kept/*.parquet", folder=tmp_path)
+    )
     assert list(spark_engine.rows(catalog, ["name", "id"], folder=tmp_path)) == [["a", 1]]
     place = spark_engine.place("t.lake", folder=tmp_path)
     told = spark_engine.declare(table(catalog, COLUMNS), folder=tmp_path, target=place)
@@ -59,7 +65,7 @@ def test_a_table_of_the_catalog(spark_engine, catalog, tmp_path):
 def test_a_collation_changes_no_value(spark_engine, catalog, tmp_path):
     """Where the owner's Spark takes a and A for one, a row would meet two entries of a list."""
     place = spark_engine.place("t.lake", folder=tmp_path)
-    both = Category(name="f", values=("a", "A"))
+    both = CategoryColumn(name="f", values=("a", "A"))
     assert spark_engine.declare(table(catalog, (both,)), folder=tmp_path, target=place).exact_rows == 1
     assert stored(place) == [{"f": 1}]
 
@@ -102,7 +108,7 @@ def test_a_table_over_the_files_of_another_is_refused(spark_engine, catalog, tmp
 def test_what_of_a_catalog_is_refused(spark_engine, catalog, tmp_path):
     place = spark_engine.place("t.lake", folder=tmp_path)
     with pytest.raises(SchemaError, match=r"holds char\(3\)"):
-        spark_engine.declare(table(catalog, (Text(name="c"),)), folder=tmp_path, target=place)
+        spark_engine.declare(table(catalog, (TextColumn(name="c"),)), folder=tmp_path, target=place)
     person = table(catalog, COLUMNS[:1], PrivacyUnit(person=("f",), rows=1))
     with pytest.raises(SchemaError, match="whose a row is must be exact"):
         spark_engine.declare(person, folder=tmp_path, target=place, key=KEY, tag_key=TAG_KEY)
@@ -126,13 +132,13 @@ def test_a_shuffle_that_spills(spark_engine, tmp_path):
     for name, value in settings.items():
         session.conf.set(name, value)
     try:
-        given = table(load(rows, tmp_path), (Number(name="age", type="integer", low=0, high=96),), unit)
+        given = table(load(rows, tmp_path), (NumberColumn(name="age", type="integer", low=0, high=96),), unit)
         told = spark_engine.declare(given, folder=tmp_path, target=place, key=KEY, tag_key=TAG_KEY)
     finally:
         for name, value in before.items():
             session.conf.set(name, value)
     assert (told.exact_rows, told.exact_truncated, told.exact_persons) == (40_000, 20_000, 20_000)
     assert {row["rows"] for row in side(place)} == {3}
-    [[found]] = counted(spark_engine, asked(statistics=(Rows(),)), place)
+    [[found]] = counted(spark_engine, asked(statistics=(RowCount(),)), place)
     assert found == 40_000
-    spark_engine.ready(Tables(files={Scan(table="people", version=1): place}))
+    spark_engine.ready(TableLocations(files={Scan(table="people", version=1): place}))

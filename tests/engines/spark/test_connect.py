@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.engines.engine import EngineFailure, Tables
-from discreet.engines.spark import connect, lake, persons, seen
-from discreet.engines.spark import engine as module
-from discreet.engines.spark.engine import SparkEngine
-from discreet.engines.spark.session import PINNED, check_reachable, session
-from discreet.engines.spark.store import Disk
+from discreet.engines.engine import EngineFailure, TableLocations
+from discreet.engines.spark import lake, person_table, shared_folder_check, spark_connect
+from discreet.engines.spark import spark_engine as module
+from discreet.engines.spark.lake_store import DiskStore
+from discreet.engines.spark.session import PINNED, check_reachable, open_session
+from discreet.engines.spark.spark_engine import SparkEngine
 from discreet.errors import UsageError
 from engines.persons_tables import KEY, TAG_KEY
 from engines.spark.connect_server import serving
@@ -115,9 +115,9 @@ def test_a_server_that_does_not_see_the_tables(project, monkeypatch):
     """A making is refused and leaves nothing; a question is refused and costs nothing."""
     if not lakes(project):
         project.refresh("visits")
-    write, lying = Disk.write, lakes(project)
+    write, lying = DiskStore.write, lakes(project)
     with monkeypatch.context() as patch:
-        patch.setattr(Disk, "write", lambda self, path, content: write(self, path, content[::-1]))
+        patch.setattr(DiskStore, "write", lambda self, path, content: write(self, path, content[::-1]))
         with pytest.raises(UsageError, match="does not see the folder of declared tables"):
             project.refresh("visits")
     assert lakes(project) == lying
@@ -135,19 +135,19 @@ def test_a_server_that_does_not_see_the_tables(project, monkeypatch):
 
 
 def test_a_folder_that_is_another_one_there(engine, tmp_path):
-    class Elsewhere(Disk):
+    class Elsewhere(DiskStore):
         def write(self, path, content):
             """On another disk."""
 
     with pytest.raises(UsageError, match="does not see"):
-        seen.check_seen(engine.session(), Elsewhere(), str(tmp_path))
-    seen.check_seen(engine.session(), Disk(), str(tmp_path))
+        shared_folder_check.check_folder_shared(engine.session(), Elsewhere(), str(tmp_path))
+    shared_folder_check.check_folder_shared(engine.session(), DiskStore(), str(tmp_path))
     assert not os.listdir(tmp_path)
 
 
 def test_a_server_with_a_shallow_stack(engine, server, monkeypatch):
     """Its stack ends at some 300 brackets, if nobody asks for another. (This server's does not: it is told so.)"""
-    connect.check_deep(engine.session())
+    spark_connect.check_deep(engine.session())
     kind = type(engine.session())
     sql = kind.sql
 
@@ -158,27 +158,27 @@ def test_a_server_with_a_shallow_stack(engine, server, monkeypatch):
 
     monkeypatch.setattr(kind, "sql", shallow)
     with pytest.raises(UsageError, match="questions with many brackets"):
-        session(server.address)
+        open_session(server.address)
 
 
 def test_what_only_java_reaches(server):
     engine = SparkEngine(f"{server.address}?declared=s3a://bucket/private")
     with pytest.raises(UsageError, match="lets no client list or replace files"):
-        engine.listed("any", folder=Path("/"))
+        engine.table_names("any", folder=Path("/"))
     with pytest.raises(UsageError, match="lets no client list or replace files"):
         engine.header("s3a://bucket/visits", folder=Path("/"))
     engine.close()
 
 
 def test_what_listens_is_no_spark(monkeypatch):
-    monkeypatch.setattr(connect, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(spark_connect, "PATIENCE_S", 2.0)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"sc://127.0.0.1:{taken.getsockname()[1]}"
         check_reachable(address)
         with pytest.raises(UsageError, match="what listens there is no Spark Connect"):
-            session(address)
+            open_session(address)
 
 
 def test_a_server_that_does_not_let_us_in(server, monkeypatch):
@@ -189,7 +189,7 @@ def test_a_server_that_does_not_let_us_in(server, monkeypatch):
 
     monkeypatch.setattr(RuntimeConf, "get", refused)
     with pytest.raises(UsageError, match="does not let us in"):
-        session(server.address)
+        open_session(server.address)
 
 
 # Sessions
@@ -204,7 +204,7 @@ def test_a_failure_tells_nothing(engine, project, server, capfd):
     if not lakes(project):
         project.refresh("visits")
     with pytest.raises(EngineFailure) as caught:
-        engine._asked(Tables(files={}), failing, "it could not be counted")
+        engine._run_query(TableLocations(files={}), failing, "it could not be counted")
     assert CANARY in str(caught.value.__cause__) and CANARY not in str(caught.value)
     told = capfd.readouterr()
     assert CANARY not in told.out + told.err + server.voice.read_text()
@@ -219,19 +219,19 @@ def test_no_process_is_marked_and_what_is_pinned_is_so(engine):
 def test_a_child_does_not_end_its_parents_session(engine):
     found, engine._process = engine.session(), os.getppid()
     engine.close()
-    assert connect.answers(found)
-    connect.release(found)
-    assert not connect.answers(found)
+    assert spark_connect.is_answering(found)
+    spark_connect.release(found)
+    assert not spark_connect.is_answering(found)
 
 
 def test_no_plan_shows_a_key(engine, project, monkeypatch, tmp_path):
-    plans, sql = [], persons._Owned._group_sql
+    plans, sql = [], person_table._SparkPersonTable._group_sql
 
     def looked(self):
         plans.append(self.session.sql(sql(self))._explain_string("extended"))
         return sql(self)
 
-    monkeypatch.setattr(persons._Owned, "_group_sql", looked)
+    monkeypatch.setattr(person_table._SparkPersonTable, "_group_sql", looked)
     table, place = project.table("visits"), engine.place("t.lake", folder=project.folder)
     engine.declare(table, folder=project.folder, target=place, key=KEY, tag_key=TAG_KEY)
     assert len(side(place)) == 40 and len(stored(place)) == 41
@@ -250,10 +250,10 @@ def test_a_deadline_and_a_server_that_fell_silent(engine, server, monkeypatch):
     def of(text):
         return lambda session, names: session.sql(text).collect()
 
-    nothing, first = Tables(files={}), engine.session()
+    nothing, first = TableLocations(files={}), engine.session()
     monkeypatch.setattr(engine, "_deadline_s", 1.0)
     with pytest.raises(EngineFailure):
-        engine._asked(nothing, of(f"SELECT count(*) FROM {LONG}"), "it could not be counted")
+        engine._run_query(nothing, of(f"SELECT count(*) FROM {LONG}"), "it could not be counted")
     assert engine.session() is first
     server.process.send_signal(signal.SIGSTOP)
     try:
@@ -262,9 +262,9 @@ def test_a_deadline_and_a_server_that_fell_silent(engine, server, monkeypatch):
             patch.setattr(module, "is_alive", lambda session: True)  # it falls silent right after it answered
             patch.setattr(module, "_GRACE_S", 1.0)
             with pytest.raises(EngineFailure):
-                engine._asked(nothing, of("SELECT 1"), "it could not be counted")
+                engine._run_query(nothing, of("SELECT 1"), "it could not be counted")
         with monkeypatch.context() as patch:
-            patch.setattr(connect, "PATIENCE_S", 2.0)
+            patch.setattr(spark_connect, "PATIENCE_S", 2.0)
             with pytest.raises(UsageError, match="no Spark Connect"):
                 engine.session()
         assert time.monotonic() - begun < 60
@@ -276,7 +276,7 @@ def test_a_deadline_and_a_server_that_fell_silent(engine, server, monkeypatch):
 def test_a_server_that_has_forgotten_the_session_and_one_that_is_gone(engine, project, server):
     """The first gets a new session. Of the second nobody can ask, which is told at once, and costs nothing."""
     first = engine.session()
-    connect.release(first)
+    spark_connect.release(first)
     found = engine.session()
     assert found is not first and found.conf.get("spark.sql.ansi.doubleQuotedIdentifiers") == "true"
     server.kill()

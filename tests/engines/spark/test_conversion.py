@@ -9,23 +9,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.engines.missing import is_missing
+from discreet.engines.missing_values import is_missing
+from discreet.engines.source_values import _given, _word, code_of
 from discreet.engines.spark.conversion import raw_sql, word_sql
-from discreet.engines.spark.kinds import Kind
-from discreet.engines.stored import bounds
-from discreet.engines.values import _given, _word, code_of
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
+from discreet.engines.spark.value_kinds import SparkKind
+from discreet.engines.table_file import code_bounds
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
 from engines.spark.server import spark_tests
 from engines.tables import _FLAGS, _MOMENTS, _NUMBERS, STEPS, WORDS, decimal
 
 pytestmark = spark_tests
 
-INTEGER, AGE = Number(name="x", type="integer"), Number(name="x", type="integer", low=-5, high=120)
-GRIDS = [Number(name="x", type="decimal", step=Fraction(step)) for step in STEPS]
-TENTHS = Number(name="x", type="decimal", step=Fraction("0.1"), low=-50, high=50)
-MICROS = Number(name="x", type="decimal", step=Fraction("0.000001"), low=-(2**60), high=2**60)
-DAY, STAMP = Moment(name="x", type="date"), Moment(name="x", type="timestamp")
-FLAG, TEXT, WORD = Boolean(name="x"), Text(name="x"), Category(name="x", values=("a",))
+INTEGER, AGE = NumberColumn(name="x", type="integer"), NumberColumn(name="x", type="integer", low=-5, high=120)
+GRIDS = [NumberColumn(name="x", type="decimal", step=Fraction(step)) for step in STEPS]
+TENTHS = NumberColumn(name="x", type="decimal", step=Fraction("0.1"), low=-50, high=50)
+MICROS = NumberColumn(name="x", type="decimal", step=Fraction("0.000001"), low=-(2**60), high=2**60)
+DAY, STAMP = MomentColumn(name="x", type="date"), MomentColumn(name="x", type="timestamp")
+FLAG, TEXT, WORD = BooleanColumn(name="x"), TextColumn(name="x"), CategoryColumn(name="x", values=("a",))
 CHANCE = random.Random(8)
 
 
@@ -51,16 +51,16 @@ def check(engine, columns, kind, array, given):
 def meant(column, value):
     if column is WORD:
         return None if value is None else _word(value)
-    if isinstance(column, Text) and is_missing(value):
+    if isinstance(column, TextColumn) and is_missing(value):
         return None
     return clamped(column, code_of(column, value))
 
 
 def clamped(column, raw):
-    if raw is None or isinstance(raw, str) or bounds(column) is None:
+    if raw is None or isinstance(raw, str) or code_bounds(column) is None:
         return raw
     assert raw == int(raw)
-    return min(max(int(raw), bounds(column)[0]), bounds(column)[1])
+    return min(max(int(raw), code_bounds(column)[0]), code_bounds(column)[1])
 
 
 def sizes(many, least, most):
@@ -98,7 +98,7 @@ def numbers():
 def test_numbers_as_texts(spark_engine, part):
     texts = numbers()
     columns = [[INTEGER, AGE, FLAG, GRIDS[0], GRIDS[2]], [TENTHS, MICROS, GRIDS[5], GRIDS[10], GRIDS[12]]][part]
-    check(spark_engine, columns, Kind(family="text"), pa.array(texts, pa.string()), texts)
+    check(spark_engine, columns, SparkKind(family="text"), pa.array(texts, pa.string()), texts)
 
 
 def test_doubles(spark_engine):
@@ -106,7 +106,7 @@ def test_doubles(spark_engine):
     known += [2.0**63, -(2.0**63), 2.0**53 + 2, 9999999999999998.0, 1.7e308, 1e20, 1e-7, 5e-324, None]
     array = pa.array([*known, *sizes(200, -30, 30), *map(float, range(-30, 30))], pa.float64())
     columns = [INTEGER, AGE, FLAG, TENTHS, GRIDS[0], GRIDS[7], GRIDS[10]]
-    check(spark_engine, columns, Kind(family="double"), array, _given(array))
+    check(spark_engine, columns, SparkKind(family="double"), array, _given(array))
 
 
 def test_floats_of_32_bits(spark_engine):
@@ -132,21 +132,33 @@ def test_floats_of_32_bits(spark_engine):
         None,
     ]
     array = pa.array([None if x is None else np.float32(x) for x in [*known, *sizes(200, -25, 25)]], pa.float32())
-    check(spark_engine, [INTEGER, AGE, FLAG, TEXT, WORD, TENTHS, GRIDS[0]], Kind(family="float"), array, _given(array))
+    check(
+        spark_engine,
+        [INTEGER, AGE, FLAG, TEXT, WORD, TENTHS, GRIDS[0]],
+        SparkKind(family="float"),
+        array,
+        _given(array),
+    )
 
 
 def test_words_of_doubles(spark_engine):
     """Where Java's digits are the shortest: between 1e-6 and 1e16. Beyond, two of 60,000 were not."""
     array = pa.array([0.1, 1.0, -0.0, 1e-4, 123456.789, 1e7, 12345678.9, 1e20, 1e-7, math.inf, *sizes(100, -3, 15)])
-    check(spark_engine, [TEXT, WORD], Kind(family="double"), array, _given(array))
+    check(spark_engine, [TEXT, WORD], SparkKind(family="double"), array, _given(array))
 
 
 def test_whole_numbers_and_truths(spark_engine):
     near = [CHANCE.randint(-(2**63), 2**63 - 1) for _ in range(40)]
     array = pa.array([0, 1, -1, 2, 2**63 - 1, -(2**63), 1 - 2**63, 10**18, None, *near, *range(-60, 60, 7)], pa.int64())
-    check(spark_engine, [INTEGER, AGE, FLAG, TEXT, WORD, TENTHS, *GRIDS], Kind(family="integer"), array, _given(array))
+    check(
+        spark_engine,
+        [INTEGER, AGE, FLAG, TEXT, WORD, TENTHS, *GRIDS],
+        SparkKind(family="integer"),
+        array,
+        _given(array),
+    )
     array = pa.array([True, False, None])
-    check(spark_engine, [INTEGER, AGE, FLAG, TEXT, WORD, GRIDS[0]], Kind(family="boolean"), array, _given(array))
+    check(spark_engine, [INTEGER, AGE, FLAG, TEXT, WORD, GRIDS[0]], SparkKind(family="boolean"), array, _given(array))
 
 
 @pytest.mark.parametrize(("digits", "scale"), [(20, 3), (38, 0), (38, 18), (5, 2)])
@@ -155,7 +167,7 @@ def test_decimals(spark_engine, digits, scale):
     values = [None, *(Decimal(value).scaleb(-scale) for value in sized), Decimal(7), Decimal(1), Decimal(0)]
     array = pa.array(values, pa.decimal128(digits, scale))
     columns = [INTEGER, AGE, FLAG, TEXT, WORD, TENTHS, *GRIDS[:4]]
-    check(spark_engine, columns, Kind(family="decimal", scale=scale), array, _given(array))
+    check(spark_engine, columns, SparkKind(family="decimal", scale=scale), array, _given(array))
 
 
 def test_moments_as_texts(spark_engine):
@@ -173,13 +185,13 @@ def test_moments_as_texts(spark_engine):
         "2020-01-05T10:00-05",
     ]
     texts = [*_MOMENTS.split(), *days, *clocks, *odd, "2000-02-29\n", "2020-01-05T10:00:00.1234567891", None]
-    check(spark_engine, [DAY, STAMP], Kind(family="text"), pa.array(texts, pa.string()), texts)
+    check(spark_engine, [DAY, STAMP], SparkKind(family="text"), pa.array(texts, pa.string()), texts)
 
 
 def test_days_and_moments_of_files(spark_engine):
     days = [0, -1, 2**31 - 1, 1 - 2**31, -(2**31), 2**31 - 2, -719_162, -719_163, 2_932_896, 2_932_897, None, 18_000]
     given = _given(pa.array(days, pa.date32()))
-    check(spark_engine, [DAY, STAMP, TEXT, WORD], Kind(family="days"), pa.array(days, pa.int32()), given)
+    check(spark_engine, [DAY, STAMP, TEXT, WORD], SparkKind(family="days"), pa.array(days, pa.int32()), given)
     ends = [0, -1, 1, 2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63, 9223372036854775, -9223372036854776, 999, -1001, None]
     ends += [CHANCE.randint(-(10**size), 10**size) for size in range(3, 19) for _ in range(3)]
     for unit, size in (("ms", 10**6), ("us", 1000), ("ns", 1)):
@@ -187,7 +199,7 @@ def test_days_and_moments_of_files(spark_engine):
         for zone in (None, "UTC"):
             values = [*ends, *years]
             given = _given(pa.array(values, pa.timestamp(unit, zone)))
-            kind = Kind(family="moment", unit_ns=size, zoned=zone is not None)
+            kind = SparkKind(family="moment", unit_ns=size, zoned=zone is not None)
             check(spark_engine, [DAY, STAMP, TEXT, WORD], kind, pa.array(values, pa.int64()), given)
 
 
@@ -205,7 +217,7 @@ def test_truths_and_texts(spark_engine):
         "",
         None,
     ]
-    check(spark_engine, [FLAG, TEXT, WORD], Kind(family="text"), pa.array(texts, pa.string()), texts)
+    check(spark_engine, [FLAG, TEXT, WORD], SparkKind(family="text"), pa.array(texts, pa.string()), texts)
 
 
 def test_texts_that_are_not_utf8(spark_engine, tmp_path):
@@ -217,7 +229,7 @@ def test_texts_that_are_not_utf8(spark_engine, tmp_path):
     pq.write_table(pa.table({"n": array}), tmp_path / "damaged.parquet")
     session = spark_engine.session()
     session.read.parquet(str(tmp_path / "damaged.parquet")).createOrReplaceTempView("damaged")
-    kind = Kind(family="text")
+    kind = SparkKind(family="text")
     sql = f"SELECT {word_sql('n', kind)} AS w, {raw_sql(TEXT, 'n', kind)} AS t, {raw_sql(INTEGER, 'n', kind)} AS i FROM damaged"
     found = session.sql(sql).toArrow()
     words = [None if text is None else text.decode(errors="replace") for text in damaged]
@@ -236,4 +248,6 @@ def test_a_uuid(spark_engine):
     import uuid
 
     one = uuid.UUID("0f0e0d0c-0b0a-0908-0706-050403020100")
-    check(spark_engine, [TEXT, WORD], Kind(family="uuid"), pa.array([one.bytes, None], pa.binary()), [str(one), None])
+    check(
+        spark_engine, [TEXT, WORD], SparkKind(family="uuid"), pa.array([one.bytes, None], pa.binary()), [str(one), None]
+    )

@@ -10,18 +10,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.accounting.region import Allowed
-from discreet.engines.engine import Tables
+from discreet.accounting.region import ValueSet
+from discreet.engines.engine import TableLocations
 from discreet.engines.memory import MemoryEngine
 from discreet.errors import LedgerFault, SchemaError, UsageError
+from discreet.plan.cell_statistics import DistinctCount, RowCount, Sum
 from discreet.plan.predicate import member
 from discreet.plan.relation import Scan
-from discreet.plan.statistics import Distinct, Rows, Sum
-from discreet.schema.column import Boolean, Category, Moment, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
-from discreet.sql.keys import declared_axis
-from discreet.sql.typed import typed
+from discreet.sql.group_keys import declared_axis
+from discreet.sql.typed_expression import column_expression
 from engines.asking import asked, counted
 from engines.spark.server import load, spark_tests, stored
 from engines.tables import NAMES, WORDS
@@ -30,14 +30,14 @@ pytestmark = spark_tests
 MEMORY = MemoryEngine()
 
 #: A column of each type, under names that need quoting.
-AGE = Number(name=NAMES[7], type="integer", low=0, high=120)
-PAY = Number(name="%s", type="decimal", step=Fraction("0.01"), low=0, high=10**7)
-DAY = Moment(name="list_0.code", type="date", low=-1000, high=20000)
-STAMP = Moment(name="select", type="timestamp")
-FLAG = Boolean(name="it's", closed=True)
-WORD = Category(name="naïve", values=tuple(WORDS), other="b")
-PLACE = Category(name="a`b", values=("x", "y"), closed=True)
-NOTE = Text(name="a b")
+AGE = NumberColumn(name=NAMES[7], type="integer", low=0, high=120)
+PAY = NumberColumn(name="%s", type="decimal", step=Fraction("0.01"), low=0, high=10**7)
+DAY = MomentColumn(name="list_0.code", type="date", low=-1000, high=20000)
+STAMP = MomentColumn(name="select", type="timestamp")
+FLAG = BooleanColumn(name="it's", closed=True)
+WORD = CategoryColumn(name="naïve", values=tuple(WORDS), other="b")
+PLACE = CategoryColumn(name="a`b", values=("x", "y"), closed=True)
+NOTE = TextColumn(name="a b")
 COLUMNS = (AGE, PAY, DAY, STAMP, FLAG, WORD, PLACE, NOTE)
 
 
@@ -87,20 +87,20 @@ def check_folder(place):
 
 def check_questions(engine, place, file):
     axes = [declared_axis(column) for column in (FLAG, WORD, PLACE, AGE)]
-    age, pay = typed(AGE).expression, typed(PAY).expression
-    where = member(AGE.name, Allowed.interval(1, 121), Allowed.interval(0, 121))
-    statistics = (Rows(), Rows(where=where), Sum(of=age, centre=60), Sum(of=pay), Distinct(of=pay))
+    age, pay = column_expression(AGE).expression, column_expression(PAY).expression
+    where = member(AGE.name, ValueSet.interval(1, 121), ValueSet.interval(0, 121))
+    statistics = (RowCount(), RowCount(where=where), Sum(of=age, centre=60), Sum(of=pay), DistinctCount(of=pay))
     for cells in (
         asked(),
         asked(axes=axes[1:3]),
         asked(where=where, axes=axes[:2], statistics=statistics),
-        asked(statistics=(Rows(where=where), Sum(of=pay, centre=5 * 10**6))),
+        asked(statistics=(RowCount(where=where), Sum(of=pay, centre=5 * 10**6))),
     ):
         for here, there in zip(counted(engine, cells, place), counted(MEMORY, cells, file), strict=True):
             assert np.array_equal(here, there)
     scan = Scan(table="people", version=1)
     coded = [
-        asked_engine.coded(scan, tuple(axes), region(), tables=Tables(files={scan: where_it_lies}))
+        asked_engine.coded(scan, tuple(axes), region(), tables=TableLocations(files={scan: where_it_lies}))
         for asked_engine, where_it_lies in ((engine, place), (MEMORY, file))
     ]
     for places in ((), (0,), (2, 1), (0, 1, 2, 3)):
@@ -117,7 +117,7 @@ def region():
 
 def check_ready(engine, place):
     """Before the charge: a file that is shorter, gone or too many is seen, and nothing is read."""
-    tables = Tables(files={Scan(table="people", version=3): place})
+    tables = TableLocations(files={Scan(table="people", version=3): place})
     engine.ready(tables)
     [rows] = [name for name in os.listdir(place.folder) if name.startswith("rows-")]
     part = min(entry.path for entry in os.scandir(f"{place.folder}/{rows}") if entry.name.endswith(".parquet"))
@@ -154,16 +154,16 @@ def test_a_column_that_is_gone_or_of_another_type(spark_engine, tmp_path):
 
 def test_a_source_that_changes_while_it_is_read(spark_engine, tmp_path, monkeypatch):
     """A file that comes, or is written to: nothing is made."""
-    from discreet.engines.spark import declare as module
+    from discreet.engines.spark import declared_table as module
 
-    source, told = load(people(), tmp_path), module.tell
+    source, told = load(people(), tmp_path), module.count_for_owner
     place = spark_engine.place("people.lake", folder=tmp_path)
 
     def late(*given):
         pq.write_table(people(), tmp_path / source / "late.parquet")
         return told(*given)
 
-    monkeypatch.setattr(module, "tell", late)
+    monkeypatch.setattr(module, "count_for_owner", late)
     with pytest.raises(UsageError, match="changed while it was read"):
         spark_engine.declare(table(source, columns=(AGE,)), folder=tmp_path, target=place)
     assert not os.path.exists(place.folder)
@@ -184,7 +184,7 @@ def test_a_damaged_file_is_a_sentence(spark_engine, tmp_path):
 
 def test_another_engines_place(spark_engine, tmp_path):
     with pytest.raises(SchemaError, match="another engine"):
-        spark_engine.ready(Tables(files={Scan(table="people", version=1): tmp_path / "x.parquet"}))
+        spark_engine.ready(TableLocations(files={Scan(table="people", version=1): tmp_path / "x.parquet"}))
 
 
 def test_a_name_is_used_once(spark_engine, tmp_path):

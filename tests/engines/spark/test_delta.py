@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.spark.engine import SparkEngine
+from discreet.engines.spark.spark_engine import SparkEngine
 from discreet.errors import UsageError
 
 ROWS = pa.table({"id": [1, 2]})

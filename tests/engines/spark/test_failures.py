@@ -13,14 +13,14 @@ import pytest
 
 from discreet.accounting.region import Region
 from discreet.engines import deadline
-from discreet.engines.engine import EngineFailure, Tables
-from discreet.engines.spark import engine as module
+from discreet.engines.engine import EngineFailure, TableLocations
 from discreet.engines.spark import lake
-from discreet.engines.spark.engine import SparkEngine
+from discreet.engines.spark import spark_engine as module
+from discreet.engines.spark.spark_engine import SparkEngine
 from discreet.plan.relation import Scan
-from discreet.schema.column import Number, Text
+from discreet.schema.column import NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.asking import asked, counted
 from engines.spark.server import ADDRESS, load, log, spark_tests, start
 
@@ -30,7 +30,7 @@ pytestmark = spark_tests
 LONG = "range(100000000000000) WHERE id % 7 = id % 5"
 
 CANARY = "a-cell-that-nobody-may-see"
-AGE, NOTE = Number(name="age", type="integer", low=0, high=120), Text(name="note")
+AGE, NOTE = NumberColumn(name="age", type="integer", low=0, high=120), TextColumn(name="note")
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def failing(self, cells, region):
 
 def test_a_failure_tells_nothing(spark_engine, place, monkeypatch, capfd):
     """Its cause does, to the owner: the test's own question must be able to fail."""
-    monkeypatch.setattr(module.Writer, "count", failing)
+    monkeypatch.setattr(module.SqlWriter, "count", failing)
     with pytest.raises(EngineFailure, match="the declared table could not be counted") as caught:
         counted(spark_engine, asked(), place)
     assert CANARY in str(caught.value.__cause__) and CANARY not in str(caught.value)
@@ -63,7 +63,7 @@ def test_a_failure_tells_nothing(spark_engine, place, monkeypatch, capfd):
 
 
 def test_nothing_but_whole_numbers_leaves(spark_engine, place, monkeypatch):
-    monkeypatch.setattr(module.Writer, "count", lambda self, cells, region: f"SELECT note AS cell FROM {self.names.scan(cells.plan)}")  # fmt: skip
+    monkeypatch.setattr(module.SqlWriter, "count", lambda self, cells, region: f"SELECT note AS cell FROM {self.names.scan(cells.plan)}")  # fmt: skip
     with pytest.raises(EngineFailure) as caught:
         counted(spark_engine, asked(), place)
     assert "not of whole numbers" in str(caught.value.__cause__)
@@ -78,10 +78,10 @@ def test_a_result_with_a_gap_is_none():
 def test_a_question_has_a_deadline(spark_engine, place, monkeypatch):
     """A question of many hours ends, and so does its job."""
     sql = f"SELECT 0 AS cell, count(*) AS s0 FROM {LONG}"
-    monkeypatch.setattr(module.Writer, "count", lambda self, cells, region: sql)
+    monkeypatch.setattr(module.SqlWriter, "count", lambda self, cells, region: sql)
     monkeypatch.setattr(spark_engine, "_deadline_s", 2.0)
     begun = time.monotonic()
-    with deadline.kept() as kept, pytest.raises(EngineFailure):
+    with deadline.watch_deadline() as kept, pytest.raises(EngineFailure):
         counted(spark_engine, asked(), place)
     assert time.monotonic() - begun < 100 and kept.passed, "the curator knows that it was the deadline"
     monkeypatch.undo()
@@ -155,13 +155,13 @@ def test_a_spark_that_was_stopped_and_one_that_died(spark_engine, place):
     assert rows == 100
     java = spark_engine.session().sparkContext._gateway.proc.pid
     threading.Timer(3.0, lambda: os.kill(java, signal.SIGKILL)).start()
-    forever = Tables(files={Scan(table="people", version=1): place})
+    forever = TableLocations(files={Scan(table="people", version=1): place})
 
     def long(session, names):
         session.sql(f"SELECT count(*) FROM {LONG}").collect()
 
     with pytest.raises(EngineFailure):
-        spark_engine._asked(forever, long, "the declared table could not be counted")
+        spark_engine._run_query(forever, long, "the declared table could not be counted")
     start(spark_engine)
     spark_engine.ready(forever)
     [rows] = spark_engine.count(asked(), Region.whole(), tables=forever).exact_values
@@ -174,7 +174,7 @@ def test_a_child_has_a_spark_of_its_own():
     script = f"""
 import os
 from discreet.engines.spark import session as module
-from discreet.engines.spark.engine import SparkEngine
+from discreet.engines.spark.spark_engine import SparkEngine
 context = __import__("pyspark").SparkContext
 module._STARTED["process"] = os.getppid()
 context._active_spark_context = object()

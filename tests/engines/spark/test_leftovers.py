@@ -8,12 +8,12 @@ from types import MappingProxyType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.engines.keyed import person_tag
-from discreet.leftovers import sweep
-from discreet.schema.column import Number
+from discreet.engines.keyed_hashes import person_tag
+from discreet.kernel.version import new_version_name
+from discreet.project.orphaned_tables import drop_orphaned_tables
+from discreet.schema.column import NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
-from discreet.version import new_name
 from engines.persons_tables import KEY, TAG_KEY
 from engines.spark.server import side, spark_tests
 from killed import aged
@@ -34,14 +34,14 @@ class Named:
 
 def test_what_was_left_is_reached_and_goes_when_it_is_old(spark_engine, tmp_path):
     pq.write_table(pa.table({"id": ["p1", "p2"], "age": [1, 2]}), tmp_path / "people.parquet")
-    schema = Schema(table="visits", columns=(Number(name="age", type="integer", low=0, high=9),), unit=PrivacyUnit(person=("id",), rows=1))  # fmt: skip
+    schema = Schema(table="visits", columns=(NumberColumn(name="age", type="integer", low=0, high=9),), unit=PrivacyUnit(person=("id",), rows=1))  # fmt: skip
     table = Table(schema=schema, source="people.parquet", population="p", budget=None)
-    name = new_name("visits", ledger=LEDGER, ending=spark_engine.ending)
+    name = new_version_name("visits", ledger=LEDGER, ending=spark_engine.ending)
     place = spark_engine.place(name, folder=tmp_path)
     spark_engine.declare(table, folder=tmp_path, target=place, key=KEY, tag_key=TAG_KEY)
     others, begun = (
         aged(name, days=9).replace(LEDGER, OTHER),
-        aged(new_name("v", ledger=LEDGER, ending=".lake"), days=9),
+        aged(new_version_name("v", ledger=LEDGER, ending=".lake"), days=9),
     )
     shutil.copytree(place.folder, tmp_path / others)  # another project's
     (tmp_path / begun).mkdir()  # one that never got its manifest
@@ -49,7 +49,12 @@ def test_what_was_left_is_reached_and_goes_when_it_is_old(spark_engine, tmp_path
     def swept():
         gone = [person_tag(["p1"], TAG_KEY)]
         at = {"ledger": Named(), "engine": spark_engine, "folder": tmp_path}
-        assert sweep(["spark://local"], **at, forgotten=lambda name: gone if name.startswith("visits-") else []) == ()
+        assert (
+            drop_orphaned_tables(
+                ["spark://local"], **at, forgotten=lambda name: gone if name.startswith("visits-") else []
+            )
+            == ()
+        )
         return {path for path in os.listdir(tmp_path) if path.endswith(".lake")}
 
     assert swept() == {name, others}

@@ -8,26 +8,26 @@ import pyarrow.parquet as pq
 import pyspark.sql
 import pytest
 
-from discreet.engines.keyed import person_tag
-from discreet.engines.spark import persons, through
-from discreet.engines.spark.persons import _Owned
+from discreet.engines.keyed_hashes import person_tag
+from discreet.engines.spark import person_table, spark_person_path
+from discreet.engines.spark.person_table import _SparkPersonTable
 from discreet.errors import UsageError
-from discreet.schema.column import Boolean, Number
-from discreet.schema.unit import PrivacyUnit
+from discreet.schema.column import BooleanColumn, NumberColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from engines.persons_tables import TAG_KEY
 from engines.spark.server import spark_tests
 from engines.spark.test_persons import agree, edges, table
 
 pytestmark = spark_tests
 
-AGE = (Number(name="age", type="integer", low=0, high=120),)
+AGE = (NumberColumn(name="age", type="integer", low=0, high=120),)
 FORGOTTEN = [person_tag([who], TAG_KEY) for who in ("forgotten, and kept", "forgotten, and ranked")]
 
 
 def check_edges(engine, folder):
     """Persons on each edge, with a limit of two rows: see `test_persons.EDGES`."""
     pq.write_table(edges(), folder / "whole.parquet")
-    unit, columns = PrivacyUnit(person=("id",), rows=2), (*AGE, Boolean(name="smoker", constant=True))
+    unit, columns = PrivacyUnit(person=("id",), rows=2), (*AGE, BooleanColumn(name="smoker", constant=True))
     agree(engine, lambda source: table(source, unit, columns=columns), "whole.parquet", folder, forgotten=FORGOTTEN)
 
 
@@ -53,19 +53,19 @@ def replaced(patch, of, name, old, new):
 
 
 def the_forgotten_keep_their_rows(patch):
-    replaced(patch, _Owned, "_others_sql", "NOT p.apart AND NOT p.forgotten", "NOT p.apart")
+    replaced(patch, _SparkPersonTable, "_others_sql", "NOT p.apart AND NOT p.forgotten", "NOT p.apart")
 
 
 def one_row_too_many(patch):
-    replaced(patch, _Owned, "_group_sql", "count(*) > 2", "count(*) > 3")
+    replaced(patch, _SparkPersonTable, "_group_sql", "count(*) > 2", "count(*) > 3")
 
 
 def a_null_agrees_with_everything(patch):
-    patch.setattr(persons, "_disagree", lambda value: f"min({value}) IS DISTINCT FROM max({value})")
+    patch.setattr(person_table, "_disagree", lambda value: f"min({value}) IS DISTINCT FROM max({value})")
 
 
 def damaged_ids_are_somebodys(patch):
-    patch.setattr(through, "whole_sql", lambda word, of: word)
+    patch.setattr(spark_person_path, "whole_sql", lambda word, of: word)
 
 
 def ways_are_counted_twice(patch):

@@ -11,18 +11,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.keyed import person_tag
+from discreet.engines.keyed_hashes import person_tag
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.spark import declare as declare_module
-from discreet.engines.spark import persons as persons_module
-from discreet.engines.spark.erase import erase
-from discreet.engines.spark.lake import Table as LakeTable
-from discreet.engines.spark.store import Disk
-from discreet.engines.stored import PERSON
+from discreet.engines.spark import declared_table as declare_module
+from discreet.engines.spark import person_table as persons_module
+from discreet.engines.spark.lake import LakeTable as LakeTable
+from discreet.engines.spark.lake_erasure import erase
+from discreet.engines.spark.lake_store import DiskStore
+from discreet.engines.table_file import PERSON
 from discreet.errors import LedgerFault, SchemaError
-from discreet.schema.column import Boolean, Category, Number, Text
+from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
 from engines.persons_tables import IDS, KEY, TAG_KEY, check_unit, declared
 from engines.spark.server import load, side, spark_tests, stored
 
@@ -31,11 +31,11 @@ MEMORY = MemoryEngine()
 CHANCE = random.Random(3)
 
 COLUMNS = (
-    Number(name="age", type="integer", low=0, high=120),
-    Category(name="sex", values=("F", "M"), constant=True),
-    Text(name="note"),
-    Number(name="pay", type="decimal", step=Fraction("0.01"), low=0, high=10**7),
-    Boolean(name="smoker", constant=True),
+    NumberColumn(name="age", type="integer", low=0, high=120),
+    CategoryColumn(name="sex", values=("F", "M"), constant=True),
+    TextColumn(name="note"),
+    NumberColumn(name="pay", type="decimal", step=Fraction("0.01"), low=0, high=10**7),
+    BooleanColumn(name="smoker", constant=True),
 )
 
 
@@ -121,7 +121,7 @@ def test_the_rows_that_the_reference_keeps_and_then_an_erasure(spark_engine, tmp
 
 def check_at_once(engine, place, gone, monkeypatch):
     """Two erasures, of which the second begins before the first has ended: neither undoes the other."""
-    lake, become, found = LakeTable(store=Disk(), folder=place.folder), LakeTable.become, []
+    lake, become, found = LakeTable(store=DiskStore(), folder=place.folder), LakeTable.commit, []
     other = threading.Thread(target=lambda: found.append(erase(engine.session, lake, gone[1:])))
 
     def late(self, manifest, **more):
@@ -131,7 +131,7 @@ def check_at_once(engine, place, gone, monkeypatch):
         become(self, manifest, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(LakeTable, "become", late)
+        patched.setattr(LakeTable, "commit", late)
         assert erase(engine.session, lake, gone[:1]) == 1
         other.join()
     assert found == [1]
@@ -139,7 +139,7 @@ def check_at_once(engine, place, gone, monkeypatch):
 
 def check_damaged(engine, place, gone):
     """A table that lacks a file is not made whole by an erasure."""
-    part = max(file.path for file in LakeTable(store=Disk(), folder=place.folder).store.files(place.folder) if "/rows-" in file.path)  # fmt: skip
+    part = max(file.path for file in LakeTable(store=DiskStore(), folder=place.folder).store.files(place.folder) if "/rows-" in file.path)  # fmt: skip
     os.unlink(part)
     with pytest.raises(LedgerFault, match="not whole"):
         engine.erase(place, gone)
@@ -155,7 +155,7 @@ def check_broken_off(engine, place, gone, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(LakeTable, "become", broken)
+        patched.setattr(LakeTable, "commit", broken)
         with pytest.raises(KeyboardInterrupt):
             engine.erase(place, gone)
     assert contents(place) == before
@@ -206,7 +206,7 @@ def test_through_two_other_tables(spark_engine, tmp_path):
     pq.write_table(results, tmp_path / "whole.parquet")
     source = load(results, tmp_path)
     step = PrivacyUnit(through="stays", on=("visit",), rows=2)
-    key = Text(name="patient")
+    key = TextColumn(name="patient")
     way = (
         table("stays.parquet", PrivacyUnit(through="patients", on=("patient",), rows=2), "stays", (key,)),
         table("patients.parquet", PrivacyUnit(person=("person",), rows=2), "patients", (key,)),
@@ -231,16 +231,18 @@ def test_no_plan_shows_a_key(spark_engine, tmp_path, monkeypatch):
     source = load(visits(id=(pa.string(), ["a", "b"])), tmp_path)
     plans = []
 
-    def looked(session, frames, named=declare_module.named):
+    def looked(session, frames, named=declare_module.temporary_views):
         if persons_module._PERSONS in frames:
             java = session.sql(grouping[0])._jdf.queryExecution()
             plans.append(java.toString() + java.logical().toJSON())
         return named(session, frames)
 
     grouping = []
-    sql = persons_module._Owned._group_sql
-    monkeypatch.setattr(persons_module._Owned, "_group_sql", lambda self: grouping.append(sql(self)) or grouping[-1])
-    monkeypatch.setattr(persons_module, "named", looked)
+    sql = persons_module._SparkPersonTable._group_sql
+    monkeypatch.setattr(
+        persons_module._SparkPersonTable, "_group_sql", lambda self: grouping.append(sql(self)) or grouping[-1]
+    )
+    monkeypatch.setattr(persons_module, "temporary_views", looked)
     spark_engine.declare(
         table(source, PrivacyUnit(person=("id",), rows=2)),
         folder=tmp_path,

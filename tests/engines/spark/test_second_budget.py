@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.engines.engines import Engines
-from discreet.engines.spark.engine import SparkEngine
+from discreet.engines.engine_registry import EngineRegistry
+from discreet.engines.spark.spark_engine import SparkEngine
 from discreet.errors import UsageError
 from engines.spark.server import spark_tests
 
@@ -27,7 +27,7 @@ age = {{ type = "integer", low = 0, high = 99 }}
 @pytest.fixture
 def folder(tmp_path, monkeypatch, spark_engine):
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "state"))
-    at, known = Engines.at, {}
+    at, known = EngineRegistry.at, {}
 
     def chosen(self, address):
         if not address.startswith("spark:"):
@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch, spark_engine):
             known[address]._session = spark_engine.session()
         return known[address]
 
-    monkeypatch.setattr(Engines, "at", chosen)
+    monkeypatch.setattr(EngineRegistry, "at", chosen)
     folder = discreet.init(tmp_path / "project").folder
     pq.write_table(pa.table({"age": [1, 2, 3]}), folder / "people.parquet")
     return folder

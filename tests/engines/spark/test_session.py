@@ -9,7 +9,14 @@ from decimal import Decimal
 import pytest
 
 from discreet.engines.spark import session as module
-from discreet.engines.spark.session import MEANINGS, PINNED, check_reachable, sentence, session, unmeant
+from discreet.engines.spark.session import (
+    MEANINGS,
+    PINNED,
+    check_reachable,
+    failed_meanings,
+    open_session,
+    start_failure_message,
+)
 from discreet.errors import UsageError
 from discreet.plan.evaluate import lower, upper
 from engines.spark.server import log, spark_tests
@@ -33,7 +40,7 @@ def spark(spark_engine):
 def test_what_is_pinned_is_so(spark):
     found, _ = spark
     assert {name: found.conf.get(name) for name in PINNED} == dict(PINNED)
-    assert unmeant(found) == []
+    assert failed_meanings(found) == []
 
 
 @on_spark
@@ -49,9 +56,9 @@ def test_another_setting_is_seen(spark, setting, other, meaning):
     other_session = spark[0].newSession()
     for name, value in PINNED.items():
         other_session.conf.set(name, value)
-    assert unmeant(other_session) == []
+    assert failed_meanings(other_session) == []
     other_session.conf.set(setting, other)
-    assert meaning in MEANINGS and meaning in unmeant(other_session)
+    assert meaning in MEANINGS and meaning in failed_meanings(other_session)
 
 
 @on_spark
@@ -170,7 +177,7 @@ def test_the_forms_to_write_where_sparks_own_are_wrong(spark):
 )
 def test_an_address_that_is_none(address):
     with pytest.raises(UsageError, match="is not the address of a Spark"):
-        session(address)
+        open_session(address)
 
 
 @pytest.mark.parametrize("address", ["spark://127.0.0.1:{}", "sc://127.0.0.1:{}", "sc://127.0.0.1:{}/;token=hush"])
@@ -194,17 +201,17 @@ def test_one_of_several_masters_is_enough():
 
 
 def test_a_token_is_not_shown():
-    shown = sentence(RuntimeError("UNAVAILABLE: x"), "sc://host:15002/;token=hush")
+    shown = start_failure_message(RuntimeError("UNAVAILABLE: x"), "sc://host:15002/;token=hush")
     assert shown == "there is no Spark at sc://host:15002"
 
 
 @pytest.mark.parametrize("text", ["[JAVA_GATEWAY_EXITED] " + CANARY, CANARY, "UNAUTHENTICATED " + CANARY])
 def test_a_failure_is_a_sentence_of_ours(text):
-    shown = sentence(RuntimeError(text), "spark://host:7077")
+    shown = start_failure_message(RuntimeError(text), "spark://host:7077")
     assert CANARY not in shown and len(shown) < 80
 
 
 def test_without_pyspark(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyspark", None)
     with pytest.raises(UsageError, match="pyspark is not installed"):
-        session("spark://local")
+        open_session("spark://local")

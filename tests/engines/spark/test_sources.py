@@ -7,12 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.declaring import _is_file, _is_path, _traced
-from discreet.engines.engines import Engines
-from discreet.engines.fingerprint import shared
-from discreet.engines.spark.engine import SparkEngine
-from discreet.engines.spark.source import find
+from discreet.engines.engine_registry import EngineRegistry
+from discreet.engines.fingerprint import is_same_source
+from discreet.engines.spark.spark_engine import SparkEngine
+from discreet.engines.spark.spark_source import find
 from discreet.errors import SchemaError, UsageError
+from discreet.project.declaration import _is_file, _is_path, _trace_declared
 from discreet.schema.address import check_address
 
 ROWS = pa.table({"id": pa.array([1, 2], pa.int8()), "Name": ["a", "b"], "t": pa.array([1, 2], pa.timestamp("ns"))})
@@ -145,5 +145,5 @@ def test_a_file_in_a_lake_is_called_by_its_name():
 @pytest.mark.parametrize("source", ["lake", "lake/*.parquet"])
 def test_files_are_known_at_any_address(folder, address, source):
     """As discreet.toml and as the ledger say it, where DuckDB is asked. No Spark is started to see them."""
-    known = _traced({"source": source, "engine": address}, folder, Engines(), beside="duckdb")
-    assert shared(known, Engines().trace("lake/one.parquet", folder=folder))
+    known = _trace_declared({"source": source, "engine": address}, folder, EngineRegistry(), beside="duckdb")
+    assert is_same_source(known, EngineRegistry().trace("lake/one.parquet", folder=folder))

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from discreet.engines.spark import lake
-from discreet.engines.spark.alone import LOCK, alone
-from discreet.engines.spark.lake import Manifest, Part, Table
-from discreet.engines.spark.store import Disk, Hadoop, is_local, literal, plain, store_of
+from discreet.engines.spark.folder_lock import LOCK, lock_folder
+from discreet.engines.spark.lake import LakeManifest, LakePart, LakeTable
+from discreet.engines.spark.lake_store import DiskStore, HadoopStore, escape_glob, is_local, local_path, store_of
 from discreet.errors import LedgerFault, UsageError
 from engines.spark.server import spark_tests
 
@@ -25,17 +25,17 @@ def check_store(store, root):
         assert store.read(f"{folder}/x") == content
     store.make(f"{folder}/c")
     store.write(f"{folder}/c/y", b"12")
-    store.settle(folder)
-    assert [(plain(entry.path), entry.size) for entry in store.files(folder)] == [
-        (plain(f"{folder}/c/y"), 2),
-        (plain(f"{folder}/x"), 5),
+    store.make_durable(folder)
+    assert [(local_path(entry.path), entry.size) for entry in store.files(folder)] == [
+        (local_path(f"{folder}/c/y"), 2),
+        (local_path(f"{folder}/x"), 5),
     ]
     assert store.folders(folder) == ["c"]
     assert store.entry(f"{folder}/x").size == 5
     store.drop(f"{folder}/c")
     store.drop(f"{folder}/c")
     assert store.folders(folder) == []
-    check_lake(Table(store=store, folder=folder))
+    check_lake(LakeTable(store=store, folder=folder))
 
 
 def check_lake(table):
@@ -43,16 +43,16 @@ def check_lake(table):
     table.store.make(f"{table.folder}/rows-1")
     table.store.write(f"{table.folder}/rows-1/part.parquet", b"123")
     table.store.make(f"{table.folder}/rows-2")
-    manifest = Manifest(columns=(("é", "integer"),), rows=Part(folder="rows-1", files=(("part.parquet", 3),)))
+    manifest = LakeManifest(columns=(("é", "integer"),), rows=LakePart(folder="rows-1", files=(("part.parquet", 3),)))
     with pytest.raises(LedgerFault):
-        table.whole()
-    table.become(manifest)
-    assert table.whole() == table.manifest() == manifest
-    table.sweep()
+        table.whole_manifest()
+    table.commit(manifest)
+    assert table.whole_manifest() == table.manifest() == manifest
+    table.drop_orphans()
     assert table.store.folders(table.folder) == ["rows-1"]
     table.store.write(f"{table.folder}/rows-1/part.parquet", b"1234")
     with pytest.raises(LedgerFault):
-        table.whole()
+        table.whole_manifest()
     check_both_parts(table)
 
 
@@ -61,21 +61,21 @@ def check_both_parts(table):
     table.store.make(f"{table.folder}/persons-1")
     table.store.write(f"{table.folder}/persons-1/part.parquet", b"12")
     before = table.manifest()
-    persons = Part(folder="persons-1", files=(("part.parquet", 2),))
-    both = Manifest(columns=before.columns, rows=table.part("rows-1"), persons=persons)
+    persons = LakePart(folder="persons-1", files=(("part.parquet", 2),))
+    both = LakeManifest(columns=before.columns, rows=table.part("rows-1"), persons=persons)
     with pytest.raises(UsageError, match="replaced meanwhile"):
-        table.become(both)
+        table.commit(both)
     assert table.manifest() == before
-    table.become(both, after=before)
-    assert table.whole() == both
+    table.commit(both, after=before)
+    assert table.whole_manifest() == both
     for content in (b"1", b"123"):
         table.store.write(f"{table.folder}/persons-1/part.parquet", content)
         with pytest.raises(LedgerFault):
-            table.whole()
+            table.whole_manifest()
 
 
 def test_the_disk(tmp_path):
-    check_store(Disk(), str(tmp_path / "with a space"))
+    check_store(DiskStore(), str(tmp_path / "with a space"))
     [manifest] = tmp_path.rglob("manifest.json")
     assert stat.S_IMODE(os.stat(manifest).st_mode) == 0o600
 
@@ -89,21 +89,21 @@ def left(folder, *names, manifest=None):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("ann")
     if manifest is not None:
-        (folder / "manifest.json").write_bytes(manifest.written())
+        (folder / "manifest.json").write_bytes(manifest.to_bytes())
     return folder
 
 
 def test_what_a_kill_leaves_is_swept_by_the_next_making(tmp_path):
     """Where nobody is at work, and nothing that is not ours."""
-    empty = Manifest(columns=(), rows=Part(folder=f"rows-{MARK}", files=()))
+    empty = LakeManifest(columns=(), rows=LakePart(folder=f"rows-{MARK}", files=()))
     dead = left(tmp_path / "a.lake", f"work-{MARK}/part.parquet", f"rows-{MARK}/_temporary/0/part.parquet", LOCK)
     erased = left(tmp_path / "b.lake", f"rows-{MARK}/x", f"rows-{MARK[::-1]}/x", manifest=empty)
     busy = left(tmp_path / "c.lake", f"work-{MARK}/part.parquet")
     strange = left(tmp_path / "d.lake", f"work-{MARK}/part.parquet", "water/part.parquet")
     broken = left(tmp_path / "e.lake", f"work-{MARK}/part.parquet", "manifest.json")
     other = left(tmp_path / "work", f"work-{MARK}/part.parquet")
-    table = Table(store=Disk(), folder=str(tmp_path / "new.lake"))
-    with alone(str(busy), patience_s=0.0) as free, table.making():
+    table = LakeTable(store=DiskStore(), folder=str(tmp_path / "new.lake"))
+    with lock_folder(str(busy), patience_s=0.0) as free, table.making():
         assert free
         assert not dead.exists()
         assert sorted(os.listdir(erased)) == ["manifest.json", f"rows-{MARK}"]
@@ -118,10 +118,10 @@ def test_what_a_kill_leaves_is_swept_by_the_next_making(tmp_path):
 def test_one_at_a_time(tmp_path, monkeypatch):
     """Another process is waited for; when it was killed, nobody is."""
     monkeypatch.setattr(lake, "_PATIENCE_S", 0.2)
-    table = Table(store=Disk(), folder=str(tmp_path / "t.lake"))
+    table = LakeTable(store=DiskStore(), folder=str(tmp_path / "t.lake"))
     script = f"""
-from discreet.engines.spark.alone import alone
-with alone({table.folder!r}, patience_s=0.0) as free:
+from discreet.engines.spark.folder_lock import lock_folder
+with lock_folder({table.folder!r}, patience_s=0.0) as free:
     print(free, flush=True)
     input()
 """
@@ -138,12 +138,12 @@ with alone({table.folder!r}, patience_s=0.0) as free:
 
 
 def test_a_path_is_no_pattern():
-    assert literal("/a{b}[c]*?\\d") == "/a\\{b\\}\\[c\\]\\*\\?\\\\d"
+    assert escape_glob("/a{b}[c]*?\\d") == "/a\\{b\\}\\[c\\]\\*\\?\\\\d"
 
 
 def test_what_is_of_this_machine():
     assert is_local("/a/b") and is_local("file:///a") and not is_local("s3a://bucket/a")
-    assert plain("file:///a%20b") == "/a b" and plain("/a%20b") == "/a%20b"
+    assert local_path("file:///a%20b") == "/a b" and local_path("/a%20b") == "/a%20b"
 
 
 class Connect:
@@ -161,4 +161,4 @@ def test_connect_reaches_no_files_elsewhere():
 @spark_tests[0]
 @spark_tests[1]
 def test_through_java(spark_engine, tmp_path):
-    check_store(Hadoop(session=spark_engine.session()), f"file://{tmp_path}")
+    check_store(HadoopStore(session=spark_engine.session()), f"file://{tmp_path}")

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 from hypothesis import strategies as st
 
-from discreet.inference.linear.residual_part import Part, subsets
+from discreet.inference.linear.residual_part import ResidualPart, subsets
 
 
 def marginal(sizes, axes):
@@ -39,13 +39,13 @@ def cases(draw):
     """Sizes, parts that tell every residual of `axes`, variances, and `axes`."""
     sizes = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
     big = [axis for axis, size in enumerate(sizes) if size > 1]
-    possible = [Part(axes=axes, centred=centred) for axes in subsets(big) for centred in subsets(axes)]
+    possible = [ResidualPart(axes=axes, centred=centred) for axes in subsets(big) for centred in subsets(axes)]
     axes = tuple(sorted(draw(st.sets(st.sampled_from(range(len(sizes)))))))
     parts = draw(st.lists(st.sampled_from(possible), max_size=5, unique=True))
     told = {subset for part in parts for subset in part.subsets()}
     own = tuple(axis for axis in axes if sizes[axis] > 1)
     missing = [subset for subset in subsets(own) if subset not in told]
-    parts += [Part(axes=subset, centred=subset) for subset in missing]
+    parts += [ResidualPart(axes=subset, centred=subset) for subset in missing]
     variances = [draw(st.sampled_from([0.25, 1.0, 3.0, 40.0])) for _ in parts]
     return sizes, parts, variances, axes
 

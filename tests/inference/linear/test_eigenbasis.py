@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.inference.linear.eigenbasis import Disturbing, common_basis
+from discreet.inference.linear.eigenbasis import GroupingsDoNotCommute, common_basis
 
 SHAPE = (2, 3, 4)
 
@@ -18,7 +18,7 @@ def marginal(axes):
 def check(groupings, basis):
     assert basis.vectors is not None
     np.testing.assert_allclose(basis.vectors.T @ basis.vectors, np.eye(basis.cells), atol=1e-9)
-    for grouping, strengths in zip(groupings, basis.strengths, strict=True):
+    for grouping, strengths in zip(groupings, basis.eigenvalues, strict=True):
         same = np.equal.outer(grouping, grouping).astype(float)
         np.testing.assert_allclose(basis.vectors.T @ same @ basis.vectors, np.diag(strengths), atol=1e-8)
 
@@ -42,7 +42,7 @@ def test_groups_of_different_sizes_disturb_the_total_and_not_the_cells():
     uneven, total, cells = np.array([0, 0, 0, 1]), np.zeros(4, dtype=int), np.arange(4)
     check([cells, uneven], common_basis([cells, uneven]))
     check([cells, total], common_basis([cells, total]))
-    with pytest.raises(Disturbing) as problem:
+    with pytest.raises(GroupingsDoNotCommute) as problem:
         common_basis([cells, uneven, total])
     assert (problem.value.one, problem.value.other) == (1, 2)
 

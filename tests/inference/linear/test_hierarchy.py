@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.inference.linear import hierarchy
-from discreet.inference.linear.hierarchy import Precisions, Tree, smooth, variances
+from discreet.inference.linear import tree_least_squares
+from discreet.inference.linear.tree_least_squares import LevelPrecisions, NodeTree, fit_tree, level_variances
 
 
 @st.composite
@@ -16,7 +16,7 @@ def trees(draw):
         fans = draw(st.lists(st.integers(1, 4), min_size=size, max_size=size))
         parents.append(np.repeat(np.arange(size), fans))
         size = len(parents[-1])
-    return Tree(tuple(parents))
+    return NodeTree(tuple(parents))
 
 
 def problem(tree, generator, *, known_level=None):
@@ -29,7 +29,7 @@ def problem(tree, generator, *, known_level=None):
         known[known_level, 1] = True
         exact[known_level] = generator.normal(size=(1, tree.sizes[known_level]))
     values = [generator.normal(0, 3, size=(2, size)) for size in tree.sizes]
-    return Precisions(of=of, known=known), values, exact
+    return LevelPrecisions(of=of, is_exact=known), values, exact
 
 
 def leaf_map(tree, level):
@@ -45,7 +45,7 @@ def dense(tree, precisions, values, exact, coordinate):
     rows, sides, weights = [], [], []
     for level in range(tree.depth):
         rows.append(leaf_map(tree, level))
-        is_known = precisions.known[level, coordinate]
+        is_known = precisions.is_exact[level, coordinate]
         sides.append(exact[level][0] if is_known else values[level][coordinate])
         weights.append(np.full(tree.sizes[level], 1e9 if is_known else precisions.of[level, coordinate]))
     matrix, side, weight = np.concatenate(rows), np.concatenate(sides), np.concatenate(weights)
@@ -56,8 +56,8 @@ def dense(tree, precisions, values, exact, coordinate):
 
 
 def compare(tree, precisions, values, exact):
-    found = variances(tree, precisions)
-    smoothed = smooth(tree, precisions, found, [each.copy() for each in values], exact)
+    found = level_variances(tree, precisions)
+    smoothed = fit_tree(tree, precisions, found, [each.copy() for each in values], exact)
     for coordinate in (0, 1):
         estimates, spread = dense(tree, precisions, values, exact, coordinate)
         own = precisions.classes[coordinate]
@@ -76,20 +76,20 @@ def test_two_passes_are_dense_least_squares(tree, seed, with_known):
 
 
 def test_smoothed_values_add_up():
-    tree = Tree((np.array([0, 0, 0]), np.array([0, 0, 1, 2, 2, 2])))
+    tree = NodeTree((np.array([0, 0, 0]), np.array([0, 0, 1, 2, 2, 2])))
     precisions, values, _ = problem(tree, np.random.default_rng(3))
-    smoothed = smooth(tree, precisions, variances(tree, precisions), values)
+    smoothed = fit_tree(tree, precisions, level_variances(tree, precisions), values)
     for level in (0, 1):
         np.testing.assert_allclose(tree.sums(level, smoothed[level + 1]), smoothed[level], atol=1e-9)
 
 
 def test_a_share_by_numbers_and_not_by_variances_is_caught(monkeypatch):
     """The planted mistake: what is left over is given to children alike, though some are known better."""
-    tree = Tree((np.array([0, 0]), np.array([0, 0, 0, 1])))
+    tree = NodeTree((np.array([0, 0]), np.array([0, 0, 0, 1])))
     precisions, values, exact = problem(tree, np.random.default_rng(1))
-    precisions = Precisions(of=np.array([[1.0, 2.0], [1.0, 0.5], [1.0, 4.0]]), known=precisions.known)
+    precisions = LevelPrecisions(of=np.array([[1.0, 2.0], [1.0, 0.5], [1.0, 4.0]]), is_exact=precisions.is_exact)
     compare(tree, precisions, values, exact)
-    monkeypatch.setattr(hierarchy, "_ratio", lambda part, whole: np.full(np.broadcast(part, whole).shape, 0.5))
+    monkeypatch.setattr(tree_least_squares, "_ratio", lambda part, whole: np.full(np.broadcast(part, whole).shape, 0.5))
     with pytest.raises(AssertionError):
         compare(tree, precisions, values, exact)
 
@@ -97,8 +97,8 @@ def test_a_share_by_numbers_and_not_by_variances_is_caught(monkeypatch):
 def test_strange_trees_and_precisions_are_refused():
     for parents in ((np.array([0, 1]),), (np.array([1]),), (np.array([0, 0]), np.array([1, 0])), (np.array([], int),)):
         with pytest.raises(ValueError, match="a tree whose"):
-            Tree(parents)
+            NodeTree(parents)
     with pytest.raises(ValueError, match="nothing says"):
-        Precisions(of=np.array([[1.0], [0.0]]), known=np.zeros((2, 1), dtype=bool))
+        LevelPrecisions(of=np.array([[1.0], [0.0]]), is_exact=np.zeros((2, 1), dtype=bool))
     with pytest.raises(ValueError, match="that are none"):
-        Precisions(of=np.array([[-1.0]]), known=np.zeros((1, 1), dtype=bool))
+        LevelPrecisions(of=np.array([[-1.0]]), is_exact=np.zeros((1, 1), dtype=bool))

@@ -9,24 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.inference.linear.ends import Ends
-from discreet.inference.linear.interface import Solver
-from discreet.inference.linear.level import Level
-from discreet.inference.linear.levels import LevelsSolver
-from discreet.inference.linear.solver import solver
-from discreet.inference.linear.woodbury import WoodburySolver
-from discreet.mechanisms.strategy.levels import Levels
-from discreet.mechanisms.strategy.merged import Merged
-from discreet.mechanisms.strategy.strategy import Diagonal, Identity, Matrix, Product, Stack
+from discreet.inference.linear.levels_solver import LevelsSolver
+from discreet.inference.linear.range_ends import RangeEnds
+from discreet.inference.linear.solver_choice import solver_for
+from discreet.inference.linear.solver_interface import Solver
+from discreet.inference.linear.tree_level import TreeLevel
+from discreet.inference.linear.woodbury_solver import WoodburySolver
+from discreet.mechanisms.strategy.cell_merge import MergeStrategy
+from discreet.mechanisms.strategy.strategy import (
+    DiagonalStrategy,
+    IdentityStrategy,
+    MatrixStrategy,
+    ProductStrategy,
+    StackStrategy,
+)
+from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 from tiers import examples
 
 
-def trees(cells: int) -> st.SearchStrategy[Levels]:
+def trees(cells: int) -> st.SearchStrategy[LevelStrategy]:
     ratios = st.lists(st.integers(2, 4), max_size=4)
 
-    def planted(ratios: list[int], weights: list[int]) -> Levels:
+    def planted(ratios: list[int], weights: list[int]) -> LevelStrategy:
         sizes = np.cumprod([1, *ratios]).tolist()
-        return Levels(cells, tuple(zip(sizes, weights, strict=False)))
+        return LevelStrategy(cells, tuple(zip(sizes, weights, strict=False)))
 
     return st.builds(planted, ratios, st.lists(st.integers(1, 9), min_size=5, max_size=5))
 
@@ -36,19 +42,19 @@ def numbers(rows: int, columns: int, low: int, high: int) -> st.SearchStrategy[n
     return st.lists(line, min_size=rows, max_size=rows).map(lambda lines: np.array(lines, dtype=np.int64))
 
 
-def wide(cells: int) -> st.SearchStrategy[Stack]:
+def wide(cells: int) -> st.SearchStrategy[StackStrategy]:
     return st.builds(
-        lambda single, rows: Stack((Diagonal(single[0]), Matrix(rows))),
+        lambda single, rows: StackStrategy((DiagonalStrategy(single[0]), MatrixStrategy(rows))),
         numbers(1, cells, 1, 9),
         numbers(3, cells, -4, 9),
     )
 
 
-def dense(cells: int) -> st.SearchStrategy[Matrix]:
-    return numbers(cells, cells, -3, 3).map(lambda m: Matrix(np.vstack([m, 5 * np.eye(cells, dtype=np.int64)])))
+def dense(cells: int) -> st.SearchStrategy[MatrixStrategy]:
+    return numbers(cells, cells, -3, 3).map(lambda m: MatrixStrategy(np.vstack([m, 5 * np.eye(cells, dtype=np.int64)])))
 
 
-lines = st.integers(1, 29).flatmap(lambda n: st.one_of(trees(n), wide(n), dense(n), st.just(Identity(n))))
+lines = st.integers(1, 29).flatmap(lambda n: st.one_of(trees(n), wide(n), dense(n), st.just(IdentityStrategy(n))))
 
 
 def all_ranges(cells: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,20 +79,20 @@ def check(found: Solver) -> None:
     assert np.isclose(found.prefix_total(), variances[lows == 0].sum())
     combination = np.cos(1.0 + place)
     assert np.isclose(found.variance_of(combination), ((combination @ inverse) ** 2).sum())
-    shape = found.shapes(lows, highs)
+    shape = found.weight_profiles(lows, highs)
     assert np.allclose(shape.variance, variances)
     largest = -np.sort(-np.abs(weights), axis=1)[:, :8] / np.sqrt(variances)[:, None]
-    for line, kept, times in zip(largest, shape.kept, shape.times, strict=True):
+    for line, kept, times in zip(largest, shape.largest, shape.times, strict=True):
         listed = -np.sort(-np.repeat(kept, times.astype(int)))[: len(line)]
         assert np.allclose(listed, line[: len(listed)], atol=1e-6)
         assert len(listed) >= min(8, np.count_nonzero(line > 1e-9))
-    assert np.allclose(shape.whole().sum(axis=1), 1.0)
+    assert np.allclose(shape.shares_on_grid().sum(axis=1), 1.0)
 
 
 @given(lines)
 @settings(max_examples=examples(60), deadline=None)
 def test_solvers_of_one_axis_are_least_squares(strategy):
-    check(solver(strategy))
+    check(solver_for(strategy))
 
 
 @given(trees(23))
@@ -97,7 +103,7 @@ def test_the_weights_of_a_tree_are_all_there(strategy):
     place = np.arange(23)
     queries = (place >= lows[:, None]) & (place <= highs[:, None])
     weights = np.abs(queries @ np.linalg.pinv(strategy.matrix().astype(float)))
-    sizes, counts = Ends(found._levels, lows, highs).weights()
+    sizes, counts = RangeEnds(found._levels, lows, highs).weights()
     for line in range(len(lows)):
         listed = np.sort(np.repeat(np.abs(sizes[line]), counts[line].astype(int)))
         assert np.allclose(listed[listed > 1e-9], np.sort(weights[line])[np.sort(weights[line]) > 1e-9])
@@ -106,8 +112,8 @@ def test_the_weights_of_a_tree_are_all_there(strategy):
 @given(st.integers(1, 5).flatmap(trees), st.integers(1, 5).flatmap(wide))
 @settings(max_examples=examples(40), deadline=None)
 def test_products_are_least_squares_over_boxes(first, second):
-    strategy = Product((first, second))
-    found = solver(strategy)
+    strategy = ProductStrategy((first, second))
+    found = solver_for(strategy)
     inverse = np.linalg.pinv(strategy.matrix().astype(float))
     noisy = np.arange(strategy.rows) * 7919 % 1000 - 500
     assert np.allclose(found.fit(noisy), inverse @ noisy, atol=1e-6)
@@ -123,16 +129,16 @@ def test_products_are_least_squares_over_boxes(first, second):
     weights = tables.reshape(len(boxes), -1) @ inverse
     variances = (weights**2).sum(axis=1)
     assert np.allclose(found.range_variances(lows, highs), variances)
-    shape = found.shapes(lows, highs)
+    shape = found.weight_profiles(lows, highs)
     assert np.allclose(shape.variance, variances)
-    assert np.allclose(shape.whole().sum(axis=1), 1.0)
+    assert np.allclose(shape.shares_on_grid().sum(axis=1), 1.0)
     combination = np.outer(np.cos(np.arange(first.cells)), np.sin(1.0 + np.arange(second.cells))).reshape(-1)
     assert np.isclose(found.variance_of(combination), ((combination @ inverse) ** 2).sum())
 
 
 def test_merged_cells_answer_what_they_determine_and_nothing_else():
-    strategy = Merged(np.array([-1, 0, 0, 1, 1, 1, -1, 2]), Levels(3, ((1, 2), (2, 1))))
-    found = solver(strategy)
+    strategy = MergeStrategy(np.array([-1, 0, 0, 1, 1, 1, -1, 2]), LevelStrategy(3, ((1, 2), (2, 1))))
+    found = solver_for(strategy)
     inner = np.linalg.pinv(strategy.inner.matrix().astype(float))
     noisy = np.array([5, -3, 8, 2, 1])
     sums = inner @ noisy
@@ -144,49 +150,51 @@ def test_merged_cells_answer_what_they_determine_and_nothing_else():
     assert np.isclose(found.variance_of(np.array([0, 1, 1, 1, 1, 1, 0, 0.0])), expected[1])
     assert found.variance_of(np.array([0, 1, 2, 0, 0, 0, 0, 0.0])) == np.inf
     with pytest.raises(ValueError, match="does not determine"):
-        found.shapes(lows, highs)
+        found.weight_profiles(lows, highs)
 
 
 def test_a_million_leaves_take_a_moment():
-    strategy = Levels(1_000_003, ((1, 5), (16, 4), (256, 4), (4096, 3)))
-    found = solver(strategy)
+    strategy = LevelStrategy(1_000_003, ((1, 5), (16, 4), (256, 4), (4096, 3)))
+    found = solver_for(strategy)
     cells = np.arange(1_000_003) % 7
     assert np.allclose(found.fit(strategy.apply(cells)), cells)
 
 
 def test_undetermined_cells_are_refused():
     for strategy in (
-        Levels(8, ((2, 1), (4, 1))),
-        Matrix(np.array([[1, 1]])),
-        Matrix(np.array([[1, 0], [2, 0]])),
-        Stack((Diagonal(np.array([1, 0])), Matrix(np.array([[1, 1]])))),
-        Merged(np.array([1, 0]), Identity(2)),
+        LevelStrategy(8, ((2, 1), (4, 1))),
+        MatrixStrategy(np.array([[1, 1]])),
+        MatrixStrategy(np.array([[1, 0], [2, 0]])),
+        StackStrategy((DiagonalStrategy(np.array([1, 0])), MatrixStrategy(np.array([[1, 1]])))),
+        MergeStrategy(np.array([1, 0]), IdentityStrategy(2)),
     ):
         with pytest.raises(ValueError):
-            solver(strategy)
+            solver_for(strategy)
 
 
 def test_ranges_and_rows_that_do_not_fit_are_refused():
-    found = solver(Identity(4))
+    found = solver_for(IdentityStrategy(4))
     for lows, highs in (([2], [1]), ([-1], [1]), ([0], [4]), ([0, 1], [1])):
         with pytest.raises(ValueError):
             found.range_variances(np.array(lows), np.array(highs))
-    for one in (found, solver(WIDE), solver(Matrix(np.eye(3, dtype=np.int64)))):
+    for one in (found, solver_for(WIDE), solver_for(MatrixStrategy(np.eye(3, dtype=np.int64)))):
         for rows in (np.zeros(one.strategy.rows + 1), np.zeros((2, one.strategy.rows))):
             with pytest.raises(ValueError):
                 one.fit(rows)
     with pytest.raises(ValueError):
-        solver(Product((Identity(2), Identity(2)))).range_variances(np.array([0]), np.array([1]))
+        solver_for(ProductStrategy((IdentityStrategy(2), IdentityStrategy(2)))).range_variances(
+            np.array([0]), np.array([1])
+        )
 
 
-TREE = Levels(23, ((1, 3), (2, 2), (6, 4)))
+TREE = LevelStrategy(23, ((1, 3), (2, 2), (6, 4)))
 
 
 class _Unweighted(LevelsSolver):
     """Forgets the weights of the levels above the cells."""
 
     def fit(self, noisy):
-        return LevelsSolver(Levels(23, ((1, 3), (2, 3), (6, 3)))).fit(noisy)
+        return LevelsSolver(LevelStrategy(23, ((1, 3), (2, 3), (6, 3)))).fit(noisy)
 
 
 class _OnePass(LevelsSolver):
@@ -202,7 +210,7 @@ class _NoCut(LevelsSolver):
     def __init__(self, strategy):
         super().__init__(strategy)
         self._levels = [
-            Level(
+            TreeLevel(
                 size=one.size, blocks=one.blocks, weight=one.weight, own=one.own[:1] * 2, children=one.children[:1] * 2
             )
             for one in self._levels
@@ -224,7 +232,7 @@ class _NoInner(WoodburySolver):
         return self._single_sums[highs + 1] - self._single_sums[lows]
 
 
-WIDE = Stack((Diagonal(np.array([3, 4, 5])), Matrix(np.array([[1, 2, 0], [0, 3, 1]]))))
+WIDE = StackStrategy((DiagonalStrategy(np.array([3, 4, 5])), MatrixStrategy(np.array([[1, 2, 0], [0, 3, 1]]))))
 
 
 @pytest.mark.parametrize(

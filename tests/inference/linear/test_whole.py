@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.inference.linear import topdown
-from discreet.inference.linear.controlled import rounded
-from discreet.inference.linear.hierarchy import Tree
-from discreet.inference.linear.simplex import projected
+from discreet.inference.linear.controlled_rounding import round_to_sums
+from discreet.inference.linear.simplex import project_to_sums
 from discreet.inference.linear.topdown import whole_tables
-from discreet.inference.linear.transport import Margins, balanced, whole
+from discreet.inference.linear.transport import TableMargins, balance, round_to_margins
+from discreet.inference.linear.tree_least_squares import NodeTree
 
 finite = st.floats(-50, 50)
 
@@ -46,19 +46,19 @@ def nearest(values, target, spread):
 @given(segments())
 def test_projections_are_the_nearest(given_segments):
     values, targets, sizes, spread = given_segments
-    found = projected(values, targets, sizes, spread)
+    found = project_to_sums(values, targets, sizes, spread)
     for start, size, target in zip(np.cumsum(sizes) - sizes, sizes, targets, strict=True):
         own = slice(start, start + size)
         np.testing.assert_allclose(found[own], nearest(values[own], target, spread[own]), atol=1e-6)
-    even = projected(values, targets, sizes)
-    np.testing.assert_allclose(even, projected(values, targets, sizes, np.ones(len(values))), atol=1e-9)
+    even = project_to_sums(values, targets, sizes)
+    np.testing.assert_allclose(even, project_to_sums(values, targets, sizes, np.ones(len(values))), atol=1e-9)
 
 
 @given(segments())
 def test_rounding_keeps_every_sum_and_every_run(given_segments):
     values, targets, sizes, spread = given_segments
-    real = projected(values, targets, sizes, spread)
-    found = rounded(real, targets, sizes)
+    real = project_to_sums(values, targets, sizes, spread)
+    found = round_to_sums(real, targets, sizes)
     starts = np.cumsum(sizes) - sizes
     assert found.min() >= 0 and found.dtype == np.int64
     assert np.add.reduceat(found, starts).tolist() == targets.tolist()
@@ -71,7 +71,7 @@ def test_rounding_keeps_every_sum_and_every_run(given_segments):
 def test_rounding_favours_nobody():
     """Over many segments each place's mean is what it should be: exact for evenly spread offsets."""
     many = 100_000
-    found = rounded(np.tile([0.3, 0.3, 0.4], many), np.ones(many, dtype=np.int64), np.full(many, 3))
+    found = round_to_sums(np.tile([0.3, 0.3, 0.4], many), np.ones(many, dtype=np.int64), np.full(many, 3))
     np.testing.assert_allclose(found.reshape(many, 3).mean(axis=0), [0.3, 0.3, 0.4], atol=1e-3)
 
 
@@ -80,7 +80,7 @@ def test_rounding_is_exact_where_sums_are_long():
     sizes = np.full(2000, 100)
     values = generator.gamma(0.3, 1e6, size=200_000)
     targets = np.rint(np.add.reduceat(values, np.arange(0, 200_000, 100))).astype(np.int64)
-    found = rounded(projected(values, targets, sizes), targets, sizes)
+    found = round_to_sums(project_to_sums(values, targets, sizes), targets, sizes)
     assert np.add.reduceat(found, np.arange(0, 200_000, 100)).tolist() == targets.tolist()
     assert np.abs(found - values).max() < 2
 
@@ -95,24 +95,24 @@ def margins(draw):
     starts = np.cumsum(sizes) - sizes
     values = np.array(draw(st.lists(finite, min_size=table.size, max_size=table.size))).reshape(table.shape)
     spread = np.array(draw(st.lists(st.floats(0.2, 5), min_size=table.size, max_size=table.size))).reshape(table.shape)
-    return Margins(rows=table.sum(axis=1), columns=np.add.reduceat(table, starts), sizes=sizes), values, spread
+    return TableMargins(rows=table.sum(axis=1), columns=np.add.reduceat(table, starts), sizes=sizes), values, spread
 
 
 @given(margins())
 def test_both_sums_are_kept_exactly(case):
     known, values, spread = case
-    near = balanced(values, known, spread)
+    near = balance(values, known, spread)
     starts = np.cumsum(known.sizes) - known.sizes
     assert near.min() >= 0
     columns = [
-        rounded(
-            projected(np.ascontiguousarray(near[:, place]), known.columns[:, place], known.sizes),
+        round_to_sums(
+            project_to_sums(np.ascontiguousarray(near[:, place]), known.columns[:, place], known.sizes),
             known.columns[:, place],
             known.sizes,
         )
         for place in range(values.shape[1])
     ]
-    found = whole(near, np.stack(columns, axis=1), known)
+    found = round_to_margins(near, np.stack(columns, axis=1), known)
     assert found.min() >= 0
     assert found.sum(axis=1).tolist() == known.rows.tolist()
     assert np.add.reduceat(found, starts).tolist() == known.columns.tolist()
@@ -122,7 +122,7 @@ def test_balancing_finds_the_nearest_table():
     """Against a long run of Dykstra's algorithm on a case with some zeros."""
     generator = np.random.default_rng(2)
     table = generator.poisson(2, size=(5, 4))
-    known = Margins(rows=table.sum(axis=1), columns=table.sum(axis=0, keepdims=True), sizes=np.array([5]))
+    known = TableMargins(rows=table.sum(axis=1), columns=table.sum(axis=0, keepdims=True), sizes=np.array([5]))
     values, spread = table + generator.normal(0, 2, size=table.shape), np.ones((5, 4))
     x, corrections = values.copy(), np.zeros((3, 5, 4))
     for _ in range(20_000):
@@ -136,18 +136,18 @@ def test_balancing_finds_the_nearest_table():
                 x = np.maximum(y, 0)
             corrections[turn] = y - x
     assert (x < 1e-6).any()
-    np.testing.assert_allclose(balanced(values, known, spread), x, atol=0.05)
+    np.testing.assert_allclose(balance(values, known, spread), x, atol=0.05)
 
 
 def test_contradicting_sums_are_refused():
     with pytest.raises(ValueError, match="contradict"):
-        Margins(rows=np.array([1, 2]), columns=np.array([[4]]), sizes=np.array([2]))
-    known = Margins(rows=np.array([1, 0, 0, 1]), columns=np.array([[1], [1]]), sizes=np.array([2, 2]))
+        TableMargins(rows=np.array([1, 2]), columns=np.array([[4]]), sizes=np.array([2]))
+    known = TableMargins(rows=np.array([1, 0, 0, 1]), columns=np.array([[1], [1]]), sizes=np.array([2, 2]))
     with pytest.raises(ValueError, match="not right to begin with"):
-        whole(np.zeros((4, 1)), np.array([[2], [0], [0], [0]]), known)
+        round_to_margins(np.zeros((4, 1)), np.array([[2], [0], [0], [0]]), known)
 
 
-TREE = Tree((np.array([0, 0, 0]), np.repeat(np.arange(3), [5, 1, 7])))
+TREE = NodeTree((np.array([0, 0, 0]), np.repeat(np.arange(3), [5, 1, 7])))
 
 
 def tables(seed, totals=None):
@@ -185,13 +185,15 @@ def check_many(totals=None):
 
 
 def test_rounding_each_number_by_itself_is_caught(monkeypatch):
-    monkeypatch.setattr(topdown, "rounded", lambda values, targets, sizes, first=0: np.rint(values).astype(np.int64))
+    monkeypatch.setattr(
+        topdown, "round_to_sums", lambda values, targets, sizes, first=0: np.rint(values).astype(np.int64)
+    )
     with pytest.raises(AssertionError):
         check_many()
 
 
 def test_totals_that_are_forgotten_are_caught(monkeypatch):
-    monkeypatch.setattr(topdown, "whole", lambda near, start, margins: start)
+    monkeypatch.setattr(topdown, "round_to_margins", lambda near, start, margins: start)
     with pytest.raises(AssertionError):
         check_many(2)
 

@@ -10,14 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.inference.linear.shape import shape_of
-from discreet.inference.linear.solver import solver
-from discreet.inference.linear.widths import half_widths
+from discreet.inference.linear.half_widths import half_widths
+from discreet.inference.linear.solver_choice import solver_for
+from discreet.inference.linear.weight_profile import weight_profile
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.strategy.levels import Levels
-from discreet.mechanisms.strategy.strategy import Diagonal, Identity, Matrix, Product, Stack
+from discreet.mechanisms.strategy.strategy import (
+    DiagonalStrategy,
+    IdentityStrategy,
+    MatrixStrategy,
+    ProductStrategy,
+    StackStrategy,
+)
+from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 from tiers import size
 
 LAWS = (
@@ -65,13 +71,13 @@ def right(width: float, weights: tuple[float, ...], law, doubt: float) -> bool:
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, 1.0), (1.0, -0.3), (0.7, 0.5, -0.2), (3.0, 0.01, 0.01)])
 def test_widths_are_those_of_the_exact_law(law, weights):
     for doubt in (Fraction(1, 5), Fraction(1, 20), Fraction(1, 100)):
-        (width,) = half_widths(shape_of(np.array([weights])), law, 1 - doubt)
+        (width,) = half_widths(weight_profile(np.array([weights])), law, 1 - doubt)
         assert right(width, weights, law, float(doubt))
 
 
 def test_widths_that_are_not_right_are_caught():
     weights, law, doubt = (0.7, 0.5, -0.2), LAWS[1], 0.05
-    (width,) = half_widths(shape_of(np.array([weights])), law, Fraction(95, 100))
+    (width,) = half_widths(weight_profile(np.array([weights])), law, Fraction(95, 100))
     normal = 1.96 * np.linalg.norm(weights) * np.sqrt(law.variance())
     assert right(width, weights, law, doubt)
     for wrong in (normal, 0.97 * width, 1.05 * width):
@@ -81,7 +87,7 @@ def test_widths_that_are_not_right_are_caught():
 @pytest.mark.parametrize("law", LAWS)
 def test_sums_of_many_equal_noises_are_those_of_the_exact_law(law):
     one = masses(law)
-    found = solver(Identity(40))
+    found = solver_for(IdentityStrategy(40))
     for cells in (7, 40):
         whole = one
         for _ in range(cells - 1):
@@ -93,10 +99,10 @@ def test_sums_of_many_equal_noises_are_those_of_the_exact_law(law):
         assert least <= width <= 1.01 * least + 0.02
 
 
-WIDE = Stack(
+WIDE = StackStrategy(
     (
-        Diagonal(np.full(64, 300)),
-        Matrix(np.maximum(0, 200 - 25 * np.abs(np.arange(64) - np.arange(4, 64, 8)[:, None])).astype(np.int64)),
+        DiagonalStrategy(np.full(64, 300)),
+        MatrixStrategy(np.maximum(0, 200 - 25 * np.abs(np.arange(64) - np.arange(4, 64, 8)[:, None])).astype(np.int64)),
     )
 )
 
@@ -105,9 +111,12 @@ WIDE = Stack(
     ("strategy", "law"),
     [
         (WIDE, DiscreteLaplace(scale=Fraction(500))),
-        (Levels(64, ((1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (32, 1), (64, 1))), DiscreteLaplace(scale=Fraction(7))),
-        (Levels(61, ((1, 9), (8, 8))), DiscreteLaplace(scale=Fraction(17, 100))),
-        (Levels(61, ((1, 9), (8, 8))), DiscreteGaussian(sigma2=Fraction(145))),
+        (
+            LevelStrategy(64, ((1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (32, 1), (64, 1))),
+            DiscreteLaplace(scale=Fraction(7)),
+        ),
+        (LevelStrategy(61, ((1, 9), (8, 8))), DiscreteLaplace(scale=Fraction(17, 100))),
+        (LevelStrategy(61, ((1, 9), (8, 8))), DiscreteGaussian(sigma2=Fraction(145))),
     ],
 )
 def test_the_real_noise_stays_within_as_often_as_stated(strategy, law):
@@ -120,7 +129,7 @@ def test_the_real_noise_stays_within_as_often_as_stated(strategy, law):
     weights = queries @ np.linalg.pinv(strategy.matrix().astype(float))
     noise = law.draw(draws * strategy.rows, bits=system()).reshape(draws, -1)
     errors = np.abs(noise @ weights.T)
-    widths = solver(strategy).half_widths(lows, highs, law, Fraction(95, 100))
+    widths = solver_for(strategy).half_widths(lows, highs, law, Fraction(95, 100))
     spread = 6 * np.sqrt(doubt * (1 - doubt) / draws)
     assert ((errors > widths * (1 + 1e-9)).mean(axis=0) <= doubt + spread).all()
     # An atom's worth below, a correct width is too narrow: these are not needlessly wide.
@@ -129,7 +138,7 @@ def test_the_real_noise_stays_within_as_often_as_stated(strategy, law):
 
 
 def test_boxes_are_within_as_often_as_stated():
-    strategy = Product((Levels(8, ((1, 9), (4, 8))), Levels(9, ((1, 3), (3, 2)))))
+    strategy = ProductStrategy((LevelStrategy(8, ((1, 9), (4, 8))), LevelStrategy(9, ((1, 3), (3, 2)))))
     law, draws, doubt = DiscreteLaplace(scale=Fraction(85)), 20_000, 0.05
     lows, highs = np.array([[0, 0], [2, 1], [3, 3]]), np.array([[7, 8], [5, 4], [3, 3]])
     inverse = np.linalg.pinv(strategy.matrix().astype(float))
@@ -138,7 +147,7 @@ def test_boxes_are_within_as_often_as_stated():
         table[a : b + 1, c : d + 1] = 1
     weights = tables.reshape(3, -1) @ inverse
     errors = np.abs(law.draw(draws * strategy.rows, bits=system()).reshape(draws, -1) @ weights.T)
-    widths = solver(strategy).half_widths(lows, highs, law, Fraction(95, 100))
+    widths = solver_for(strategy).half_widths(lows, highs, law, Fraction(95, 100))
     spread = 6 * np.sqrt(doubt * (1 - doubt) / draws)
     assert (np.abs((errors > widths).mean(axis=0) - doubt) <= spread + 0.002).all()
 
@@ -146,7 +155,7 @@ def test_boxes_are_within_as_often_as_stated():
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=30), st.sampled_from(LAWS))
 @settings(max_examples=size(4, 10), deadline=None)
 def test_more_confidence_is_never_narrower_and_never_beyond_chernoff(weights, law):
-    shape = shape_of(np.array([weights]))
+    shape = weight_profile(np.array([weights]))
     confidences = [Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), 1 - Fraction(1, 10**8), 1 - Fraction(1, 10**30)]
     widths = [float(half_widths(shape, law, confidence)[0]) for confidence in confidences]
     assert widths == sorted(widths) and widths[0] >= 0
@@ -155,12 +164,12 @@ def test_more_confidence_is_never_narrower_and_never_beyond_chernoff(weights, la
 @pytest.mark.thin(3)
 @pytest.mark.parametrize("law", [*LAWS, DiscreteLaplace(scale=Fraction(900)), DiscreteGaussian(sigma2=Fraction(10**6))])
 def test_small_doubts_are_met_closely(law):
-    one = shape_of(np.array([[1.0]]))
+    one = weight_profile(np.array([[1.0]]))
     for power, most in ((3, 1.01), (4, 1.01), (6, 1.06), (12, 1.25)):
         confidence = 1 - Fraction(1, 10**power)
         least = law.half_width(confidence)
         assert least <= half_widths(one, law, confidence)[0] <= most * least + 0.1
-    many = half_widths(shape_of(np.full((1, 400), 0.05)), law, 1 - Fraction(1, 10**12))[0]
+    many = half_widths(weight_profile(np.full((1, 400), 0.05)), law, 1 - Fraction(1, 10**12))[0]
     assert 7.13 <= many / np.sqrt(law.variance()) <= 9.5
 
 
@@ -178,11 +187,11 @@ def test_small_doubts_are_met_closely(law):
 )
 def test_noise_of_any_scale_has_widths(law):
     for confidence in (Fraction(95, 100), 1 - Fraction(1, 10**10)):
-        width = half_widths(shape_of(np.array([[1.0]])), law, confidence)[0]
+        width = half_widths(weight_profile(np.array([[1.0]])), law, confidence)[0]
         least = law.half_width(confidence)
         assert least <= max(width, np.floor(width)) <= 1.25 * least + 0.99
 
 
 def test_no_ranges_have_no_widths():
     nothing = np.zeros(0, dtype=np.int64)
-    assert solver(Identity(3)).half_widths(nothing, nothing, LAWS[0], Fraction(1, 2)).shape == (0,)
+    assert solver_for(IdentityStrategy(3)).half_widths(nothing, nothing, LAWS[0], Fraction(1, 2)).shape == (0,)

@@ -6,17 +6,17 @@ import random
 
 import numpy as np
 
-from discreet.accounting.region import ANYTHING, Allowed, Box, Region
-from discreet.inference.reconcile import Domain, Measured
+from discreet.accounting.region import ANYTHING, Box, Region, ValueSet
+from discreet.inference.reconcile import ColumnDomains, MeasuredNumber
 
 CATEGORIES = {"sex": 2, "smoker": 2, "marital": 5, "insurance": 4, "region": 12, "ward": 20, "disease": 30}
 CLOSED = {"sex", "smoker", "region"}
 NUMBERS = {"age": (0, 120, 10), "income": (0, 200_000, 25_000), "admitted": (18_000, 20_000, 250)}
 COLUMNS = [*CATEGORIES, *NUMBERS]
 POPULARITY = [3, 2, 2, 1, 2, 1, 1, 3, 1, 1]
-DOMAIN = Domain(
-    columns={name: Allowed(((0, size),), name not in CLOSED) for name, size in CATEGORIES.items()}
-    | {name: Allowed(((low, high + 1),), True) for name, (low, high, _) in NUMBERS.items()}
+DOMAIN = ColumnDomains(
+    columns={name: ValueSet(((0, size),), name not in CLOSED) for name, size in CATEGORIES.items()}
+    | {name: ValueSet(((low, high + 1),), True) for name, (low, high, _) in NUMBERS.items()}
 )
 
 
@@ -58,22 +58,22 @@ class QuestionLog:
     def box(self, group: Box) -> Box:
         for _ in range(self.random.randint(1, 3)):
             name = self.column(group)
-            group &= Box({name: Allowed.union(self.random.choices(self.parts(name), k=self.random.randint(1, 2)))})
+            group &= Box({name: ValueSet.union(self.random.choices(self.parts(name), k=self.random.randint(1, 2)))})
         return group
 
-    def parts(self, column: str) -> list[Allowed]:
+    def parts(self, column: str) -> list[ValueSet]:
         """The column in parts, NULL among them where it can be."""
         if column in CATEGORIES:
-            sides = [Allowed.of([code]) for code in range(CATEGORIES[column])]
+            sides = [ValueSet.of([code]) for code in range(CATEGORIES[column])]
         else:
             low, high, step = NUMBERS[column]
-            sides = [Allowed.interval(at, min(at + step, high + 1)) for at in range(low, high, step)]
-        return sides if column in CLOSED else [*sides, Allowed((), null=True)]
+            sides = [ValueSet.interval(at, min(at + step, high + 1)) for at in range(low, high, step)]
+        return sides if column in CLOSED else [*sides, ValueSet((), null=True)]
 
-    def prefixes(self, column: str) -> list[Allowed]:
+    def prefixes(self, column: str) -> list[ValueSet]:
         low, high, step = NUMBERS.get(column, (0, CATEGORIES.get(column, 0), 1))
         cuts = sorted(self.random.sample(range(low + step, high, step), k=min(3, (high - low) // step - 1)))
-        return [Allowed.interval(low, cut) for cut in cuts]
+        return [ValueSet.interval(low, cut) for cut in cuts]
 
     def regions(self, count: int) -> list[Region]:
         return [
@@ -97,7 +97,7 @@ class People:
             self.codes[name] = (low + (high - low) * (0.5 * rng.beta(2, 4, size) + 0.5 * lean)).astype(np.int64)
         self.null = {name: rng.random(size) < (0.0 if name in CLOSED else 0.03) for name in COLUMNS}
 
-    def side(self, name: str, allowed: Allowed) -> np.ndarray:
+    def side(self, name: str, allowed: ValueSet) -> np.ndarray:
         found = np.zeros(len(self.codes[name]), dtype=bool)
         for low, high in allowed.runs:
             codes = self.codes[name]
@@ -115,12 +115,12 @@ class People:
         return int(held.sum())
 
 
-def measured(regions: list[Region], truth: np.ndarray, seed: int) -> list[Measured]:
+def measured(regions: list[Region], truth: np.ndarray, seed: int) -> list[MeasuredNumber]:
     """Counts with Laplace noise of scale 10 to 50 (rounded to whole numbers, which adds 1/12 to the variance)."""
     rng = np.random.default_rng([seed, len(regions)])
     scale = rng.choice([10.0, 20.0, 50.0], len(regions))
     noisy = np.rint(truth + rng.laplace(0, scale))
     return [
-        Measured(region=region, value=int(value), variance=2.0 * b * b + 1.0 / 12.0)
+        MeasuredNumber(region=region, value=int(value), variance=2.0 * b * b + 1.0 / 12.0)
         for region, value, b in zip(regions, noisy, scale, strict=True)
     ]

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.accounting.region import Allowed, Box, Region, successor
-from discreet.inference.reconcile import Domain, Measured
+from discreet.accounting.region import Box, Region, ValueSet, successor
+from discreet.inference.reconcile import ColumnDomains, MeasuredNumber
 
 WORDS = ["", "a", "ab", "b"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmallWorld:
-    domain: Domain
-    measured: list[Measured]
+    domain: ColumnDomains
+    measured: list[MeasuredNumber]
     records: list[dict]
 
     def matrix(self, regions: list[Region]) -> np.ndarray:
@@ -30,18 +30,18 @@ def small_world(seed: int, *, family: str = "rows") -> SmallWorld:
     for name in "abcd"[: rng.randint(1, 4)]:
         null = rng.random() < 0.4
         if rng.random() < 0.2:
-            columns[name] = Allowed((("", None),), null)
+            columns[name] = ValueSet((("", None),), null)
             values[name] = sorted({*WORDS, *map(successor, WORDS)})
         else:
             low, size = rng.randint(-2, 2), rng.randint(1, 4)
-            columns[name] = Allowed(((low, low + size),), null)
+            columns[name] = ValueSet(((low, low + size),), null)
             values[name] = list(range(low, low + size))
         values[name] += [None] if null else []
-    domain = Domain(columns=columns)
+    domain = ColumnDomains(columns=columns)
     records = [dict(zip(values, found, strict=True)) for found in itertools.product(*values.values())]
     regions = _regions(rng, columns, rng.randint(1, 11))
     measured = [
-        Measured(
+        MeasuredNumber(
             region=region,
             value=rng.randint(-30, 90),
             variance=rng.choice([1.0, 2.0, 8.0, 0.01, 500.0]) * rng.uniform(0.5, 2),
@@ -75,18 +75,18 @@ def _box(rng: random.Random, columns: dict) -> Box:
     return Box({name: _side(rng, columns[name]) for name in names})
 
 
-def _side(rng: random.Random, possible: Allowed) -> Allowed:
+def _side(rng: random.Random, possible: ValueSet) -> ValueSet:
     """Sometimes reaches out of the domain, sometimes holds nothing of it."""
     low = possible.runs[0][0]
     if isinstance(low, str):
         cuts = sorted(rng.sample(WORDS, 2))
-        side = Allowed.of(rng.sample(WORDS, 2)) if rng.random() < 0.4 else Allowed.interval(cuts[0], cuts[1])
+        side = ValueSet.of(rng.sample(WORDS, 2)) if rng.random() < 0.4 else ValueSet.interval(cuts[0], cuts[1])
     elif rng.random() < 0.5:
-        side = Allowed.of(rng.sample(range(low - 1, low + 5), rng.randint(1, 3)))
+        side = ValueSet.of(rng.sample(range(low - 1, low + 5), rng.randint(1, 3)))
     else:
         start = rng.randint(low - 1, low + 3)
-        side = Allowed.interval(rng.choice([None, start]), rng.choice([None, start + rng.randint(1, 3)]))
-    side = Allowed(side.runs, rng.random() < 0.3)
+        side = ValueSet.interval(rng.choice([None, start]), rng.choice([None, start + rng.randint(1, 3)]))
+    side = ValueSet(side.runs, rng.random() < 0.3)
     return side.complement() if rng.random() < 0.15 else side
 
 

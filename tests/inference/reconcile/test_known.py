@@ -8,16 +8,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.accounting.region import ANYTHING, Allowed, Box, Region
+from discreet.accounting.region import ANYTHING, Box, Region, ValueSet
 from discreet.errors import Refused
-from discreet.inference.reconcile import Domain, Known, Measured, geometry, reconcilable, reconcile
-from discreet.inference.reconcile import factor as factoring
-from discreet.schema.column import Boolean, Category, Number, Text
+from discreet.inference.reconcile import (
+    ColumnDomains,
+    MeasuredNumber,
+    Reconciliation,
+    geometry,
+    is_reconcilable,
+    reconcile,
+)
+from discreet.inference.reconcile import region_factor as factoring
+from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, TextColumn
 from inference.reconcile.question_log import DOMAIN, People, QuestionLog, measured
 from inference.reconcile.small_worlds import brute_force, regions_like, small_world
 from tiers import size
 
-MALE, FEMALE = (Region((Box({"sex": Allowed.of([code])}),)) for code in (0, 1))
+MALE, FEMALE = (Region((Box({"sex": ValueSet.of([code])}),)) for code in (0, 1))
 
 
 def determined(found, index):
@@ -25,16 +32,16 @@ def determined(found, index):
     return any(index == place for identity in found.identities for place, _ in identity.terms)
 
 
-def sexes(*, closed: bool) -> Domain:
-    return Domain.of([Category(name="sex", values=("Male", "Female"), closed=closed)])
+def sexes(*, closed: bool) -> ColumnDomains:
+    return ColumnDomains.of([CategoryColumn(name="sex", values=("Male", "Female"), closed=closed)])
 
 
-def lecture() -> list[Measured]:
+def lecture() -> list[MeasuredNumber]:
     asked = [(Region.whole(), 2005), (MALE, 1001), (FEMALE, 995)]
-    return [Measured(region=region, value=value, variance=3.0) for region, value in asked]
+    return [MeasuredNumber(region=region, value=value, variance=3.0) for region, value in asked]
 
 
-def arrays(numbers: list[Measured]) -> tuple[np.ndarray, np.ndarray]:
+def arrays(numbers: list[MeasuredNumber]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([float(number.value) for number in numbers]), np.array([number.variance for number in numbers])
 
 
@@ -54,36 +61,38 @@ def test_the_lecture_with_sex_open() -> None:
     found = reconcile(lecture(), sexes(closed=False))
     assert found.values == (2005.0, 1001.0, 995.0)
     assert found.identities == () and found.chi_square == 0.0 and not determined(found, 0)
-    null = Measured(region=Region((Box({"sex": Allowed((), null=True)}),)), value=3, variance=3.0)
+    null = MeasuredNumber(region=Region((Box({"sex": ValueSet((), null=True)}),)), value=3, variance=3.0)
     assert len(reconcile([*lecture(), null], sexes(closed=False)).identities) == 1
 
 
 def test_what_a_declaration_says() -> None:
-    declared = Domain.of(
+    declared = ColumnDomains.of(
         [
-            Number(name="age", type="integer", low=0, high=99),
-            Number(name="pay", type="integer", low=0),
-            Boolean(name="smoker", closed=True),
-            Text(name="note"),
+            NumberColumn(name="age", type="integer", low=0, high=99),
+            NumberColumn(name="pay", type="integer", low=0),
+            BooleanColumn(name="smoker", closed=True),
+            TextColumn(name="note"),
         ]
     )
-    assert declared.possible("age") == Allowed(((0, 100),), True)
+    assert declared.possible("age") == ValueSet(((0, 100),), True)
     assert declared.possible("pay") == ANYTHING
-    assert declared.possible("smoker") == Allowed(((0, 2),), False)
-    assert declared.possible("note") == Allowed((("", None),), True)
+    assert declared.possible("smoker") == ValueSet(((0, 2),), False)
+    assert declared.possible("note") == ValueSet((("", None),), True)
     assert declared.possible("unheard") == ANYTHING
 
 
 def test_bounds_have_no_cell_outside() -> None:
-    age = Domain.of([Number(name="age", type="integer", low=0, high=99)])
-    sides = [Allowed.interval(None, 50), Allowed.interval(50, None), Allowed((), null=True)]
-    parts = [Measured(region=Region((Box({"age": side}),)), value=10, variance=1.0) for side in sides]
-    known = Known(parts, age)
-    assert known.about(Region.whole()).value == pytest.approx(30.0)
-    assert known.about(Region((Box({"age": Allowed.interval(0, 100)}),))).value == pytest.approx(20.0)
-    assert known.about(Region((Box({"age": Allowed.interval(100, None)}),))).variance == 0.0
-    assert known.about(Region((Box({"age": Allowed.interval(0, 49)}),))) is None
-    assert Known(parts, Domain()).about(Region((Box({"age": Allowed.interval(0, 100)}),))) is None
+    age = ColumnDomains.of([NumberColumn(name="age", type="integer", low=0, high=99)])
+    sides = [ValueSet.interval(None, 50), ValueSet.interval(50, None), ValueSet((), null=True)]
+    parts = [MeasuredNumber(region=Region((Box({"age": side}),)), value=10, variance=1.0) for side in sides]
+    known = Reconciliation(parts, age)
+    assert known.estimate_of(Region.whole()).value == pytest.approx(30.0)
+    assert known.estimate_of(Region((Box({"age": ValueSet.interval(0, 100)}),))).value == pytest.approx(20.0)
+    assert known.estimate_of(Region((Box({"age": ValueSet.interval(100, None)}),))).variance == 0.0
+    assert known.estimate_of(Region((Box({"age": ValueSet.interval(0, 49)}),))) is None
+    assert (
+        Reconciliation(parts, ColumnDomains()).estimate_of(Region((Box({"age": ValueSet.interval(0, 100)}),))) is None
+    )
 
 
 @pytest.mark.parametrize("seeds", [range(size(40, 300)), range(300, size(340, 600))], ids=str)
@@ -101,7 +110,7 @@ def check_small_worlds(seeds: range) -> None:
     identities = 0
     for seed in seeds:
         world = small_world(seed)
-        found = Known(world.measured, world.domain).reconciled
+        found = Reconciliation(world.measured, world.domain).reconciled
         noisy, variances = arrays(world.measured)
         rank, values, covariance = brute_force(
             world.matrix([number.region for number in world.measured]), noisy, variances
@@ -133,14 +142,14 @@ def test_further_questions_against_all_atoms() -> None:
     determined, seeds = 0, size(40, 120)
     for seed in range(seeds):
         world = small_world(seed)
-        known = Known(world.measured, world.domain)
+        known = Reconciliation(world.measured, world.domain)
         noisy, variances = arrays(world.measured)
         rows = world.matrix([number.region for number in world.measured])
         _, values, covariance = brute_force(rows, noisy, variances)
         for region in regions_like(world, seed, 4):
             row = world.matrix([region])[0]
             amounts, *_ = np.linalg.lstsq(rows.T, row, rcond=None)
-            found = known.about(region)
+            found = known.estimate_of(region)
             assert (found is not None) == bool(np.abs(rows.T @ amounts - row).max() < 1e-9), (seed, region)
             if found is not None:
                 spread = np.sqrt(variances.max())
@@ -155,86 +164,88 @@ def test_further_questions_against_all_atoms() -> None:
 
 def test_a_cut_that_a_question_does_not_need() -> None:
     """[0, 40) or [40, 100), and any sex or none: the union is everybody known, though nobody ever cut there."""
-    domain = Domain(columns={"age": Allowed.interval(0, 100), "sex": Allowed(((0, 2),), True)})
-    known = Known([Measured(region=Region.whole(), value=7, variance=2.0)], domain)
-    left, right = (Box({"age": Allowed.interval(*ends)}) for ends in ((0, 40), (40, 100)))
-    male, other = (Box({"sex": side}) for side in (Allowed.of([0]), Allowed.of([0]).complement()))
-    assert known.about(Region((left & male, left & other, right))).value == pytest.approx(7.0)
-    assert known.about(Region((left & male, left & other))) is None
+    domain = ColumnDomains(columns={"age": ValueSet.interval(0, 100), "sex": ValueSet(((0, 2),), True)})
+    known = Reconciliation([MeasuredNumber(region=Region.whole(), value=7, variance=2.0)], domain)
+    left, right = (Box({"age": ValueSet.interval(*ends)}) for ends in ((0, 40), (40, 100)))
+    male, other = (Box({"sex": side}) for side in (ValueSet.of([0]), ValueSet.of([0]).complement()))
+    assert known.estimate_of(Region((left & male, left & other, right))).value == pytest.approx(7.0)
+    assert known.estimate_of(Region((left & male, left & other))) is None
 
 
 def test_missing_precision() -> None:
-    known = Known(lecture(), sexes(closed=True))
-    whole = known.about(Region.whole())
+    known = Reconciliation(lecture(), sexes(closed=True))
+    whole = known.estimate_of(Region.whole())
     assert whole.variance == pytest.approx(2.0)
     assert whole.missing(1.0) == pytest.approx(2.0) and whole.with_another(2.0) == pytest.approx(1.0)
     assert whole.missing(2.5) is None and whole.share(2.0) == pytest.approx(0.5)
-    again = [*lecture(), Measured(region=Region.whole(), value=2000, variance=2.0)]
-    assert Known(again, sexes(closed=True)).about(Region.whole()).variance == pytest.approx(1.0)
+    again = [*lecture(), MeasuredNumber(region=Region.whole(), value=2000, variance=2.0)]
+    assert Reconciliation(again, sexes(closed=True)).estimate_of(Region.whole()).variance == pytest.approx(1.0)
 
 
 def test_repeats_nobody_and_families() -> None:
-    nobody = Region((Box({"sex": Allowed.of([5])}),))
+    nobody = Region((Box({"sex": ValueSet.of([5])}),))
     numbers = [
-        Measured(region=MALE, value=10, variance=1.0),
-        Measured(region=MALE, value=20, variance=4.0),
-        Measured(region=nobody, value=3, variance=1.0),
-        Measured(region=MALE, value=1000, variance=1.0, family="sum(pay)"),
-        Measured(region=MALE, value=Fraction(1001, 1), variance=1.0, family="sum(pay)"),
+        MeasuredNumber(region=MALE, value=10, variance=1.0),
+        MeasuredNumber(region=MALE, value=20, variance=4.0),
+        MeasuredNumber(region=nobody, value=3, variance=1.0),
+        MeasuredNumber(region=MALE, value=1000, variance=1.0, family="sum(pay)"),
+        MeasuredNumber(region=MALE, value=Fraction(1001, 1), variance=1.0, family="sum(pay)"),
     ]
-    known = Known(numbers, sexes(closed=True))
+    known = Reconciliation(numbers, sexes(closed=True))
     assert known.reconciled.values == pytest.approx((12.0, 12.0, 0.0, 1000.5, 1000.5))
     assert known.reconciled.standard_errors == pytest.approx((0.8**0.5, 0.8**0.5, 0.0, 0.5**0.5, 0.5**0.5))
     assert known.reconciled.degrees == 3
     assert known.estimate(1).weights == pytest.approx({0: 0.8, 1: 0.2})
-    assert known.estimate(2).weights == {} and known.about(nobody, "sum(age)").variance == 0.0
-    assert known.about(FEMALE) is None and known.about(MALE, "sum(age)") is None
-    assert known.about(MALE, "sum(pay)").value == pytest.approx(1000.5)
+    assert known.estimate(2).weights == {} and known.estimate_of(nobody, "sum(age)").variance == 0.0
+    assert known.estimate_of(FEMALE) is None and known.estimate_of(MALE, "sum(age)") is None
+    assert known.estimate_of(MALE, "sum(pay)").value == pytest.approx(1000.5)
 
 
 def test_nothing_measured() -> None:
-    known = Known([], Domain())
-    assert known.reconciled.values == () and known.about(Region.whole()) is None
-    assert Known([Measured(region=Region(()), value=4, variance=1.0)], Domain()).reconciled.values == (0.0,)
+    known = Reconciliation([], ColumnDomains())
+    assert known.reconciled.values == () and known.estimate_of(Region.whole()) is None
+    assert Reconciliation(
+        [MeasuredNumber(region=Region(()), value=4, variance=1.0)], ColumnDomains()
+    ).reconciled.values == (0.0,)
 
 
 @pytest.mark.parametrize(("value", "variance"), [(1.0, 0.0), (1.0, -1.0), (1.0, float("inf")), (float("nan"), 1.0)])
 def test_numbers_that_make_no_sense(value: float, variance: float) -> None:
     with pytest.raises(ValueError):
-        Measured(region=Region.whole(), value=value, variance=variance)
+        MeasuredNumber(region=Region.whole(), value=value, variance=variance)
 
 
 def test_regions_with_too_many_parts_are_refused() -> None:
     rng = random.Random("parts")
     names = [f"c{number}" for number in range(8)]
     boxes = [
-        Box({name: Allowed.interval(rng.randint(0, 3), rng.randint(5, 9)) for name in rng.sample(names, 4)})
+        Box({name: ValueSet.interval(rng.randint(0, 3), rng.randint(5, 9)) for name in rng.sample(names, 4)})
         for _ in range(64)
     ]
-    domain = Domain(columns={name: Allowed.interval(0, 10) for name in names})
-    assert not reconcilable(Region(tuple(boxes)), domain)
-    assert Known(lecture(), domain).about(Region(tuple(boxes))) is None
+    domain = ColumnDomains(columns={name: ValueSet.interval(0, 10) for name in names})
+    assert not is_reconcilable(Region(tuple(boxes)), domain)
+    assert Reconciliation(lecture(), domain).estimate_of(Region(tuple(boxes))) is None
     with pytest.raises(Refused, match="disjoint parts"):
-        reconcile([Measured(region=Region(tuple(boxes)), value=1, variance=1.0)], domain)
+        reconcile([MeasuredNumber(region=Region(tuple(boxes)), value=1, variance=1.0)], domain)
 
 
-def thin() -> tuple[Domain, list[Measured]]:
+def thin() -> tuple[ColumnDomains, list[MeasuredNumber]]:
     """Everybody but one possible record of 40^12: floats cannot tell it from everybody."""
     names = [f"c{number}" for number in range(12)]
-    domain = Domain(columns={name: Allowed.interval(0, 40) for name in names})
-    cuts = [Region((Box({name: Allowed.of([code])}),)) for name in names for code in range(40)]
-    point = Region(tuple(Box({name: Allowed.interval(1, 40)}) for name in names))
-    numbers = [Measured(region=region, value=5, variance=1.0) for region in [Region.whole(), point, *cuts]]
+    domain = ColumnDomains(columns={name: ValueSet.interval(0, 40) for name in names})
+    cuts = [Region((Box({name: ValueSet.of([code])}),)) for name in names for code in range(40)]
+    point = Region(tuple(Box({name: ValueSet.interval(1, 40)}) for name in names))
+    numbers = [MeasuredNumber(region=region, value=5, variance=1.0) for region in [Region.whole(), point, *cuts]]
     return domain, numbers
 
 
 def test_a_thin_difference_is_a_difference() -> None:
     domain, numbers = thin()
-    known = Known(numbers, domain)
+    known = Reconciliation(numbers, domain)
     shape = known.families["rows"].geometry
-    assert shape.stray == [1] or shape.stray == [0]
+    assert shape.unproved == [1] or shape.unproved == [0]
     assert len(known.reconciled.identities) == 12
-    assert known.about(numbers[1].region).weights == {1: 1.0}
+    assert known.estimate_of(numbers[1].region).weights == {1: 1.0}
     assert known.reconciled.values[1] == 5.0
     within = shape.containments()  # for floats each lies within the other
     assert within[1, 0] and not within[0, 1]
@@ -248,39 +259,39 @@ def test_without_the_proof_it_would_be_none(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_broken_relation_passes() -> None:
     """Every proved relation of a log, with one coefficient off by one, or one region for another."""
-    shape = geometry.geometry(QuestionLog(3).regions(400), DOMAIN)
+    shape = geometry.region_geometry(QuestionLog(3).regions(400), DOMAIN)
     rng = random.Random("broken")
     assert len(shape.relations) > 20
     for found in shape.relations:
         places = np.array([place for place, _ in found.numerators])
         amounts = np.array([numerator / found.denominator for _, numerator in found.numerators])
         own = shape.prints[found.dependent]
-        assert factoring.relation(found.dependent, own, places, amounts, shape.prints.__getitem__) == found
+        assert factoring.find_relation(found.dependent, own, places, amounts, shape.prints.__getitem__) == found
         amounts[rng.randrange(len(amounts))] += rng.choice([-1.0, 1.0])
-        assert factoring.relation(found.dependent, own, places, amounts, shape.prints.__getitem__) is None
+        assert factoring.find_relation(found.dependent, own, places, amounts, shape.prints.__getitem__) is None
 
 
 def test_the_hull_would_be_wrong() -> None:
     """A widened region in place of the exact one makes an identity that data break."""
-    domain = Domain(columns={"a": Allowed.interval(0, 3), "b": Allowed.interval(0, 3)})
-    boxes = [Box({"a": Allowed.of([code]), "b": Allowed.of([code])}) for code in range(3)]
+    domain = ColumnDomains(columns={"a": ValueSet.interval(0, 3), "b": ValueSet.interval(0, 3)})
+    boxes = [Box({"a": ValueSet.of([code]), "b": ValueSet.of([code])}) for code in range(3)]
     exact, whole = Region(tuple(boxes)), Region.whole()
-    numbers = [Measured(region=region, value=1, variance=1.0) for region in (exact, whole)]
+    numbers = [MeasuredNumber(region=region, value=1, variance=1.0) for region in (exact, whole)]
     assert reconcile(numbers, domain).identities == ()
-    hull = Measured(
-        region=Region((Box({"a": Allowed.interval(0, 3), "b": Allowed.interval(0, 3)}),)), value=1, variance=1.0
+    hull = MeasuredNumber(
+        region=Region((Box({"a": ValueSet.interval(0, 3), "b": ValueSet.interval(0, 3)}),)), value=1, variance=1.0
     )
     assert len(reconcile([hull, numbers[1]], domain).identities) == 1
 
 
 @pytest.fixture(scope="module")
-def log() -> tuple[Known, np.ndarray]:
+def log() -> tuple[Reconciliation, np.ndarray]:
     regions, people = QuestionLog(1).regions(120), People(3000, 1)
     exact = np.array([people.count(region) for region in regions], dtype=float)
-    return Known(measured(regions, exact, 1), DOMAIN), exact
+    return Reconciliation(measured(regions, exact, 1), DOMAIN), exact
 
 
-def test_standard_errors_over_20000_draws(log: tuple[Known, np.ndarray]) -> None:
+def test_standard_errors_over_20000_draws(log: tuple[Reconciliation, np.ndarray]) -> None:
     """Values are fixed combinations of the noisy numbers, so 20,000 draws are one product. Laplace noise."""
     known, exact = log
     size, draws = len(exact), 20_000
@@ -303,7 +314,7 @@ def test_standard_errors_over_20000_draws(log: tuple[Known, np.ndarray]) -> None
     assert abs(left.mean() - known.reconciled.degrees) < 7.0 * left.std() / np.sqrt(draws)
 
 
-def test_agreeing_never_raises_the_total_weighted_error(log: tuple[Known, np.ndarray]) -> None:
+def test_agreeing_never_raises_the_total_weighted_error(log: tuple[Reconciliation, np.ndarray]) -> None:
     """A projection on a space that holds the truth: error falls by exactly the distance moved."""
     known, exact = log
     noisy, variances = arrays(known.measured)
@@ -317,26 +328,26 @@ def test_agreeing_never_raises_the_total_weighted_error(log: tuple[Known, np.nda
 def test_relations_with_large_denominators_are_not_used() -> None:
     """Random ranges in two dimensions are dependent by combinations that no small fractions write: safe, not used."""
     rng = random.Random("ranges")
-    domain = Domain(columns={"x": Allowed.interval(0, 8), "y": Allowed.interval(0, 8)})
+    domain = ColumnDomains(columns={"x": ValueSet.interval(0, 8), "y": ValueSet.interval(0, 8)})
     ends = [[sorted(rng.sample(range(9), 2)) for _ in "xy"] for _ in range(140)]
-    regions = [Region((Box({"x": Allowed.interval(*a), "y": Allowed.interval(*b)}),)) for a, b in ends]
+    regions = [Region((Box({"x": ValueSet.interval(*a), "y": ValueSet.interval(*b)}),)) for a, b in ends]
     cells = np.array([[(a[0] <= x < a[1]) * (b[0] <= y < b[1]) for x in range(8) for y in range(8)] for a, b in ends])
-    known = Known([Measured(region=region, value=3, variance=1.0) for region in regions], domain)
+    known = Reconciliation([MeasuredNumber(region=region, value=3, variance=1.0) for region in regions], domain)
     assert len(known.reconciled.identities) <= 140 - np.linalg.matrix_rank(cells)
     for identity in known.reconciled.identities:
         assert not any(sum(amount * int(cells[place, cell]) for place, amount in identity.terms) for cell in range(64))
 
 
 def test_very_different_variances_and_very_large_numbers() -> None:
-    domain = Domain(columns={"x": Allowed.interval(0, 12)})
+    domain = ColumnDomains(columns={"x": ValueSet.interval(0, 12)})
     ends = [(low, high) for low in range(12) for high in range(low + 1, 13)]
-    regions = [Region((Box({"x": Allowed.interval(*pair)}),)) for pair in ends]
+    regions = [Region((Box({"x": ValueSet.interval(*pair)}),)) for pair in ends]
     rng = np.random.default_rng(3)
     variances = 10.0 ** rng.uniform(-6, 6, len(ends))
     cells = np.array([[low <= cell < high for cell in range(12)] for low, high in ends], dtype=float)
     exact = cells @ rng.integers(0, 10**14, 12)
     numbers = [
-        Measured(region=region, value=float(value), variance=float(variance))
+        MeasuredNumber(region=region, value=float(value), variance=float(variance))
         for region, value, variance in zip(regions, exact + rng.normal(0, 1e-3, len(ends)), variances, strict=True)
     ]
     found = reconcile(numbers, domain)
@@ -349,4 +360,4 @@ def test_very_different_variances_and_very_large_numbers() -> None:
 def test_the_same_numbers_give_the_same() -> None:
     regions = QuestionLog(5).regions(200)
     numbers = measured(regions, np.zeros(200), 5)
-    assert Known(numbers, DOMAIN).reconciled == Known(numbers, DOMAIN).reconciled
+    assert Reconciliation(numbers, DOMAIN).reconciled == Reconciliation(numbers, DOMAIN).reconciled

@@ -7,14 +7,21 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.accounting.region import Allowed, Box, Region
+from discreet.accounting.region import Box, Region, ValueSet
 from discreet.errors import Refused
-from discreet.inference.reconcile import Domain, Known, Measured, positive, table, whole
-from discreet.inference.reconcile.atoms import Atoms
-from discreet.inference.reconcile.complementary import complementary
-from discreet.inference.reconcile.constraints import Constraints
-from discreet.inference.reconcile.nonnegative import nonnegative
-from discreet.inference.reconcile.pricing import Pricing
+from discreet.inference.reconcile import (
+    ColumnDomains,
+    MeasuredNumber,
+    Reconciliation,
+    fit_table,
+    make_nonnegative,
+    round_answers,
+)
+from discreet.inference.reconcile.atom_pricing import AtomPricing
+from discreet.inference.reconcile.complementarity import solve_complementarity
+from discreet.inference.reconcile.nonnegative_least_squares import nonnegative_least_squares
+from discreet.inference.reconcile.part_constraints import PartConstraints
+from discreet.inference.reconcile.record_atoms import Atoms
 from inference.reconcile.question_log import DOMAIN, People, QuestionLog, measured
 from inference.reconcile.small_worlds import SmallWorld, small_world
 from tiers import size
@@ -36,7 +43,7 @@ def least_distance(world: SmallWorld, values: np.ndarray) -> float:
 
 
 def side(name: str, *codes: int) -> Region:
-    return Region((Box({name: Allowed.of(codes)}),))
+    return Region((Box({name: ValueSet.of(codes)}),))
 
 
 @pytest.mark.parametrize("seeds", [range(size(30, 200)), range(200, size(230, 400))], ids=str)
@@ -55,12 +62,12 @@ def check_tables(seeds: range) -> None:
     tight = 0
     for seed in seeds:
         world = small_world(seed)
-        known = Known(world.measured, world.domain)
-        found = table(known, near=1e-9)
+        known = Reconciliation(world.measured, world.domain)
+        found = fit_table(known, near=1e-9)
         best = least_distance(world, np.array(found.values))
         assert best <= found.distance * (1.0 + 1e-12) + 1e-12, seed
         assert found.distance == pytest.approx(best, rel=1e-9, abs=1e-9), seed
-        bound = positive(known).bound
+        bound = make_nonnegative(known).bound
         assert bound <= found.distance + 1e-9 * (1.0 + best), seed
         tight += bound >= best - 1e-9 * (1.0 + best)
     assert tight > 0.9 * len(seeds)
@@ -69,7 +76,7 @@ def check_tables(seeds: range) -> None:
 def test_a_table_gives_its_numbers() -> None:
     for seed in range(size(60, 200)):
         world = small_world(seed)
-        found = table(Known(world.measured, world.domain), near=1e-9)
+        found = fit_table(Reconciliation(world.measured, world.domain), near=1e-9)
         for number, value in zip(world.measured, found.values, strict=True):
             counted = sum(amount for record, amount in found.records if record in number.region)
             assert counted == pytest.approx(value, abs=1e-7)
@@ -79,8 +86,8 @@ def test_a_table_gives_its_numbers() -> None:
 def test_positive_numbers_satisfy_everything() -> None:
     for seed in range(size(80, 300)):
         world = small_world(seed)
-        known = Known(world.measured, world.domain)
-        found = positive(known)
+        known = Reconciliation(world.measured, world.domain)
+        found = make_nonnegative(known)
         values = np.array(found.values)
         slack = 1e-6 * max(number.variance for number in world.measured) ** 0.5
         assert values.min() >= 0.0
@@ -98,7 +105,7 @@ def test_containments_and_exclusions_are_those_of_the_atoms() -> None:
     seen, seeds = 0, size(120, 400)
     for seed in range(seeds):
         world = small_world(seed)
-        shape = Known(world.measured, world.domain).families["rows"].geometry
+        shape = Reconciliation(world.measured, world.domain).families["rows"].geometry
         firsts = {int(number): place for place, number in reversed(list(enumerate(shape.number))) if number >= 0}
         rows = world.matrix([world.measured[firsts[number]].region for number in range(len(shape.pieces))]).astype(bool)
         within = shape.containments()
@@ -111,33 +118,33 @@ def test_containments_and_exclusions_are_those_of_the_atoms() -> None:
 
 def test_an_unfinished_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = [
-        Measured(region=side("a", 0), value=-8, variance=4.0),
-        Measured(region=side("a", 1), value=9, variance=4.0),
+        MeasuredNumber(region=side("a", 0), value=-8, variance=4.0),
+        MeasuredNumber(region=side("a", 1), value=9, variance=4.0),
     ]
-    known = Known(numbers, Domain(columns={"a": Allowed.interval(0, 3)}))
-    assert positive(known).values == pytest.approx((0.0, 9.0))
+    known = Reconciliation(numbers, ColumnDomains(columns={"a": ValueSet.interval(0, 3)}))
+    assert make_nonnegative(known).values == pytest.approx((0.0, 9.0))
 
     def halfway(*given):
-        x, free = complementary(*given)
+        x, free = solve_complementarity(*given)
         return x / 2.0, free
 
     def too_far(*given):
-        x, free = complementary(*given)
+        x, free = solve_complementarity(*given)
         return x * 1.5, free
 
     for broken, words in ((halfway, "lost its digits"), (too_far, "not proved")):
-        monkeypatch.setattr("discreet.inference.reconcile.nearest.complementary", broken)
+        monkeypatch.setattr("discreet.inference.reconcile.nonnegative_answers.solve_complementarity", broken)
         with pytest.raises(Refused, match=words):
-            positive(known)
+            make_nonnegative(known)
 
 
 def test_an_unfinished_table_is_refused() -> None:
     regions, people = QuestionLog(2).regions(60), People(2000, 2)
     exact = np.array([people.count(region) for region in regions], dtype=float)
-    known = Known(measured(regions, exact, 2), DOMAIN)
+    known = Reconciliation(measured(regions, exact, 2), DOMAIN)
     with pytest.raises(Refused, match="near the best"):
-        table(known, rounds=3)
-    found = table(known)
+        fit_table(known, rounds=3)
+    found = fit_table(known)
     assert found.bound <= found.distance <= found.bound + 0.01 * len(regions) + 1e-6
 
 
@@ -145,7 +152,7 @@ def test_pricing_is_the_best_record() -> None:
     rng = np.random.default_rng(5)
     for seed in range(size(50, 150)):
         world = small_world(seed)
-        shape = Known(world.measured, world.domain).families["rows"].geometry
+        shape = Reconciliation(world.measured, world.domain).families["rows"].geometry
         if not shape.pieces:
             continue
         atoms = Atoms(shape)
@@ -153,9 +160,9 @@ def test_pricing_is_the_best_record() -> None:
         firsts = {int(number): place for place, number in reversed(list(enumerate(shape.number))) if number >= 0}
         rows = world.matrix([world.measured[firsts[number]].region for number in range(len(shape.pieces))])
         best = float((worth @ rows).max())
-        priced = Pricing(shape, atoms).best(worth, floor=-100.0, nodes=10_000)
+        priced = AtomPricing(shape, atoms).best(worth, floor=-100.0, nodes=10_000)
         assert priced.upper == pytest.approx(best, abs=1e-9)
-        assert worth @ atoms.held(priced.atom) == pytest.approx(best, abs=1e-9)
+        assert worth @ atoms.regions_holding(priced.atom) == pytest.approx(best, abs=1e-9)
 
 
 def test_small_quadratic_programs() -> None:
@@ -168,8 +175,8 @@ def test_small_quadratic_programs() -> None:
         matrix /= np.linalg.norm(matrix, axis=0)
         target = rng.normal(size=rows)
         start = np.zeros(matrix.shape[1], dtype=bool)
-        x, _ = complementary(matrix.T @ matrix, -matrix.T @ target, start)
-        again = nonnegative(matrix, target, np.zeros(matrix.shape[1]))
+        x, _ = solve_complementarity(matrix.T @ matrix, -matrix.T @ target, start)
+        again = nonnegative_least_squares(matrix, target, np.zeros(matrix.shape[1]))
         for found, hair in ((x, 1e-8), (again, 1e-11)):
             slope = matrix.T @ (target - matrix @ found)  # the optimum: no way up, level where it is positive
             assert found.min(initial=0.0) >= 0.0 and slope.max(initial=0.0) < hair
@@ -177,27 +184,27 @@ def test_small_quadratic_programs() -> None:
 
 
 @pytest.fixture(scope="module", params=[1, pytest.param(4, marks=pytest.mark.deep)])
-def log(request: pytest.FixtureRequest) -> tuple[Known, np.ndarray]:
+def log(request: pytest.FixtureRequest) -> tuple[Reconciliation, np.ndarray]:
     regions, people = QuestionLog(request.param).regions(600), People(10_000, request.param)
     exact = np.array([people.count(region) for region in regions], dtype=float)
-    return Known(measured(regions, exact, request.param), DOMAIN), exact
+    return Reconciliation(measured(regions, exact, request.param), DOMAIN), exact
 
 
-def test_each_step_comes_nearer_to_the_truth(log: tuple[Known, np.ndarray]) -> None:
+def test_each_step_comes_nearer_to_the_truth(log: tuple[Reconciliation, np.ndarray]) -> None:
     """The truth is in both sets, and both steps project in one metric: the weighted error cannot rise. Here it halves."""
     known, exact = log
     variances = np.array([number.variance for number in known.measured])
     raw = np.array([float(number.value) for number in known.measured])
-    fitted, nearest = np.array(known.reconciled.values), np.array(positive(known).values)
+    fitted, nearest = np.array(known.reconciled.values), np.array(make_nonnegative(known).values)
     errors = [float(((found - exact) ** 2 / variances).mean()) for found in (raw, fitted, nearest)]
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 0.52 * errors[0]
 
 
-def test_whole_numbers_agree_exactly(log: tuple[Known, np.ndarray]) -> None:
+def test_whole_numbers_agree_exactly(log: tuple[Reconciliation, np.ndarray]) -> None:
     known, _ = log
-    nearest = positive(known).values
-    found = whole(known, nearest)
+    nearest = make_nonnegative(known).values
+    found = round_answers(known, nearest)
     assert all(found.rounded) and all(value == int(value) >= 0 for value in found.values)
     for identity in known.reconciled.identities:
         assert sum(amount * int(found.values[place]) for place, amount in identity.terms) == 0
@@ -205,7 +212,7 @@ def test_whole_numbers_agree_exactly(log: tuple[Known, np.ndarray]) -> None:
     values = np.zeros(len(shape.pieces))
     there = shape.number >= 0
     values[shape.number[there]] = np.array(found.values)[there]
-    assert Constraints(shape).worst(values) == []
+    assert PartConstraints(shape).violated_by(values) == []
     assert np.abs(np.array(found.values) - np.array(nearest)).max() < 10.0
     naive = np.rint(nearest)
     broken = [
@@ -219,8 +226,8 @@ def test_whole_numbers_agree_exactly(log: tuple[Known, np.ndarray]) -> None:
 def test_whole_numbers_of_small_worlds() -> None:
     for seed in range(size(100, 400)):
         world = small_world(seed)
-        known = Known(world.measured, world.domain)
-        found = whole(known, positive(known).values)
+        known = Reconciliation(world.measured, world.domain)
+        found = round_answers(known, make_nonnegative(known).values)
         for identity in known.reconciled.identities:
             if all(found.rounded[place] for place, _ in identity.terms):
                 assert sum(amount * int(found.values[place]) for place, amount in identity.terms) == 0
@@ -229,52 +236,53 @@ def test_whole_numbers_of_small_worlds() -> None:
 
 def test_relations_in_halves_are_left_unrounded() -> None:
     """Each of three people-groups in two of three unions: the three unions are twice everybody."""
-    domain = Domain(columns={"a": Allowed.interval(0, 3), "b": Allowed.interval(0, 2)})
+    domain = ColumnDomains(columns={"a": ValueSet.interval(0, 3), "b": ValueSet.interval(0, 2)})
     unions = [side("a", 0, 1), side("a", 1, 2), side("a", 0, 2), side("a", 0, 1, 2)]
     numbers = [
-        Measured(region=region, value=value, variance=1.0) for region, value in zip(unions, (5, 6, 8, 9), strict=True)
+        MeasuredNumber(region=region, value=value, variance=1.0)
+        for region, value in zip(unions, (5, 6, 8, 9), strict=True)
     ]
-    apart = Measured(region=side("b", 1), value=3, variance=1.0)
-    known = Known([*numbers, apart], domain)
+    apart = MeasuredNumber(region=side("b", 1), value=3, variance=1.0)
+    known = Reconciliation([*numbers, apart], domain)
     assert any(amount.denominator == 2 for identity in known.reconciled.identities for _, amount in identity.terms)
-    found = whole(known, known.reconciled.values)
+    found = round_answers(known, known.reconciled.values)
     assert found.rounded == (False, False, False, False, True)
     assert found.values[:4] == known.reconciled.values[:4]
 
 
 def test_constraints_that_say_the_same_twice() -> None:
     """Prefixes and cells: every prefix in the next says the same as a cell that is not negative. And a bad misfit."""
-    domain = Domain(columns={"x": Allowed.interval(0, 80)})
+    domain = ColumnDomains(columns={"x": ValueSet.interval(0, 80)})
     ends = [(0, stop) for stop in range(1, 81)] + [(cell, cell + 1) for cell in range(80)]
-    regions = [Region((Box({"x": Allowed.interval(*pair)}),)) for pair in ends]
+    regions = [Region((Box({"x": ValueSet.interval(*pair)}),)) for pair in ends]
     noisy = np.random.default_rng(1).normal(50, 30, len(ends))
-    known = Known(
+    known = Reconciliation(
         [
-            Measured(region=region, value=float(value), variance=100.0)
+            MeasuredNumber(region=region, value=float(value), variance=100.0)
             for region, value in zip(regions, noisy, strict=True)
         ],
         domain,
     )
-    found = positive(known)
+    found = make_nonnegative(known)
     prefixes, cells = np.array(found.values[:80]), np.array(found.values[80:])
     assert np.cumsum(cells) == pytest.approx(prefixes, abs=1e-5) and cells.min() >= 0.0
     # The best non-negative cells, by the conditions that only they satisfy.
     slope = (noisy[80:] - cells) + np.cumsum((noisy[:80] - prefixes)[::-1])[::-1]
     assert slope.max() < 1e-4 and np.abs(slope[cells > 1e-3]).max() < 1e-4
-    assert all(whole(known, found.values).rounded)
+    assert all(round_answers(known, found.values).rounded)
 
 
 def test_a_table_of_two_columns_with_margins() -> None:
     rng = np.random.default_rng(3)
     cells = rng.poisson(rng.exponential(20, (12, 12)))
-    domain = Domain(columns={"x": Allowed.interval(0, 12), "y": Allowed.interval(0, 12)})
-    regions = [Region((Box({"x": Allowed.of([x]), "y": Allowed.of([y])}),)) for x in range(12) for y in range(12)]
+    domain = ColumnDomains(columns={"x": ValueSet.interval(0, 12), "y": ValueSet.interval(0, 12)})
+    regions = [Region((Box({"x": ValueSet.of([x]), "y": ValueSet.of([y])}),)) for x in range(12) for y in range(12)]
     regions += [side("x", code) for code in range(12)] + [side("y", code) for code in range(12)] + [Region.whole()]
     exact = np.concatenate((cells.ravel(), cells.sum(axis=1), cells.sum(axis=0), [cells.sum()]))
     numbers = measured(regions, exact.astype(float), 3)
-    known = Known(numbers, domain)
+    known = Reconciliation(numbers, domain)
     assert len(known.reconciled.identities) == 25
-    found = whole(known, positive(known).values)
+    found = round_answers(known, make_nonnegative(known).values)
     inner = np.array(found.values[:144]).reshape(12, 12)
     assert all(found.rounded) and inner.min() >= 0.0
     assert (inner.sum(axis=1) == found.values[144:156]).all() and (inner.sum(axis=0) == found.values[156:168]).all()
@@ -282,21 +290,23 @@ def test_a_table_of_two_columns_with_margins() -> None:
 
 
 def test_sums_may_be_negative_unless_said_otherwise() -> None:
-    domain = Domain(columns={"a": Allowed.interval(0, 2)})
-    numbers = [Measured(region=side("a", 0), value=-8, variance=4.0, family="sum(x)")]
-    known = Known(numbers, domain)
-    assert positive(known).values == (-8.0,)
-    assert positive(known, ["sum(x)"]).values == (0.0,)
-    assert whole(known, (-8.4,), families=["sum(x)"]).values == (-8.0,)
-    assert whole(known, (-8.4,)).rounded == (False,)
+    domain = ColumnDomains(columns={"a": ValueSet.interval(0, 2)})
+    numbers = [MeasuredNumber(region=side("a", 0), value=-8, variance=4.0, family="sum(x)")]
+    known = Reconciliation(numbers, domain)
+    assert make_nonnegative(known).values == (-8.0,)
+    assert make_nonnegative(known, ["sum(x)"]).values == (0.0,)
+    assert round_answers(known, (-8.4,), families=["sum(x)"]).values == (-8.0,)
+    assert round_answers(known, (-8.4,)).rounded == (False,)
 
 
 def test_parts_that_exclude_each_other_are_no_more_than_their_whole() -> None:
     """Not all wards were asked about, so there is no identity, and yet 60 + 60 cannot be among 100."""
-    domain = Domain(columns={"ward": Allowed.interval(0, 9)})
+    domain = ColumnDomains(columns={"ward": ValueSet.interval(0, 9)})
     asked = [(Region.whole(), 100), (side("ward", 0), 60), (side("ward", 1), 60)]
-    known = Known([Measured(region=region, value=value, variance=1.0) for region, value in asked], domain)
+    known = Reconciliation(
+        [MeasuredNumber(region=region, value=value, variance=1.0) for region, value in asked], domain
+    )
     assert known.reconciled.identities == ()
-    assert positive(known).values == pytest.approx((100 + 20 / 3, 60 - 20 / 3, 60 - 20 / 3))
-    rounded = whole(known, positive(known).values)
+    assert make_nonnegative(known).values == pytest.approx((100 + 20 / 3, 60 - 20 / 3, 60 - 20 / 3))
+    rounded = round_answers(known, make_nonnegative(known).values)
     assert rounded.values[0] >= rounded.values[1] + rounded.values[2]

@@ -7,18 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.mechanisms.strategy.levels import Levels
-from discreet.mechanisms.strategy.merged import Merged
-from discreet.mechanisms.strategy.strategy import Diagonal, Matrix
+from discreet.mechanisms.strategy.cell_merge import MergeStrategy
+from discreet.mechanisms.strategy.strategy import DiagonalStrategy, MatrixStrategy
+from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 from tiers import examples
 
-INNER = (Levels(3, ((1, 2), (2, 3))), Diagonal(np.array([1, 5, 2])), Matrix(np.array([[1, -2, 3], [0, 4, -1]])))
+INNER = (
+    LevelStrategy(3, ((1, 2), (2, 3))),
+    DiagonalStrategy(np.array([1, 5, 2])),
+    MatrixStrategy(np.array([[1, -2, 3], [0, 4, -1]])),
+)
 
 
 @given(st.sampled_from(INNER), st.lists(st.integers(-1, 2), min_size=1, max_size=9), st.data())
 @settings(max_examples=examples(150), deadline=None)
 def test_columns_and_sums_are_those_of_the_matrix(inner, groups, data):
-    merged = Merged(np.array(groups), inner)
+    merged = MergeStrategy(np.array(groups), inner)
     matrix = merged.matrix()
     columns = np.concatenate([inner.matrix(), np.zeros((inner.rows, 1), dtype=int)], axis=1)
     assert np.array_equal(matrix, columns[:, groups])
@@ -31,10 +35,10 @@ def test_columns_and_sums_are_those_of_the_matrix(inner, groups, data):
 
 def test_a_strategy_that_reads_no_cell_measures_nothing():
     with pytest.raises(ValueError, match="measures nothing"):
-        Merged(np.array([-1, -1]), INNER[0]).moves(1)
+        MergeStrategy(np.array([-1, -1]), INNER[0]).sensitivity(1)
 
 
 def test_groups_that_are_none_are_refused():
     for groups in ([3], [-2], []):
         with pytest.raises(ValueError):
-            Merged(np.array(groups, dtype=np.int64), INNER[0])
+            MergeStrategy(np.array(groups, dtype=np.int64), INNER[0])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.mechanisms.strategy.nodes import Nodes
+from discreet.mechanisms.strategy.node_tables import NodeStrategy
 
 
 @st.composite
@@ -16,7 +16,7 @@ def tables(draw):
         groups = draw(st.lists(st.integers(-1, count - 1), min_size=1, max_size=most).filter(lambda own: max(own) >= 0))
         sides.append((np.array(groups, dtype=np.int64), count))
     (places, nodes), (groups, kinds) = sides
-    return Nodes(places=places, nodes=nodes, groups=groups, kinds=kinds)
+    return NodeStrategy(places=places, nodes=nodes, groups=groups, kinds=kinds)
 
 
 def written_out(table):
@@ -34,7 +34,7 @@ def check(table, rows=2):
     assert (matrix == written_out(table)).all()
     assert table.column_l1.tolist() == np.abs(matrix).sum(axis=0).tolist()
     assert table.column_l2_squared.tolist() == (matrix**2).sum(axis=0).tolist()
-    moves = table.moves(rows)
+    moves = table.sensitivity(rows)
     assert (moves.l1, moves.l2_squared) == (rows * matrix.sum(axis=0).max(), rows**2 * (matrix**2).sum(axis=0).max())
     assert table.largest == matrix.max()
 
@@ -53,7 +53,7 @@ def test_counts_are_summed_exactly(table, data):
 
 
 def test_counts_in_64_bits_are_summed_without_overflow():
-    table = Nodes(places=np.zeros(4, dtype=np.int64), nodes=1, groups=np.array([0]), kinds=1)
+    table = NodeStrategy(places=np.zeros(4, dtype=np.int64), nodes=1, groups=np.array([0]), kinds=1)
     for counts in ([2**62, 2**62, 2**62, 5], [1, 2, 3, 4], [-(2**63), 0, 0, -1]):
         assert [int(each) for each in table.apply(np.array(counts, dtype=np.int64))] == [sum(counts)]
     with pytest.raises(ValueError, match="another number of cells"):
@@ -61,17 +61,17 @@ def test_counts_in_64_bits_are_summed_without_overflow():
 
 
 def test_a_cell_that_is_counted_twice_is_caught(monkeypatch):
-    table = Nodes(places=np.array([0, 1, 1]), nodes=2, groups=np.array([0, -1, 1]), kinds=2)
+    table = NodeStrategy(places=np.array([0, 1, 1]), nodes=2, groups=np.array([0, -1, 1]), kinds=2)
     check(table)
-    known = Nodes.combined
-    monkeypatch.setattr(Nodes, "combined", lambda self, values: 2 * known(self, values))
+    known = NodeStrategy.multiply
+    monkeypatch.setattr(NodeStrategy, "multiply", lambda self, values: 2 * known(self, values))
     with pytest.raises(AssertionError):
         check(table)
 
 
 def test_equal_tables_have_equal_data():
     def make(groups):
-        return Nodes(places=np.array([0, 1]), nodes=2, groups=np.array(groups), kinds=2)
+        return NodeStrategy(places=np.array([0, 1]), nodes=2, groups=np.array(groups), kinds=2)
 
     assert make([0, 1]).to_data() == make([0, 1]).to_data() != make([1, 0]).to_data()
     with pytest.raises(ValueError, match="that there is not"):

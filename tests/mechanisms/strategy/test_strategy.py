@@ -7,26 +7,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.mechanisms.strategy.levels import Levels
-from discreet.mechanisms.strategy.strategy import Diagonal, Groups, Identity, Matrix, Product, Stack, Strategy
+from discreet.mechanisms.strategy.strategy import (
+    DiagonalStrategy,
+    GroupStrategy,
+    IdentityStrategy,
+    MatrixStrategy,
+    ProductStrategy,
+    StackStrategy,
+    Strategy,
+)
+from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 from tiers import examples
 
 
 def small(cells: int) -> st.SearchStrategy[Strategy]:
     entries = st.lists(st.lists(st.integers(-5, 5), min_size=cells, max_size=cells), min_size=1, max_size=4)
     return st.one_of(
-        st.just(Identity(cells)),
-        st.lists(st.integers(0, 3), min_size=cells, max_size=cells).map(lambda g: Groups(np.array(g), 4)),
-        entries.map(lambda rows: Matrix(np.array(rows, dtype=np.int64))),
-        st.lists(st.integers(0, 9), min_size=cells, max_size=cells).map(lambda w: Diagonal(np.array(w))),
-        st.sampled_from([((1, 2), (2, 3)), ((1, 1), (3, 2), (6, 5)), ((2, 1),)]).map(lambda x: Levels(cells, x)),
+        st.just(IdentityStrategy(cells)),
+        st.lists(st.integers(0, 3), min_size=cells, max_size=cells).map(lambda g: GroupStrategy(np.array(g), 4)),
+        entries.map(lambda rows: MatrixStrategy(np.array(rows, dtype=np.int64))),
+        st.lists(st.integers(0, 9), min_size=cells, max_size=cells).map(lambda w: DiagonalStrategy(np.array(w))),
+        st.sampled_from([((1, 2), (2, 3)), ((1, 1), (3, 2), (6, 5)), ((2, 1),)]).map(lambda x: LevelStrategy(cells, x)),
     )
 
 
 kinds = st.one_of(
     st.integers(1, 8).flatmap(small),
-    st.integers(1, 5).flatmap(lambda n: st.lists(small(n), min_size=1, max_size=3).map(lambda p: Stack(tuple(p)))),
-    st.lists(st.integers(1, 3).flatmap(small), min_size=1, max_size=3).map(lambda f: Product(tuple(f))),
+    st.integers(1, 5).flatmap(
+        lambda n: st.lists(small(n), min_size=1, max_size=3).map(lambda p: StackStrategy(tuple(p)))
+    ),
+    st.lists(st.integers(1, 3).flatmap(small), min_size=1, max_size=3).map(lambda f: ProductStrategy(tuple(f))),
 )
 
 
@@ -43,8 +53,8 @@ def test_columns_and_sums_are_those_of_the_matrix(strategy, data):
 
 
 def test_products_are_kronecker_products():
-    one, two = Matrix(np.array([[1, 2], [3, -4], [0, 1]])), Levels(3, ((1, 2), (3, 1)))
-    assert (Product((one, two)).matrix() == np.kron(one.matrix(), two.matrix())).all()
+    one, two = MatrixStrategy(np.array([[1, 2], [3, -4], [0, 1]])), LevelStrategy(3, ((1, 2), (3, 1)))
+    assert (ProductStrategy((one, two)).matrix() == np.kron(one.matrix(), two.matrix())).all()
 
 
 @given(kinds, st.integers(1, 4), st.data())
@@ -52,9 +62,9 @@ def test_products_are_kronecker_products():
 def test_a_unit_moves_what_is_measured_by_no_more_and_sometimes_by_as_much(strategy, rows, data):
     if not max(strategy.column_l1):
         with pytest.raises(ValueError, match="measures nothing"):
-            strategy.moves(rows)
+            strategy.sensitivity(rows)
         return
-    moves, matrix = strategy.moves(rows), strategy.matrix()
+    moves, matrix = strategy.sensitivity(rows), strategy.matrix()
     places = data.draw(st.lists(st.integers(0, strategy.cells - 1), min_size=rows, max_size=rows))
     change = matrix[:, places].sum(axis=1)
     assert np.abs(change).sum() <= moves.l1 and (change**2).sum() <= moves.l2_squared
@@ -66,11 +76,11 @@ def test_a_unit_moves_what_is_measured_by_no_more_and_sometimes_by_as_much(strat
 
 def test_huge_counts_are_summed_exactly():
     counts = np.array([2**61, 2**61, 2**61, 7])
-    found = Levels(4, ((1, 3), (4, 2))).apply(counts)
+    found = LevelStrategy(4, ((1, 3), (4, 2))).apply(counts)
     assert [int(each) for each in found] == [3 * 2**61, 3 * 2**61, 3 * 2**61, 21, 2 * (3 * 2**61 + 7)]
 
 
 def test_levels_that_do_not_nest_are_refused():
     for levels in (((2, 1), (3, 1)), ((2, 1), (2, 1)), (), ((1, 0),)):
         with pytest.raises(ValueError):
-            Levels(8, levels)
+            LevelStrategy(8, levels)

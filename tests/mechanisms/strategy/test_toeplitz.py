@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.mechanisms.strategy.toeplitz import COEFFICIENT_BITS, WEIGHT_BITS, Toeplitz, square_root
+from discreet.mechanisms.strategy.toeplitz import COEFFICIENT_BITS, WEIGHT_BITS, ToeplitzStrategy, square_root
 from tiers import examples
 
 whole = st.integers(-9, 9)
 counters = st.integers(1, 7).flatmap(
     lambda n: st.builds(
-        lambda c, w: Toeplitz(np.array(c), np.array(w)),
+        lambda c, w: ToeplitzStrategy(np.array(c), np.array(w)),
         st.tuples(whole.filter(bool), *[whole] * (n - 1)),
         st.lists(whole.filter(bool), min_size=n, max_size=n),
     )
@@ -46,7 +46,7 @@ def test_no_column_of_the_root_is_longer_than_the_first_and_all_are_nearly_as_lo
     if size <= 365:
         matrix = root.matrix().astype(object)
         assert (matrix**2).sum(axis=0).tolist() == lengths
-        assert root.moves(3).l2_squared == 9 * max((matrix**2).sum(axis=0))
+        assert root.sensitivity(3).l2_squared == 9 * max((matrix**2).sum(axis=0))
 
 
 def test_the_root_squared_is_running_totals():
@@ -68,10 +68,10 @@ def test_huge_counts_stay_exact():
 
 def test_a_norm_of_the_last_column_would_be_caught():
     """The mistake of taking the norm of a plain root's last column, which is the shortest."""
-    plain = Toeplitz(square_root(20).coefficients, np.ones(20, dtype=np.int64))
+    plain = ToeplitzStrategy(square_root(20).coefficients, np.ones(20, dtype=np.int64))
     wrong = int(plain.column_l2_squared[-1])
     moved = plain.matrix()[:, 0]
-    assert (moved**2).sum() == plain.moves(1).l2_squared > wrong
+    assert (moved**2).sum() == plain.sensitivity(1).l2_squared > wrong
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,11 @@ def test_a_norm_of_the_last_column_would_be_caught():
 def test_counters_that_cannot_be_read_back_are_refused(coefficients, weights):
     kind = np.float64 if coefficients == [1.5] else np.int64
     with pytest.raises(ValueError):
-        Toeplitz(np.array(coefficients, dtype=kind), np.array(weights, dtype=np.int64))
+        ToeplitzStrategy(np.array(coefficients, dtype=kind), np.array(weights, dtype=np.int64))
 
 
 def test_data_tells_counters_apart():
     one, two = square_root(5), square_root(5)
     assert one.to_data() == two.to_data()
-    other = Toeplitz(one.coefficients, one.weights + np.array([0, 0, 0, 0, 1]))
+    other = ToeplitzStrategy(one.coefficients, one.weights + np.array([0, 0, 0, 0, 1]))
     assert other.to_data() != one.to_data()

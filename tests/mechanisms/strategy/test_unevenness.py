@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.mechanisms.strategy.evenest import Evenest
+from discreet.mechanisms.strategy.partition_cost import PartitionCost
 from discreet.mechanisms.strategy.unevenness import Unevenness, sizes_up_to
 from tiers import examples
 
@@ -39,14 +39,14 @@ def test_a_unit_moves_it_by_no_more_than_is_paid_for(counts, kind, rows):
     for row in rows:
         more[row % len(counts)] += 1
     moved = measure.apply(more) - measure.apply(np.array(counts))
-    moves = measure.moves(len(rows))
+    moves = measure.sensitivity(len(rows))
     assert np.abs(moved).sum() <= moves.l1 and (moved**2).sum() <= moves.l2_squared
 
 
 def test_the_bound_is_attained_by_rows_that_stand_out():
     measure = Unevenness(8, (2, 4, 8))
     moved = measure.apply(np.array([3, 0, 0, 0, 0, 0, 0, 0])) - measure.apply(np.zeros(8, dtype=np.int64))
-    assert int(np.abs(moved).sum()) == measure.moves(3).l1
+    assert int(np.abs(moved).sum()) == measure.sensitivity(3).l1
 
 
 def test_sizes():
@@ -73,22 +73,22 @@ def test_the_evenest_partition_is_the_cheapest_of_all(counts, price):
         ends = np.cumsum(blocks)
         parts = [counts[end - size : end] for end, size in zip(ends, blocks, strict=True)]
         costs.append(sum(price + 4 * sum(abs(each - sum(part) / len(part)) for each in part) for part in parts))
-    assert Evenest(uneven, price).apply(np.array(counts)).tolist() == pytest.approx([min(costs)])
+    assert PartitionCost(uneven, price).apply(np.array(counts)).tolist() == pytest.approx([min(costs)])
 
 
 @given(LINES, st.integers(0, 60), st.lists(st.integers(0, 19), min_size=1, max_size=4))
 @settings(max_examples=examples(500), deadline=None)
 def test_a_unit_moves_the_cost_of_the_evenest_by_no_more_than_is_paid_for(counts, price, rows):
-    measure = Evenest(Unevenness(len(counts), (2, 4, 8)), price)
+    measure = PartitionCost(Unevenness(len(counts), (2, 4, 8)), price)
     more = np.array(counts)
     for row in rows:
         more[row % len(counts)] += 1
     moved = measure.apply(more) - measure.apply(np.array(counts))
-    assert int(np.abs(moved).sum()) <= measure.moves(len(rows)).l1
+    assert int(np.abs(moved).sum()) <= measure.sensitivity(len(rows)).l1
 
 
 def test_a_bound_half_as_large_would_be_too_small():
     """The planted bug: a row that counts once only."""
-    measure = Evenest(Unevenness(8, (2, 4, 8)), 10**6)
+    measure = PartitionCost(Unevenness(8, (2, 4, 8)), 10**6)
     moved = measure.apply(np.array([3, 0, 0, 0, 0, 0, 0, 0])) - measure.apply(np.zeros(8, dtype=np.int64))
-    assert int(moved[0]) > measure.moves(3).l1 // 2
+    assert int(moved[0]) > measure.sensitivity(3).l1 // 2

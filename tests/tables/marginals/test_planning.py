@@ -13,21 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting import events
-from discreet.accounting.events import Reserved
+from discreet.accounting.events import ReservationEvent
 from discreet.errors import Refused, UsageError
-from discreet.inference.linear.residual_part import Part
+from discreet.inference.linear.residual_part import ResidualPart
 from discreet.plan.price import event_of
-from discreet.tables.marginals.cover import MOST_CELLS, cover
-from discreet.tables.marginals.planning import gaussian_split, plan
-from discreet.tables.marginals.pure import _Problem, pure_split
-from discreet.tables.marginals.release import expected_rmse
-from discreet.tables.marginals.workload import Wish
+from discreet.tables.marginals.marginal_workload import MarginalWorkload
+from discreet.tables.marginals.marginals_plan import gaussian_split, plan_marginals
+from discreet.tables.marginals.marginals_release import expected_rmse
+from discreet.tables.marginals.pure_split import _SplitSearch, pure_split
+from discreet.tables.marginals.table_cover import MOST_CELLS, cover
 from inference.linear.residual_cases import marginal, rows
 from tiers import examples
 
 ADULT = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)
-RHO = Reserved(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
-PURE = Reserved(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
+RHO = ReservationEvent(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
+PURE = ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
 
 
 def error(planned, event, rows=1):
@@ -36,14 +36,14 @@ def error(planned, event, rows=1):
 
 @pytest.mark.parametrize(("order", "most"), [(1, 3.05), (2, 6.36), (3, 10.52)])
 def test_adult_under_zcdp_is_as_exact_as_residual_planning(order, most):
-    planned = plan(Wish.of_order(ADULT, order, exactly=True), gaussian=True)
+    planned = plan_marginals(MarginalWorkload.of_order(ADULT, order, exactly=True), gaussian=True)
     assert 0.99 * most < error(planned, RHO) < most
     assert math.sqrt(planned.mean_variance) == pytest.approx(error(planned, RHO), rel=1e-3)
 
 
 @pytest.mark.deep
 def test_a_hundred_attributes():
-    planned = plan(Wish.of_order((10,) * 100, 2), gaussian=True)
+    planned = plan_marginals(MarginalWorkload.of_order((10,) * 100, 2), gaussian=True)
     assert math.sqrt(planned.mean_variance) == pytest.approx(58.28, abs=0.01)
 
 
@@ -51,11 +51,11 @@ def test_a_hundred_attributes():
 @pytest.mark.parametrize(("order", "most", "direct"), [(1, 14.8, 14.99), (2, 72.0, 74.82), (3, 216.0, 234.5)])
 def test_adult_under_a_pure_epsilon(order, most, direct):
     """Below what the wished tables give alone, with the best split and least squares over what they share."""
-    wish = Wish.of_order(ADULT, order, exactly=True)
-    found = error(plan(wish, gaussian=False), PURE)
+    wish = MarginalWorkload.of_order(ADULT, order, exactly=True)
+    found = error(plan_marginals(wish, gaussian=False), PURE)
     assert found < most < direct
     cells = np.array(wish.cells, dtype=float)
-    problem = _Problem.of(wish, cells)
+    problem = _SplitSearch.of(wish, cells)
     start = np.array([float(part.axes in set(wish.sets) and not part.centred) for part in problem.parts])
     _, value = problem.descend(start)
     assert math.sqrt(2 * value / cells.sum()) == pytest.approx(direct, rel=1e-3)
@@ -79,7 +79,7 @@ small = st.lists(st.integers(1, 4), min_size=1, max_size=4).flatmap(
 def test_no_gaussian_strategy_is_better(case):
     """The bound of all strategies, (sum of singular values)^2 / cells of the domain, by dense algebra: attained."""
     sizes, weights = case
-    wish = Wish.of_sets(sizes, weights)
+    wish = MarginalWorkload.of_sets(sizes, weights)
     stacked = np.concatenate(
         [math.sqrt(weight) * marginal(sizes, axes) for axes, weight in zip(wish.sets, wish.weights, strict=True)]
     )
@@ -92,12 +92,12 @@ def test_no_gaussian_strategy_is_better(case):
 @settings(max_examples=examples(80))
 def test_plans_cost_no_more_than_is_reserved_and_nearly_that(case, gaussian, unit):
     sizes, weights = case
-    planned = plan(Wish.of_sets(sizes, weights), gaussian=gaussian)
+    planned = plan_marginals(MarginalWorkload.of_sets(sizes, weights), gaussian=gaussian)
     event = RHO if gaussian else PURE
     check_price(planned, event, unit)
     told = planned.mean_variance * unit**2 * (1 if gaussian else 2)
-    variances = [planned.precision(planned.laws(event, rows=unit)).variance(axes) for axes in planned.wish.sets]
-    shares = np.array(planned.wish.cells) * np.array(planned.wish.weights)
+    variances = [planned.precision(planned.laws(event, rows=unit)).variance(axes) for axes in planned.workload.sets]
+    shares = np.array(planned.workload.cells) * np.array(planned.workload.weights)
     # Discrete noise has a little less variance than its scale says, at a scale of about 1.
     assert 0.8 * told < float(shares @ variances) / shares.sum() <= told * (1 + 1e-6)
     assert planned.lower_bound <= planned.mean_variance * (1 + 1e-9)
@@ -105,7 +105,7 @@ def test_plans_cost_no_more_than_is_reserved_and_nearly_that(case, gaussian, uni
 
 def check_price(planned, event, unit):
     laws = planned.laws(event, rows=unit)
-    moves = [part.strategy(planned.wish.sizes).moves(unit) for part in planned.parts]
+    moves = [part.strategy(planned.workload.sizes).sensitivity(unit) for part in planned.parts]
     losses = [events.loss(event_of(law, own)) for law, own in zip(laws, moves, strict=True)]
     assert event.holds(losses)
     if event.epsilon is None:
@@ -116,7 +116,10 @@ def check_price(planned, event, unit):
 
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_a_price_that_forgets_a_norm_or_the_unit_is_seen(gaussian, monkeypatch):
-    planned, event = plan(Wish.of_order((3, 2, 4), 2), gaussian=gaussian), RHO if gaussian else PURE
+    planned, event = (
+        plan_marginals(MarginalWorkload.of_order((3, 2, 4), 2), gaussian=gaussian),
+        RHO if gaussian else PURE,
+    )
     check_price(planned, event, 2)
     known = type(planned).laws
     with monkeypatch.context() as patched:
@@ -124,7 +127,7 @@ def test_a_price_that_forgets_a_norm_or_the_unit_is_seen(gaussian, monkeypatch):
         with pytest.raises(AssertionError):
             check_price(planned, event, 2)
     if gaussian:
-        monkeypatch.setattr(Part, "norms", lambda self, sizes: (1, 1))
+        monkeypatch.setattr(ResidualPart, "norms", lambda self, sizes: (1, 1))
         with pytest.raises(AssertionError):
             check_price(planned, event, 2)
 
@@ -133,13 +136,13 @@ def test_a_price_that_forgets_a_norm_or_the_unit_is_seen(gaussian, monkeypatch):
 @settings(max_examples=examples(60))
 def test_no_step_of_the_search_goes_up(case, seed):
     sizes, weights = case
-    wish = Wish.of_sets(sizes, weights)
-    problem = _Problem.of(wish, np.array(wish.cells, dtype=float))
+    wish = MarginalWorkload.of_sets(sizes, weights)
+    problem = _SplitSearch.of(wish, np.array(wish.cells, dtype=float))
     shares = np.random.default_rng(seed).random(len(problem.parts)) + 1e-3
     values = []
     for steps in range(1, 12):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("discreet.tables.marginals.pure._MOST_STEPS", steps)
+            patched.setattr("discreet.tables.marginals.pure_split._MOST_STEPS", steps)
             values.append(problem.descend(shares)[1])
     assert all(after <= before * (1 + 1e-12) for before, after in itertools.pairwise(values))
 
@@ -149,7 +152,7 @@ def test_no_step_of_the_search_goes_up(case, seed):
 def test_the_split_says_what_it_gives(case):
     """The value of a pure split against dense least squares over its parts, at epsilon^2 / 2 = 1."""
     sizes, weights = case
-    wish = Wish.of_sets(sizes, weights)
+    wish = MarginalWorkload.of_sets(sizes, weights)
     cells = np.array(wish.cells) * np.array(wish.weights)
     found = pure_split(wish, cells)
     stacked = [
@@ -164,17 +167,18 @@ def test_the_split_says_what_it_gives(case):
 def test_contrasts_of_more_than_two_cells_never_pay_in_l1():
     """What a contrast tells at the same epsilon, a table cell by cell tells, and more: so the search leaves them out."""
     for size in range(3, 40):
-        contrast, table = Part(axes=(0,), centred=(0,)), Part(axes=(0,))
+        contrast, table = ResidualPart(axes=(0,), centred=(0,)), ResidualPart(axes=(0,))
         told = contrast.information((0,), (size,)) / contrast.norms((size,))[0] ** 2
         assert told < table.information((0,), (size,)) / table.norms((size,))[0] ** 2
 
 
 def test_few_tables_cover_many():
-    planned = plan(Wish.of_order((2,) * 12, 2, exactly=True), gaussian=False)
+    planned = plan_marginals(MarginalWorkload.of_order((2,) * 12, 2, exactly=True), gaussian=False)
     assert len(planned.parts) < 20 and error(planned, PURE) < 23  # 66 pairs measured one by one: 51
-    joint = plan(Wish.of_order((2,) * 4, 2), gaussian=False)
+    joint = plan_marginals(MarginalWorkload.of_order((2,) * 4, 2), gaussian=False)
     assert (
-        error(joint, PURE) < error(replace(joint, parts=(Part(axes=(0, 1, 2, 3)),), shares=(Fraction(1),)), PURE) * 1.01
+        error(joint, PURE)
+        < error(replace(joint, parts=(ResidualPart(axes=(0, 1, 2, 3)),), shares=(Fraction(1),)), PURE) * 1.01
     )
 
 
@@ -182,7 +186,7 @@ def test_few_tables_cover_many():
 @settings(max_examples=examples(100))
 def test_a_cover_covers(case, slack):
     sizes, weights = case
-    wish = Wish.of_sets(sizes, weights)
+    wish = MarginalWorkload.of_sets(sizes, weights)
     found = cover(wish, slack=slack)
     for axes in wish.sets:
         own = {axis for axis in axes if sizes[axis] > 1}
@@ -192,9 +196,9 @@ def test_a_cover_covers(case, slack):
 
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_the_worst_table_can_be_kept_small(gaussian):
-    wish = Wish.of_order((50, 2, 3, 10, 4), 2)
-    mean = plan(wish, gaussian=gaussian)
-    worst = plan(replace(wish, objective="max"), gaussian=gaussian)
+    wish = MarginalWorkload.of_order((50, 2, 3, 10, 4), 2)
+    mean = plan_marginals(wish, gaussian=gaussian)
+    worst = plan_marginals(replace(wish, objective="max"), gaussian=gaussian)
     event = RHO if gaussian else PURE
     highest = [
         max(planned.precision(planned.laws(event, rows=1)).variance(axes) for axes in wish.sets)
@@ -209,8 +213,8 @@ def test_the_worst_table_can_be_kept_small(gaussian):
 
 def test_weights_move_the_noise():
     sizes = (10, 10, 10)
-    plain = plan(Wish.of_sets(sizes, {(0, 1): 1, (1, 2): 1}), gaussian=True)
-    leaning = plan(Wish.of_sets(sizes, {(0, 1): 25, (1, 2): 1}), gaussian=True)
+    plain = plan_marginals(MarginalWorkload.of_sets(sizes, {(0, 1): 1, (1, 2): 1}), gaussian=True)
+    leaning = plan_marginals(MarginalWorkload.of_sets(sizes, {(0, 1): 25, (1, 2): 1}), gaussian=True)
 
     def variances(planned):
         precision = planned.precision(planned.laws(RHO, rows=1))
@@ -221,25 +225,25 @@ def test_weights_move_the_noise():
 
 def test_wishes_that_make_no_sense_are_refused():
     with pytest.raises(UsageError, match="from 1 to"):
-        Wish.of_order((2, 2), 3)
+        MarginalWorkload.of_order((2, 2), 3)
     with pytest.raises(UsageError, match="weight"):
-        Wish.of_sets((2, 2), {(0,): 0})
+        MarginalWorkload.of_sets((2, 2), {(0,): 0})
     with pytest.raises(Refused, match="cells"):
-        Wish.of_order((2000, 2000), 2)
+        MarginalWorkload.of_order((2000, 2000), 2)
     with pytest.raises(Refused, match="more than"):
-        Wish.of_order((2,) * 200, 3)
+        MarginalWorkload.of_order((2,) * 200, 3)
     with pytest.raises(Refused, match="together"):
-        Wish.of_order((100,) * 30, 3)
+        MarginalWorkload.of_order((100,) * 30, 3)
     for sets in (((1, 0),), ((0, 2),), ((0,), (0,)), ()):
         with pytest.raises(ValueError, match=r"wish|set"):
-            Wish(sizes=(2, 2), sets=sets, weights=(1.0,) * len(sets))
+            MarginalWorkload(sizes=(2, 2), sets=sets, weights=(1.0,) * len(sets))
 
 
 def test_one_cell_columns_cost_nothing():
-    one, none = Wish.of_order((5, 1, 3), 2), Wish.of_sets((1,), {(0,): 1})
+    one, none = MarginalWorkload.of_order((5, 1, 3), 2), MarginalWorkload.of_sets((1,), {(0,): 1})
     for gaussian in (True, False):
-        planned = plan(one, gaussian=gaussian)
+        planned = plan_marginals(one, gaussian=gaussian)
         assert all(1 not in part.axes for part in planned.parts)
         precision = planned.precision(planned.laws(RHO if gaussian else PURE, rows=1))
         assert precision.variance((0, 1)) == pytest.approx(precision.variance((0,)))
-        assert plan(none, gaussian=gaussian).parts == (Part(axes=()),)
+        assert plan_marginals(none, gaussian=gaussian).parts == (ResidualPart(axes=()),)

@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator import Curator
 from discreet.errors import BudgetExceeded, LedgerFault, Refused, UsageError
-from discreet.inference.linear.residual_part import Part
+from discreet.inference.linear.residual_part import ResidualPart
+from discreet.kernel.curator import Curator
 from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.tables.marginals import asking
-from discreet.tables.marginals.planning import Planned
+from discreet.tables.marginals import marginals_request
+from discreet.tables.marginals.marginals_plan import MarginalsPlan
 from tables.marginals.worlds import COLUMNS, LINES, PURE, ZCDP, people, price, release
 
 TERMS = [ZCDP, PURE]
@@ -34,14 +34,14 @@ def test_a_person_costs_what_is_reserved_and_no_more(tmp_path, terms, monkeypatc
 def measured(folder, rows, terms, monkeypatch):
     lines = [f"{line},p{number}" for number, line in enumerate(LINES)] + ["cardio,F,30,x,me"] * rows
     project = people(folder, columns=COLUMNS | {"who": None}, lines=lines, table='person = "who"\nrows_per_person = 5')
-    calls, known = [], Curator.add
+    calls, known = [], Curator.add_noise
 
     def add(self, law, exact_values, own):
         calls.append((law, exact_values))
         return known(self, law, exact_values, own)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Curator, "add", add)
+        patched.setattr(Curator, "add_noise", add)
         return release(project, order=2, **terms), calls
 
 
@@ -60,7 +60,7 @@ def loss(before, after):
 
 def test_a_norm_that_is_too_small_is_refused_by_the_ledger(tmp_path, monkeypatch):
     project = people(tmp_path)
-    monkeypatch.setattr(Part, "norms", lambda self, sizes: (1, 1))
+    monkeypatch.setattr(ResidualPart, "norms", lambda self, sizes: (1, 1))
     with pytest.raises((UsageError, LedgerFault, BudgetExceeded)):
         release(project, **ZCDP)
     assert not any(len(own.steps) for own in project.ledger.state.reservations.values())
@@ -92,8 +92,8 @@ def check_errors(project, terms):
 
 
 def test_noise_that_is_too_small_is_seen(tmp_path, monkeypatch):
-    project, known = people(tmp_path, columns=WIDE, lines=WIDE_LINES), Planned.precision
-    monkeypatch.setattr(Planned, "precision", lambda self, laws: halved(known(self, laws)))
+    project, known = people(tmp_path, columns=WIDE, lines=WIDE_LINES), MarginalsPlan.precision
+    monkeypatch.setattr(MarginalsPlan, "precision", lambda self, laws: halved(known(self, laws)))
     with pytest.raises(AssertionError):
         check_errors(project, ZCDP)
 
@@ -127,7 +127,7 @@ def test_the_same_wish_again_is_free(tmp_path, terms, monkeypatch):
     project = people(tmp_path)
     first = release(project, **terms)
     spent = project.budget("people").spent
-    monkeypatch.setattr(asking, "plan", rounding_otherwise(asking.plan))
+    monkeypatch.setattr(marginals_request, "plan_marginals", rounding_otherwise(marginals_request.plan_marginals))
     for columns in (("ward", "sex", "age"), ("Age", "SEX", "ward")):
         again = release(project, columns, **terms)
         assert again.cached and again.release == first.release and again.to_data()["cost"]["epsilon"] == 0
@@ -155,7 +155,9 @@ def rounding_otherwise(known):
 
 def test_a_broken_off_release_goes_on(tmp_path, monkeypatch):
     """Charged, perhaps measured, and killed: it goes on by the plan that it began with, whatever the planner does now."""
-    for number, place in enumerate(("discreet.cut.Cut.linear", "discreet.inference.linear.residual.Residuals.fitted")):
+    for number, place in enumerate(
+        ("discreet.kernel.binned_table.BinnedTable.linear", "discreet.inference.linear.residual_fit.Residuals.fit")
+    ):
         project = people(tmp_path / str(number))
         with monkeypatch.context() as patched:
             patched.setattr(place, lambda *_: 1 / 0)
@@ -166,7 +168,7 @@ def test_a_broken_off_release_goes_on(tmp_path, monkeypatch):
         assert len(held.steps) == number
         begun = json.loads(project.ledger.answer(held.id))
         with monkeypatch.context() as patched:
-            patched.setattr(asking, "plan", rounding_otherwise(asking.plan))
+            patched.setattr(marginals_request, "plan_marginals", rounding_otherwise(marginals_request.plan_marginals))
             made = release(project, **ZCDP)
         assert made.cached and project.budget("people").spent == spent
         assert {"kind": "marginals", "columns": ["age", "sex", "ward"], **made.planned.to_data()} == begun
@@ -210,8 +212,8 @@ def test_weights_and_named_tables(tmp_path):
     with pytest.raises(UsageError, match="no column 'agee'"):
         made.marginal("agee")
     everything = price(project, ("ward", "sex", "age"), order=2, tables={("ward", "sex"): 9}, **ZCDP)
-    assert dict(zip(everything.planned.wish.sets, everything.planned.wish.weights, strict=True))[1, 2] == 9
-    assert price(project, (), **ZCDP).planned.wish.sizes == (5, 2, 3)  # note has no known values
+    assert dict(zip(everything.planned.workload.sets, everything.planned.workload.weights, strict=True))[1, 2] == 9
+    assert price(project, (), **ZCDP).planned.workload.sizes == (5, 2, 3)  # note has no known values
 
 
 def test_what_cannot_be_is_refused_before_it_is_paid(tmp_path):

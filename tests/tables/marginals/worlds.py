@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.tables.marginals.asking import Wanted, ask, priced
-from discreet.tables.reserving import Terms
+from discreet.tables.marginals.marginals_request import MarginalsRequest, quote_marginals, release_requested
+from discreet.tables.table_reservation import ReservationTerms
 from synth.worlds import open_project
 
 COLUMNS = {
@@ -26,9 +26,9 @@ def people(folder, *, budget="{ epsilon = 90, delta = 1e-6 }", lines=LINES, **mo
 
 
 def release(project, columns=("ward", "sex", "age"), *, epsilon, delta=None, fresh=False, confidence="0.95", **wish):
-    return ask(
-        Wanted.of(columns, **wish),
-        Terms.of(epsilon, delta),
+    return release_requested(
+        MarginalsRequest.of(columns, **wish),
+        ReservationTerms.of(epsilon, delta),
         version=project.version("people"),
         guarantee=project.guarantee("people"),
         curator=project.curator,
@@ -40,10 +40,10 @@ def release(project, columns=("ward", "sex", "age"), *, epsilon, delta=None, fre
 
 
 def price(project, columns=("ward", "sex", "age"), *, epsilon, delta=None, **wish):
-    return priced(
-        Wanted.of(columns, **wish),
-        Terms.of(epsilon, delta),
-        version=project.known_version("people"),
+    return quote_marginals(
+        MarginalsRequest.of(columns, **wish),
+        ReservationTerms.of(epsilon, delta),
+        version=project.peek_version("people"),
         guarantee=project.guarantee("people"),
         curator=project.curator,
         declared=[column.name for column in project.table("people").schema.columns],

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.inference.linear.solver import solver
-from discreet.tables.planning import whole
-from discreet.tables.planning.atoms import atoms
-from discreet.tables.planning.bumps import bumps, error
-from discreet.tables.planning.errors import mean_variance, sensitivity_squared
-from discreet.tables.planning.factorisation import factorisation
-from discreet.tables.planning.trees import Forest, Tree
+from discreet.inference.linear.solver_choice import solver_for
+from discreet.tables.strategy_choice import integer_strategy
+from discreet.tables.strategy_choice.factorisation import factorisation
+from discreet.tables.strategy_choice.level_trees import LevelTree, TreeSearch
+from discreet.tables.strategy_choice.p_identity import error, optimise_p_identity
+from discreet.tables.strategy_choice.range_atoms import atoms
+from discreet.tables.strategy_choice.workload_error import mean_variance, sensitivity_squared
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes
 from tiers import examples
 
@@ -51,7 +51,7 @@ def test_the_error_of_an_even_tree_is_that_of_its_matrix(ratios, top, gaussian, 
     cells = sizes[-1] * top
     workload = data.draw(st.sampled_from([AllRanges(cells), Prefixes(cells)]))
     logs = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=len(sizes), max_size=len(sizes))))
-    value, gradient = Forest(workload, gaussian)._error(sizes, logs)
+    value, gradient = TreeSearch(workload, gaussian)._error(sizes, logs)
     rows = [
         math.exp(log) * np.kron(np.eye(cells // size), np.ones(size)) for log, size in zip(logs, sizes, strict=True)
     ]
@@ -62,12 +62,12 @@ def test_the_error_of_an_even_tree_is_that_of_its_matrix(ratios, top, gaussian, 
     for place in range(len(sizes)):
         step = np.zeros(len(sizes))
         step[place] = 1e-5
-        ahead, behind = (Forest(workload, gaussian)._error(sizes, logs + sign * step)[0] for sign in (1, -1))
+        ahead, behind = (TreeSearch(workload, gaussian)._error(sizes, logs + sign * step)[0] for sign in (1, -1))
         assert gradient[place] == pytest.approx((ahead - behind) / 2e-5, abs=1e-5)
 
 
 def test_the_weights_of_a_tree_are_the_best_there_are():
-    forest = Forest(AllRanges(1024), False)
+    forest = TreeSearch(AllRanges(1024), False)
     tree = forest.tree((1, 16, 128))
     assert math.sqrt(2 * tree.variance) == pytest.approx(12.43, abs=0.005)
     for place in range(3):
@@ -79,29 +79,32 @@ def test_the_weights_of_a_tree_are_the_best_there_are():
 
 
 def test_levels_that_do_not_pay_are_dropped():
-    tree = Forest(AllRanges(1024), False).tree(tuple(2**k for k in range(11)))
+    tree = TreeSearch(AllRanges(1024), False).tree(tuple(2**k for k in range(11)))
     assert tree.sizes[0] == 1 and len(tree.sizes) < 11 and min(tree.weights) > 0.02
 
 
 def test_bumps_are_better_than_the_tree_they_come_from():
     workload = AllRanges(256)
-    tree = Forest(workload, False).best(8)
-    found = bumps(workload, tree, seconds=0.2)
+    tree = TreeSearch(workload, False).best(8)
+    found = optimise_p_identity(workload, tree, seconds=0.2)
     assert found is not None
     assert found.variance == pytest.approx(dense_error(workload, found.rows), rel=1e-9)
     assert found.variance < 0.85 * tree.variance
-    assert bumps(workload, tree, seconds=0.0) is None
-    assert bumps(AllRanges(2**20), Tree(sizes=(1, 2), weights=(1.0, 1.0), variance=1.0), seconds=9) is None
+    assert optimise_p_identity(workload, tree, seconds=0.0) is None
+    assert (
+        optimise_p_identity(AllRanges(2**20), LevelTree(sizes=(1, 2), weights=(1.0, 1.0), variance=1.0), seconds=9)
+        is None
+    )
 
 
 @pytest.mark.deep
 def test_bumps_are_found_where_no_tree_pays_and_where_the_tree_has_too_many_blocks():
     few, many = AllRanges(31), AllRanges(6000)
-    tree = Forest(few, False).best(8)
-    found = bumps(few, tree, seconds=0.1)
+    tree = TreeSearch(few, False).best(8)
+    found = optimise_p_identity(few, tree, seconds=0.1)
     assert tree.sizes == (1,) and found is not None and found.variance < 0.93 * tree.variance
-    tree = Forest(many, False).best(8)
-    found = bumps(many, tree, seconds=0.6)
+    tree = TreeSearch(many, False).best(8)
+    found = optimise_p_identity(many, tree, seconds=0.6)
     assert found is not None and found.variance < tree.variance
 
 
@@ -133,32 +136,32 @@ def test_a_lower_bound_is_below_every_strategy_tried():
 @pytest.mark.deep
 def test_rounding_costs_less_than_a_thousandth():
     for workload in (AllRanges(256), Prefixes(200)):
-        tree = Forest(workload, False).best(8)
-        strategy = whole.of_tree(workload.cells, tree)
-        exact = mean_variance(workload, solver(strategy)) * sensitivity_squared(strategy, gaussian=False)
+        tree = TreeSearch(workload, False).best(8)
+        strategy = integer_strategy.of_tree(workload.cells, tree)
+        exact = mean_variance(workload, solver_for(strategy)) * sensitivity_squared(strategy, gaussian=False)
         assert math.sqrt(exact / tree.variance) < 1.001
-        wide = bumps(workload, tree, seconds=0.2)
+        wide = optimise_p_identity(workload, tree, seconds=0.2)
         assert wide is not None
-        strategy = whole.of_bumps(wide.rows)
-        exact = mean_variance(workload, solver(strategy)) * sensitivity_squared(strategy, gaussian=False)
+        strategy = integer_strategy.of_p_identity(wide.rows)
+        exact = mean_variance(workload, solver_for(strategy)) * sensitivity_squared(strategy, gaussian=False)
         assert math.sqrt(exact / wide.variance) < 1.001
         assert len(set(strategy.column_l1.tolist())) == 1
         best = factorisation(workload, seconds=1.0)
         assert best is not None
-        strategy = whole.of_matrix(best.matrix)
-        exact = mean_variance(workload, solver(strategy)) * sensitivity_squared(strategy, gaussian=True)
+        strategy = integer_strategy.of_matrix(best.matrix)
+        exact = mean_variance(workload, solver_for(strategy)) * sensitivity_squared(strategy, gaussian=True)
         assert math.sqrt(exact / best.variance) < 1.001
 
 
 def test_simple_ratios_get_small_numbers():
-    strategy = whole.of_tree(8, Tree(sizes=(1, 2, 4), weights=(1.0, 0.5, 0.5), variance=1.0))
+    strategy = integer_strategy.of_tree(8, LevelTree(sizes=(1, 2, 4), weights=(1.0, 0.5, 0.5), variance=1.0))
     assert strategy.to_data() == ["levels", 8, [[1, 2], [2, 1], [4, 1]]]
 
 
 def test_cells_drowned_by_wide_rows_are_not_rounded_away():
-    strategy = whole.of_bumps(np.full((4, 4), 1e6))
-    assert strategy.matrix()[:4].diagonal().tolist() == [1, 1, 1, 1] and strategy.moves(1).l1 == 4097
-    solver(strategy)
+    strategy = integer_strategy.of_p_identity(np.full((4, 4), 1e6))
+    assert strategy.matrix()[:4].diagonal().tolist() == [1, 1, 1, 1] and strategy.sensitivity(1).l1 == 4097
+    solver_for(strategy)
 
 
 # --- atoms

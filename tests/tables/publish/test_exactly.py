@@ -10,14 +10,14 @@ from clinic import say
 from discreet.answers.sql import Asker
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, QueryFailed, Refused, SchemaError, UsageError
-from discreet.invariant import ExactTotals, published
-from discreet.mechanisms.strategy.nodes import Nodes
-from discreet.tables.publish import measuring, offering
+from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals
+from discreet.mechanisms.strategy.node_tables import NodeStrategy
+from discreet.tables.publish import publication_measurement, publication_offer
 from discreet.tables.publish import publish as publishing
-from discreet.tables.publish.card import card_data, card_page
-from discreet.tables.publish.exactly import totals_of
 from discreet.tables.publish.layout import lay_out, with_levels
-from discreet.tables.publish.told import ToldLevel
+from discreet.tables.publish.permitted_totals import totals_of
+from discreet.tables.publish.plan_file import PlanLevel
+from discreet.tables.publish.publication_card import card_data, card_page
 from tables.publish.census import EXACT, PLACES, PLAN, exact_table, make, people, plan
 from tables.publish.test_publish import as_rows, check_adds_up, run
 
@@ -73,7 +73,7 @@ def test_nothing_is_declared_for_tables_that_do_not_fit(tmp_path):
     with pytest.raises(BudgetExceeded, match="counts double"):
         run(project, text, epsilon=1)
     assert not project.ledger.state.invariants and project.budget("people").events == 0
-    told = publishing.told_of(plan(project.folder, text))
+    told = publishing.plan_of(plan(project.folder, text))
     given = {"version": project.version("people"), "guarantee": project.guarantee("people"), "curator": project.curator}
     for epsilon, room in (("0.75", True), ("0.76", False)):
         quoted = publishing.quote(told, epsilon=epsilon, delta=None, publics=project.public, **given)
@@ -83,7 +83,9 @@ def test_nothing_is_declared_for_tables_that_do_not_fit(tmp_path):
 
 
 def test_no_exact_number_is_read_without_invariants(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring, "published", lambda *given, **more: pytest.fail("an exact total was read"))
+    monkeypatch.setattr(
+        publication_measurement, "publish_exact_totals", lambda *given, **more: pytest.fail("an exact total was read")
+    )
     run(make(tmp_path))
 
 
@@ -110,7 +112,9 @@ def test_every_plan_reads_the_same_totals(tmp_path, monkeypatch):
     """One set for a column and level, whatever else a plan says; what is stored is not counted again."""
     project = make(tmp_path, extra=EXACT)
     first = run(project, STATES)
-    monkeypatch.setattr(measuring, "published", not_counting(measuring.published))
+    monkeypatch.setattr(
+        publication_measurement, "publish_exact_totals", not_counting(publication_measurement.publish_exact_totals)
+    )
     other = PLAN.replace('["sex", "age"]', '["work"]').replace('"nation"', '"country"')
     second = run(project, 'invariants = ["state"]\n' + other.replace('"state", "county", "block"', '"state", "block"'))
     assert second.release != first.release and len(project.ledger.state.invariants) == 1
@@ -137,7 +141,7 @@ def test_places_stand_in_one_order_whatever_lies_above_them(tmp_path):
     project = discreet.open(tmp_path)
     found = []
     for levels in ('"state", "county", "block"', '"county", "block"'):
-        told = publishing.told_of(plan(tmp_path, PLAN.replace('"state", "county", "block"', levels)))
+        told = publishing.plan_of(plan(tmp_path, PLAN.replace('"state", "county", "block"', levels)))
         layout = lay_out(told, project.version("people"), project.public)
         counted, rank = totals_of(layout.places, layout.levels.index("county"))
         found.append(counted.places.tolist())
@@ -281,7 +285,7 @@ def test_the_ledger_is_told_then_charged_and_only_then_is_anything_counted(tmp_p
 def test_nothing_is_declared_that_could_not_be_charged(tmp_path):
     """A locked table, a quota, an analyst without a name that can be written: all refused before the ledger is told."""
     project = make(tmp_path, extra=EXACT)
-    told = publishing.told_of(plan(tmp_path, STATES))
+    told = publishing.plan_of(plan(tmp_path, STATES))
 
     def ask(asker):
         publishing.publish(
@@ -331,14 +335,14 @@ def test_totals_are_read_only_of_what_was_declared(tmp_path):
     project.refresh("people")
     new = project.version("people")
     release = project.sql("select count(*) from people").ask(epsilon="0.1").id
-    layout = lay_out(publishing.told_of(plan(tmp_path)), new, project.public)
+    layout = lay_out(publishing.plan_of(plan(tmp_path)), new, project.public)
     counted, _ = totals_of(layout.places, 1)
     totals = ExactTotals(axes=layout.places.axes, totals=counted)
-    assert isinstance(counted, Nodes) and new.number != old.number
+    assert isinstance(counted, NodeStrategy) and new.number != old.number
     for version, given in ((new, id_), (old, "i-nothing")):
         with pytest.raises(LedgerFault, match="not declared"):
-            published(project.curator, version, totals, id_=given, release=release)
-    assert published(project.curator, old, totals, id_=id_, release=release).sum() == len(people())
+            publish_exact_totals(project.curator, version, totals, id_=given, release=release)
+    assert publish_exact_totals(project.curator, old, totals, id_=id_, release=release).sum() == len(people())
 
 
 def test_a_past_that_does_not_fit_twice_says_what_helps(tmp_path):
@@ -354,8 +358,8 @@ def test_another_planner_reads_back_what_was_bought(tmp_path, monkeypatch):
     project = make(tmp_path)
     first = run(project)
     spent = project.budget("people").spent
-    other = {"nation": ToldLevel(share=Fraction(0)), "state": ToldLevel(share=Fraction(3))}
-    monkeypatch.setattr(offering, "well_shared", lambda layout, price: with_levels(layout, other))
+    other = {"nation": PlanLevel(share=Fraction(0)), "state": PlanLevel(share=Fraction(3))}
+    monkeypatch.setattr(publication_offer, "choose_levels", lambda layout, price: with_levels(layout, other))
     again = run(discreet.open(tmp_path))
     assert again.cached and again.release == first.release and project.budget("people").spent == spent
     assert [[query.share for query in level] for level in again.layout.queries] == [

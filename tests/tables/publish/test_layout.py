@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from discreet.curator import Version
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.public import load
+from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import DiscreetError, Refused, UsageError
+from discreet.kernel.curator import Version
 from discreet.tables.publish.layout import lay_out
-from discreet.tables.publish.told import read_told
+from discreet.tables.publish.plan_file import read_plan
 from tables.publish.census import BLOCKS, PLAN, make, plan
 
 CHILDREN = """
@@ -30,8 +30,10 @@ def project(tmp_path_factory):
 def laid(project, text):
     table = project.table("people")
     version = Version(table="people", number=1, population="people", schema=table.schema, file="")
-    told = read_told(plan(project.folder, text))
-    return lay_out(told, version, lambda name: load(project.table(name), folder=project.folder, engine=MemoryEngine()))
+    told = read_plan(plan(project.folder, text))
+    return lay_out(
+        told, version, lambda name: load_public_table(project.table(name), folder=project.folder, engine=MemoryEngine())
+    )
 
 
 def with_work(text=PLAN):
@@ -196,11 +198,11 @@ def test_too_many_cells_are_refused(project, monkeypatch):
 
 def test_a_plan_that_is_not_there_or_is_no_text(project, tmp_path):
     with pytest.raises(UsageError, match="cannot read"):
-        read_told(tmp_path / "nowhere.toml")
+        read_plan(tmp_path / "nowhere.toml")
     for folder in (tmp_path, "."):
         with pytest.raises(UsageError, match="is a folder, and a plan is a file"):
-            read_told(folder)
+            read_plan(folder)
     (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not valid TOML"):
-        read_told(tmp_path / "odd.toml")
+        read_plan(tmp_path / "odd.toml")
     assert len(BLOCKS) == 20

@@ -14,20 +14,20 @@ from discreet.answers.sql import Asker
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.tables.publish import offering, paying, published
+from discreet.tables.publish import publication_offer, publication_price, published_tables
 from discreet.tables.publish import publish as publishing
-from discreet.tables.publish.joined import Joined
 from discreet.tables.publish.layout import lay_out
-from discreet.tables.publish.published import half_widths
-from discreet.tables.publish.refining import accuracy, refine
-from discreet.tables.publish.shares import _mean_variance
+from discreet.tables.publish.level_shares import _mean_variance
+from discreet.tables.publish.public_join import PublicPlaceJoin
+from discreet.tables.publish.published_tables import half_widths
+from discreet.tables.publish.table_estimates import expected_accuracy, refine
 from tables.publish.census import BLOCKS, PLAN, exact_table, make, people, plan
 
 HUGE = "{ epsilon = 100000 }"
 
 
 def run(project, text=PLAN, *, epsilon=1, delta=None, fresh=False):
-    told = publishing.told_of(plan(project.folder, text))
+    told = publishing.plan_of(plan(project.folder, text))
     return publishing.publish(
         told,
         epsilon=epsilon,
@@ -95,8 +95,8 @@ def test_with_hardly_any_noise_tables_are_the_truth(tmp_path):
 
 def test_places_that_are_mixed_up_are_caught(tmp_path, monkeypatch):
     """The planted mistake: labels of the wrong order."""
-    known = published._Labels
-    monkeypatch.setattr(published, "_Labels", lambda labels: known(labels[::-1]))
+    known = published_tables._Labels
+    monkeypatch.setattr(published_tables, "_Labels", lambda labels: known(labels[::-1]))
     with pytest.raises(AssertionError):
         test_with_hardly_any_noise_tables_are_the_truth(tmp_path)
 
@@ -121,7 +121,8 @@ def test_the_better_noise_is_taken_and_found_again(tmp_path):
     first = run(project)
     assert first.price.is_pure
     pure, rho = (
-        offering.offered(first.layout, price) for price in paying.prices_of(1, None, project.guarantee("people"))
+        publication_offer.make_offer(first.layout, price)
+        for price in publication_price.possible_prices(1, None, project.guarantee("people"))
     )
     assert pure.mean_variance < rho.mean_variance
     run(project, delta="4e-7", epsilon=6, fresh=True)  # ends the pure sum for everybody
@@ -130,13 +131,16 @@ def test_the_better_noise_is_taken_and_found_again(tmp_path):
     assert again.cached and again.release == first.release
     zcdp = project.guarantee("people")
     zcdp = replace(zcdp, accounting="zcdp")
-    assert [price.is_pure for price in paying.prices_of(1, None, zcdp)] == [False]
+    assert [price.is_pure for price in publication_price.possible_prices(1, None, zcdp)] == [False]
 
 
 def test_many_levels_are_better_under_rho(tmp_path):
     project = make(tmp_path)
-    layout = lay_out(publishing.told_of(plan(tmp_path)), project.version("people"), project.public)
-    pure, rho = (offering.offered(layout, price) for price in paying.prices_of(200, None, project.guarantee("people")))
+    layout = lay_out(publishing.plan_of(plan(tmp_path)), project.version("people"), project.public)
+    pure, rho = (
+        publication_offer.make_offer(layout, price)
+        for price in publication_price.possible_prices(200, None, project.guarantee("people"))
+    )
     assert pure.price.is_pure and pure.mean_variance < 1 and rho.mean_variance < 1
 
 
@@ -144,17 +148,17 @@ def test_levels_that_do_not_pay_are_left_out(tmp_path):
     """Two places in each: under pure epsilon a few levels measured well beat all of them, and every error is stated."""
     project = make(tmp_path)
     text = 'table = "people"\n[hierarchy]\ncolumns = ["sex", "work"]\n'
-    layout = lay_out(publishing.told_of(plan(tmp_path, text)), project.version("people"), project.public)
-    (price,) = paying.prices_of(1, 0, project.guarantee("people"))
-    offer = offering.offered(layout, price)
+    layout = lay_out(publishing.plan_of(plan(tmp_path, text)), project.version("people"), project.public)
+    (price,) = publication_price.possible_prices(1, 0, project.guarantee("people"))
+    offer = publication_offer.make_offer(layout, price)
     measured = [bool(level) for level in offer.layout.queries]
     assert measured[-1] and not all(measured)
     for chosen in itertools.product([0, 1], repeat=2):
         shares = "".join(
             f"[levels.{name}]\nshare = {share}\n" for name, share in zip(("total", "sex"), chosen, strict=True)
         )
-        other = lay_out(publishing.told_of(plan(tmp_path, text + shares)), project.version("people"), project.public)
-        found = offering.offered(other, price)
+        other = lay_out(publishing.plan_of(plan(tmp_path, text + shares)), project.version("people"), project.public)
+        found = publication_offer.make_offer(other, price)
         assert [bool(level) for level in found.layout.queries] == [*map(bool, chosen), True]  # as the plan says
         assert offer.mean_variance <= found.mean_variance * (1 + 1e-12)
         assert found.mean_variance == pytest.approx(_mean_variance(layout, price, (*map(bool, chosen), True)))
@@ -177,7 +181,7 @@ def seen_by_noise(project):
         return known(self, law, exact, moves)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(project.curator), "add", add)
+        patch.setattr(type(project.curator), "add_noise", add)
         run(project, delta="1e-7")
     assert len(seen) == 4
     return seen
@@ -207,8 +211,8 @@ def test_less_noise_than_was_paid_for_is_caught(tmp_path, monkeypatch):
         extra='person = "who"\nrows_per_person = 5',
         person=True,
     )
-    known = paying.law_of
-    monkeypatch.setattr(paying, "law_of", lambda price, share, rows: known(price, share, rows=1))
+    known = publication_price.law_of
+    monkeypatch.setattr(publication_price, "law_of", lambda price, share, rows: known(price, share, rows=1))
     with pytest.raises(UsageError, match="beyond what"):
         run(project)
 
@@ -228,11 +232,11 @@ queries = [["sex", "age"], ["age"]]
 def test_stated_errors_are_those_of_the_linear_map(tmp_path):
     """Estimates are linear in what is measured: their errors follow from its coefficients, one by one, exactly."""
     project = make(tmp_path)
-    layout = lay_out(publishing.told_of(plan(tmp_path, PLAN + MANY)), project.version("people"), project.public)
-    (price,) = paying.prices_of(1, "1e-6", project.guarantee("people"))
-    laws = paying.laws_of(layout, price)
+    layout = lay_out(publishing.plan_of(plan(tmp_path, PLAN + MANY)), project.version("people"), project.public)
+    (price,) = publication_price.possible_prices(1, "1e-6", project.guarantee("people"))
+    laws = publication_price.laws_of(layout, price)
     assert sum(query.share for level in layout.queries for query in level) == 1
-    found = accuracy(layout, laws)
+    found = expected_accuracy(layout, laws)
     sizes = layout.places.tree.sizes
     empty = [[np.zeros((query.kinds, sizes[level])) for query in own] for level, own in enumerate(layout.queries)]
     squares = [np.zeros((layout.cells, size)) for size in sizes]
@@ -313,7 +317,7 @@ def test_files_say_the_same_as_the_tables(tmp_path):
 def test_a_table_in_pieces_is_the_same_table(tmp_path, monkeypatch):
     made = run(make(tmp_path))
     whole = made.table("block").to_pylist()
-    monkeypatch.setattr(published, "_ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(published_tables, "_ROWS_AT_ONCE", 30)
     assert made.table("block").to_pylist() == whole
     made.write(tmp_path / "out")
     assert pq.read_table(tmp_path / "out" / "block.parquet").to_pylist() == whole
@@ -370,7 +374,7 @@ def test_a_person_moves_joined_tables_by_their_rows_and_no_more(tmp_path):
 
 
 def test_a_join_that_multiplies_rows_is_caught(tmp_path, monkeypatch):
-    known = Joined.plan
-    monkeypatch.setattr(Joined, "plan", lambda self, scan: replace(known(self, scan), fan_out=2))
+    known = PublicPlaceJoin.plan
+    monkeypatch.setattr(PublicPlaceJoin, "plan", lambda self, scan: replace(known(self, scan), fan_out=2))
     with pytest.raises(ValueError, match="more rows"):
         run(with_text(make(tmp_path)))

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.curator import Version
 from discreet.engines.memory import MemoryEngine
-from discreet.engines.public import load
+from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import DiscreetError
+from discreet.kernel.curator import Version
 from discreet.mechanisms.bits import system
-from discreet.tables.publish.exactly import totals_of
 from discreet.tables.publish.layout import lay_out
-from discreet.tables.publish.offering import offered
-from discreet.tables.publish.paying import prices_of
-from discreet.tables.publish.refining import refine
-from discreet.tables.publish.told import read_told
+from discreet.tables.publish.permitted_totals import totals_of
+from discreet.tables.publish.plan_file import read_plan
+from discreet.tables.publish.publication_offer import make_offer
+from discreet.tables.publish.publication_price import possible_prices
+from discreet.tables.publish.table_estimates import refine
 from tables.publish.census import make
 
 GUARANTEE = Guarantee(epsilon=Fraction(1000), delta=Fraction(1, 10**6))
@@ -72,8 +72,8 @@ def measured(offer, counts):
 def check(offer, counts):
     layout, tree = offer.layout, offer.layout.places.tree
     totals = None
-    if layout.known is not None:
-        counted, rank = totals_of(layout.places, layout.known)
+    if layout.lowest_exact_level is not None:
+        counted, rank = totals_of(layout.places, layout.lowest_exact_level)
         totals = counted.apply(counts.reshape(len(layout.places.leaves), -1).sum(axis=1))[rank]
     found = refine(offer.accuracy, offer.laws, measured(offer, counts), totals)
     for level in range(tree.depth):
@@ -82,9 +82,9 @@ def check(offer, counts):
         if level < tree.depth - 1:
             assert (tree.sums(level, found.counts[level + 1]) == found.counts[level]).all()
             np.testing.assert_allclose(tree.sums(level, found.estimates[level + 1]), found.estimates[level], atol=1e-5)
-    if layout.known is not None:
-        assert found.counts[layout.known].sum(axis=0).tolist() == totals.tolist()
-        np.testing.assert_allclose(found.estimates[layout.known].sum(axis=0), totals, atol=1e-5)
+    if layout.lowest_exact_level is not None:
+        assert found.counts[layout.lowest_exact_level].sum(axis=0).tolist() == totals.tolist()
+        np.testing.assert_allclose(found.estimates[layout.lowest_exact_level].sum(axis=0), totals, atol=1e-5)
 
 
 @pytest.mark.thin(1)
@@ -97,11 +97,11 @@ def test_what_is_accepted_adds_up(tmp_path, seed):
     accepted = 0
     for turn in range(40):
         try:
-            told = read_told(random_plan(generator))
+            told = read_plan(random_plan(generator))
             layout = lay_out(
                 told,
                 version,
-                lambda name: load(project.table(name), folder=project.folder, engine=MemoryEngine()),
+                lambda name: load_public_table(project.table(name), folder=project.folder, engine=MemoryEngine()),
             )
         except DiscreetError as problem:
             assert problem.exit_code in (2, 3)
@@ -110,6 +110,6 @@ def test_what_is_accepted_adds_up(tmp_path, seed):
         counts = np.random.default_rng(turn).poisson(
             generator.choice([0.0, 0.3, 50.0]), size=(len(layout.places.leaves), len(layout.possible))
         )
-        for price in prices_of(generator.choice(["0.1", 1, 40]), None, GUARANTEE):
-            check(offered(layout, price), counts.ravel())
+        for price in possible_prices(generator.choice(["0.1", 1, 40]), None, GUARANTEE):
+            check(make_offer(layout, price), counts.ravel())
     assert accepted > 15

@@ -13,9 +13,9 @@ from scipy import stats
 
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.sums import deviation, half_width
-from discreet.tables.stream import verbs
-from discreet.tables.stream.counters import law_of
+from discreet.mechanisms.weighted_sum import half_width, standard_deviation
+from discreet.tables.stream import project_streams
+from discreet.tables.stream.stored_counters import law_of
 from tables.stream.visits import make, state
 
 #: Tables and steps are made once for all tests, on a machine that may be busy.
@@ -29,7 +29,7 @@ def walked(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_STATE", str(tmp_path_factory.mktemp("state")))
         project = make(tmp_path_factory.mktemp("project"), {f"p{number}": 3 for number in range(50)})
-        stream = verbs.stream(
+        stream = project_streams.stream(
             project, "visits", "daily", epsilon=2, delta=request.param, horizon=STEPS + 1, contributions=2
         )[0]
         for _ in range(STEPS):
@@ -70,7 +70,7 @@ def test_totals_lie_where_they_are_said_to(walked):
     plan, rows, _ = walked
     law = law_of(plan.event)
     for row in rows:
-        reading = plan.counter.reading(0, row.step - 1)
+        reading = plan.counter.estimate_weights(0, row.step - 1)
         assert abs(row.total.value - 100) <= half_width([(reading, law, 1)], 1 - Fraction(1, 10**9))
         assert row.total.sd == pytest.approx(np.sqrt(plan.counter.total_variances()[row.step - 1] * law.variance()))
 
@@ -80,12 +80,12 @@ def test_over_many_draws(walked):
     plan, _, _ = walked
     counter, law = plan.counter, law_of(plan.event)
     last, times = 40, 20_000
-    count = len(counter.reading(0, last))
+    count = len(counter.estimate_weights(0, last))
     drawn = law.draw(count * times, bits=system()).reshape(times, count).astype(np.float64)
     for first, end in ((0, 0), (0, 7), (0, last), (5, 5), (3, 30)):
-        reading = counter.reading(first, end)
+        reading = counter.estimate_weights(first, end)
         error = drawn[:, : len(reading)] @ reading
-        stated = deviation([(reading, law, 1)])
+        stated = standard_deviation([(reading, law, 1)])
         fourth = 6.0  # of a Laplace variable, the widest
         margin = 6 * np.sqrt((fourth - 1) / times)
         assert abs(np.mean(error**2) / stated**2 - 1) < margin

@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.engines.counted import Counted
 from discreet.engines.duckdb import DuckDBEngine
-from discreet.engines.files import read_persons
-from discreet.engines.stored import persons_file
-from discreet.schema.column import Category
+from discreet.engines.file_backed_engine import read_persons
+from discreet.engines.stream_counts import StreamCounts
+from discreet.engines.table_file import persons_file
+from discreet.schema.column import CategoryColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from discreet.schema.unit import PrivacyUnit
-from discreet.tables.stream.root import Root
-from discreet.tables.stream.tree import Tree
+from discreet.tables.stream.square_root_counter import SquareRootCounter
+from discreet.tables.stream.tree_counter import TreeCounter
 from engines.persons_tables import KEY, TAG_KEY
 from tiers import size
 
@@ -30,9 +30,9 @@ from tiers import size
 
 VERSIONS = 3
 LIVES = list(itertools.product((0, 1, 3), repeat=VERSIONS))[:: size(2, 1)]
-COUNTERS = [Root(VERSIONS), Tree(VERSIONS, ((1, 2), (2, 1)))]
+COUNTERS = [SquareRootCounter(VERSIONS), TreeCounter(VERSIONS, ((1, 2), (2, 1)))]
 
-Step = Callable[[Counted, Path, int], Counted]
+Step = Callable[[StreamCounts, Path, int], StreamCounts]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lives")
     engine = DuckDBEngine(threads=1)
     schema = Schema(
-        table="t", columns=(Category(name="ward", values=("n", "s")),), unit=PrivacyUnit(person=("id",), rows=3)
+        table="t", columns=(CategoryColumn(name="ward", values=("n", "s")),), unit=PrivacyUnit(person=("id",), rows=3)
     )
     table = Table(schema=schema, source="s.csv", population="t", budget=None)
     found = {}
@@ -66,14 +66,14 @@ def files(tmp_path_factory):
 
 
 def steps(files, left_out, limit, step: Step) -> np.ndarray:
-    state = Counted.nobody("r-x", "t")
+    state = StreamCounts.empty("r-x", "t")
     for version in range(VERSIONS):
         state = step(state, files[left_out, version], limit)
     return np.array(state.exact_steps)
 
 
-def honest(state: Counted, file: Path, limit: int) -> Counted:
-    return state.advanced(read_persons(file), limit=limit, forgotten=())
+def honest(state: StreamCounts, file: Path, limit: int) -> StreamCounts:
+    return state.advance(read_persons(file), limit=limit, forgotten=())
 
 
 def problems(files, limit, step: Step) -> list[str]:
@@ -86,14 +86,14 @@ def problems(files, limit, step: Step) -> list[str]:
         if moved.tolist() != np.diff(seen, prepend=0).tolist():
             found.append(f"the life {life} moves the steps by {moved.tolist()}")
         for place, counter in enumerate(COUNTERS):
-            moves = counter.strategy.moves(limit)
+            moves = counter.strategy.sensitivity(limit)
             drawn = [np.abs(v) for t in range(VERSIONS) for v in (counter.strategy.matrix() @ moved)[counter.due(t)]]
             l1, l2 = int(sum(drawn)), int(sum(value**2 for value in drawn))
             if l1 > moves.l1 or l2 > moves.l2_squared:
                 found.append(f"the life {life} moves {counter.words} by more than is charged")
             farthest[place] = max(farthest[place], l2)
     for place, counter in enumerate(COUNTERS):
-        if farthest[place] < counter.strategy.moves(limit).l2_squared:
+        if farthest[place] < counter.strategy.sensitivity(limit).l2_squared:
             found.append("nobody attains what is charged")
     return found
 
@@ -103,10 +103,10 @@ def test_nobody_moves_the_stream_by_more_than_is_charged_and_somebody_by_as_much
     assert problems(files, limit, honest) == []
 
 
-def forgetful(state: Counted, file: Path, limit: int) -> Counted:
+def forgetful(state: StreamCounts, file: Path, limit: int) -> StreamCounts:
     """Counts every version anew."""
-    fresh = Counted.nobody("r-x", "t").advanced(read_persons(file), limit=limit, forgotten=())
-    return Counted(
+    fresh = StreamCounts.empty("r-x", "t").advance(read_persons(file), limit=limit, forgotten=())
+    return StreamCounts(
         stream="r-x",
         table="t",
         exact_tags=fresh.exact_tags,
@@ -115,15 +115,15 @@ def forgetful(state: Counted, file: Path, limit: int) -> Counted:
     )
 
 
-def unbounded(state: Counted, file: Path, limit: int) -> Counted:
-    return state.advanced(read_persons(file), limit=10**6, forgotten=())
+def unbounded(state: StreamCounts, file: Path, limit: int) -> StreamCounts:
+    return state.advance(read_persons(file), limit=10**6, forgotten=())
 
 
-def by_size(state: Counted, file: Path, limit: int) -> Counted:
+def by_size(state: StreamCounts, file: Path, limit: int) -> StreamCounts:
     """What one person adds depends on how many others there are."""
-    after = state.advanced(read_persons(file), limit=limit, forgotten=())
+    after = state.advance(read_persons(file), limit=limit, forgotten=())
     last = after.exact_steps[-1] // 2 * 2
-    return Counted(
+    return StreamCounts(
         stream="r-x",
         table="t",
         exact_tags=after.exact_tags,

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.accounting.convert import rho_from_epsilon
-from discreet.accounting.events import Gaussian, Laplace, loss
-from discreet.engines import counted
+from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.engines import stream_counts
 from discreet.errors import BudgetExceeded, LedgerFault, QueryFailed, UsageError
-from discreet.tables.stream import taking, verbs
-from discreet.tables.stream.counters import opened
-from discreet.tables.stream.root import Root
-from discreet.tables.stream.row import Row
-from discreet.tables.stream.tree import Tree
+from discreet.tables.stream import project_streams, stream_step
+from discreet.tables.stream.square_root_counter import SquareRootCounter
+from discreet.tables.stream.stored_counters import open_counter
+from discreet.tables.stream.stream_row import StreamRow
+from discreet.tables.stream.tree_counter import TreeCounter
 from tables.stream.visits import as_an_older_program, grow, make, state, write
 
 MANY = {f"p{number}": 1 + number % 4 for number in range(40)}
@@ -25,7 +25,7 @@ MANY = {f"p{number}": 1 + number % 4 for number in range(40)}
 
 def started(project, name="daily", **more):
     terms = {"epsilon": 2, "delta": "1e-6", "horizon": 10, "contributions": 2} | more
-    return verbs.stream(project, "visits", name, **terms)[0]
+    return project_streams.stream(project, "visits", name, **terms)[0]
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def project(tmp_path):
 def test_gaussian_where_there_is_a_delta_and_the_charge_is_that_of_the_matrix(project):
     stream = started(project)
     held = project.ledger.state.streams[stream.id]
-    root = Root(10)
-    assert held.event == Gaussian(
-        sigma2=Fraction(4 * root.strategy.moves(1).l2_squared)
+    root = SquareRootCounter(10)
+    assert held.event == GaussianEvent(
+        sigma2=Fraction(4 * root.strategy.sensitivity(1).l2_squared)
         / (2 * rho_from_epsilon(Fraction(2), Fraction(1, 10**6))),
         l2_squared=4 * int(max((root.strategy.matrix().astype(object) ** 2).sum(axis=0))),
     )
@@ -56,9 +56,9 @@ def test_a_tree_of_laplace_noise_where_there_is_none(tmp_path, budget):
     stream = started(project, delta=None if "delta" not in budget else 0, horizon=60)
     assert stream.plan.price == "epsilon 2 (pure)"
     held = project.ledger.state.streams[stream.id]
-    assert isinstance(stream.plan.counter, Tree)
+    assert isinstance(stream.plan.counter, TreeCounter)
     l1 = int(np.abs(stream.plan.counter.strategy.matrix()).sum(axis=0).max())
-    assert held.event == Laplace(scale=Fraction(2 * l1, 2), l1=2 * l1)
+    assert held.event == LaplaceEvent(scale=Fraction(2 * l1, 2), l1=2 * l1)
     assert loss(held.event).epsilon == 2
     for _ in range(9):
         stream.next()
@@ -68,8 +68,8 @@ def test_a_tree_of_laplace_noise_where_there_is_none(tmp_path, budget):
 def test_without_a_delta_it_is_as_for_every_question(tmp_path):
     """Pure where the pure arm holds it; under zCDP alone an epsilon is a price, and rho is half its square."""
     either = make(tmp_path / "either", MANY)
-    assert isinstance(started(either, delta=None).plan.counter, Tree)
-    again, there = verbs.stream(either, "visits", "daily", epsilon=2, horizon=10, contributions=2)
+    assert isinstance(started(either, delta=None).plan.counter, TreeCounter)
+    again, there = project_streams.stream(either, "visits", "daily", epsilon=2, horizon=10, contributions=2)
     assert there and again.plan.price == "epsilon 2 (pure)"
     zcdp = make(tmp_path / "zcdp", MANY, budget='{ epsilon = 10, delta = 1e-6 }\naccounting = "zcdp"')
     stream = started(zcdp, delta=None, epsilon=1, contributions=1)
@@ -95,11 +95,11 @@ def test_what_is_counted(project):
 def test_rows_stay_what_they_were_and_agree_with_what_was_drawn(project, tmp_path):
     stream = started(project)
     rows = [stream.next(label) for label in ("a", "b", "c")]
-    again = verbs.stream(discreet.open(tmp_path), "visits", "daily")[0]
+    again = project_streams.stream(discreet.open(tmp_path), "visits", "daily")[0]
     assert again.rows == stream.rows == tuple(rows)
     assert [row.step for row in rows] == [1, 2, 3]
     noisy = np.array([value for row in rows for value in row.noisy], dtype=float)
-    matrix = Root(10).strategy.matrix()[:3, :3].astype(float)
+    matrix = SquareRootCounter(10).strategy.matrix()[:3, :3].astype(float)
     best = np.linalg.solve(matrix, noisy)
     assert np.allclose([row.count.value for row in rows], best)
     assert np.allclose([row.total.value for row in rows], np.cumsum(best))
@@ -107,7 +107,7 @@ def test_rows_stay_what_they_were_and_agree_with_what_was_drawn(project, tmp_pat
     assert stream.interval().value == pytest.approx(best.sum()) == pytest.approx(rows[-1].total.value)
     assert stream.interval(2, 2) == rows[1].count
     assert stream.interval(1, 2).plus_minus < stream.interval(1, 2, confidence="0.999").plus_minus
-    assert Row.from_text(rows[0].to_text()) == rows[0]
+    assert StreamRow.from_text(rows[0].to_text()) == rows[0]
 
 
 def test_a_label_is_one_step(project):
@@ -120,10 +120,14 @@ def test_a_label_is_one_step(project):
 
 
 def test_starting_the_same_again_is_free_and_another_under_its_name_refused(project, tmp_path):
-    stream, there = verbs.stream(project, "visits", "daily", epsilon=2, delta="1e-6", horizon=10, contributions=2)
+    stream, there = project_streams.stream(
+        project, "visits", "daily", epsilon=2, delta="1e-6", horizon=10, contributions=2
+    )
     assert not there
     other = discreet.open(tmp_path)
-    again, there = verbs.stream(other, "visits", "daily", epsilon="2.0", delta=1e-6, horizon="10", contributions="2")
+    again, there = project_streams.stream(
+        other, "visits", "daily", epsilon="2.0", delta=1e-6, horizon="10", contributions="2"
+    )
     assert there and again.id == stream.id
     assert project.budget("visits").events == 1
     for more in ({"epsilon": 1}, {"horizon": 11}, {"contributions": 1}, {"delta": 0}):
@@ -140,7 +144,7 @@ def test_several_streams_have_their_own_memory(project):
     two.next()
     assert state(project, one).exact_steps[-1] == 1
     assert state(project, two).exact_steps == (sum(MANY.values()) + 1,)
-    assert [each.name for each in verbs.streams(project, "visits")] == ["daily", "weekly"]
+    assert [each.name for each in project_streams.streams(project, "visits")] == ["daily", "weekly"]
 
 
 def test_the_horizon(project):
@@ -152,28 +156,28 @@ def test_the_horizon(project):
         stream.next()
     assert "another stream" in caught.value.hint
     assert project.ledger.refresh().seq == seq
-    folder = project.curator.folder / counted.FOLDER / stream.id
-    assert counted.states(folder) == []  # who was counted need not be known any more
+    folder = project.curator.folder / stream_counts.FOLDER / stream.id
+    assert stream_counts.states(folder) == []  # who was counted need not be known any more
     assert len(stream.rows) == 2
 
 
 def test_only_the_newest_state_is_kept(project):
     stream = started(project)
-    folder = project.curator.folder / counted.FOLDER / stream.id
+    folder = project.curator.folder / stream_counts.FOLDER / stream.id
     for number in (1, 2, 3):
         stream.next()
-        assert [file.name.split("-")[0] for file in counted.states(folder)] == [str(number)]
+        assert [file.name.split("-")[0] for file in stream_counts.states(folder)] == [str(number)]
 
 
 @pytest.mark.parametrize("damage", ["gone", "altered", "older"])
 def test_a_state_that_is_not_what_it_was_stops_the_stream(project, damage):
     stream = started(project)
     stream.next()
-    folder = project.curator.folder / counted.FOLDER / stream.id
-    (old,) = counted.states(folder)
+    folder = project.curator.folder / stream_counts.FOLDER / stream.id
+    (old,) = stream_counts.states(folder)
     content = old.read_bytes()
     stream.next()
-    (file,) = counted.states(folder)
+    (file,) = stream_counts.states(folder)
     if damage == "gone":
         file.unlink()
     else:
@@ -204,7 +208,7 @@ def test_forgetting_that_broke_off_counts_nobody_twice(project, monkeypatch):
     stream = started(project)
     stream.next()
     before = len(state(project, stream).exact_counts)
-    monkeypatch.setattr("discreet.curator.erase_counted", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("discreet.kernel.curator.erase_counted", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         project.forget("visits", ["p3"])
     monkeypatch.undo()
@@ -224,7 +228,7 @@ def test_another_person_is_another_stream(project, tmp_path, monkeypatch):
         again.refresh("visits")
     as_an_older_program(monkeypatch)
     again.refresh("visits")
-    found = verbs.stream(again, "visits", "daily")[0]
+    found = project_streams.stream(again, "visits", "daily")[0]
     with pytest.raises(UsageError, match="is not the same"):
         found.next()
     assert len(found.rows) == 1
@@ -236,7 +240,7 @@ def test_fewer_rows_per_person_later_count_fewer(project, tmp_path):
     (tmp_path / "discreet.toml").write_text(text.replace("rows_per_person = 5", "rows_per_person = 1"))
     again = discreet.open(tmp_path)
     again.refresh("visits")
-    verbs.stream(again, "visits", "daily")[0].next()
+    project_streams.stream(again, "visits", "daily")[0].next()
     assert state(again, stream).exact_steps == (len(MANY),)
 
 
@@ -267,7 +271,7 @@ values = ["x"]
     (tmp_path / "discreet.toml").write_text(text)
     project = discreet.open(tmp_path)
     project.version("orders")
-    stream = verbs.stream(project, "items", "daily", epsilon=1, horizon=5, contributions=2)[0]
+    stream = project_streams.stream(project, "items", "daily", epsilon=1, horizon=5, contributions=2)[0]
     stream.next()
     assert state(project, stream).exact_steps == (2 + 1,)
     project.forget("orders", ["a"])
@@ -323,10 +327,10 @@ def test_wrong_steps_and_labels(project):
         with pytest.raises(UsageError):
             stream.interval(1, 1, confidence=confidence)
     with pytest.raises(UsageError, match="no stream 'dally'") as caught:
-        verbs.stream(project, "visits", "dally")
+        project_streams.stream(project, "visits", "dally")
     assert "daily" in caught.value.hint
     with pytest.raises(UsageError, match="with an epsilon"):
-        verbs.stream(project, "visits", "other", horizon=3)
+        project_streams.stream(project, "visits", "other", horizon=3)
 
 
 def test_rows_alone_are_refused(tmp_path):
@@ -334,7 +338,7 @@ def test_rows_alone_are_refused(tmp_path):
 
     project = clinic(tmp_path)
     with pytest.raises(UsageError, match="has rows alone") as caught:
-        verbs.stream(project, "patients", "daily", epsilon="0.1", horizon=5)
+        project_streams.stream(project, "patients", "daily", epsilon="0.1", horizon=5)
     assert "rows_per_person = 1" in caught.value.hint
 
 
@@ -352,7 +356,7 @@ def test_a_delta_that_the_budget_has_not(tmp_path):
 
 def test_a_step_that_cannot_be_counted_is_one_sentence_and_the_end(project, monkeypatch):
     stream = started(project)
-    monkeypatch.setattr(taking, "opened", opened_with_a_bomb(taking.opened))
+    monkeypatch.setattr(stream_step, "open_counter", opened_with_a_bomb(stream_step.open_counter))
     with pytest.raises(QueryFailed, match="could not be completed") as caught:
         stream.next()
     assert "p3" not in str(caught.value)
@@ -379,13 +383,13 @@ def opened_with_a_bomb(real):
 
 def test_noise_that_was_not_charged_is_noticed(project, monkeypatch):
     """The curator draws something else: the step is not stored, the stream is closed."""
-    from discreet.curator import Curator
+    from discreet.kernel.curator import Curator
     from discreet.mechanisms.gaussian import DiscreteGaussian
 
     stream = started(project)
-    real = Curator.add
+    real = Curator.add_noise
     cheap = DiscreteGaussian(sigma2=Fraction(100))
-    monkeypatch.setattr(Curator, "add", lambda self, law, exact, moves: real(self, cheap, exact, moves))
+    monkeypatch.setattr(Curator, "add_noise", lambda self, law, exact, moves: real(self, cheap, exact, moves))
     with pytest.raises(LedgerFault, match="not the noise charged"):
         stream.next()
     assert stream.rows == ()
@@ -397,27 +401,27 @@ def test_what_was_not_charged_for_is_not_drawn(project, change):
     """The ledger's stream says one thing and its charge another: more contributions, a longer matrix."""
     stream = started(project)
     held = project.ledger.state.streams[stream.id]
-    assert opened(held)[0].horizon == 10
+    assert open_counter(held)[0].horizon == 10
     if change == "count":
         held.count = 11
     else:
-        held.of[change] = {"contributions": 3, "counter": Root(11).to_data()}[change]
+        held.of[change] = {"contributions": 3, "counter": SquareRootCounter(11).to_data()}[change]
     with pytest.raises(LedgerFault, match="not what was charged"):
-        opened(held)
+        open_counter(held)
 
 
 def test_what_broke_off_is_cleared_away_before_the_next_attempt(project):
     stream = started(project)
     stream.next()
-    folder = project.curator.folder / counted.FOLDER / stream.id
-    kept = counted.states(folder)
+    folder = project.curator.folder / stream_counts.FOLDER / stream.id
+    kept = stream_counts.states(folder)
     (folder / "2-abc.counted").write_bytes(b"of a step that was never released")
     (folder / ".making.abc").write_bytes(b"half")
     for file in project.curator.folder.glob("*.persons.parquet"):
         file.rename(file.with_suffix(".away"))
     with pytest.raises(LedgerFault, match="not whole on the disk"):
         stream.next()
-    assert counted.states(folder) == kept
+    assert stream_counts.states(folder) == kept
     assert not (folder / ".making.abc").exists()
     for file in project.curator.folder.glob("*.away"):
         file.rename(file.with_suffix(".parquet"))
@@ -430,7 +434,7 @@ def test_two_at_once(project, tmp_path):
     taken, refused = [], []
 
     def walk():
-        own = verbs.stream(discreet.open(tmp_path), "visits", "daily")[0]
+        own = project_streams.stream(discreet.open(tmp_path), "visits", "daily")[0]
         for _ in range(8):
             try:
                 taken.append(own.next().step)
@@ -450,8 +454,8 @@ def test_two_at_once(project, tmp_path):
 
 def test_while_another_takes_a_step(project):
     stream = started(project)
-    folder = project.curator.folder / counted.FOLDER / stream.id
-    with counted.alone(folder, wait=False), pytest.raises(UsageError, match="another process"):
+    folder = project.curator.folder / stream_counts.FOLDER / stream.id
+    with stream_counts.lock_stream(folder, wait=False), pytest.raises(UsageError, match="another process"):
         stream.next()
     assert stream.steps == 0
 
@@ -459,7 +463,7 @@ def test_while_another_takes_a_step(project):
 def test_nothing_exact_is_shown(project):
     stream = started(project)
     stream.next()
-    folder = project.curator.folder / counted.FOLDER / stream.id
+    folder = project.curator.folder / stream_counts.FOLDER / stream.id
     assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
     shown = f"{stream!r} {stream.to_data()} {stream.rows}"
@@ -472,7 +476,7 @@ def test_an_empty_table_looks_the_same_before_the_noise(tmp_path):
     """Refusals, costs and plans are functions of public facts."""
     full, empty = make(tmp_path / "full", MANY), make(tmp_path / "empty", {})
     write(empty.folder, {})
-    plans = [verbs.plan_stream(each, "visits", "d", epsilon=1, horizon=9) for each in (full, empty)]
+    plans = [project_streams.plan_stream(each, "visits", "d", epsilon=1, horizon=9) for each in (full, empty)]
     assert plans[0].expected_rmse == plans[1].expected_rmse
     streams = [started(each) for each in (full, empty)]
     data = [{**each.to_data(), "release": ""} for each in streams]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.curator import Curator
 from discreet.engines.person_keys import NAME as KEYS
 from discreet.engines.person_keys import PersonKeys
 from discreet.errors import UsageError
-from discreet.schema.unit_naming import REACHED
-from discreet.tables.stream import verbs
+from discreet.kernel.curator import Curator
+from discreet.schema.person_identity import REACHED
+from discreet.tables.stream import project_streams
 from tables.stream.visits import as_an_older_program, grow, make, state
 
 PATIENTS = """
@@ -52,18 +52,18 @@ def test_a_file_that_was_put_back_does_not_count_anybody_anew(declared, monkeypa
     """The version between was made by other names of the same persons, as an older program let it: they look new."""
     as_an_older_program(monkeypatch)
     project = declared("pid")
-    stream = verbs.stream(project, "visits", "daily", epsilon=1, horizon=6, contributions=3)[0]
+    stream = project_streams.stream(project, "visits", "daily", epsilon=1, horizon=6, contributions=3)[0]
     stream.next()
     project = declared("ssn")
     project.refresh("visits")
     for person in ("ssn", "pid"):  # as the version was made; and the file put back, with nothing refreshed
         project = declared(person)
-        found = verbs.stream(project, "visits", "daily")[0]
+        found = project_streams.stream(project, "visits", "daily")[0]
         with pytest.raises(UsageError, match="is not the same"):
             found.next()
     assert state(project, stream).exact_steps == (18,)
     project.refresh("visits")
-    verbs.stream(project, "visits", "daily")[0].next()
+    project_streams.stream(project, "visits", "daily")[0].next()
     assert state(project, stream).exact_steps == (18, 0)
 
 
@@ -72,7 +72,7 @@ def test_a_version_by_which_a_stream_began_and_not_the_file(declared, monkeypatc
     project = declared("ssn")
     project.refresh("visits")
     project = declared("pid")  # not refreshed
-    stream = verbs.stream(project, "visits", "daily", epsilon=1, horizon=6, contributions=3)[0]
+    stream = project_streams.stream(project, "visits", "daily", epsilon=1, horizon=6, contributions=3)[0]
     whose = project.ledger.refresh().streams[stream.id].of["whose"]
     assert [part["person"] for part in whose] == [[], ["ssn"]]
     stream.next()
@@ -85,22 +85,22 @@ def test_a_version_by_which_a_stream_began_and_not_the_file(declared, monkeypatc
 def test_a_version_that_does_not_say_it_is_refused(declared, monkeypatch):
     """As an older program made them."""
     project = declared("pid")
-    monkeypatch.setattr("discreet.versions.reached", lambda path: {})
+    monkeypatch.setattr("discreet.project.versions.reached", lambda path: {})
     project.refresh("visits")
     assert REACHED not in project.ledger.refresh().version("visits", 1).source
     with pytest.raises(UsageError, match="does not say how") as caught:
-        verbs.stream(project, "visits", "daily", epsilon=1, horizon=6)
+        project_streams.stream(project, "visits", "daily", epsilon=1, horizon=6)
     assert "discreet refresh visits" in caught.value.hint
     assert not project.ledger.refresh().charges
     monkeypatch.undo()
     project.refresh("visits")
-    verbs.stream(project, "visits", "daily", epsilon=1, horizon=6)[0].next()
+    project_streams.stream(project, "visits", "daily", epsilon=1, horizon=6)[0].next()
 
 
 def test_other_keys_would_tell_nobody_again(tmp_path, monkeypatch):
     """The curator refuses another persons.key; and where it did not, the stream does."""
     project = make(tmp_path, {"a": 3, "b": 2})
-    stream = verbs.stream(project, "visits", "daily", epsilon=1, horizon=6)[0]
+    stream = project_streams.stream(project, "visits", "daily", epsilon=1, horizon=6)[0]
     stream.next()
     (project.curator.folder / KEYS).unlink()
     monkeypatch.setattr(Curator, "keys", property(lambda self: PersonKeys.at(self.folder)))

@@ -6,8 +6,8 @@ import csv
 from pathlib import Path
 
 import discreet
-from discreet.api import Project
-from discreet.engines import counted
+from discreet.engines import stream_counts
+from discreet.project.project import Project
 
 DECLARED = """
 [tables.visits]
@@ -44,14 +44,14 @@ def grow(project: Project, visits) -> None:
     project.refresh("visits")
 
 
-def state(project: Project, stream) -> counted.Counted:
+def state(project: Project, stream) -> stream_counts.StreamCounts:
     """What the stream has counted, exactly: for tests alone."""
-    folder = project.curator.folder / counted.FOLDER / stream.id
-    kept = project.ledger.refresh().streams[stream.id].rows[-1].kept
-    return counted.load(folder, kept, project.ledger.seal)
+    folder = project.curator.folder / stream_counts.FOLDER / stream.id
+    kept = project.ledger.refresh().streams[stream.id].rows[-1].owner_file
+    return stream_counts.load(folder, kept, project.ledger.keyed_digest)
 
 
 def as_an_older_program(monkeypatch):
     """Versions may identify people otherwise than before, as they might before the ledger kept it."""
-    for module in ("ledger.owning", "declaring"):
+    for module in ("ledger.owner_acts", "declaring"):
         monkeypatch.setattr(f"discreet.{module}.refuse_other_naming", lambda *_: None)

@@ -13,26 +13,26 @@ from functools import reduce
 import numpy as np
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.bounds.purse import Purse
-from discreet.answers.bounds.terms import Terms
-from discreet.answers.bounds.truncation import CONFIDENCE, Truncation, roster_prices, truncation
-from discreet.answers.bounds.wishes import ROWS_PER_PERSON, named, refuse_other_persons
-from discreet.answers.quoting import spending
-from discreet.curator import Curator, Version
+from discreet.answers.bounds.bounds_terms import BoundsTerms
+from discreet.answers.bounds.missing_bounds import ROWS_PER_PERSON, named_columns, refuse_other_persons
+from discreet.answers.bounds.step_purchases import StepPurchases
+from discreet.answers.bounds.truncation import CONFIDENCE, Truncation, roster_prices, truncation_of
+from discreet.answers.query_quote import spending
 from discreet.errors import UsageError
-from discreet.measurement import Measurement, NoisyCells
-from discreet.mechanisms.combined import Combined
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Measurement, NoisyCells
+from discreet.mechanisms.noise_combination import CombinedNoise
 from discreet.plan import formula
+from discreet.plan.cell_statistics import RowCount
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
-from discreet.plan.statistics import Rows
 from discreet.release import Spending
-from discreet.schema.column import Column, Label, Moment, Number
+from discreet.schema.column import Column, Label, MomentColumn, NumberColumn
 from discreet.schema.schema import Table
-from discreet.sql.typed import typed
+from discreet.sql.typed_expression import column_expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Bias:
 
     table: str
     version: int
-    terms: Terms
+    terms: BoundsTerms
     truncation: Truncation | None
     clamping: tuple[Clamping, ...]
     cost: Spending
@@ -65,23 +65,25 @@ class Bias:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class BiasScope:
     """What is to be judged: the limit of rows, and columns with bounds."""
 
     persons: bool
-    columns: tuple[Number | Moment, ...]
+    columns: tuple[NumberColumn | MomentColumn, ...]
 
 
-def estimate(judged: Judged, terms: Terms, *, version: Version, guarantee: Guarantee, curator: Curator) -> Bias:
+def estimate_bias(
+    scope: BiasScope, terms: BoundsTerms, *, version: Version, guarantee: Guarantee, curator: Curator
+) -> Bias:
     """What limits and bounds take away.
 
     Guarantee: the losses of all charges add to terms.epsilon or less.
     Because: the roster and each column get equal shares of it, and losses add.
     """
-    persons, columns = judged.persons, judged.columns
+    persons, columns = scope.persons, scope.columns
     share = terms.epsilon / (persons + len(columns))
     text = f"discreet bounds {version.table} --report"
-    purse = Purse(curator=curator, version=version, guarantee=guarantee, text=text)
+    purse = StepPurchases(curator=curator, version=version, guarantee=guarantee, text=text)
     clamped = _clamped_price(version, columns, epsilon=share * len(columns)) if columns else None
     truncated: Truncation | None = None
     clamping: tuple[Clamping, ...] = ()
@@ -90,10 +92,10 @@ def estimate(judged: Judged, terms: Terms, *, version: Version, guarantee: Guara
         coming = [] if clamped is None else [clamped.event]
         persons_wide = purse.buy(wide, coming=[narrow.event, *coming])
         persons_narrow = purse.buy(narrow, coming=coming)
-        truncated = truncation(persons_wide, persons_narrow, terms, declared=version.schema.unit.rows)
+        truncated = truncation_of(persons_wide, persons_narrow, terms, declared=version.schema.unit.rows)
     if clamped is not None:
         clamping = _clamping(purse.buy(clamped), columns, clamped.inquiry.order.sets)
-    standing = curator.ledger.standing(version.population)
+    standing = curator.ledger.account_status(version.population)
     return Bias(
         table=version.table,
         version=version.number,
@@ -107,10 +109,10 @@ def estimate(judged: Judged, terms: Terms, *, version: Version, guarantee: Guara
     )
 
 
-def judged(table: Table, version: Version, names: Sequence[str]) -> Judged:
+def bias_scope(table: Table, version: Version, names: Sequence[str]) -> BiasScope:
     """What is asked about: of the columns named, else of all that have bounds, as the version declares them."""
     refuse_other_persons(table, version)
-    chosen = named(table, names)
+    chosen = named_columns(table, names)
     persons = ROWS_PER_PERSON in chosen
     if persons and version.schema.unit.is_row:
         raise UsageError(f"in {table.name!r} each row is one person, and none is left out")
@@ -127,42 +129,47 @@ def judged(table: Table, version: Version, names: Sequence[str]) -> Judged:
         raise UsageError(
             f"nothing in {table.name!r} is limited or bounded, so nothing is lost", hint="declare low and high"
         )
-    return Judged(persons=persons, columns=tuple(one for one in columns if isinstance(one, Number | Moment)))
+    return BiasScope(
+        persons=persons, columns=tuple(one for one in columns if isinstance(one, NumberColumn | MomentColumn))
+    )
 
 
 def _bounded(column: Column) -> bool:
-    if not isinstance(column, Number | Moment) or column.low is None or column.high is None:
+    if not isinstance(column, NumberColumn | MomentColumn) or column.low is None or column.high is None:
         return False
     return column.low < column.high
 
 
-def _clamped_price(version: Version, columns: Sequence[Number | Moment], *, epsilon: Fraction) -> Price:
+def _clamped_price(version: Version, columns: Sequence[NumberColumn | MomentColumn], *, epsilon: Fraction) -> Price:
     """For each column the rows at its low, between, and at its high bound: one histogram, which a row enters once."""
     plan = Scan(table=version.table, version=version.number)
     axes = [
-        Axis(of=typed(column).expression, edges=_clamped_edges(column), null=False, labels=()) for column in columns
+        Axis(of=column_expression(column).expression, edges=_clamped_edges(column), null=False, labels=())
+        for column in columns
     ]
     return price(
-        Inquiry(plan=plan, sets=tuple((axis,) for axis in axes), statistics=(Rows(),)),
+        Inquiry(plan=plan, sets=tuple((axis,) for axis in axes), statistics=(RowCount(),)),
         reach(plan, {version.table: version.schema}),
         needs={},
         epsilon=epsilon,
     )
 
 
-def _clamped_edges(column: Number | Moment) -> tuple[int, ...]:
+def _clamped_edges(column: NumberColumn | MomentColumn) -> tuple[int, ...]:
     assert column.low is not None and column.high is not None
     return tuple(sorted({column.low, column.low + 1, column.high, column.high + 1}))
 
 
-def _clamping(measured: Measurement, columns: Sequence[Number | Moment], places: Sequence[int]) -> tuple[Clamping, ...]:
+def _clamping(
+    measured: Measurement, columns: Sequence[NumberColumn | MomentColumn], places: Sequence[int]
+) -> tuple[Clamping, ...]:
     """`places`: under which number the cells of each column are stored, in whatever order they were asked for."""
     parts = {part.place: part for part in measured.parts if isinstance(part, NoisyCells)}
-    found = []
+    clampings = []
     for column, place in zip(columns, places, strict=True):
         part = parts[place]
         assert column.low is not None and column.high is not None
-        found.append(
+        clampings.append(
             Clamping(
                 column=column.name,
                 low=column.label(column.low),
@@ -171,17 +178,17 @@ def _clamping(measured: Measurement, columns: Sequence[Number | Moment], places:
                 at_high=_share(part, len(part.noisy_values[0]) - 1),
             )
         )
-    return tuple(found)
+    return tuple(clampings)
 
 
 def _share(part: NoisyCells, place: int) -> tuple[float, float] | None:
     """Between what the share of one cell of all rows lies, by the noise of both."""
     (noisy,), (law,) = part.noisy_values, part.laws
-    cells: list[formula.Formula] = [formula.Cell(index) for index in range(len(noisy))]
+    cells: list[formula.Formula] = [formula.StatisticRef(index) for index in range(len(noisy))]
     total = reduce(lambda one, other: formula.Arithmetic("+", one, other), cells)
     share = formula.Quotient(cells[place], total, Fraction(0), Fraction(1))
     values, laws = [np.array([count]) for count in noisy], [law] * len(noisy)
-    if sum(noisy) <= Combined(parts=tuple((Fraction(1), law) for _ in noisy)).half_width(Fraction(99, 100)):
+    if sum(noisy) <= CombinedNoise(parts=tuple((Fraction(1), law) for _ in noisy)).half_width(Fraction(99, 100)):
         return None
     low, high = formula.interval(share, values, laws, CONFIDENCE)
     return None if (low[0], high[0]) == (0.0, 1.0) else (float(low[0]), float(high[0]))

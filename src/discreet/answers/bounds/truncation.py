@@ -13,19 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.answers.bounds.limit import FAR, LIMITS, ROWS_CODE
-from discreet.answers.bounds.roster import Histogram, Roster
-from discreet.answers.bounds.terms import Terms
-from discreet.curator import Version
-from discreet.measurement import Measurement, NoisyCells
+from discreet.answers.bounds.bounds_terms import BoundsTerms
+from discreet.answers.bounds.roster_estimate import RosterEstimate, RosterHistogram
+from discreet.answers.bounds.row_limit import FAR, LIMITS, ROWS_CODE
+from discreet.kernel.curator import Version
+from discreet.kernel.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.sums import half_width
+from discreet.mechanisms.weighted_sum import half_width
+from discreet.plan.cell_statistics import RowCount
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
-from discreet.plan.statistics import Rows
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -56,7 +56,7 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class LimitEffect:
     """What a limit would do to a count: the share of rows left out, its noise, and how wrong a cell is in all.
 
     left_out: between what the share lies, among persons with at most `Truncation.up_to` rows; None where the noise
@@ -83,8 +83,8 @@ class Truncation:
     plus_minus: int
     up_to: int | None
     more: int
-    limits: tuple[Limit, ...]
-    best: Limit | None
+    limits: tuple[LimitEffect, ...]
+    best: LimitEffect | None
 
 
 def roster_prices(version: Version, *, epsilon: Fraction) -> tuple[Price, Price]:
@@ -97,7 +97,7 @@ def roster_prices(version: Version, *, epsilon: Fraction) -> tuple[Price, Price]
     declared = version.schema.unit.rows
     wide, narrow = (
         price(
-            Inquiry(plan=plan, sets=((_axis(edges),),), statistics=(Rows(),)),
+            Inquiry(plan=plan, sets=((_axis(edges),),), statistics=(RowCount(),)),
             reach(plan, {version.table: version.schema}),
             needs={},
             epsilon=share,
@@ -121,7 +121,7 @@ def narrow_edges(declared: int) -> list[int]:
     return sorted({*LIMITS, *COMPARED, declared})
 
 
-def truncation(wide: Measurement, narrow: Measurement, terms: Terms, *, declared: int) -> Truncation:
+def truncation_of(wide: Measurement, narrow: Measurement, terms: BoundsTerms, *, declared: int) -> Truncation:
     """What limits would do, from the two noisy histograms."""
     histogram, inner = _histogram(wide, wide_edges(declared)), _histogram(narrow, narrow_edges(declared))
     edges, noisy, law = histogram.edges, histogram.noisy, histogram.law
@@ -136,7 +136,7 @@ def truncation(wide: Measurement, narrow: Measurement, terms: Terms, *, declared
     width = half_width([(1.0, law, len(noisy) - top - 1)], 1 - 2 * doubt)
     more = max(0, math.floor(sum(noisy[top + 1 :]) + width))
     up_to = edges[top] if top >= 0 else None
-    roster = None if up_to is None else Roster(wide=histogram.up_to(up_to), narrow=inner.up_to(up_to))
+    roster = None if up_to is None else RosterEstimate(wide=histogram.up_to(up_to), narrow=inner.up_to(up_to))
     listed = [limit for limit in edges if (up_to is not None and limit <= up_to) or limit == declared]
     limits = tuple(_limit(limit, roster, terms, declared=declared, listed=len(listed)) for limit in listed)
     return Truncation(
@@ -149,7 +149,7 @@ def truncation(wide: Measurement, narrow: Measurement, terms: Terms, *, declared
     )
 
 
-def _limit(limit: int, roster: Roster | None, terms: Terms, *, declared: int, listed: int) -> Limit:
+def _limit(limit: int, roster: RosterEstimate | None, terms: BoundsTerms, *, declared: int, listed: int) -> LimitEffect:
     """How wrong counts would be, in cells of one size: noise of scale s and a bias b together are off by
     b + s exp(-b / s) in the mean, which grows with b."""
     noise = DiscreteLaplace(scale=limit / terms.for_epsilon)
@@ -160,7 +160,7 @@ def _limit(limit: int, roster: Roster | None, terms: Terms, *, declared: int, li
         biases = [rows / terms.cells for rows in roster.beyond(limit, doubt=doubt / listed)]
         low, high = (bias + scale * math.exp(-bias / scale) for bias in biases)
         error = low, high
-    return Limit(
+    return LimitEffect(
         rows=limit,
         declared=limit == declared,
         left_out=None if share is None or share == (0.0, 1.0) or limit == _last(roster) else share,
@@ -169,27 +169,27 @@ def _limit(limit: int, roster: Roster | None, terms: Terms, *, declared: int, li
     )
 
 
-def _last(roster: Roster | None) -> int | None:
+def _last(roster: RosterEstimate | None) -> int | None:
     """Of those with at most so many rows nobody has more: what such a limit leaves out is what cannot be seen."""
     return None if roster is None else roster.wide.edges[-1]
 
 
-def _best(limits: Sequence[Limit], terms: Terms, more: int) -> Limit | None:
+def _best(limits: Sequence[LimitEffect], terms: BoundsTerms, more: int) -> LimitEffect | None:
     """The limit to recommend; None where the noise does not tell.
 
     A limit beyond those who are seen is no better, where fewer than cells / epsilon persons have more rows: by each
     further row it adds as much noise to the cells, and takes off no more than a row of each of these persons.
     """
-    known = [(each.error, each) for each in limits if each.error is not None]
-    if not known or more > terms.cells / terms.for_epsilon:
+    effects = [(each.error, each) for each in limits if each.error is not None]
+    if not effects or more > terms.cells / terms.for_epsilon:
         return None
-    (_, most), best = min(known, key=lambda pair: (pair[0][1], pair[1].rows))
-    least = min((error[0] for error, each in known if each != best), default=most)
+    (_, most), best = min(effects, key=lambda pair: (pair[0][1], pair[1].rows))
+    least = min((error[0] for error, each in effects if each != best), default=most)
     return best if most <= SURELY * least else None
 
 
-def _histogram(measured: Measurement, edges: Sequence[int]) -> Histogram:
+def _histogram(measured: Measurement, edges: Sequence[int]) -> RosterHistogram:
     (part,) = measured.parts
     assert isinstance(part, NoisyCells)
     (noisy,), (law,) = part.noisy_values, part.laws
-    return Histogram(edges=tuple(edges), noisy=tuple(noisy), law=law)
+    return RosterHistogram(edges=tuple(edges), noisy=tuple(noisy), law=law)

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.answers.reconcile.history import LeftOut, history
-from discreet.answers.reconcile.numbers import Number
+from discreet.answers.reconcile.history import ExcludedRelease, history
+from discreet.answers.reconcile.released_numbers import ReleasedNumber
 from discreet.answers.repeats import Reads
-from discreet.curator import Curator, Version
 from discreet.errors import UsageError
-from discreet.inference.reconcile import Domain, Identity, Known, positive, whole
+from discreet.inference.reconcile import ColumnDomains, NumberIdentity, Reconciliation, make_nonnegative, round_answers
+from discreet.kernel.curator import Curator, Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A released number beside what it became; `whole` where that was wished for and can be kept."""
+class ReconciledNumber:
+    """A released number beside what it became; `round_answers` where that was wished for and can be kept."""
 
-    number: Number
+    number: ReleasedNumber
     value: float
     standard_error: float
     reconciled: float
@@ -59,11 +59,11 @@ class Agreement:
 
     table: str
     version: int
-    lines: tuple[Line, ...]
-    identities: tuple[Identity, ...]
+    lines: tuple[ReconciledNumber, ...]
+    identities: tuple[NumberIdentity, ...]
     chi_square: float
     degrees: int
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedRelease, ...]
     rounded: bool | None = None
 
     def to_data(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Agreement:
             "cost": {"epsilon": 0.0, "rho": 0.0, "delta": 0.0},
         }
 
-    def identity(self, identity: Identity) -> str:
+    def identity(self, identity: NumberIdentity) -> str:
         """An identity for people: one number on the left, the others on the right."""
         (first, amount), *rest = sorted(identity.terms, key=lambda term: -abs(term[1]))
         terms = [(-other / amount, self.lines[place].words()) for place, other in rest]
@@ -99,18 +99,20 @@ def agree(
     version: Version, *, curator: Curator, reads: Reads, only: Collection[str] = (), wholes: bool = False
 ) -> Agreement:
     """Make the released numbers of a version agree. Free; refuses where no fit is found. `only`: these releases."""
-    found = history(version, curator=curator, reads=reads, only=only)
-    if not found.numbers:
+    released_history = history(version, curator=curator, reads=reads, only=only)
+    if not released_history.numbers:
         raise UsageError(
             f"no released number of version {version.number} of {version.table!r} can be reconciled",
-            hint="; ".join(dict.fromkeys(each.reason for each in found.left_out)) or "ask a question first",
+            hint="; ".join(dict.fromkeys(each.reason for each in released_history.left_out)) or "ask a question first",
         )
-    known = Known([number.measured() for number in found.numbers], Domain.of(version.schema.columns))
-    fit = known.reconciled
-    rounded = _wholes(known, found.numbers) if wholes else None
+    reconciliation = Reconciliation(
+        [number.measured() for number in released_history.numbers], ColumnDomains.of(version.schema.columns)
+    )
+    fit = reconciliation.reconciled
+    rounded = _whole_numbers(reconciliation, released_history.numbers) if wholes else None
     lines = [
         _line(number, fit.values[place], fit.standard_errors[place], None if rounded is None else rounded[0][place])
-        for place, number in enumerate(found.numbers)
+        for place, number in enumerate(released_history.numbers)
     ]
     return Agreement(
         table=version.table,
@@ -119,14 +121,14 @@ def agree(
         identities=fit.identities,
         chi_square=fit.chi_square,
         degrees=fit.degrees,
-        left_out=found.left_out,
+        left_out=released_history.left_out,
         rounded=None if rounded is None else rounded[1],
     )
 
 
-def _line(number: Number, value: float, error: float, rounded: float | None) -> Line:
+def _line(number: ReleasedNumber, value: float, error: float, rounded: float | None) -> ReconciledNumber:
     step = float(number.step)
-    return Line(
+    return ReconciledNumber(
         number=number,
         value=number.value * step,
         standard_error=math.sqrt(number.variance) * abs(step),
@@ -136,10 +138,10 @@ def _line(number: Number, value: float, error: float, rounded: float | None) -> 
     )
 
 
-def _wholes(known: Known, numbers: Sequence[Number]) -> tuple[tuple[float, ...], bool]:
+def _whole_numbers(reconciliation: Reconciliation, numbers: Sequence[ReleasedNumber]) -> tuple[tuple[float, ...], bool]:
     """Numbers that agree, are not negative where none can be, and whole; and whether they could be made whole."""
     families = {number.family for number in numbers}
     never_negative = {number.family for number in numbers if number.least == 0}
-    nearest = positive(known, never_negative)
-    found = whole(known, nearest.values, families=families, nonnegative=never_negative)
-    return found.values, all(found.rounded)
+    nearest = make_nonnegative(reconciliation, never_negative)
+    rounded = round_answers(reconciliation, nearest.values, families=families, nonnegative=never_negative)
+    return rounded.values, all(rounded.rounded)

@@ -10,93 +10,106 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.events import Event, together
-from discreet.answers.block import Block
+from discreet.accounting.events import Event, compose
+from discreet.answers.answer_block import AnswerBlock
+from discreet.answers.answer_columns import least_of
 from discreet.answers.caveats import caveats
-from discreet.answers.columns import least_of
-from discreet.answers.quoting import FREE, Wish, cost_of, spending
-from discreet.answers.reconcile.told import Cell, Told
-from discreet.answers.refine import Reading
-from discreet.curator import Curator, Version
+from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
+from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
+from discreet.answers.refine import AnswerReading
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
-from discreet.measurement import Measurement
-from discreet.mechanisms.sums import half_width
+from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan import formula
 from discreet.release import Release, ReleaseColumn
-from discreet.sql.asked import Output
+from discreet.sql.parsed_query import OutputColumn
 
 #: So many releases are named in a sentence; all of them are in `from`.
 _NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldBlock(Block):
+class EstimatedBlock(AnswerBlock):
     """One grouping set whose cells have each a law of their own."""
 
-    told: Mapping[int, tuple[Cell, ...]] = field(default_factory=dict)
+    cell_estimates: Mapping[int, tuple[EstimatedCell, ...]] = field(default_factory=dict)
 
-    def hidden(self, output: Output) -> NDArray[np.bool_]:
+    def hidden(self, output: OutputColumn) -> NDArray[np.bool_]:
         """None: what is told are counts and sums."""
         return np.zeros(self.size, dtype=np.bool_)
 
-    def _ends(self, output: Output, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _ends(self, output: OutputColumn, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         assert output.plain is not None and output.formula is not None
         if (output.formula, confidence) not in self.ends:
             index, step = output.plain
             size = abs(float(step))
-            widths = np.array([size * half_width(cell.parts, confidence) for cell in self.told[index]])
+            widths = np.array([size * half_width(cell.parts, confidence) for cell in self.cell_estimates[index]])
             values = np.broadcast_to(formula.evaluate(output.formula, self.vectors()), self.size)
             self.ends[output.formula, confidence] = values - widths, values + widths
         return self.ends[output.formula, confidence]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Derived(Reading):
+class DerivedReading(AnswerReading):
     """A question's reading of what is told about it. `measurement`: what was bought for it, or nothing."""
 
-    told: Told
+    earlier_estimate: EarlierEstimate
 
-    def _block(self, place: int) -> Block:
-        own = {index: cells for (at, index), cells in self.told.cells.items() if at == place}
-        shape = tuple(axis.size for axis in self.asked.inquiry.sets[place])
-        block = ToldBlock(asked=self.asked, place=place, keys=None, shape=shape, told=own)
+    def _block(self, place: int) -> AnswerBlock:
+        own = {index: cells for (at, index), cells in self.earlier_estimate.cells.items() if at == place}
+        shape = tuple(axis.size for axis in self.query.inquiry.sets[place])
+        block = EstimatedBlock(query=self.query, place=place, keys=None, shape=shape, cell_estimates=own)
         for index, cells in own.items():
             block.values[index] = np.array([cell.value for cell in cells], dtype=np.float64)
         return block
 
 
-def derived(told: Told, wish: Wish, *, version: Version, curator: Curator) -> Release:
+def derived_release(
+    earlier_estimate: EarlierEstimate, wish: QueryWish, *, version: Version, curator: Curator
+) -> Release:
     """A release that costs nothing: it is computed from earlier ones. Its event is theirs, which were paid.
 
     It is not stored. Whoever asks again while nothing new was released gets the same; later, perhaps a better one.
     """
-    event = together([_event(name, curator) for name in told.releases])
-    nothing = Measurement(id=_name(told), text=told.asked.text, parts=(), event=event)
-    because = f"this follows from {named(told.releases)}, which were paid for: nothing is charged"
-    return _release(told, nothing, wish, because, version=version, ledger=curator.ledger, bought=False)
+    event = compose([_event(name, curator) for name in earlier_estimate.releases])
+    nothing = Measurement(id=_name(earlier_estimate), text=earlier_estimate.query.text, parts=(), event=event)
+    because = (
+        f"this follows from {release_list_text(earlier_estimate.releases)}, which were paid for: nothing is charged"
+    )
+    return _release(earlier_estimate, nothing, wish, because, version=version, ledger=curator.ledger, bought=False)
 
 
-def combined(told: Told, measurement: Measurement, wish: Wish, *, version: Version, ledger: Ledger) -> Release:
+def combined_release(
+    earlier_estimate: EarlierEstimate, measurement: Measurement, wish: QueryWish, *, version: Version, ledger: Ledger
+) -> Release:
     """A release of a new measurement, read together with what was known before."""
-    earlier = [name for name in told.releases if name != measurement.id]
-    because = f"read together with {named(earlier)}: only what they left open was bought"
-    return _release(told, measurement, wish, because, version=version, ledger=ledger, bought=True)
+    earlier = [name for name in earlier_estimate.releases if name != measurement.id]
+    because = f"read together with {release_list_text(earlier)}: only what they left open was bought"
+    return _release(earlier_estimate, measurement, wish, because, version=version, ledger=ledger, bought=True)
 
 
 def _release(
-    told: Told, measurement: Measurement, wish: Wish, because: str, *, version: Version, ledger: Ledger, bought: bool
+    earlier_estimate: EarlierEstimate,
+    measurement: Measurement,
+    wish: QueryWish,
+    because: str,
+    *,
+    version: Version,
+    ledger: Ledger,
+    bought: bool,
 ) -> Release:
-    asked = told.asked
-    reading = Derived(asked=asked, measurement=measurement, told=told)
-    standing = ledger.standing(version.population)
-    keys = [output.key is not None or output.grouping is not None for output in asked.outputs]
-    found = Release(
+    query = earlier_estimate.query
+    reading = DerivedReading(query=query, measurement=measurement, earlier_estimate=earlier_estimate)
+    standing = ledger.account_status(version.population)
+    keys = [output.key is not None or output.grouping is not None for output in query.outputs]
+    release = Release(
         id=measurement.id,
         table=version.table,
         version=version.number,
         columns=tuple(
-            ReleaseColumn(name=output.name, kind="key" if key else "derived", least=least_of(output, asked))
-            for output, key in zip(asked.outputs, keys, strict=True)
+            ReleaseColumn(name=output.name, kind="key" if key else "derived", least=least_of(output, query))
+            for output, key in zip(query.outputs, keys, strict=True)
         ),
         rows=reading.rows,
         event=measurement.event,
@@ -105,28 +118,28 @@ def _release(
         spent=spending(standing.spent),
         remaining=spending(standing.remaining),
         derived=not bought,
-        sources=told.releases,
-        reread=reading.intervals,
+        sources=earlier_estimate.releases,
+        read_intervals=reading.intervals,
     )
-    warnings = [because, *asked.warnings, *caveats(asked)]
-    below_noise, _, cells = found.drowned_numbers()
+    warnings = [because, *query.warnings, *caveats(query)]
+    below_noise, _, cells = release.count_below_noise()
     if below_noise:
         warnings.append(f"{below_noise} of {cells} numbers are below the noise; --within buys what is missing")
-    return found.warning(warnings)
+    return release.with_warnings(warnings)
 
 
 def _event(release: str, curator: Curator) -> Event:
     program = curator.ledger.state.reservations.get(release)
-    return curator.stored(release).event if program is None else program.event
+    return curator.stored_measurement(release).event if program is None else program.event
 
 
-def _name(told: Told) -> str:
+def _name(earlier_estimate: EarlierEstimate) -> str:
     """The same for the same question and releases, so that an answer can be recognised."""
-    text = "\n".join([told.asked.inquiry.question(), *told.releases])
+    text = "\n".join([earlier_estimate.query.inquiry.question(), *earlier_estimate.releases])
     return f"d-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def named(releases: tuple[str, ...] | list[str]) -> str:
+def release_list_text(releases: tuple[str, ...] | list[str]) -> str:
     """Releases in a sentence."""
     shown = ", ".join(releases[:_NAMED])
     return shown if len(releases) <= _NAMED else f"{shown} and {len(releases) - _NAMED} more"

@@ -9,13 +9,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
-from discreet.answers.reconcile.kinds import READERS, Held, Stored
-from discreet.answers.reconcile.numbers import Number, Outside
+from discreet.answers.reconcile.release_readers import READERS, ReconcilableRelease, ReleaseNumbers
+from discreet.answers.reconcile.released_numbers import ExclusionReason, ReleasedNumber
 from discreet.answers.repeats import Reads
-from discreet.curator import Curator, Version
 from discreet.errors import no_release
+from discreet.kernel.curator import Curator, Version
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.records import Charge
+from discreet.ledger.records import ChargeRecord
 
 Part = TypeVar("Part")
 
@@ -26,7 +26,7 @@ MOST_NUMBERS = 4_000
 _MOST_REMEMBERED = 100_000
 
 
-class _Memory:
+class _ReadCache:
     """What stored releases hold, as they were read.
 
     What is stored never changes, and ids are drawn at random, once for ever. Its text is read against a version, whose
@@ -34,21 +34,21 @@ class _Memory:
     """
 
     def __init__(self) -> None:
-        self.held: dict[str, Held] = {}
+        self.numbers_of_release: dict[str, ReleaseNumbers] = {}
         self.numbers = 0
 
-    def add(self, release: str, held: Held) -> None:
-        if self.numbers + len(held[0]) > _MOST_REMEMBERED:
-            self.held, self.numbers = {}, 0
-        self.held[release] = held
-        self.numbers += 1 + len(held[0])
+    def add(self, release: str, release_numbers: ReleaseNumbers) -> None:
+        if self.numbers + len(release_numbers[0]) > _MOST_REMEMBERED:
+            self.numbers_of_release, self.numbers = {}, 0
+        self.numbers_of_release[release] = release_numbers
+        self.numbers += 1 + len(release_numbers[0])
 
 
-_READ = _Memory()
+_READ = _ReadCache()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
+class ExcludedRelease:
     """A release, or a part of it, that is not reconciled, and why."""
 
     release: str
@@ -59,8 +59,8 @@ class LeftOut:
 class History:
     """Released numbers of one version of a table, the oldest first."""
 
-    numbers: tuple[Number, ...]
-    left_out: tuple[LeftOut, ...]
+    numbers: tuple[ReleasedNumber, ...]
+    left_out: tuple[ExcludedRelease, ...]
 
 
 def history(
@@ -76,49 +76,56 @@ def history(
     ledger = curator.ledger
     ledger.refresh()
     charges = [charge for charge in _charges(ledger, version, only) if charge.id in ledger.state.answers]
-    since = _changed(ledger, version.table)
-    numbers: list[list[Number]] = []
-    left_out: list[list[LeftOut]] = []
+    since = _last_erasure_seq(ledger, version.table)
+    numbers: list[list[ReleasedNumber]] = []
+    left_out: list[list[ExcludedRelease]] = []
     room = most
     for charge in reversed(charges[-newest:] if newest is not None else charges):
-        held, outside = _held(charge, version, since, curator=curator, reads=reads)
-        if len(held) > room:
-            held, outside = [], [*outside, Outside(reason=f"more than {most:,} numbers at once; name fewer releases")]
-        room -= len(held)
-        numbers.append(held)
-        left_out.append([LeftOut(release=charge.id, reason=each.reason) for each in outside])
+        release_numbers, outside = _numbers_of_release(charge, version, since, curator=curator, reads=reads)
+        if len(release_numbers) > room:
+            release_numbers, outside = (
+                [],
+                [*outside, ExclusionReason(reason=f"more than {most:,} numbers at once; name fewer releases")],
+            )
+        room -= len(release_numbers)
+        numbers.append(release_numbers)
+        left_out.append([ExcludedRelease(release=charge.id, reason=each.reason) for each in outside])
     return History(numbers=_flat(numbers), left_out=_flat(left_out))
 
 
-def _flat(found: list[list[Part]]) -> tuple[Part, ...]:
+def _flat(parts_by_release: list[list[Part]]) -> tuple[Part, ...]:
     """The newest were taken first: they are what a question that was just paid is read with."""
-    return tuple(part for parts in reversed(found) for part in parts)
+    return tuple(part for parts in reversed(parts_by_release) for part in parts)
 
 
-def _charges(ledger: Ledger, version: Version, only: Collection[str]) -> list[Charge]:
-    known = ledger.state.charges
+def _charges(ledger: Ledger, version: Version, only: Collection[str]) -> list[ChargeRecord]:
+    charges = ledger.state.charges
     for name in only:
-        if name not in known:
+        if name not in charges:
             raise no_release(name)
-    wanted = [known[name] for name in dict.fromkeys(only)] if only else list(known.values())
-    return sorted((each for each in wanted if only or each.table == version.table), key=lambda each: each.seq)
+    selected = [charges[name] for name in dict.fromkeys(only)] if only else list(charges.values())
+    return sorted((each for each in selected if only or each.table == version.table), key=lambda each: each.seq)
 
 
-def _held(charge: Charge, version: Version, since: int, *, curator: Curator, reads: Reads) -> Held:
+def _numbers_of_release(
+    charge: ChargeRecord, version: Version, since: int, *, curator: Curator, reads: Reads
+) -> ReleaseNumbers:
     """What a release holds: read once, and then remembered."""
     if charge.table != version.table:
-        return [], [Outside(reason=f"it is about {charge.table!r}")]
+        return [], [ExclusionReason(reason=f"it is about {charge.table!r}")]
     if charge.version != version.number:
-        return [], [Outside(reason=f"it is about version {charge.version}, whose rows are others")]
+        return [], [ExclusionReason(reason=f"it is about version {charge.version}, whose rows are others")]
     if charge.seq < since:
-        return [], [Outside(reason="it was asked before somebody was forgotten, so of other rows")]
-    if charge.id not in _READ.held:
-        stored = Stored(charge=charge, version=version, curator=curator, reads=reads)
-        _READ.add(charge.id, next(held for reader in READERS if (held := reader(stored)) is not None))
-    return _READ.held[charge.id]
+        return [], [ExclusionReason(reason="it was asked before somebody was forgotten, so of other rows")]
+    if charge.id not in _READ.numbers_of_release:
+        stored = ReconcilableRelease(charge=charge, version=version, curator=curator, reads=reads)
+        _READ.add(
+            charge.id, next(release_numbers for reader in READERS if (release_numbers := reader(stored)) is not None)
+        )
+    return _READ.numbers_of_release[charge.id]
 
 
-def _changed(ledger: Ledger, table: str) -> int:
+def _last_erasure_seq(ledger: Ledger, table: str) -> int:
     """The row of the ledger since which a version's rows are what they are: `forget` takes some, by an owner's act."""
     if not ledger.state.forgotten.get(table):
         return 0

@@ -11,5 +11,5 @@ attack_app = typer.Typer(
     no_args_is_help=True, help="Break what does not protect: each attack says how often it succeeds, and by chance."
 )
 
-for found in iter_modules(__path__):
-    import_module(f"{__name__}.{found.name}").register(attack_app)
+for attack_module in iter_modules(__path__):
+    import_module(f"{__name__}.{attack_module.name}").register(attack_app)

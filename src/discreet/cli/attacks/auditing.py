@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -27,15 +27,15 @@ def auditing(
     as_json: Json = False,
 ) -> None:
     """Deny what would tell, and see what a denial still tells. Which questions can be answered, at what cost."""
-    drawable(plot)
-    from discreet.lab import auditing as lab
+    refuse_unwritable_plot(plot)
+    from discreet.lab import query_auditing as lab
 
     if file is None:
         if kind is not None:
             raise UsageError("--kind is about the questions of a file", hint="discreet attack auditing FILE --kind sum")
-        found = lab.demo(people=people or lab.PEOPLE, queries=queries or lab.QUERIES)
+        evidence = lab.demo(people=people or lab.PEOPLE, queries=queries or lab.QUERIES)
     else:
         if people is not None or queries is not None:
             raise UsageError("a file says how many people and questions there are", hint="leave out --n and --queries")
-        found = lab.attack(lab.read(file), kind=kind or "sum")
-    tell(found, plot=plot, as_json=as_json)
+        evidence = lab.attack(lab.read(file), kind=kind or "sum")
+    print_evidence(evidence, plot=plot, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.attacks.differencing import Budget, Table, Targets, Trait, Value, needs_trait
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 
 
@@ -29,12 +29,12 @@ def averaging(
     as_json: Json = False,
 ) -> None:
     """Ask again and again until fresh noise averages away. A ledger that counts stops it."""
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     needs_trait(file, trait, verb="averaging")
-    from discreet.lab import averaging as lab
-    from discreet.lab.reading import read
+    from discreet.lab.attacks import averaging as lab
+    from discreet.lab.table_reader import read
 
-    found = lab.attack(
+    evidence = lab.attack(
         None if file is None else read(file),
         trait=trait or "",
         value=value,
@@ -43,4 +43,4 @@ def averaging(
         targets=targets,
         server=server,
     )
-    tell(found, plot=plot, as_json=as_json)
+    print_evidence(evidence, plot=plot, as_json=as_json)

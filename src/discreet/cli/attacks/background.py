@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -27,16 +27,18 @@ def background(
     as_json: Json = False,
 ) -> None:
     """Learn somebody's value by ruling out a few other values."""
-    from discreet.lab import background as attack
-    from discreet.lab.reading import names, read
+    from discreet.lab.attacks import background as attack
+    from discreet.lab.table_reader import parse_names, read
 
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     if file is None:
         if quasi is not None or sensitive is not None or facts is not None:
             raise UsageError("--quasi, --sensitive and --facts are about a file, and none is given")
-        tell(attack.demo(), plot=plot, as_json=as_json)
+        print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None:
         raise UsageError("a file needs --quasi and --sensitive", hint="--quasi zip,age,sex --sensitive condition")
-    found = attack.background(read(file), quasi=names(quasi), sensitive=sensitive, facts=2 if facts is None else facts)
-    tell(found, plot=plot, as_json=as_json)
+    evidence = attack.background(
+        read(file), quasi=parse_names(quasi), sensitive=sensitive, facts=2 if facts is None else facts
+    )
+    print_evidence(evidence, plot=plot, as_json=as_json)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import show
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli import terminal
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 
 
@@ -28,11 +28,11 @@ def census(
     as_json: Json = False,
 ) -> None:
     """Rebuild people from published tables. Finds every block that fits, and what is certain about its people."""
-    from discreet.lab import census as lab
+    from discreet.lab.attacks import census as lab
 
-    drawable(plot)
-    published = lab.seven() if block is None else lab.read(block)
+    refuse_unwritable_plot(plot)
+    published = lab.seven_people() if block is None else lab.read(block)
     names = [name.strip() for name in without.split(",")] if without else []
-    with show.progress("searching"):
-        found = lab.attack(published, without=names, epsilon=epsilon, most=most, seconds=seconds)
-    tell(found, plot=plot, as_json=as_json)
+    with terminal.progress("searching"):
+        evidence = lab.attack(published, without=names, epsilon=epsilon, most=most, seconds=seconds)
+    print_evidence(evidence, plot=plot, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -36,12 +36,12 @@ def differencing(
     as_json: Json = False,
 ) -> None:
     """Count everybody, count all but one, subtract. Tried on exact answers, noisy ones and Discreet's own server."""
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     needs_trait(file, trait, verb="differencing")
-    from discreet.lab import differencing as lab
-    from discreet.lab.reading import read
+    from discreet.lab.attacks import differencing as lab
+    from discreet.lab.table_reader import read
 
-    found = lab.attack(
+    evidence = lab.attack(
         None if file is None else read(file),
         trait=trait or "",
         value=value,
@@ -50,7 +50,7 @@ def differencing(
         targets=targets,
         server=server,
     )
-    tell(found, plot=plot, as_json=as_json)
+    print_evidence(evidence, plot=plot, as_json=as_json)
 
 
 def needs_trait(file: Path | None, trait: str | None, *, verb: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -28,12 +28,12 @@ def floats(
     as_json: Json = False,
 ) -> None:
     """Name the input of noise made of floats, from one output. After Mironov."""
-    drawable(plot)
-    from discreet.lab.floats import floats as attack
-    from discreet.lab.floats import sampler_of
+    refuse_unwritable_plot(plot)
+    from discreet.lab.attacks.floats import floats as attack
+    from discreet.lab.attacks.floats import sampler_of
 
-    found = attack(sampler_of(sampler), values=_pair(values), scale=scale, n=n, name=sampler)
-    tell(found, plot=plot, as_json=as_json)
+    evidence = attack(sampler_of(sampler), values=_pair(values), scale=scale, n=n, name=sampler)
+    print_evidence(evidence, plot=plot, as_json=as_json)
 
 
 def _pair(text: str) -> tuple[float, float]:

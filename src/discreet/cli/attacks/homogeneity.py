@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -27,19 +27,19 @@ def homogeneity(
     as_json: Json = False,
 ) -> None:
     """Find people whose class has only one sensitive value."""
-    from discreet.lab import homogeneity as attack
     from discreet.lab.anonymize import anonymize
-    from discreet.lab.reading import names, read
+    from discreet.lab.attacks import homogeneity as attack
+    from discreet.lab.table_reader import parse_names, read
 
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     if file is None:
         if quasi is not None or sensitive is not None or k is not None:
             raise UsageError("--quasi, --sensitive and --k are about a file, and none is given")
-        tell(attack.demo(), plot=plot, as_json=as_json)
+        print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None:
         raise UsageError("a file needs --quasi and --sensitive", hint="--quasi zip,age,sex --sensitive condition")
     table = read(file)
     if k is not None:
-        table = anonymize(table, quasi=names(quasi), sensitive=[sensitive], k=k).table
-    tell(attack.homogeneity(table, quasi=names(quasi), sensitive=sensitive), plot=plot, as_json=as_json)
+        table = anonymize(table, quasi=parse_names(quasi), sensitive=[sensitive], k=k).table
+    print_evidence(attack.homogeneity(table, quasi=parse_names(quasi), sensitive=sensitive), plot=plot, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -27,14 +27,14 @@ def intersection(
     as_json: Json = False,
 ) -> None:
     """Combine two releases about the same people."""
-    from discreet.lab import intersection as attack
-    from discreet.lab.reading import names, read
+    from discreet.lab.attacks import intersection as attack
+    from discreet.lab.table_reader import parse_names, read
 
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     if not files:
         if people is not None or quasi is not None or sensitive is not None:
             raise UsageError("--people, --quasi and --sensitive are about two releases, and none is given")
-        tell(attack.demo(), plot=plot, as_json=as_json)
+        print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if len(files) != 2 or people is None or quasi is None or sensitive is None:
         raise UsageError(
@@ -42,5 +42,5 @@ def intersection(
             hint="discreet attack intersection a.csv b.csv --people c.csv --quasi zip,age --sensitive condition",
         )
     first, second = (read(file) for file in files)
-    found = attack.intersection(first, second, read(people), quasi=names(quasi), sensitive=sensitive)
-    tell(found, plot=plot, as_json=as_json)
+    evidence = attack.intersection(first, second, read(people), quasi=parse_names(quasi), sensitive=sensitive)
+    print_evidence(evidence, plot=plot, as_json=as_json)

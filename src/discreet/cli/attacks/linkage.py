@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -28,19 +28,19 @@ def linkage(
     as_json: Json = False,
 ) -> None:
     """Put names on rows by what they share with a list. On a generated state if no files are given."""
-    from discreet.lab import linkage as lab
-    from discreet.lab.reading import names, read
+    from discreet.lab.attacks import linkage as lab
+    from discreet.lab.table_reader import parse_names, read
 
-    drawable(plot)
-    columns = names(on) if on is not None else None
+    refuse_unwritable_plot(plot)
+    columns = parse_names(on) if on is not None else None
     if bare is None:
         if truth is not None:
             raise UsageError("--truth needs files: the generated state knows who is who")
-        found = lab.demo(on=columns or lab.STATE, find=search)
+        evidence = lab.demo(on=columns or lab.STATE, find=search)
     elif named is None:
         raise UsageError("linkage takes two files: one without names and one with names")
     elif search:
-        found = lab.search(read(bare), read(named), among=columns, truth=truth)
+        evidence = lab.search(read(bare), read(named), among=columns, truth=truth)
     else:
-        found = lab.link(read(bare), read(named), on=columns, truth=truth)
-    tell(found, plot=plot, as_json=as_json)
+        evidence = lab.link(read(bare), read(named), on=columns, truth=truth)
+    print_evidence(evidence, plot=plot, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -29,19 +29,19 @@ def minimality(
     as_json: Json = False,
 ) -> None:
     """Learn from the fact that a publisher had to generalise."""
-    from discreet.lab import minimality as attack
-    from discreet.lab.reading import names, read
+    from discreet.lab.attacks import minimality as attack
+    from discreet.lab.table_reader import parse_names, read
 
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     if file is None:
         if quasi is not None or sensitive is not None or protect is not None:
             raise UsageError("--quasi, --sensitive and --protect are about a file, and none is given")
-        tell(attack.demo(l=l, k=k), plot=plot, as_json=as_json)
+        print_evidence(attack.demo(l=l, k=k), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None or protect is None:
         raise UsageError(
             "a file needs --quasi, --sensitive and --protect",
             hint="--quasi zip,job --sensitive test --protect positive",
         )
-    found = attack.minimality(read(file), quasi=names(quasi), sensitive=sensitive, protect=protect, l=l, k=k)
-    tell(found, plot=plot, as_json=as_json)
+    evidence = attack.minimality(read(file), quasi=parse_names(quasi), sensitive=sensitive, protect=protect, l=l, k=k)
+    print_evidence(evidence, plot=plot, as_json=as_json)

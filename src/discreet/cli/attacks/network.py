@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 
 
@@ -29,8 +29,8 @@ def network(
     as_json: Json = False,
 ) -> None:
     """Learn who is in a network, and who knows whom. Tried on exact, badly noised and Discreet's own statistics."""
-    drawable(plot)
-    from discreet.lab.network import attack
+    refuse_unwritable_plot(plot)
+    from discreet.lab.attacks.network import attack
 
-    found = attack(tale=tale, epsilon=epsilon, targets=targets, server=server)
-    tell(found, plot=plot, as_json=as_json)
+    evidence = attack(tale=tale, epsilon=epsilon, targets=targets, server=server)
+    print_evidence(evidence, plot=plot, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -21,7 +21,7 @@ def ratings(
     file: Annotated[Path | None, typer.Argument(metavar="[RATINGS]", help="Ratings without names.")] = None,
     about: Annotated[Path | None, typer.Argument(metavar="[KNOWN]", help="What is known of named people.")] = None,
     columns: Annotated[str | None, typer.Option("--columns", help="Their names; user,item,stars,day.")] = None,
-    known: Annotated[int | None, typer.Option("--known", help="How many ratings are known; 8.")] = None,
+    known_ratings: Annotated[int | None, typer.Option("--known", help="How many ratings are known; 8.")] = None,
     wrong: Annotated[int | None, typer.Option("--wrong", help="How many of these are wrong; 2.")] = None,
     days: Annotated[int | None, typer.Option("--days", help="Days are known to within so many; 14.")] = None,
     dates: Annotated[bool, typer.Option("--dates/--no-dates", help="Whether any day is known.")] = True,
@@ -32,13 +32,13 @@ def ratings(
     as_json: Json = False,
 ) -> None:
     """Find people's records by a few of their ratings. In a generated film service if no file is given."""
-    from discreet.lab import ratings as lab
-    from discreet.lab.reading import names, read
-    from discreet.lab.records import COLUMNS, index
+    from discreet.lab.attacks import ratings as lab
+    from discreet.lab.attacks.rating_records import COLUMNS, index_ratings
+    from discreet.lab.table_reader import parse_names, read
 
-    drawable(plot)
-    chosen = COLUMNS if columns is None else names(columns)
-    drawn = {"--known": known, "--wrong": wrong, "--days": days, "--targets": targets}
+    refuse_unwritable_plot(plot)
+    chosen = COLUMNS if columns is None else parse_names(columns)
+    drawn = {"--known": known_ratings, "--wrong": wrong, "--days": days, "--targets": targets}
     given = [flag for flag, value in drawn.items() if value is not None]
     if about is not None and (given or not dates):
         raise UsageError("what is known of people is in the file: nothing is drawn", hint="leave out --known and such")
@@ -49,18 +49,18 @@ def ratings(
     if not dates and days is not None:
         raise UsageError("--no-dates and --days contradict each other")
     if file is None and not given and dates:
-        found = lab.demo()
+        evidence = lab.demo()
     elif about is not None and file is not None:
-        found = lab.recognise(index(read(file), chosen, of=str(file)), read(about), chosen, truth=truth)
+        evidence = lab.recognise(index_ratings(read(file), chosen, of=str(file)), read(about), chosen, truth=truth)
     else:
-        from discreet.lab.worlds.ratings import make
+        from discreet.lab.worlds.rating_service import make_ratings
 
-        records = index(make()) if file is None else index(read(file), chosen, of=str(file))
-        found = lab.attack(
+        records = index_ratings(make_ratings()) if file is None else index_ratings(read(file), chosen, of=str(file))
+        evidence = lab.attack(
             records,
-            count=8 if known is None else known,
+            count=8 if known_ratings is None else known_ratings,
             wrong=2 if wrong is None else wrong,
             days=(14 if days is None else days) if dates and len(chosen) == len(COLUMNS) else None,
             targets=500 if targets is None else targets,
         )
-    tell(found, plot=plot, as_json=as_json)
+    print_evidence(evidence, plot=plot, as_json=as_json)

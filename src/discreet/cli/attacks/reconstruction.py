@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.attacks.differencing import Table, Trait, Value, needs_trait
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 
 
@@ -30,12 +30,12 @@ def reconstruction(
     as_json: Json = False,
 ) -> None:
     """Solve many noisy counts for everybody's secret bit. After Dinur and Nissim."""
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     needs_trait(file, trait, verb="reconstruction")
-    from discreet.lab import reconstruction as lab
-    from discreet.lab.reading import read
-    from discreet.lab.worlds.places import bits_of
+    from discreet.lab.attacks import reconstruction as lab
+    from discreet.lab.table_reader import read
+    from discreet.lab.worlds.target_places import trait_bits
 
-    bits = None if file is None else bits_of(read(file), trait or "", value)
-    found = lab.attack(bits, people=people, queries=queries, noise=noise, method=method, epsilon=epsilon)
-    tell(found, plot=plot, as_json=as_json)
+    bits = None if file is None else trait_bits(read(file), trait or "", value)
+    evidence = lab.attack(bits, people=people, queries=queries, noise=noise, method=method, epsilon=epsilon)
+    print_evidence(evidence, plot=plot, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -28,21 +28,21 @@ def sampling(
     as_json: Json = False,
 ) -> None:
     """Name the people in a published sample. Of a generated state if no file is given."""
-    from discreet.lab import sampling as lab
-    from discreet.lab.reading import names, read
+    from discreet.lab.attacks import sampling as lab
+    from discreet.lab.table_reader import parse_names, read
 
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     if sample is not None and share is not None:
         raise UsageError("--share draws a sample, and one is given", hint="leave one of them out")
     part = 0.01 if share is None else share
     if population is None:
         if on is not None or truth is not None:
             raise UsageError("--on and --truth need a file with everybody's columns")
-        found = lab.demo(share=part)
+        evidence = lab.demo(share=part)
     elif on is None:
         raise UsageError("which columns does an attacker have?", hint="--on zip,birth,sex")
     else:
         everybody = read(population)
-        published = lab.draw(everybody, part) if sample is None else read(sample)
-        found = lab.expose(published, everybody, on=names(on), truth=truth)
-    tell(found, plot=plot, as_json=as_json)
+        published = lab.draw_sample(everybody, part) if sample is None else read(sample)
+        evidence = lab.expose(published, everybody, on=parse_names(on), truth=truth)
+    print_evidence(evidence, plot=plot, as_json=as_json)

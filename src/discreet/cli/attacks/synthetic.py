@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import show
-from discreet.cli.evidence import Plot, drawable, tell
+from discreet.cli import terminal
+from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
@@ -28,7 +28,7 @@ def synthetic(
         Path | None, typer.Option("--control", help="Rows of the same kind that were not used: what luck does.")
     ] = None,
     secret: Annotated[str | None, typer.Option("--secret", help="The column to guess; else each in turn.")] = None,
-    known: Annotated[
+    known_columns: Annotated[
         str | None, typer.Option("--known", help="What the attacker knows, as a,b; else all other columns.")
     ] = None,
     attacks: Annotated[int, typer.Option("--attacks", min=1, max=100_000, help="Targets of each attack.")] = 500,
@@ -41,33 +41,33 @@ def synthetic(
     as_json: Json = False,
 ) -> None:
     """Attack a synthetic table, beside a control. Membership, attribute inference, singling out, nearest records."""
-    drawable(plot)
+    refuse_unwritable_plot(plot)
     claimed = _claimed(epsilon, delta)
     if original is None:
-        if control is not None or secret is not None or known is not None or claimed[0] is not None:
+        if control is not None or secret is not None or known_columns is not None or claimed[0] is not None:
             raise UsageError("which tables?", hint="discreet attack synthetic ORIGINAL.csv SYNTHETIC.csv")
-        from discreet.lab.synthetic import demo
+        from discreet.lab.attacks.synthetic import demo
 
-        with show.progress("attacking three synthetic tables of generated people"):
-            found = demo(attacks=attacks)
+        with terminal.progress("attacking three synthetic tables of generated people"):
+            evidence = demo(attacks=attacks)
     else:
         if synthetic is None:
             raise UsageError("which synthetic table?", hint=f"discreet attack synthetic {original} SYNTHETIC.csv")
-        from discreet.lab.reading import names, read
-        from discreet.lab.synthetic import attack
+        from discreet.lab.attacks.synthetic import attack
+        from discreet.lab.table_reader import parse_names, read
 
-        with show.progress("attacking"):
-            found = attack(
+        with terminal.progress("attacking"):
+            evidence = attack(
                 read(original),
                 read(synthetic),
                 None if control is None else read(control),
                 secret=secret,
-                known=None if known is None else names(known),
+                known_columns=None if known_columns is None else parse_names(known_columns),
                 attacks=attacks,
                 epsilon=claimed[0],
                 delta=claimed[1],
             )
-    tell(found, plot=plot, as_json=as_json)
+    print_evidence(evidence, plot=plot, as_json=as_json)
 
 
 def _claimed(epsilon: str | None, delta: str | None) -> tuple[float | None, float]:
@@ -78,5 +78,5 @@ def _claimed(epsilon: str | None, delta: str | None) -> tuple[float | None, floa
         if delta is not None:
             raise UsageError("--delta says nothing without --epsilon")
         return None, 0.0
-    told = exact.probability("0" if delta is None else delta, name="delta")
-    return float(exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)), float(told)
+    claimed_delta = exact.probability("0" if delta is None else delta, name="delta")
+    return float(exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)), float(claimed_delta)

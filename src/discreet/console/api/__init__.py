@@ -5,5 +5,5 @@
     document    the OpenAPI document, made from the routes and the models
     files       a release as CSV and as Parquet
 
-Handlers are in pages/api.py. Programs come with a token; no cookie opens anything here.
+Handlers are in handlers.py. Programs come with a token; no cookie opens anything here.
 """

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from discreet.console.asking.wanted import LONGEST_NUMBER, LONGEST_SQL, Wanted
+from discreet.console.jobs.query_request import LONGEST_NUMBER, LONGEST_SQL, QueryRequest
 
 #: A number as JSON writes it, or as decimal text, which has one reading on every machine.
 Decimal = (
@@ -20,22 +20,27 @@ Sql = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_SQL)]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=60)]
 
 
-class Body(BaseModel):
+class BodyModel(BaseModel):
     """What a program sends. Unknown names are refused: a misspelt wish must not be left out in silence."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class Told(BaseModel):
-    """What a program gets. Later versions may tell more."""
+def published_name(name: str) -> str:
+    """A model's name in the document: `Release`, not `ReleaseModel`."""
+    return name.removesuffix("Model")
 
-    model_config = ConfigDict(extra="allow")
+
+class AnswerModel(BaseModel):
+    """What a program gets. Later versions may add members."""
+
+    model_config = ConfigDict(extra="allow", model_title_generator=lambda model: published_name(model.__name__))
 
 
 # -- bodies --------------------------------------------------------------------------------------
 
 
-class Wish(Body):
+class AccuracyBody(BodyModel):
     """How exact an answer should be: epsilon to spend, or within to stay in; one of the two."""
 
     epsilon: Decimal | None = Field(default=None, description="What to spend. Either this or within.")
@@ -44,13 +49,13 @@ class Wish(Body):
     delta: Decimal | None = Field(default=None, description="For keys that are discovered; else the budget's share.")
 
 
-class ExplainBody(Wish):
+class ExplainBody(AccuracyBody):
     """A question to be priced."""
 
     sql: Sql
 
-    def wanted(self) -> Wanted:
-        return Wanted(text=self.sql, **_numbers(self))
+    def to_query_request(self) -> QueryRequest:
+        return QueryRequest(text=self.sql, **_numbers(self))
 
 
 class QueryBody(ExplainBody):
@@ -58,21 +63,23 @@ class QueryBody(ExplainBody):
 
     fresh: bool = False
 
-    def wanted(self) -> Wanted:
-        return Wanted(text=self.sql, fresh=self.fresh, **_numbers(self))
+    def to_query_request(self) -> QueryRequest:
+        return QueryRequest(text=self.sql, fresh=self.fresh, **_numbers(self))
 
 
-class AgainBody(Body):
+class AgainBody(BodyModel):
     """An earlier question, to be measured once more."""
 
     epsilon: Decimal
     confidence: Decimal = "0.95"
 
-    def wanted(self, release: str) -> Wanted:
-        return Wanted(kind="again", text=release, epsilon=text_of(self.epsilon), confidence=text_of(self.confidence))
+    def to_query_request(self, release: str) -> QueryRequest:
+        return QueryRequest(
+            kind="again", text=release, epsilon=text_of(self.epsilon), confidence=text_of(self.confidence)
+        )
 
 
-class TokenBody(Body):
+class TokenBody(BodyModel):
     """A token to be made: of no more than the role of the one that asks for it."""
 
     label: Line
@@ -80,7 +87,7 @@ class TokenBody(Body):
     role: Literal["analyst", "owner"] | None = None
 
 
-class RequestBody(Body):
+class RequestBody(BodyModel):
     """A wish for more budget, for an owner to decide on."""
 
     table: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -93,15 +100,15 @@ def text_of(number: str | float) -> str:
     return number if isinstance(number, str) else repr(number)
 
 
-def _numbers(wish: Wish) -> dict[str, Any]:
-    told = {name: getattr(wish, name) for name in ("epsilon", "within", "confidence", "delta")}
-    return {name: None if value is None else text_of(value) for name, value in told.items()}
+def _numbers(wish: AccuracyBody) -> dict[str, Any]:
+    numbers = {name: getattr(wish, name) for name in ("epsilon", "within", "confidence", "delta")}
+    return {name: None if value is None else text_of(value) for name, value in numbers.items()}
 
 
 # -- answers -------------------------------------------------------------------------------------
 
 
-class Spending(Told):
+class SpendingModel(AnswerModel):
     """Epsilon (null: no pure bound), delta, and rho where it is known. Spent is rounded up, remaining down."""
 
     epsilon: float | None
@@ -109,7 +116,7 @@ class Spending(Told):
     rho: float | None = None
 
 
-class Sensitivity(Told):
+class SensitivityModel(AnswerModel):
     """How far one person moves what is measured, and why."""
 
     l0: int
@@ -119,15 +126,15 @@ class Sensitivity(Told):
     because: list[str]
 
 
-class Explanation(Told):
+class ExplanationModel(AnswerModel):
     """What a question would cost, and why."""
 
     accepted: Literal[True]
-    cost: Spending
-    spent_after: Spending
-    remaining_after: Spending
-    sensitivity: Sensitivity
-    parts: list[Sensitivity]
+    cost: SpendingModel
+    spent_after: SpendingModel
+    remaining_after: SpendingModel
+    sensitivity: SensitivityModel
+    parts: list[SensitivityModel]
     noise: list[dict[str, Any]]
     steps: list[str]
     stored: dict[str, Any] | None
@@ -139,7 +146,7 @@ class Explanation(Told):
     engine_sql: str
 
 
-class ColumnOfRelease(Told):
+class ColumnOfRelease(AnswerModel):
     """A column of an answer."""
 
     name: str
@@ -153,7 +160,7 @@ class ColumnOfRelease(Told):
 Cell = bool | int | float | str | None
 
 
-class Release(Told):
+class ReleaseModel(AnswerModel):
     """An answer: rows, and for every number a noise interval; what it cost and what is left."""
 
     release: str
@@ -163,9 +170,9 @@ class Release(Told):
     rows: list[list[Cell]]
     intervals: list[list[list[float | int | str | None] | None]]
     confidence: float
-    cost: Spending
-    spent: Spending
-    remaining: Spending
+    cost: SpendingModel
+    spent: SpendingModel
+    remaining: SpendingModel
     cached: bool
     derived: bool
     from_: list[str] = Field(alias="from")
@@ -173,7 +180,7 @@ class Release(Told):
     event: dict[str, Any]
 
 
-class Charge(Told):
+class ChargeModel(AnswerModel):
     """A charge in the list of releases."""
 
     release: str
@@ -186,31 +193,31 @@ class Charge(Told):
     answered: bool
 
 
-class Releases(Told):
+class ReleasesModel(AnswerModel):
     """Releases, the newest first. next: the `before` that goes on, null at the end."""
 
-    releases: list[Charge]
+    releases: list[ChargeModel]
     next: str | None
 
 
-class Standing(Told):
+class StandingModel(AnswerModel):
     """Where the budget of a table's people stands."""
 
     population: str
-    limit: Spending
-    spent: Spending
-    remaining: Spending
+    limit: SpendingModel
+    spent: SpendingModel
+    remaining: SpendingModel
     events: int
-    by_analyst: dict[str, Spending]
+    by_analyst: dict[str, SpendingModel]
 
 
-class Budgets(Told):
+class BudgetsModel(AnswerModel):
     """The budgets of all private tables."""
 
-    tables: dict[str, Standing]
+    tables: dict[str, StandingModel]
 
 
-class Column(Told):
+class ColumnModel(AnswerModel):
     """A declared column."""
 
     name: str
@@ -220,7 +227,7 @@ class Column(Told):
     origin: str
 
 
-class Table(Told):
+class TableModel(AnswerModel):
     """A declared table."""
 
     name: str
@@ -228,16 +235,16 @@ class Table(Told):
     population: str
     version: int
     unit: str
-    columns: list[Column]
+    columns: list[ColumnModel]
 
 
-class Tables(Told):
+class TablesModel(AnswerModel):
     """The declared tables."""
 
-    tables: list[Table]
+    tables: list[TableModel]
 
 
-class Token(Told):
+class TokenModel(AnswerModel):
     """What is kept of a token; never the token itself."""
 
     number: int
@@ -251,19 +258,19 @@ class Token(Told):
     holds: bool
 
 
-class NewToken(Token):
+class NewTokenModel(TokenModel):
     """A token that was made just now. It is shown once."""
 
     token: str
 
 
-class Tokens(Told):
+class TokensModel(AnswerModel):
     """Your tokens."""
 
-    tokens: list[Token]
+    tokens: list[TokenModel]
 
 
-class Job(Told):
+class JobModel(AnswerModel):
     """A question on its way. open until the tick at which its answer leaves."""
 
     job: str
@@ -275,20 +282,20 @@ class Job(Told):
     made: int
 
 
-class Jobs(Told):
+class JobsModel(AnswerModel):
     """Your questions on their way, and the last that ended; for an owner, everybody's."""
 
-    jobs: list[Job]
+    jobs: list[JobModel]
 
 
-class Stopping(Told):
+class StoppingModel(AnswerModel):
     """A job that is stopped at its next tick, if it has not ended by then. What was charged stays charged."""
 
     job: str
     stopping: Literal[True]
 
 
-class Request(Told):
+class RequestModel(AnswerModel):
     """A wish for more budget, and what became of it."""
 
     number: int
@@ -301,13 +308,13 @@ class Request(Told):
     word: str
 
 
-class Requests(Told):
+class RequestsModel(AnswerModel):
     """Your wishes for more budget; for an owner, everybody's."""
 
-    requests: list[Request]
+    requests: list[RequestModel]
 
 
-class Error(Told):
+class ErrorModel(AnswerModel):
     """Why not. code: as the command line's exit code, null where the request itself is at fault."""
 
     error: str

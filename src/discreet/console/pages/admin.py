@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from discreet.console.answer import Answer, Grid, Missing, Page, Redirect
 from discreet.console.defects import Defects
-from discreet.console.pages.me import TOKEN_COLUMNS, person_of, whole
+from discreet.console.pages.me import TOKEN_COLUMNS, current_person, path_number
 from discreet.console.people.roster import Person, PersonRole, role_of
-from discreet.console.routes import Route, table
-from discreet.console.visit import Visit
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable, Redirect
+from discreet.console.routes import Route, route_table
 from discreet.errors import UsageError
 
 #: Denials that the first page shows.
@@ -20,130 +20,137 @@ _DENIALS = ("time", "who", "method", "route", "needs", "why")
 _ROUTES = ("method", "path", "role")
 
 
-def show(visit: Visit) -> Answer:
+def show(context: RequestContext) -> HandlerResponse:
     """Everybody, and what they have."""
-    return _page(visit)
+    return _page(context)
 
 
-def add(visit: Visit) -> Answer:
+def add(context: RequestContext) -> HandlerResponse:
     """Somebody new, with a password that this page shows once."""
     password = _new_password()
     try:
-        made = visit.people.add(
-            visit.field("name"), role=_role(visit), password=password, analyst=visit.field("analyst").strip() or None
+        made = context.people.add(
+            context.field("name"),
+            role=_role(context),
+            password=password,
+            analyst=context.field("analyst").strip() or None,
         )
     except UsageError as problem:
-        return _page(visit, error=problem.reason, status=400)
-    return _page(visit, shown={"name": made.name, "password": password})
+        return _page(context, error=problem.reason, status=400)
+    return _page(context, shown={"name": made.name, "password": password})
 
 
-def password(visit: Visit) -> Answer:
+def password(context: RequestContext) -> HandlerResponse:
     """A new password for somebody who lost theirs, shown once; their sessions end."""
-    person, new = _person(visit), _new_password()
-    if person == person_of(visit):
+    person, new = _person(context), _new_password()
+    if person == current_person(context):
         return Redirect(to="/me")  # one's own takes the old one
-    visit.people.set_password(person.name, new)
-    return _page(visit, shown={"name": person.name, "password": new})
+    context.people.set_password(person.name, new)
+    return _page(context, shown={"name": person.name, "password": new})
 
 
-def role(visit: Visit) -> Answer:
+def role(context: RequestContext) -> HandlerResponse:
     """Make somebody an owner or an analyst."""
     try:
-        visit.people.roster.set_role(_person(visit).name, _role(visit))
+        context.people.roster.set_role(_person(context).name, _role(context))
     except UsageError as problem:
-        return _page(visit, error=problem.reason, status=400)
+        return _page(context, error=problem.reason, status=400)
     return Redirect(to="/admin")
 
 
-def analyst(visit: Visit) -> Answer:
+def analyst(context: RequestContext) -> HandlerResponse:
     """Say under which name somebody's questions are charged."""
     try:
-        visit.people.roster.set_analyst(_person(visit).name, visit.field("analyst"))
+        context.people.roster.set_analyst(_person(context).name, context.field("analyst"))
     except UsageError as problem:
-        return _page(visit, error=problem.reason, status=400)
+        return _page(context, error=problem.reason, status=400)
     return Redirect(to="/admin")
 
 
-def disable(visit: Visit) -> Answer:
+def disable(context: RequestContext) -> HandlerResponse:
     """Keep somebody out."""
     try:
-        visit.people.roster.disable(_person(visit).name)
+        context.people.roster.disable(_person(context).name)
     except UsageError as problem:
-        return _page(visit, error=problem.reason, status=400)
+        return _page(context, error=problem.reason, status=400)
     return Redirect(to="/admin")
 
 
-def enable(visit: Visit) -> Answer:
+def enable(context: RequestContext) -> HandlerResponse:
     """Let somebody in again."""
-    visit.people.roster.enable(_person(visit).name)
+    context.people.roster.enable(_person(context).name)
     return Redirect(to="/admin")
 
 
-def end(visit: Visit) -> Answer:
+def end(context: RequestContext) -> HandlerResponse:
     """End somebody's sessions; of one's own, the others."""
-    visit.people.sessions.end_all(_person(visit), but=visit.secret)
+    context.people.sessions.end_all(_person(context), but=context.secret)
     return Redirect(to="/admin#sessions")
 
 
-def tokens(visit: Visit) -> Answer:
+def tokens(context: RequestContext) -> HandlerResponse:
     """All tokens there are and were."""
-    found = [token.data(visit.people.clock()) for token in visit.people.tokens.all()]
-    rows = [[each[column] for column in TOKEN_COLUMNS] for each in found]
-    return Page(template="admin_tokens.html", data={"tokens": found}, table=Grid(columns=TOKEN_COLUMNS, rows=rows))
+    token_rows = [token.data(context.people.clock()) for token in context.people.tokens.all()]
+    rows = [[each[column] for column in TOKEN_COLUMNS] for each in token_rows]
+    return Page(
+        template="admin_tokens.html", data={"tokens": token_rows}, table=PageTable(columns=TOKEN_COLUMNS, rows=rows)
+    )
 
 
-def revoke(visit: Visit) -> Answer:
+def revoke(context: RequestContext) -> HandlerResponse:
     """End anybody's token."""
-    number = whole(visit.params["number"])
-    if number not in {token.number for token in visit.people.tokens.all()}:
-        raise Missing
-    visit.people.tokens.revoke(number)
+    number = path_number(context.params["number"])
+    if number not in {token.number for token in context.people.tokens.all()}:
+        raise NotFound
+    context.people.tokens.revoke(number)
     return Redirect(to="/admin/tokens")
 
 
-def denials(visit: Visit) -> Answer:
+def denials(context: RequestContext) -> HandlerResponse:
     """What was denied lately, and why."""
-    found = _denied(visit)
-    rows = [[each[column] for column in _DENIALS] for each in found]
-    return Page(template="admin_denials.html", data={"denials": found}, table=Grid(columns=_DENIALS, rows=rows))
+    denial_rows = _denials_with_roles(context)
+    rows = [[each[column] for column in _DENIALS] for each in denial_rows]
+    return Page(
+        template="admin_denials.html", data={"denials": denial_rows}, table=PageTable(columns=_DENIALS, rows=rows)
+    )
 
 
-def routes(_: Visit) -> Answer:
+def routes(_: RequestContext) -> HandlerResponse:
     """The one table of who may come where."""
-    found = [{"method": each.method, "path": each.spelt, "role": each.role} for each in table()]
-    rows = [[each[column] for column in _ROUTES] for each in found]
-    return Page(template="admin_routes.html", data={"routes": found}, table=Grid(columns=_ROUTES, rows=rows))
+    route_rows = [{"method": each.method, "path": each.display_path, "role": each.role} for each in route_table()]
+    rows = [[each[column] for column in _ROUTES] for each in route_rows]
+    return Page(template="admin_routes.html", data={"routes": route_rows}, table=PageTable(columns=_ROUTES, rows=rows))
 
 
-def _page(visit: Visit, *, error: str = "", shown: dict[str, str] | None = None, status: int = 200) -> Page:
-    people = [person.data() for person in visit.people.roster.all()]
+def _page(context: RequestContext, *, error: str = "", shown: dict[str, str] | None = None, status: int = 200) -> Page:
+    people = [person.data() for person in context.people.roster.all()]
     data: dict[str, Any] = {
         "people": people,
-        "sessions": visit.people.sessions.all(),
-        "denials": _denied(visit)[:LATEST],
-        "defects": [each.data() for each in visit.desk.shared(Defects, Defects).all()],
+        "sessions": context.people.sessions.all(),
+        "denials": _denials_with_roles(context)[:LATEST],
+        "defects": [each.data() for each in context.handle.singleton(Defects, Defects).all()],
         "error": error,
         "shown": shown,
     }
     rows = [[each[column] for column in _PEOPLE] for each in people]
-    return Page(template="admin.html", data=data, table=Grid(columns=_PEOPLE, rows=rows), status=status)
+    return Page(template="admin.html", data=data, table=PageTable(columns=_PEOPLE, rows=rows), status=status)
 
 
-def _denied(visit: Visit) -> list[dict[str, Any]]:
-    needs = {(each.method, each.spelt): each.role for each in table()}
-    told = [denial.data() for denial in visit.people.denials.all()]
-    return [{**each, "needs": needs.get((each["method"], each["route"]))} for each in told]
+def _denials_with_roles(context: RequestContext) -> list[dict[str, Any]]:
+    needs = {(each.method, each.display_path): each.role for each in route_table()}
+    denial_rows = [denial.data() for denial in context.people.denials.all()]
+    return [{**each, "needs": needs.get((each["method"], each["route"]))} for each in denial_rows]
 
 
-def _person(visit: Visit) -> Person:
-    found = visit.people.roster.numbered(whole(visit.params["number"]))
-    if found is None:
-        raise Missing
-    return found
+def _person(context: RequestContext) -> Person:
+    person = context.people.roster.find_number(path_number(context.params["number"]))
+    if person is None:
+        raise NotFound
+    return person
 
 
-def _role(visit: Visit) -> PersonRole:
-    return role_of(visit.field("role"))
+def _role(context: RequestContext) -> PersonRole:
+    return role_of(context.field("role"))
 
 
 def _new_password() -> str:

@@ -7,19 +7,20 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet import exact
-from discreet.api import Project
-from discreet.console import answered, cited, facts, wording
-from discreet.console.answer import Answer, Denied, Grid, Missing, Page, Redirect
-from discreet.console.api.files import parquet_file
-from discreet.console.asking.released import finite
-from discreet.console.asking.wanted import Wanted
-from discreet.console.refusing import problem_of, refusal
+from discreet.console import cli_terms, public_facts
+from discreet.console.api.release_files import parquet_file
+from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.jobs.query_request import QueryRequest
+from discreet.console.jobs.release_json import without_infinities
+from discreet.console.pages import citation, release_view
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable, Redirect, RequestDenied
 from discreet.console.routes import Route
-from discreet.console.visit import Visit
 from discreet.errors import DiscreetError, UsageError
-from discreet.ledger.records import Charge
+from discreet.ledger.records import ChargeRecord
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.recall import Recalled
+from discreet.project.project import Project
+from discreet.project.recall import RecalledRelease
 from discreet.release import Release
 
 #: Releases on one page of the list.
@@ -29,24 +30,24 @@ EACH = 25
 NOBODY = "–"
 
 #: Where releases of other kinds have a page of their own.
-ELSEWHERE = {
+OTHER_PAGES = {
     "model": "/synth/{}", "comparison": "/synth", "ranges": "/tables/{}", "marginals": "/tables/{}",
     "publish": "/tables/{}", "stream": "/tables",
 }  # fmt: skip
 
 
-def index(visit: Visit) -> Answer:
+def index(context: RequestContext) -> HandlerResponse:
     """All releases, the newest first; of one table or analyst where that is asked."""
-    project = visit.desk.project
-    table, analyst = visit.asked("table").strip(), visit.asked("analyst").strip()
-    charges = list(facts.charges(project))
-    found = [each for each in charges if _wanted(each, table, analyst)]
-    pages = max(1, -(-len(found) // EACH))
-    page = min(_number(visit.asked("page", "1"), "page"), pages)
-    shown = [_line(project, each) for each in found[(page - 1) * EACH : page * EACH]]
+    project = context.handle.project
+    table, analyst = context.query_text("table").strip(), context.query_text("analyst").strip()
+    charges = list(public_facts.charges(project))
+    matching_charges = [each for each in charges if _matches(each, table, analyst)]
+    pages = max(1, -(-len(matching_charges) // EACH))
+    page = min(_number(context.query_text("page", "1"), "page"), pages)
+    shown = [_release_line(project, each) for each in matching_charges[(page - 1) * EACH : page * EACH]]
     data = {
         "releases": shown,
-        "count": len(found),
+        "count": len(matching_charges),
         "page": page,
         "pages": pages,
         "table": table,
@@ -58,162 +59,172 @@ def index(visit: Visit) -> Answer:
     return Page(
         template="answers.html",
         data=data,
-        table=Grid(columns=columns, rows=[[each[name] for name in columns] for each in shown]),
+        table=PageTable(columns=columns, rows=[[each[name] for name in columns] for each in shown]),
     )
 
 
-def _wanted(charge: Charge, table: str, analyst: str) -> bool:
+def _matches(charge: ChargeRecord, table: str, analyst: str) -> bool:
     """Whether a charge is of a table and an analyst; the dash stands for nobody named, as it does in the list."""
     return (not table or charge.table == table) and (not analyst or (charge.analyst or NOBODY) == analyst)
 
 
-def _line(project: Project, charge: Charge) -> dict[str, Any]:
-    told = project.recalled(charge.id)
-    return {**facts.charge(project, charge), "kind": told.kind, "asked": facts.asked(told, most=200)}
+def _release_line(project: Project, charge: ChargeRecord) -> dict[str, Any]:
+    recalled_release = project.recall(charge.id)
+    return {
+        **public_facts.charge_json(project, charge),
+        "kind": recalled_release.kind,
+        "asked": public_facts.query_excerpt(recalled_release, most=200),
+    }
 
 
-def show(visit: Visit) -> Answer:
+def show(context: RequestContext) -> HandlerResponse:
     """One release: rows and chart, what was asked, what each clause did, what it cost, how to cite it."""
-    return _page(visit)
+    return _page(context)
 
 
-def _page(visit: Visit, *, problem: Exception | None = None, epsilon: str = "") -> Page:
-    project, told = visit.desk.project, _told(visit)
-    if _statement(visit) > max(1, len(told.texts)):
-        raise Missing
-    data, release = _known(visit, project, told), None
-    if told.readable:
+def _page(context: RequestContext, *, problem: Exception | None = None, epsilon: str = "") -> Page:
+    project, recalled_release = context.handle.project, _recall(context)
+    if _statement(context) > max(1, len(recalled_release.texts)):
+        raise NotFound
+    data, release = _release_facts(context, project, recalled_release), None
+    if recalled_release.is_readable:
         try:
-            release = _release(visit, told)
+            release = _release(context, recalled_release)
         except UsageError as trouble:
             data["unreadable"] = trouble.reason
     if release is not None:
-        found = finite(release.to_data())
+        release_json = without_infinities(release.to_data())
         data |= {
-            **{name: found[name] for name in ("columns", "rows", "intervals", "confidence")},
-            "warnings": [wording.plain(each) for each in found["warnings"]],
-            "sheet": answered.sheet(found),
-            "numbers": answered.numbers(found),
-            "number": _number(visit.asked("number", "1"), "number"),
-            "chart": answered.chart(found, number=_number(visit.asked("number", "1"), "number")),
-            "tree": _tree(project, told, _statement(visit)),
+            **{name: release_json[name] for name in ("columns", "rows", "intervals", "confidence")},
+            "warnings": [cli_terms.without_cli_terms(each) for each in release_json["warnings"]],
+            "sheet": release_view.page_sheet(release_json),
+            "numbers": release_view.chart_numbers(release_json),
+            "number": _number(context.query_text("number", "1"), "number"),
+            "chart": release_view.release_chart(
+                release_json, number=_number(context.query_text("number", "1"), "number")
+            ),
+            "tree": _sensitivity_tree(project, recalled_release, _statement(context)),
         }
     if problem is not None:
-        data["problem_again"] = refusal(problem_of(problem))
+        data["problem_again"] = error_json(error_report_of(problem))
     data["epsilon"] = epsilon
-    table = None if release is None else answered.grid(data)
-    status = 200 if problem is None else problem_of(problem).status
+    table = None if release is None else release_view.file_table(data)
+    status = 200 if problem is None else error_report_of(problem).status
     return Page(template="answer.html", data=data, table=table, status=status)
 
 
-def _known(visit: Visit, project: Project, told: Recalled) -> dict[str, Any]:
+def _release_facts(context: RequestContext, project: Project, recalled_release: RecalledRelease) -> dict[str, Any]:
     """What the ledger says of a release of any kind."""
-    charge = told.charge
+    charge = recalled_release.charge
     table = project.file.tables.get(charge.table)
-    elsewhere = ELSEWHERE.get(told.kind)
-    published = visit.people.published.find(told.id) is not None
+    elsewhere = OTHER_PAGES.get(recalled_release.kind)
+    published = context.people.published.find(recalled_release.id) is not None
     return {
-        "release": told.id,
-        "kind": told.kind,
-        "words": told.words,
+        "release": recalled_release.id,
+        "kind": recalled_release.kind,
+        "words": recalled_release.words,
         "table": charge.table,
         "version": charge.version,
         "newest": max(project.ledger.state.versions.get(charge.table, {}), default=0),
         "analyst": charge.analyst,
-        "time": facts.minute(charge.time),
+        "time": public_facts.to_minute(charge.time),
         "price": exact.as_float(charge.price, up=True),
-        "cost": _spending(told),
-        "texts": list(told.texts),
-        "statement": _statement(visit),
-        "also": list(told.also),
-        "about": dict(told.about),
-        "noise": _noise(project, told),
-        "elsewhere": None if elsewhere is None else elsewhere.format(quote(told.id, safe="")),
-        "budget": None if table is None else facts.budget(project, table),
-        "cite": cited.citation(told, origin=visit.settings.origin),
+        "cost": _spending(recalled_release),
+        "texts": list(recalled_release.texts),
+        "statement": _statement(context),
+        "also": list(recalled_release.also),
+        "about": dict(recalled_release.about),
+        "noise": _noise(project, recalled_release),
+        "elsewhere": None if elsewhere is None else elsewhere.format(quote(recalled_release.id, safe="")),
+        "budget": None if table is None else public_facts.budget_json(project, table),
+        "cite": citation.citation(recalled_release, origin=context.settings.origin),
         "published": published,
         "key": secrets.token_urlsafe(18),
-        "stored": visit.asked("stored") == "1",
+        "stored": context.query_text("stored") == "1",
         "columns": [], "rows": [], "intervals": [], "confidence": None, "warnings": [],
         "sheet": None, "numbers": [], "number": 1, "chart": None, "tree": None, "unreadable": "", "problem_again": None,
     }  # fmt: skip
 
 
-def _spending(told: Recalled) -> dict[str, Any]:
+def _spending(recalled_release: RecalledRelease) -> dict[str, Any]:
     """A cost in numbers and words; a Gaussian has no pure epsilon, and says its rho."""
-    found = facts.spending(told.cost, up=True)
-    if told.cost.epsilon is None and told.cost.rho is not None:
-        delta = exact.show(told.cost.delta, up=True)
-        found["words"] = f"rho {exact.show(told.cost.rho, up=True)} (no pure epsilon), delta {delta}"
-    return found
+    spending = public_facts.spending_json(recalled_release.cost, up=True)
+    if recalled_release.cost.epsilon is None and recalled_release.cost.rho is not None:
+        delta = exact.show(recalled_release.cost.delta, up=True)
+        spending["words"] = f"rho {exact.show(recalled_release.cost.rho, up=True)} (no pure epsilon), delta {delta}"
+    return spending
 
 
-def _noise(project: Project, told: Recalled) -> list[str]:
+def _noise(project: Project, recalled_release: RecalledRelease) -> list[str]:
     """The laws of the noise that was drawn, as they are stored."""
-    if not told.readable:
+    if not recalled_release.is_readable:
         return []
-    found = []
-    for law in project.curator.stored(told.id).laws:
+    law_words = []
+    for law in project.curator.stored_measurement(recalled_release.id).laws:
         if isinstance(law, DiscreteLaplace):
-            found.append(f"discrete Laplace noise of scale {exact.show(law.scale, up=True)}")
+            law_words.append(f"discrete Laplace noise of scale {exact.show(law.scale, up=True)}")
         else:
             sigma = exact.show(exact.sqrt(law.sigma2, up=True), up=True)
-            found.append(f"discrete Gaussian noise of standard deviation {sigma}")
-    return list(dict.fromkeys(found))
+            law_words.append(f"discrete Gaussian noise of standard deviation {sigma}")
+    return list(dict.fromkeys(law_words))
 
 
-def _tree(project: Project, told: Recalled, statement: int) -> dict[str, Any] | None:
+def _sensitivity_tree(project: Project, recalled_release: RecalledRelease, statement: int) -> dict[str, Any] | None:
     """What each clause did to the sensitivity; None where the question is of an older version."""
-    charge = told.charge
+    charge = recalled_release.charge
     if charge.version != max(project.ledger.state.versions.get(charge.table, {}), default=0):
         return None
     try:
-        found = project.sql(told.texts[statement - 1]).explain(epsilon=charge.price)
+        explanation = project.sql(recalled_release.texts[statement - 1]).explain(epsilon=charge.price)
     except DiscreetError:
         return None
-    parts = found["parts"] or [{"statistic": "the choice", "share": 1.0, **found["sensitivity"]}]
-    return {"parts": finite(parts), "region": found["region"], "engine_sql": found["engine_sql"]}
+    parts = explanation["parts"] or [{"statistic": "the choice", "share": 1.0, **explanation["sensitivity"]}]
+    return {
+        "parts": without_infinities(parts),
+        "region": explanation["region"],
+        "engine_sql": explanation["engine_sql"],
+    }
 
 
-def _told(visit: Visit) -> Recalled:
+def _recall(context: RequestContext) -> RecalledRelease:
     try:
-        return visit.desk.project.recalled(visit.params["release"])
+        return context.handle.project.recall(context.params["release"])
     except UsageError:
-        raise Missing from None
+        raise NotFound from None
 
 
-def _release(visit: Visit, told: Recalled) -> Release:
-    confidence = visit.asked("confidence").strip() or None
-    return visit.desk.project.release(told.id, confidence=confidence, statement=_statement(visit))
+def _release(context: RequestContext, recalled_release: RecalledRelease) -> Release:
+    confidence = context.query_text("confidence").strip() or None
+    return context.handle.project.release(recalled_release.id, confidence=confidence, statement=_statement(context))
 
 
-def _statement(visit: Visit) -> int:
-    return _number(visit.asked("statement", "1"), "statement")
+def _statement(context: RequestContext) -> int:
+    return _number(context.query_text("statement", "1"), "statement")
 
 
 def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < len(text) < 7) or int(text) < 1:
-        raise Denied(f"{name}: a whole number from 1.", status=400)
+        raise RequestDenied(f"{name}: a whole number from 1.", status=400)
     return int(text)
 
 
-def parquet(visit: Visit) -> Answer:
+def parquet(context: RequestContext) -> HandlerResponse:
     """The rows of an answer as Parquet."""
-    told = _told(visit)
-    if not told.readable:
-        raise Missing
-    return parquet_file(_release(visit, told))
+    recalled_release = _recall(context)
+    if not recalled_release.is_readable:
+        raise NotFound
+    return parquet_file(_release(context, recalled_release))
 
 
-def again(visit: Visit) -> Answer:
+def again(context: RequestContext) -> HandlerResponse:
     """Measure it once more, and read both together. Charged, once for its form."""
-    told, epsilon = _told(visit), visit.field("epsilon").strip()
+    recalled_release, epsilon = _recall(context), context.field("epsilon").strip()
     try:
-        wanted = Wanted(kind="again", text=told.id, epsilon=epsilon or None)
-        key = f"{visit.field('key')}-{wanted.digest().hex()[:16]}"
-        outcome = visit.asking.ask(wanted, visit.visitor, key=key, began=visit.began)
-    except (DiscreetError, Denied) as problem:
-        return _page(visit, problem=problem, epsilon=epsilon)
+        query_request = QueryRequest(kind="again", text=recalled_release.id, epsilon=epsilon or None)
+        key = f"{context.field('key')}-{query_request.digest().hex()[:16]}"
+        outcome = context.queries.ask(query_request, context.visitor, key=key, began=context.began)
+    except (DiscreetError, RequestDenied) as problem:
+        return _page(context, problem=problem, epsilon=epsilon)
     return Redirect(to=f"/a/{quote(outcome.releases[0]['release'], safe='')}")
 
 

@@ -7,25 +7,34 @@ import secrets
 from typing import Any
 from urllib.parse import quote
 
-from discreet.console import answered, priced, vocabulary
-from discreet.console.answer import Answer, Denied, Download, Grid, Json, Missing, Page, Redirect
-from discreet.console.api.files import PARQUET
-from discreet.console.asking.drafts import EPSILON, Draft, Drafts, Kept
-from discreet.console.asking.keeping import read
-from discreet.console.asking.keyed import owner_of
-from discreet.console.asking.released import finite
-from discreet.console.asking.wanted import Wanted
-from discreet.console.forms import whole
-from discreet.console.released import recalled
+from discreet.console.api.release_files import PARQUET
+from discreet.console.forms import whole_number
+from discreet.console.jobs.concurrency_limit import ConcurrencyLimit
+from discreet.console.jobs.idempotency import key_owner
+from discreet.console.jobs.query_request import QueryRequest
+from discreet.console.jobs.release_json import without_infinities
+from discreet.console.jobs.stored_results import decode_releases
+from discreet.console.pages import query_price, release_view, vocabulary
+from discreet.console.pages.query_drafts import EPSILON, DraftStore, QueryDraft, SavedDraft
+from discreet.console.pages.release_list import recall_release
 from discreet.console.render import csv_of
-from discreet.console.room import Room
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import (
+    Download,
+    HandlerResponse,
+    JsonData,
+    NotFound,
+    Page,
+    PageTable,
+    Redirect,
+    RequestDenied,
+)
 from discreet.console.routes import Route
-from discreet.console.visit import Visit
 from discreet.errors import DiscreetError, UsageError
-from discreet.sql.functions import FUNCTIONS
+from discreet.sql.function_names import FUNCTIONS
 
 #: Rehearsals at once: each has a processor for about half a second.
-_REHEARSING = Room("rehearsals under way", at_once=2, waiting=6)
+_REHEARSAL_LIMIT = ConcurrencyLimit("rehearsals under way", at_once=2, waiting=6)
 
 #: Groups of a rehearsal that its page shows.
 _GROUPS = 50
@@ -34,100 +43,106 @@ _GROUPS = 50
 MADE_UP = 1_000
 
 
-def show(visit: Visit) -> Answer:
+def show(context: RequestContext) -> HandlerResponse:
     """The editor. Its box is empty, or holds the question of a release that one wants to change."""
-    draft = Draft(
-        sql=_text_of(visit),
-        by="within" if visit.asked("within") else "epsilon",
-        epsilon=visit.asked("epsilon", EPSILON),
-        within=visit.asked("within"),
-        confidence=visit.asked("confidence", "0.95"),
-        delta=visit.asked("delta"),
+    draft = QueryDraft(
+        sql=_text_of(context),
+        by="within" if context.query_text("within") else "epsilon",
+        epsilon=context.query_text("epsilon", EPSILON),
+        within=context.query_text("within"),
+        confidence=context.query_text("confidence", "0.95"),
+        delta=context.query_text("delta"),
         key=secrets.token_urlsafe(18),
     )
-    return _page(visit, draft)
+    return _page(context, draft)
 
 
-def send(visit: Visit) -> Answer:
+def send(context: RequestContext) -> HandlerResponse:
     """What a button of the form says: price it, rehearse it, take a suggestion, or ask.
 
     Nothing is shown here: what comes of it has an address of its own, so that a browser can go back to it.
     """
-    draft = _draft(visit)
+    draft = _draft(context)
     try:
-        wanted = draft.wanted()
-        if visit.field("act") == "rehearse":
-            return _kept(visit, draft, rehearsal=_rehearsed(visit, draft, wanted, _priced(visit, wanted)))
-        if visit.field("act") != "ask":
-            return _kept(visit, draft)
-        outcome = visit.asking.ask(wanted, visit.visitor, key=draft.key_of(wanted), began=visit.began)
-    except (DiscreetError, Denied) as problem:
-        return _kept(visit, draft, trouble=priced.trouble(problem, draft.sql, visit.desk.project))
+        query_request = draft.to_query_request()
+        if context.field("act") == "rehearse":
+            return _save_draft(
+                context, draft, rehearsal=_rehearse(context, draft, query_request, _price(context, query_request))
+            )
+        if context.field("act") != "ask":
+            return _save_draft(context, draft)
+        outcome = context.queries.ask(
+            query_request, context.visitor, key=draft.key_of(query_request), began=context.began
+        )
+    except (DiscreetError, RequestDenied) as problem:
+        return _save_draft(context, draft, trouble=query_price.editor_error(problem, draft.sql, context.handle.project))
     releases = outcome.releases
     alone = len(releases) == 1 and not releases[0]["derived"] and not releases[0]["from"]
     if alone:
         stored = "?stored=1" if releases[0]["cached"] else ""
         return Redirect(to=f"/a/{quote(releases[0]['release'], safe='')}{stored}")
-    return Redirect(to=f"/ask/answer/{quote(draft.key_of(wanted), safe='')}")
+    return Redirect(to=f"/ask/answer/{quote(draft.key_of(query_request), safe='')}")
 
 
-def show_draft(visit: Visit) -> Answer:
+def show_draft(context: RequestContext) -> HandlerResponse:
     """The editor with a question that was sent, its price as it is now, and what came of it."""
-    kept = _drafts(visit).find(visit.params["draft"], person=visit.visitor.name or "")
-    if kept is None:
-        return _page(visit, Draft(sql="", key=secrets.token_urlsafe(18)), lost=True)
-    if kept.trouble is not None:
-        return _page(visit, kept.form, trouble=kept.trouble)
+    saved_draft = _drafts(context).find(context.params["draft"], person=context.visitor.name or "")
+    if saved_draft is None:
+        return _page(context, QueryDraft(sql="", key=secrets.token_urlsafe(18)), lost=True)
+    if saved_draft.trouble is not None:
+        return _page(context, saved_draft.form, trouble=saved_draft.trouble)
     try:
-        price = _priced(visit, kept.form.wanted())
-    except (DiscreetError, Denied) as problem:
-        trouble = priced.trouble(problem, kept.form.sql, visit.desk.project)
-        return _page(visit, kept.form, rehearsal=kept.rehearsal, trouble=trouble)
+        price = _price(context, saved_draft.form.to_query_request())
+    except (DiscreetError, RequestDenied) as problem:
+        trouble = query_price.editor_error(problem, saved_draft.form.sql, context.handle.project)
+        return _page(context, saved_draft.form, rehearsal=saved_draft.rehearsal, trouble=trouble)
     if not price["accepted"]:
-        return _page(visit, kept.form, rehearsal=kept.rehearsal, trouble=price["problem"])
-    return _page(visit, kept.form, price=price, rehearsal=kept.rehearsal)
+        return _page(context, saved_draft.form, rehearsal=saved_draft.rehearsal, trouble=price["problem"])
+    return _page(context, saved_draft.form, price=price, rehearsal=saved_draft.rehearsal)
 
 
-def price(visit: Visit) -> Answer:
+def price(context: RequestContext) -> HandlerResponse:
     """The price of what is being typed, for the page's script."""
     try:
-        return Json(data=_priced(visit, _draft(visit).wanted()))
+        return JsonData(data=_price(context, _draft(context).to_query_request()))
     except DiscreetError as problem:
-        project = visit.desk.project
-        return Json(data={"accepted": False, "problem": priced.trouble(problem, visit.field("sql"), project)})
+        project = context.handle.project
+        return JsonData(
+            data={"accepted": False, "problem": query_price.editor_error(problem, context.field("sql"), project)}
+        )
 
 
-def cancel(visit: Visit) -> Answer:
+def cancel(context: RequestContext) -> HandlerResponse:
     """Stop the question of this form at its next tick. What was charged stays charged."""
-    draft = _draft(visit)
-    visit.asking.cancel_key(draft.key_of(draft.wanted()), visit.visitor)
+    draft = _draft(context)
+    context.queries.cancel_key(draft.key_of(draft.to_query_request()), context.visitor)
     return Redirect(to="/ask/open")
 
 
-def stop(visit: Visit) -> Answer:
+def stop(context: RequestContext) -> HandlerResponse:
     """Stop one of the open questions."""
-    visit.asking.cancel(visit.params["job"], visit.visitor)
+    context.queries.cancel(context.params["job"], context.visitor)
     return Redirect(to="/ask/open")
 
 
-def underway(visit: Visit) -> Answer:
+def open_jobs(context: RequestContext) -> HandlerResponse:
     """Questions on their way."""
-    found = visit.asking.jobs(visit.visitor)
+    jobs = context.queries.jobs(context.visitor)
     names = ("job", "person", "kind", "text", "state", "stopping", "made")
-    grid = Grid(columns=names, rows=[[each[name] for name in names] for each in found])
-    return Page(template="ask_open.html", data={"jobs": found}, table=grid)
+    grid = PageTable(columns=names, rows=[[each[name] for name in names] for each in jobs])
+    return Page(template="ask_open.html", data={"jobs": jobs}, table=grid)
 
 
-def answer(visit: Visit) -> Answer:
+def answer(context: RequestContext) -> HandlerResponse:
     """What one's own request came to: several answers, or one that follows from others."""
-    known = visit.people.keys.find(owner_of(visit.visitor.name or ""), visit.params["key"])
-    if known is None or known.result is None:
-        raise Missing
-    releases = [_released(each) for each in read(known.result, visit.desk.project)]
+    stored_key = context.people.keys.find(key_owner(context.visitor.name or ""), context.params["key"])
+    if stored_key is None or stored_key.result is None:
+        raise NotFound
+    releases = [_release_page(each) for each in decode_releases(stored_key.result, context.handle.project)]
     return Page(template="ask_answer.html", data={"releases": releases}, table=_cells(releases))
 
 
-def _cells(releases: list[dict[str, Any]]) -> Grid:
+def _cells(releases: list[dict[str, Any]]) -> PageTable:
     """Every cell of several answers, one a line: they have different columns."""
     rows = [
         [number, each["release"], place, column["name"], cell, *(ends or (None, None))]
@@ -135,130 +150,147 @@ def _cells(releases: list[dict[str, Any]]) -> Grid:
         for place, (cells, intervals) in enumerate(zip(each["rows"], each["intervals"], strict=True), 1)
         for column, cell, ends in zip(each["columns"], cells, intervals, strict=True)
     ]
-    return Grid(columns=("statement", "release", "row", "column", "value", "low", "high"), rows=rows)
+    return PageTable(columns=("statement", "release", "row", "column", "value", "low", "high"), rows=rows)
 
 
-def rows_csv(visit: Visit) -> Answer:
+def rows_csv(context: RequestContext) -> HandlerResponse:
     """Made-up rows of a table as CSV, to write questions against."""
-    found = _made_up(visit)
-    rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
-    content = csv_of(Grid(columns=found.column_names, rows=rows)).encode()
-    return Download(content=content, media_type="text/csv; charset=utf-8", name=f"made-up-{visit.params['table']}.csv")
+    made_up_table = _made_up_table(context)
+    rows = list(zip(*(column.to_pylist() for column in made_up_table.columns), strict=True))
+    content = csv_of(PageTable(columns=made_up_table.column_names, rows=rows)).encode()
+    return Download(
+        content=content, media_type="text/csv; charset=utf-8", name=f"made-up-{context.params['table']}.csv"
+    )
 
 
-def rows_parquet(visit: Visit) -> Answer:
+def rows_parquet(context: RequestContext) -> HandlerResponse:
     """The same as Parquet."""
     import pyarrow.parquet as pq
 
     out = io.BytesIO()
-    pq.write_table(_made_up(visit), out)
-    return Download(content=out.getvalue(), media_type=PARQUET, name=f"made-up-{visit.params['table']}.parquet")
+    pq.write_table(_made_up_table(context), out)
+    return Download(content=out.getvalue(), media_type=PARQUET, name=f"made-up-{context.params['table']}.parquet")
 
 
-def _made_up(visit: Visit) -> Any:
+def _made_up_table(context: RequestContext) -> Any:
     from discreet.rehearse import look_alike
 
-    tables = visit.desk.project.file.tables
-    table = next((each for each in tables.values() if each.name == visit.params["table"]), None)
+    tables = context.handle.project.file.tables
+    table = next((each for each in tables.values() if each.name == context.params["table"]), None)
     if table is None or table.public:
-        raise Missing
+        raise NotFound
     return look_alike(tables, table.name, rows=MADE_UP)
 
 
-def _released(data: dict[str, Any]) -> dict[str, Any]:
+def _release_page(data: dict[str, Any]) -> dict[str, Any]:
     names = ("release", "table", "version", "columns", "rows", "intervals", "confidence", "warnings", "derived", "from")
-    found = {name: data[name] for name in names}
-    return {**found, "cost": data["cost"], "sheet": answered.sheet(data), "chart": answered.chart(data)}
+    release_fields = {name: data[name] for name in names}
+    return {
+        **release_fields,
+        "cost": data["cost"],
+        "sheet": release_view.page_sheet(data),
+        "chart": release_view.release_chart(data),
+    }
 
 
-def _draft(visit: Visit) -> Draft:
+def _draft(context: RequestContext) -> QueryDraft:
     """The form, with what a suggestion puts in place."""
-    told = {name: visit.field(name).strip() for name in ("by", "epsilon", "within", "confidence", "delta", "rows")}
-    told["by"] = "within" if told["by"] == "within" else "epsilon"
-    told["sql"] = visit.field("sql").replace("\r\n", "\n")
-    taken, _, value = visit.field("take").partition(" ")
+    form_texts = {
+        name: context.field(name).strip() for name in ("by", "epsilon", "within", "confidence", "delta", "rows")
+    }
+    form_texts["by"] = "within" if form_texts["by"] == "within" else "epsilon"
+    form_texts["sql"] = context.field("sql").replace("\r\n", "\n")
+    taken, _, value = context.field("take").partition(" ")
     if taken in ("sql", "epsilon", "within"):
-        told[taken] = value
-        told["by"] = told["by"] if taken == "sql" else taken
-    told["key"] = (visit.field("key") or secrets.token_urlsafe(18))[:64]
-    return Draft(**told, fresh=visit.field("fresh") == "yes")
+        form_texts[taken] = value
+        form_texts["by"] = form_texts["by"] if taken == "sql" else taken
+    form_texts["key"] = (context.field("key") or secrets.token_urlsafe(18))[:64]
+    return QueryDraft(**form_texts, fresh=context.field("fresh") == "yes")
 
 
-def _priced(visit: Visit, wanted: Wanted) -> dict[str, Any]:
-    with visit.asking.explaining.turn(visit.visitor.name):
-        return priced.priced(wanted, visit.desk.project, visit.asking, analyst=visit.visitor.analyst)
+def _price(context: RequestContext, query_request: QueryRequest) -> dict[str, Any]:
+    with context.queries.explain_limit.turn(context.visitor.name):
+        return query_price.price_query(
+            query_request, context.handle.project, context.queries, analyst=context.visitor.analyst
+        )
 
 
-def _rehearsed(visit: Visit, draft: Draft, wanted: Wanted, price: dict[str, Any]) -> dict[str, Any]:
+def _rehearse(
+    context: RequestContext, draft: QueryDraft, query_request: QueryRequest, price: dict[str, Any]
+) -> dict[str, Any]:
     """The question on rows that are made up: free, and nothing private is read."""
     from discreet.rehearse import rehearse
     from discreet.rehearse.lookalike import MOST_ROWS
 
-    if wanted.kind == "batch":
+    if query_request.kind == "batch":
         raise UsageError("a rehearsal is of one question at a time", hint="leave one statement in the editor")
-    rows = whole(draft.rows, "How many rows", least=1, most=MOST_ROWS) if draft.rows else None
-    with _REHEARSING.turn(visit.visitor.name):
+    rows = whole_number(draft.rows, "How many rows", least=1, most=MOST_ROWS) if draft.rows else None
+    with _REHEARSAL_LIMIT.turn(context.visitor.name):
         made = rehearse(
-            visit.desk.project,
-            wanted.text,
-            epsilon=wanted.epsilon,
-            within=wanted.within,
-            confidence=wanted.confidence,
-            delta=wanted.delta,
+            context.handle.project,
+            query_request.text,
+            epsilon=query_request.epsilon,
+            within=query_request.within,
+            confidence=query_request.confidence,
+            delta=query_request.delta,
             rows=rows,
             gaussian=bool(price["gaussian"]) if price["accepted"] else None,
         )
-    data: dict[str, Any] = finite(made.to_data())
+    data: dict[str, Any] = without_infinities(made.to_data())
     return {**data, "rows": data["rows"][:_GROUPS]}
 
 
-def _drafts(visit: Visit) -> Drafts:
-    return visit.desk.shared(Drafts, Drafts)
+def _drafts(context: RequestContext) -> DraftStore:
+    return context.handle.singleton(DraftStore, DraftStore)
 
 
-def _kept(
-    visit: Visit, draft: Draft, *, rehearsal: dict[str, Any] | None = None, trouble: dict[str, Any] | None = None
+def _save_draft(
+    context: RequestContext,
+    draft: QueryDraft,
+    *,
+    rehearsal: dict[str, Any] | None = None,
+    trouble: dict[str, Any] | None = None,
 ) -> Redirect:
     """To the page that shows a draft."""
-    kept = Kept(person=visit.visitor.name or "", form=draft, rehearsal=rehearsal, trouble=trouble)
-    return Redirect(to=f"/ask/draft/{_drafts(visit).keep(kept)}")
+    saved_draft = SavedDraft(person=context.visitor.name or "", form=draft, rehearsal=rehearsal, trouble=trouble)
+    return Redirect(to=f"/ask/draft/{_drafts(context).keep(saved_draft)}")
 
 
 def _page(
-    visit: Visit,
-    draft: Draft,
+    context: RequestContext,
+    draft: QueryDraft,
     *,
     price: dict[str, Any] | None = None,
     rehearsal: dict[str, Any] | None = None,
     trouble: dict[str, Any] | None = None,
     lost: bool = False,
 ) -> Page:
-    project = visit.desk.project
-    tables = [vocabulary.words(project, table) for table in project.file.tables.values()]
+    project = context.handle.project
+    tables = [vocabulary.table_vocabulary(project, table) for table in project.file.tables.values()]
     data = {
         "draft": draft.data(),
-        "example": vocabulary.example(project, visit.asked("table")),
+        "example": vocabulary.example_query(project, context.query_text("table")),
         "tables": tables,
         "functions": sorted(FUNCTIONS),
         "price": price,
         "rehearsal": rehearsal,
         "trouble": trouble,
         "lost": lost,
-        "analyst": visit.visitor.analyst,
+        "analyst": context.visitor.analyst,
     }
     status = 404 if lost else 200
     return Page(template="ask.html", data=data, status=status if trouble is None else trouble["status"])
 
 
-def _text_of(visit: Visit) -> str:
+def _text_of(context: RequestContext) -> str:
     """The question of a release that somebody wants to change; empty where none is named.
 
     Addresses name releases and never hold SQL: they stay in histories and in the logs of proxies.
     """
-    if not (id_ := visit.asked("release")):
+    if not (id_ := context.query_text("release")):
         return ""
-    texts = recalled(visit.desk.project, id_).texts
-    statement = whole(visit.asked("statement", "1"), "statement", least=1, most=max(1, len(texts)))
+    texts = recall_release(context.handle.project, id_).texts
+    statement = whole_number(context.query_text("statement", "1"), "statement", least=1, most=max(1, len(texts)))
     return texts[statement - 1] if texts else ""
 
 
@@ -268,7 +300,7 @@ ROUTES = (
     Route(method="GET", path="/ask/draft/{draft}", handler=show_draft, role="analyst"),
     Route(method="POST", path="/ask/price", handler=price, role="analyst"),
     Route(method="POST", path="/ask/cancel", handler=cancel, role="analyst"),
-    Route(method="GET", path="/ask/open", handler=underway, role="analyst"),
+    Route(method="GET", path="/ask/open", handler=open_jobs, role="analyst"),
     Route(method="POST", path="/ask/open/{job}/stop", handler=stop, role="analyst"),
     Route(method="GET", path="/ask/rows/{table:path}.csv", handler=rows_csv, role="analyst", twins=False),
     Route(method="GET", path="/ask/rows/{table:path}.parquet", handler=rows_parquet, role="analyst", twins=False),

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from discreet.console import learning
-from discreet.console.answer import Answer, Grid, Missing, Page
+from discreet.console.pages import lessons
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable
 from discreet.console.routes import Route
-from discreet.console.visit import Visit
 
 
-def index(_: Visit) -> Answer:
+def index(_: RequestContext) -> HandlerResponse:
     """The lessons, in order."""
-    found = [learning.lesson(name) for name in learning.NAMES]
-    told = [{"name": each.name, "title": each.title, "lead": each.lead} for each in found]
-    grid = Grid(columns=("name", "title", "lead"), rows=[list(each.values()) for each in told])
-    return Page(template="learn.html", data={"lessons": told}, table=grid)
+    all_lessons = [lessons.lesson(name) for name in lessons.NAMES]
+    lesson_rows = [{"name": each.name, "title": each.title, "lead": each.lead} for each in all_lessons]
+    grid = PageTable(columns=("name", "title", "lead"), rows=[list(each.values()) for each in lesson_rows])
+    return Page(template="learn.html", data={"lessons": lesson_rows}, table=grid)
 
 
-def show(visit: Visit) -> Answer:
+def show(context: RequestContext) -> HandlerResponse:
     """One lesson. Its first figure's numbers are its CSV."""
-    name = visit.params["lesson"]
-    if name not in learning.NAMES:
-        raise Missing
-    lesson = learning.lesson(name)
-    place = learning.NAMES.index(name)
-    beside = {"number": place + 1, "of": len(learning.NAMES), "before": _named(place - 1), "after": _named(place + 1)}
+    name = context.params["lesson"]
+    if name not in lessons.NAMES:
+        raise NotFound
+    lesson = lessons.lesson(name)
+    place = lessons.NAMES.index(name)
+    beside = {
+        "number": place + 1,
+        "of": len(lessons.NAMES),
+        "before": _lesson_link(place - 1),
+        "after": _lesson_link(place + 1),
+    }
     first = lesson.figures[0]
     return Page(
         template="learn_lesson.html",
         data={"lesson": lesson.to_data(), **beside},
-        table=Grid(columns=first.columns, rows=first.rows),
+        table=PageTable(columns=first.columns, rows=first.rows),
     )
 
 
-def _named(place: int) -> dict[str, str] | None:
+def _lesson_link(place: int) -> dict[str, str] | None:
     """The lesson before or after, where there is one."""
-    if not 0 <= place < len(learning.NAMES):
+    if not 0 <= place < len(lessons.NAMES):
         return None
-    lesson = learning.lesson(learning.NAMES[place])
+    lesson = lessons.lesson(lessons.NAMES[place])
     return {"name": lesson.name, "title": lesson.title}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from discreet.console import entries
-from discreet.console.answer import Answer, Denied, Download, Grid, Page
+from discreet.console.pages import ledger_rows
 from discreet.console.render import text
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import Download, HandlerResponse, Page, PageTable, RequestDenied
 from discreet.console.routes import Route
-from discreet.console.visit import Visit
-from discreet.ledger.chain import Entry
-from discreet.ledger.state import State
+from discreet.ledger.chain import LedgerEntry
+from discreet.ledger.state import LedgerState
 
 #: Rows on a page.
 EACH = 50
@@ -20,42 +20,46 @@ EACH = 50
 _VERIFYING = threading.Lock()
 
 
-def show(visit: Visit) -> Answer:
+def show(context: RequestContext) -> HandlerResponse:
     """A page of rows, of one table, kind or analyst where that is asked."""
-    return _page(visit, None)
+    return _page(context, None)
 
 
-def verify(visit: Visit) -> Answer:
+def verify(context: RequestContext) -> HandlerResponse:
     """Verify everything anew, from the disk."""
     if not _VERIFYING.acquire(blocking=False):
-        raise Denied("Somebody verifies it just now; look again in a moment.", status=429, wait_s=5)
+        raise RequestDenied("Somebody verifies it just now; look again in a moment.", status=429, wait_s=5)
     try:
-        report = visit.desk.project.verify()
+        report = context.handle.project.verify()
     finally:
         _VERIFYING.release()
-    found = {
+    report_data = {
         "sound": report.sound,
         "rows": report.rows,
         "row": report.row,
         "problem": report.problem,
-        "warnings": list(report.warnings) if visit.visitor.may("owner") else [],
+        "warnings": list(report.warnings) if context.visitor.may("owner") else [],
     }
-    return _page(visit, found)
+    return _page(context, report_data)
 
 
-def _page(visit: Visit, verified: dict[str, Any] | None) -> Page:
-    owner, state, found = visit.visitor.may("owner"), *_rows(visit)
-    wanted = {name: visit.asked(name).strip() for name in ("table", "kind", "analyst")}
-    lines = [entries.line(entry, state, owner=owner) for entry in reversed(found)]
-    shown = [each for each in lines if all(not told or each[name] == told for name, told in wanted.items())]
+def _page(context: RequestContext, verified: dict[str, Any] | None) -> Page:
+    owner, state, ledger_entries = context.visitor.may("owner"), *_rows(context)
+    filters = {name: context.query_text(name).strip() for name in ("table", "kind", "analyst")}
+    lines = [ledger_rows.row_json(entry, state, owner=owner) for entry in reversed(ledger_entries)]
+    shown = [
+        each
+        for each in lines
+        if all(not filter_text or each[name] == filter_text for name, filter_text in filters.items())
+    ]
     pages = max(1, -(-len(shown) // EACH))
-    page = min(_page_number(visit), pages)
+    page = min(_page_number(context), pages)
     data = {
         "rows": shown[(page - 1) * EACH : page * EACH],
         "count": len(shown),
         "page": page,
         "pages": pages,
-        "wanted": wanted,
+        "wanted": filters,
         "tables": sorted({each["table"] for each in lines if each["table"]}),
         "kinds": sorted({each["kind"] for each in lines}),
         "analysts": sorted({each["analyst"] for each in lines if each["analyst"]}),
@@ -63,28 +67,28 @@ def _page(visit: Visit, verified: dict[str, Any] | None) -> Page:
         "head": state.seq,
     }
     columns = ("row", "kind", "time", "table", "analyst", "release", "epsilon", "words")
-    most = shown[: visit.settings.most_rows]
-    grid = Grid(columns=columns, rows=[[each[name] for name in columns] for each in most])
+    most = shown[: context.settings.most_rows]
+    grid = PageTable(columns=columns, rows=[[each[name] for name in columns] for each in most])
     return Page(template="log.html", data=data, table=grid)
 
 
-def export(visit: Visit) -> Answer:
+def export(context: RequestContext) -> HandlerResponse:
     """Every row, as JSON lines."""
-    owner, state, found = visit.visitor.may("owner"), *_rows(visit)
-    content = "".join(text(entries.whole(entry, state, owner=owner)) for entry in found)
+    owner, state, ledger_entries = context.visitor.may("owner"), *_rows(context)
+    content = "".join(text(ledger_rows.export_row(entry, state, owner=owner)) for entry in ledger_entries)
     return Download(content=content.encode(), media_type="application/jsonl", name="ledger.jsonl")
 
 
-def _rows(visit: Visit) -> tuple[State, list[Entry]]:
-    ledger = visit.desk.project.ledger
+def _rows(context: RequestContext) -> tuple[LedgerState, list[LedgerEntry]]:
+    ledger = context.handle.project.ledger
     return ledger.refresh(), list(ledger.entries())
 
 
-def _page_number(visit: Visit) -> int:
-    told = visit.asked("page", "1")
-    if not (told.isascii() and told.isdecimal() and 0 < len(told) < 8) or int(told) < 1:
-        raise Denied("page: a whole number from 1.", status=400)
-    return int(told)
+def _page_number(context: RequestContext) -> int:
+    page_text = context.query_text("page", "1")
+    if not (page_text.isascii() and page_text.isdecimal() and 0 < len(page_text) < 8) or int(page_text) < 1:
+        raise RequestDenied("page: a whole number from 1.", status=400)
+    return int(page_text)
 
 
 ROUTES = (

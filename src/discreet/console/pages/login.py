@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from discreet.console.answer import Answer, Denied, Page, Redirect
-from discreet.console.people.people import Attempt
-from discreet.console.people.throttle import Throttled
+from discreet.console.people.people import LoginAttempt
+from discreet.console.people.throttle import TooManyLogins
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import HandlerResponse, Page, Redirect, RequestDenied
 from discreet.console.routes import Route
-from discreet.console.visit import Visit
 from discreet.errors import UsageError
 
 WRONG = "The name or the password is wrong."
@@ -17,98 +17,98 @@ WRONG = "The name or the password is wrong."
 _PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,500}")
 
 
-def show(visit: Visit) -> Answer:
+def show(context: RequestContext) -> HandlerResponse:
     """The form; for somebody who is in already, the page they were on their way to."""
-    if visit.visitor.via == "session":
-        return Redirect(to=way(visit.asked("next")))
-    return _form(visit, way(visit.asked("next")))
+    if context.visitor.via == "session":
+        return Redirect(to=safe_path(context.query_text("next")))
+    return _form(context, safe_path(context.query_text("next")))
 
 
-def enter(visit: Visit) -> Answer:
+def enter(context: RequestContext) -> HandlerResponse:
     """Log in: a new session, whatever cookie the browser had. An unknown name is told as a wrong password is."""
-    name, onward = visit.field("name"), way(visit.field("next"))
+    name, onward = context.field("name"), safe_path(context.field("next"))
     try:
-        tried = attempt(visit, name, visit.field("password"))
-    except Throttled as problem:
+        tried = attempt(context, name, context.field("password"))
+    except TooManyLogins as problem:
         raise too_many(problem) from None
     if tried.cookie is None:
-        note_failure(visit, name, "/login")
-        return replace(_form(visit, onward, name=name[:60], error=WRONG, status=401), delay_s=tried.delay_s)
+        note_failure(context, name, "/login")
+        return replace(_form(context, onward, name=name[:60], error=WRONG, status=401), delay_s=tried.delay_s)
     return Redirect(to=onward, cookie=tried.cookie, browser=tried.browser, delay_s=tried.delay_s)
 
 
-def leave(visit: Visit) -> Answer:
+def leave(context: RequestContext) -> HandlerResponse:
     """Log out: the session ends here, not only in this browser."""
-    if visit.secret:
-        visit.people.sessions.end(visit.secret)
+    if context.secret:
+        context.people.sessions.end(context.secret)
     return Redirect(to="/login", cookie="")
 
 
-def set_up(visit: Visit) -> Answer:
+def setup_form(context: RequestContext) -> HandlerResponse:
     """The form for the first owner."""
-    holds = visit.people.setup.holds(visit.params["link"])
-    return _first(holds=holds, status=200 if holds else 404)
+    holds = context.people.setup.holds(context.params["link"])
+    return _setup_page(holds=holds, status=200 if holds else 404)
 
 
-def found(visit: Visit) -> Answer:
+def create_first_owner(context: RequestContext) -> HandlerResponse:
     """Make the first owner, who is logged in at once."""
-    name, password = visit.field("name"), visit.field("password")
-    if not visit.people.setup.holds(visit.params["link"]):
-        return _first(holds=False, status=404)
+    name, password = context.field("name"), context.field("password")
+    if not context.people.setup.holds(context.params["link"]):
+        return _setup_page(holds=False, status=404)
     try:
-        if password != visit.field("again"):
+        if password != context.field("again"):
             raise UsageError("the two passwords are not the same")
-        visit.people.first_owner(visit.params["link"], name=name, password=password)
-        tried = attempt(visit, name, password)
-    except Throttled as problem:
+        context.people.first_owner(context.params["link"], name=name, password=password)
+        tried = attempt(context, name, password)
+    except TooManyLogins as problem:
         raise too_many(problem) from None
     except UsageError as problem:
-        return _first(holds=True, name=name[:60], error=problem.reason, status=400)
+        return _setup_page(holds=True, name=name[:60], error=problem.reason, status=400)
     return Redirect(to="/" if tried.cookie else "/login", cookie=tried.cookie, browser=tried.browser)
 
 
-def way(told: str) -> str:
+def safe_path(path: str) -> str:
     """Where to go after the login: a path of this console, else its first page.
 
     Guarantee: a link to the login leads nowhere else than into this console.
 
-    >>> way("/d/patients"), way("//evil.example"), way("/\\t/evil.example"), way("https://evil.example")
-    ('/d/patients', '/', '/', '/')
+    >>> [safe_path(to) for to in ("/d/patients", "//evil.example", "/\\t/evil.example", "https://evil.example")]
+    ['/d/patients', '/', '/', '/']
     """
-    inward = _PATH.fullmatch(told) and told.partition("?")[0] not in ("/login", "/logout")
-    return told if inward else "/"
+    inward = _PATH.fullmatch(path) and path.partition("?")[0] not in ("/login", "/logout")
+    return path if inward else "/"
 
 
-def attempt(visit: Visit, name: str, password: str, *, trusted: str = "") -> Attempt:
+def attempt(context: RequestContext, name: str, password: str, *, trusted: str = "") -> LoginAttempt:
     """Try to log a visit's browser in. Raises Throttled."""
-    return visit.people.attempt(
+    return context.people.attempt(
         name,
         password,
-        address=visit.address,
-        instead_of=visit.secret,
-        browser=visit.browser,
+        address=context.address,
+        instead_of=context.secret,
+        browser=context.browser,
         trusted=trusted,
     )
 
 
-def too_many(problem: Throttled) -> Denied:
+def too_many(problem: TooManyLogins) -> RequestDenied:
     """Too many tries, as HTTP tells it."""
-    return Denied(f"Too many login attempts. {problem.hint.capitalize()}.", status=429, wait_s=problem.wait_s)
+    return RequestDenied(f"Too many login attempts. {problem.hint.capitalize()}.", status=429, wait_s=problem.wait_s)
 
 
-def note_failure(visit: Visit, name: str, route: str) -> None:
+def note_failure(context: RequestContext, name: str, route: str) -> None:
     """For /admin. A name that nobody has may be a password in the wrong field, and is not written down."""
-    known = visit.people.roster.find(name)
-    who = "somebody" if known is None else known.name
-    visit.people.denials.keep(who=who, method="POST", route=route, why=WRONG, always=True)
+    person = context.people.roster.find(name)
+    who = "somebody" if person is None else person.name
+    context.people.denials.keep(who=who, method="POST", route=route, why=WRONG, always=True)
 
 
-def _form(visit: Visit, onward: str, *, name: str = "", error: str = "", status: int = 200) -> Page:
-    data = {"next": onward, "name": name, "error": error, "empty": not visit.people.roster.all()}
+def _form(context: RequestContext, onward: str, *, name: str = "", error: str = "", status: int = 200) -> Page:
+    data = {"next": onward, "name": name, "error": error, "empty": not context.people.roster.all()}
     return Page(template="login.html", data=data, status=status)
 
 
-def _first(*, holds: bool, name: str = "", error: str = "", status: int) -> Page:
+def _setup_page(*, holds: bool, name: str = "", error: str = "", status: int) -> Page:
     return Page(template="login_setup.html", data={"holds": holds, "name": name, "error": error}, status=status)
 
 
@@ -117,6 +117,6 @@ ROUTES = (
     # On the grid too: what the disk and the processor do meanwhile is nobody's clue.
     Route(method="POST", path="/login", handler=enter, role="public", gridded=True),
     Route(method="POST", path="/logout", handler=leave, role="public"),
-    Route(method="GET", path="/setup/{link}", handler=set_up, role="public", twins=False),
-    Route(method="POST", path="/setup/{link}", handler=found, role="public"),
+    Route(method="GET", path="/setup/{link}", handler=setup_form, role="public", twins=False),
+    Route(method="POST", path="/setup/{link}", handler=create_first_owner, role="public"),
 )

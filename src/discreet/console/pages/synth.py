@@ -8,67 +8,68 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from discreet.api import Project
-from discreet.console import fitting, forms, released
-from discreet.console.answer import Answer, Download, Grid, Missing, Page, Redirect
-from discreet.console.pages import under_way
+from discreet.console import forms
+from discreet.console.jobs import model_fit
+from discreet.console.jobs.job_queue import Progress, job_queue_of
+from discreet.console.pages import job_progress, release_list
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import Download, HandlerResponse, NotFound, Page, PageTable, Redirect
 from discreet.console.routes import Route
-from discreet.console.visit import Visit
-from discreet.console.works import Progress, works_of
 from discreet.errors import DiscreetError
-from discreet.synth.kept import keep
+from discreet.project.project import Project
+from discreet.synth.model_folder import save_in_project
 
 AREA = "synth"
 
 
-def listing(visit: Visit) -> Answer:
+def listing(context: RequestContext) -> HandlerResponse:
     """The fits of each table, and those under way."""
-    project = visit.desk.project
-    fits = released.listed(project, ("model",))
-    files = fitting.files(project.folder)
+    project = context.handle.project
+    fits = release_list.list_releases(project, ("model",))
+    files = model_fit.model_files(project.folder)
     for each in fits:
         each["kept"] = each["release"] in files
     others = [{"name": name} for name in files if name.startswith("random-")]
     data = {
         "fits": fits,
         "random": others,
-        "works": works_of(visit).listed(visit.visitor, AREA),
+        "works": job_queue_of(context).open_jobs(context.visitor, AREA),
         "tables": forms.private_tables(project),
     }
     names = ("release", "table", "version", "time")
     rows = [[*(each[name] for name in names), each["about"].get("model")] for each in fits]
-    grid = Grid(columns=(*names, "model"), rows=rows)
+    grid = PageTable(columns=(*names, "model"), rows=rows)
     return Page(template="synth.html", data=data, table=grid)
 
 
-def form(visit: Visit) -> Answer:
+def form(context: RequestContext) -> HandlerResponse:
     """A form for a fit; with an epsilon, its price. Free."""
-    wish = fitting.wish_of(visit.query)
+    wish = model_fit.fit_wish(context.query)
     trouble, status, quoted = None, 200, None
     if wish["table"] and (wish["epsilon"] or wish["model"] == "random"):
         try:
-            with works_of(visit).pricing(visit.visitor):
-                quoted = fitting.quoted(visit.desk.project, wish)
+            with job_queue_of(context).pricing_turn(context.visitor):
+                quoted = model_fit.quote_fit(context.handle.project, wish)
         except DiscreetError as problem:
-            trouble, status = forms.trouble(problem)
-    return _form(visit, wish, quoted=quoted, trouble=trouble, status=status)
+            trouble, status = forms.form_error(problem)
+    return _form(context, wish, quoted=quoted, trouble=trouble, status=status)
 
 
 def _form(
-    visit: Visit,
+    context: RequestContext,
     wish: dict[str, Any],
     *,
     quoted: dict[str, Any] | None = None,
     trouble: dict[str, Any] | None = None,
     status: int = 200,
 ) -> Page:
-    project = visit.desk.project
+    project = context.handle.project
     tables = forms.private_tables(project)
     table = next((each for each in tables if each["name"].lower() == wish["table"].lower()), None)
     data = {
         "tables": tables,
         "table": table,
-        "models": fitting.MODELS,
+        "models": model_fit.MODELS,
         "wish": wish,
         "quote": quoted,
         "trouble": trouble,
@@ -76,105 +77,107 @@ def _form(
     return Page(template="synth_new.html", data=data, status=status)
 
 
-def fit(visit: Visit) -> Answer:
+def fit(context: RequestContext) -> HandlerResponse:
     """Pay for a fit. The same fit again is free."""
-    wish = fitting.wish_of(visit.form)
-    project, analyst = visit.desk.project, visit.visitor.analyst
+    wish = model_fit.fit_wish(context.form)
+    project, analyst = context.handle.project, context.visitor.analyst
     try:
-        with works_of(visit).pricing(visit.visitor):
-            fitting.quoted(project, wish)  # what cannot be is told beside the form
+        with job_queue_of(context).pricing_turn(context.visitor):
+            model_fit.quote_fit(project, wish)  # what cannot be is told beside the form
 
         def act(tell: Progress) -> str:
-            model = fitting.fitted(project, wish, analyst=analyst, progress=tell)
-            return f"/synth/{quote(keep(project.folder, model).stem, safe='')}"
+            model = model_fit.fit_model(project, wish, analyst=analyst, progress=tell)
+            return f"/synth/{quote(save_in_project(project.folder, model).stem, safe='')}"
 
         words = f"a model of {wish['table']}"
-        return Redirect(to=_done(visit, act, words=words, key=_key("fit", wish)))
+        return Redirect(to=_run_job(context, act, words=words, key=_key("fit", wish)))
     except DiscreetError as problem:
-        trouble, status = forms.trouble(problem)
-        return _form(visit, wish, trouble=trouble, status=status)
+        trouble, status = forms.form_error(problem)
+        return _form(context, wish, trouble=trouble, status=status)
 
 
-def _done(visit: Visit, act: Callable[[Progress], str], *, words: str, key: str) -> str:
-    works = works_of(visit)
-    return works.awaited(works.start(visit.visitor, act, area=AREA, words=words, key=key))
+def _run_job(context: RequestContext, act: Callable[[Progress], str], *, words: str, key: str) -> str:
+    job_queue = job_queue_of(context)
+    return job_queue.next_path(job_queue.start(context.visitor, act, area=AREA, words=words, key=key))
 
 
 def _key(verb: str, wish: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([verb, wish], sort_keys=True).encode()).hexdigest()
 
 
-def show(visit: Visit) -> Answer:
+def show(context: RequestContext) -> HandlerResponse:
     """A model: where it is from, what it is good for, how to have rows of it."""
-    project = visit.desk.project
-    with works_of(visit).pricing(visit.visitor):  # the first look at a model takes a while
-        found = fitting.find(project.folder, visit.params["release"])
-    if found is None:
-        return _not_kept(project, visit.params["release"])
+    project = context.handle.project
+    with job_queue_of(context).pricing_turn(context.visitor):  # the first look at a model takes a while
+        stored_model = model_fit.find_model(project.folder, context.params["release"])
+    if stored_model is None:
+        return _not_kept(project, context.params["release"])
     data = {
-        **found.page(),
-        "most": visit.settings.most_rows,
+        **stored_model.page(),
+        "most": context.settings.most_rows,
         "trouble": None,
-        "comparisons": fitting.comparisons(project.folder, found.name),
+        "comparisons": model_fit.stored_comparisons(project.folder, stored_model.name),
     }
-    return Page(template="synth_model.html", data=data, table=found.grid())
+    return Page(template="synth_model.html", data=data, table=stored_model.grid())
 
 
 def _not_kept(project: Project, id_: str) -> Page:
     """A fit that the ledger knows and whose model lies elsewhere."""
-    told = released.recalled(project, id_)
-    if told.kind != "model":
-        raise Missing
-    return Page(template="synth_elsewhere.html", data={"fit": released.line(project, told)})
+    recalled_release = release_list.recall_release(project, id_)
+    if recalled_release.kind != "model":
+        raise NotFound
+    return Page(template="synth_elsewhere.html", data={"fit": release_list.release_line(project, recalled_release)})
 
 
-def _model(visit: Visit) -> fitting.Found:
-    with works_of(visit).pricing(visit.visitor):
-        found = fitting.find(visit.desk.folder, visit.params["release"])
-    if found is None:
-        raise Missing
-    return found
+def _stored_model(context: RequestContext) -> model_fit.StoredModel:
+    with job_queue_of(context).pricing_turn(context.visitor):
+        stored_model = model_fit.find_model(context.handle.folder, context.params["release"])
+    if stored_model is None:
+        raise NotFound
+    return stored_model
 
 
-def sample(visit: Visit) -> Answer:
+def sample(context: RequestContext) -> HandlerResponse:
     """Rows of a model, as a file. Free."""
-    found, most = _model(visit), visit.settings.most_rows
-    rows = forms.whole(visit.asked("n", "1000"), "the number of rows", least=1, most=most)
-    column = visit.asked("column").strip()
-    given = {column: forms.told(visit.asked("value"))} if column else {}
-    with works_of(visit).pricing(visit.visitor):  # free, and yet work for a processor
-        grid = found.sample(rows, given)
-        return released.download(grid, visit.asked("format", "csv"), f"{found.name}-sample")
+    stored_model, most = _stored_model(context), context.settings.most_rows
+    rows = forms.whole_number(context.query_text("n", "1000"), "the number of rows", least=1, most=most)
+    column = context.query_text("column").strip()
+    given = {column: forms.text_or_none(context.query_text("value"))} if column else {}
+    with job_queue_of(context).pricing_turn(context.visitor):  # free, and yet work for a processor
+        grid = stored_model.sample(rows, given)
+        return release_list.table_download(grid, context.query_text("format", "csv"), f"{stored_model.name}-sample")
 
 
-def model_file(visit: Visit) -> Answer:
+def model_file(context: RequestContext) -> HandlerResponse:
     """The model itself, to be used elsewhere. It holds noisy numbers and public facts alone."""
-    found = _model(visit)
-    return Download(content=found.path.read_bytes(), media_type="application/octet-stream", name=found.path.name)
+    stored_model = _stored_model(context)
+    return Download(
+        content=stored_model.path.read_bytes(), media_type="application/octet-stream", name=stored_model.path.name
+    )
 
 
-def compare(visit: Visit) -> Answer:
+def compare(context: RequestContext) -> HandlerResponse:
     """Pay to know how far a model is from its table."""
-    found, project, analyst = _model(visit), visit.desk.project, visit.visitor.analyst
-    epsilon = forms.number(visit.field("epsilon"), "epsilon")
-    delta = forms.number(visit.field("delta"), "delta")
-    to = f"/synth/{quote(found.name, safe='')}"
+    stored_model, project, analyst = _stored_model(context), context.handle.project, context.visitor.analyst
+    epsilon = forms.number_text(context.field("epsilon"), "epsilon")
+    delta = forms.number_text(context.field("delta"), "delta")
+    to = f"/synth/{quote(stored_model.name, safe='')}"
 
     def act(tell: Progress) -> str:
         tell("comparing", 0.0)
-        told = project.compare(found.model, epsilon=epsilon, delta=delta, analyst=analyst)
-        fitting.keep_comparison(project.folder, found.name, told)
+        comparison = project.compare(stored_model.model, epsilon=epsilon, delta=delta, analyst=analyst)
+        model_fit.store_comparison(project.folder, stored_model.name, comparison)
         return f"{to}#compared"
 
-    key = _key("compare", {"model": found.name, "epsilon": epsilon, "delta": delta})
-    return Redirect(to=_done(visit, act, words=f"a comparison of {found.name} with its table", key=key))
+    key = _key("compare", {"model": stored_model.name, "epsilon": epsilon, "delta": delta})
+    return Redirect(to=_run_job(context, act, words=f"a comparison of {stored_model.name} with its table", key=key))
 
 
 ROUTES = (
     Route(method="GET", path="/synth", handler=listing, role="analyst"),
     Route(method="GET", path="/synth/new", handler=form, role="analyst"),
     Route(method="POST", path="/synth/new", handler=fit, role="analyst", gridded=True),
-    *under_way.routes(AREA),
+    *job_progress.routes(AREA),
     Route(method="GET", path="/synth/{release}/sample", handler=sample, role="analyst", twins=False),
     Route(method="GET", path="/synth/{release}/model", handler=model_file, role="analyst", twins=False),
     Route(method="POST", path="/synth/{release}/compare", handler=compare, role="analyst", gridded=True),

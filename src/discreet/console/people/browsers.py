@@ -26,15 +26,15 @@ MOST = 4
 _ID, _TIME, _MAC = 12, 4, 16
 
 
-def mark(person: Person, password_hash: str, *, now: int) -> str:
+def new_mark(person: Person, password_hash: str, *, now: int) -> str:
     """A new mark for the browser that a person just logged in with."""
     signed = secrets.token_bytes(_ID) + now.to_bytes(_TIME)
     return _text(signed + _mac(person, password_hash, signed))
 
 
-def known(cookie: str, person: Person, password_hash: str, *, now: int) -> str:
+def matching_mark(cookie: str, person: Person, password_hash: str, *, now: int) -> str:
     """The mark by which a browser is known for a person; empty where it is not."""
-    return next((text for text in _marks(cookie) if _holds(text, person, password_hash, now)), "")
+    return next((text for text in _marks(cookie) if _is_valid_mark(text, person, password_hash, now)), "")
 
 
 def with_mark(cookie: str, new: str, *, instead_of: str = "") -> str:
@@ -44,10 +44,10 @@ def with_mark(cookie: str, new: str, *, instead_of: str = "") -> str:
 
 
 def _marks(cookie: str) -> list[str]:
-    return [text for text in cookie[: 50 * MOST].split(".")[:MOST] if secret.is_one(text)]
+    return [text for text in cookie[: 50 * MOST].split(".")[:MOST] if secret.is_secret(text)]
 
 
-def _holds(text: str, person: Person, password_hash: str, now: int) -> bool:
+def _is_valid_mark(text: str, person: Person, password_hash: str, now: int) -> bool:
     content = base64.urlsafe_b64decode(f"{text}=")
     signed, mac = content[: _ID + _TIME], content[_ID + _TIME :]
     fits = hmac.compare_digest(mac, _mac(person, password_hash, signed))
@@ -55,7 +55,7 @@ def _holds(text: str, person: Person, password_hash: str, now: int) -> bool:
 
 
 def _mac(person: Person, password_hash: str, signed: bytes) -> bytes:
-    key = secret.derived(password_hash, "known browser")
+    key = secret.derive(password_hash, "known browser")
     return hmac.digest(key.encode(), person.number.to_bytes(8) + signed, "sha256")[:_MAC]
 
 

@@ -14,15 +14,15 @@ HOUR_S = 60 * MINUTE_S
 DAY_S = 24 * HOUR_S
 
 
-def wall() -> float:
+def wall_clock() -> float:
     """What the clock on the wall says."""
     return time.time()
 
 
-def said(second: int) -> str:
+def iso_time(second: int) -> str:
     """A second, as people and programs read it.
 
-    >>> said(0)
+    >>> iso_time(0)
     '1970-01-01T00:00:00Z'
     """
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.console.people.clock import Clock, said
-from discreet.console.people.store import Store
+from discreet.console.people.clock import Clock, iso_time
+from discreet.console.people.people_store import PeopleStore
 
 #: Of nobody, and of each person: nobody can push out what a person did, and no person what another did.
 KEPT, EACH = 1_000, 200
@@ -29,17 +29,17 @@ class Denial:
     def data(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "time": said(self.time), "who": self.who, "method": self.method, "route": self.route, "why": self.why
+            "time": iso_time(self.time), "who": self.who, "method": self.method, "route": self.route, "why": self.why
         }  # fmt: skip
 
 
 class Denials:
     """Keeps the last of them, of nobody and of each person apart."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: PeopleStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._lately: dict[tuple[str, str, str, str], float] = {}
+        self._recent: dict[tuple[str, str, str, str], float] = {}
 
     def keep(self, *, who: str, method: str, route: str, why: str, always: bool = False) -> None:
         """Write one down. `why` is a sentence of ours, never a text that came.
@@ -47,16 +47,16 @@ class Denials:
         `always`: even if the same was written just now. Failed logins are: whether the disk is waited for must not
         tell whether the name was one that there is.
         """
-        said_of_it = (who[:100], method[:10], route[:200], why[:300])
+        denial = (who[:100], method[:10], route[:200], why[:300])
         now = self._clock()
-        if not always and 0 <= now - self._lately.get(said_of_it, -_AGAIN_S) < _AGAIN_S:
+        if not always and 0 <= now - self._recent.get(denial, -_AGAIN_S) < _AGAIN_S:
             return
-        if len(self._lately) >= KEPT:
-            self._lately.clear()
-        self._lately[said_of_it] = now
+        if len(self._recent) >= KEPT:
+            self._recent.clear()
+        self._recent[denial] = now
         with self._store.writing() as connection:
             connection.execute(
-                "INSERT INTO denials (time, who, method, route, why) VALUES (?, ?, ?, ?, ?)", (int(now), *said_of_it)
+                "INSERT INTO denials (time, who, method, route, why) VALUES (?, ?, ?, ?, ?)", (int(now), *denial)
             )
             if not who or route == _TYPED:
                 room, least, names = "(who = ? OR route = ?)", KEPT, ("", _TYPED)

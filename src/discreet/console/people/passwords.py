@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
-from discreet.console.people.throttle import Throttled
+from discreet.console.people.throttle import TooManyLogins
 from discreet.errors import UsageError
 
 MEMORY_KIB = 19 * 1024
@@ -34,31 +34,31 @@ class Passwords:
         self._hasher = PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
         self._places = threading.BoundedSemaphore(AT_ONCE + WAITING)
         self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self._nobody = ""
+        self._stand_in = ""
         self._making = threading.Lock()
 
-    def made(self, password: str) -> str:
+    def hash_new(self, password: str) -> str:
         """The hash of a new password; refuses one that is too short or too long."""
         composed = unicodedata.normalize("NFC", password) if len(password) <= MOST else password
         if len(composed) < LEAST:
             raise UsageError(f"a password has at least {LEAST} letters", hint="several words are easy to keep")
         if len(composed) > MOST:
             raise UsageError(f"a password has at most {MOST:,} letters")
-        return self.hashed(composed)
+        return self.hash_existing(composed)
 
-    def hashed(self, password: str) -> str:
+    def hash_existing(self, password: str) -> str:
         """The hash of a password that is somebody's already, whatever it is."""
         with self._turn():
             return self._hasher.hash(_bytes(unicodedata.normalize("NFC", password)))
 
-    def right(self, stored: str | None, password: str) -> bool:
+    def is_right(self, stored: str | None, password: str) -> bool:
         """Whether it is the password; `stored` is None where the name is not known, or may not log in.
 
         Guarantee: exactly one hash is computed, whether the name is known or not and the password right or not.
         Because: where nothing is stored, the hash of a secret that nobody knows, made with the same parameters,
             stands in; and the longest password differs from the shortest by microseconds.
         """
-        nobody = self._nobodys()  # made before it is known who comes, or the first stranger would cost more
+        nobody = self._stand_in_hash()  # made before it is known who comes, or the first stranger would cost more
         composed = unicodedata.normalize("NFC", password) if len(password) <= MOST else ""
         with self._turn():
             try:
@@ -67,20 +67,20 @@ class Passwords:
                 return False
         return fits and stored is not None and len(password) <= MOST
 
-    def outdated(self, stored: str) -> bool:
+    def is_outdated(self, stored: str) -> bool:
         """Whether a hash was made with other parameters than today's."""
         return self._hasher.check_needs_rehash(stored)
 
-    def _nobodys(self) -> str:
+    def _stand_in_hash(self) -> str:
         with self._making:
-            if not self._nobody:
-                self._nobody = self._hasher.hash(secrets.token_bytes(32))
-            return self._nobody
+            if not self._stand_in:
+                self._stand_in = self._hasher.hash(secrets.token_bytes(32))
+            return self._stand_in
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._places.acquire(blocking=False):
-            raise Throttled("too many people are logging in just now", wait_s=2)
+            raise TooManyLogins("too many people are logging in just now", wait_s=2)
         try:
             with self._turns:
                 yield

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from discreet.console.people.clock import Clock, said
-from discreet.console.people.store import Store
-from discreet.console.people.texts import folded, named
+from discreet.console.people.clock import Clock, iso_time
+from discreet.console.people.people_store import PeopleStore
+from discreet.console.people.typed_text import clean_name, fold_name
 from discreet.errors import UsageError
 
 PersonRole = Literal["analyst", "owner"]
@@ -37,21 +37,21 @@ class Person:
             "role": self.role,
             "analyst": self.analyst,
             "disabled": self.disabled,
-            "created": said(self.created),
+            "created": iso_time(self.created),
         }
 
 
-class Roster:
+class PeopleRoster:
     """Who there is. What takes something from a person ends their sessions in the same transaction."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: PeopleStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def add(self, name: str, *, role: PersonRole, password_hash: str, analyst: str | None = None) -> Person:
         """A new person; refused where somebody has the name, capitals aside."""
         with self._store.writing() as connection:
-            return insert(connection, name, role, password_hash, analyst, now=int(self._clock()))
+            return insert_person(connection, name, role, password_hash, analyst, now=int(self._clock()))
 
     def all(self) -> list[Person]:
         """Everybody, in the order in which they came."""
@@ -62,14 +62,14 @@ class Roster:
     def find(self, name: str) -> Person | None:
         """The person of this name, capitals aside."""
         with self._store.reading() as connection:
-            return _of_name(connection, name)
+            return _find_person(connection, name)
 
     def get(self, name: str) -> Person:
         """The same; refused where there is none."""
         with self._store.reading() as connection:
-            return _known(connection, name)
+            return _get_person(connection, name)
 
-    def numbered(self, number: int) -> Person | None:
+    def find_number(self, number: int) -> Person | None:
         """The person of this number."""
         with self._store.reading() as connection:
             row = connection.execute(f"SELECT {COLUMNS} FROM people WHERE number = ?", (number,)).fetchone()
@@ -77,10 +77,10 @@ class Roster:
 
     def credentials(self, name: str) -> tuple[Person, str] | None:
         """The person of this name and their password's hash, in one look; None where nobody who may come has it."""
-        wanted = folded(name) if name.isprintable() else ""  # nobody's
+        folded_name = fold_name(name) if name.isprintable() else ""  # nobody's
         with self._store.reading() as connection:
             row = connection.execute(
-                f"SELECT {COLUMNS}, password FROM people WHERE folded = ? AND disabled = 0", (wanted,)
+                f"SELECT {COLUMNS}, password FROM people WHERE folded = ? AND disabled = 0", (folded_name,)
             ).fetchone()
         return None if row is None else (person_of(row[:-1]), row[-1])
 
@@ -88,24 +88,24 @@ class Roster:
         """Give a role. Ends the person's sessions; the last owner stays one."""
         role = role_of(role)
         with self._store.writing() as connection:
-            person = _known(connection, name)
+            person = _get_person(connection, name)
             if role != "owner":
                 _keep_an_owner(connection, person)
             connection.execute("UPDATE people SET role = ? WHERE number = ?", (role, person.number))
             _end_sessions(connection, person)
-            return _known(connection, name)
+            return _get_person(connection, name)
 
     def set_analyst(self, name: str, analyst: str) -> Person:
         """Say under which name a person's questions are charged."""
         with self._store.writing() as connection:
-            person = _known(connection, name)
-            connection.execute("UPDATE people SET analyst = ? WHERE number = ?", (named(analyst), person.number))
-            return _known(connection, name)
+            person = _get_person(connection, name)
+            connection.execute("UPDATE people SET analyst = ? WHERE number = ?", (clean_name(analyst), person.number))
+            return _get_person(connection, name)
 
     def set_password(self, name: str, password_hash: str) -> Person:
         """Give a new password. Ends the person's sessions."""
         with self._store.writing() as connection:
-            person = _known(connection, name)
+            person = _get_person(connection, name)
             connection.execute("UPDATE people SET password = ? WHERE number = ?", (password_hash, person.number))
             _end_sessions(connection, person)
             return person
@@ -120,7 +120,7 @@ class Roster:
     def disable(self, name: str) -> Person:
         """Keep a person out. Ends their sessions and revokes their tokens for good; the last owner stays."""
         with self._store.writing() as connection:
-            person = _known(connection, name)
+            person = _get_person(connection, name)
             _keep_an_owner(connection, person)
             connection.execute("UPDATE people SET disabled = 1 WHERE number = ?", (person.number,))
             _end_sessions(connection, person)
@@ -128,30 +128,30 @@ class Roster:
                 "UPDATE tokens SET revoked = ? WHERE person = ? AND revoked IS NULL",
                 (int(self._clock()), person.number),
             )
-            return _known(connection, name)
+            return _get_person(connection, name)
 
     def enable(self, name: str) -> Person:
         """Let a person in again. Their tokens stay revoked."""
         with self._store.writing() as connection:
-            person = _known(connection, name)
+            person = _get_person(connection, name)
             connection.execute("UPDATE people SET disabled = 0 WHERE number = ?", (person.number,))
-            return _known(connection, name)
+            return _get_person(connection, name)
 
 
-def insert(
+def insert_person(
     connection: sqlite3.Connection, name: str, role: PersonRole, password_hash: str, analyst: str | None, *, now: int
 ) -> Person:
     """A new person, inside a transaction. Once there is anybody, the setup link is gone."""
-    role, name = role_of(role), named(name)
-    if _of_name(connection, name) is not None:
+    role, name = role_of(role), clean_name(name)
+    if _find_person(connection, name) is not None:
         raise UsageError(f"there is a {name!r} already", hint="another name")
-    charged = name if analyst is None else named(analyst)
+    charged = name if analyst is None else clean_name(analyst)
     connection.execute(
         "INSERT INTO people (name, folded, role, analyst, password, created) VALUES (?, ?, ?, ?, ?, ?)",
-        (name, folded(name), role, charged, password_hash, now),
+        (name, fold_name(name), role, charged, password_hash, now),
     )
     connection.execute("DELETE FROM setup")
-    return _known(connection, name)
+    return _get_person(connection, name)
 
 
 def person_of(row: Sequence[Any]) -> Person:
@@ -168,20 +168,20 @@ def role_of(text: str) -> PersonRole:
     raise UsageError(f"{text[:40]!r} is no role", hint="owner or analyst")
 
 
-def _of_name(connection: sqlite3.Connection, name: str) -> Person | None:
+def _find_person(connection: sqlite3.Connection, name: str) -> Person | None:
     try:
-        wanted = folded(named(name))
+        folded_name = fold_name(clean_name(name))
     except UsageError:
         return None  # nobody can have such a name
-    row = connection.execute(f"SELECT {COLUMNS} FROM people WHERE folded = ?", (wanted,)).fetchone()
+    row = connection.execute(f"SELECT {COLUMNS} FROM people WHERE folded = ?", (folded_name,)).fetchone()
     return None if row is None else person_of(row)
 
 
-def _known(connection: sqlite3.Connection, name: str) -> Person:
-    found = _of_name(connection, name)
-    if found is None:
+def _get_person(connection: sqlite3.Connection, name: str) -> Person:
+    person = _find_person(connection, name)
+    if person is None:
         raise UsageError(f"there is nobody named {name[:60]!r}", hint="discreet people list")
-    return found
+    return person
 
 
 def _keep_an_owner(connection: sqlite3.Connection, leaving: Person) -> None:

@@ -21,7 +21,7 @@ def new() -> str:
     return secrets.token_urlsafe(BYTES)
 
 
-def is_one(text: str) -> bool:
+def is_secret(text: str) -> bool:
     """Whether a text has the form of a secret."""
     return _TEXT.fullmatch(text) is not None
 
@@ -36,6 +36,6 @@ def digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def derived(text: str, purpose: str) -> str:
+def derive(text: str, purpose: str) -> str:
     """Another secret that follows from one, for one purpose, and does not lead back to it."""
     return base64.urlsafe_b64encode(hmac.digest(text.encode(), purpose.encode(), "sha256")).rstrip(b"=").decode()

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.console.people import secret
-from discreet.console.people.clock import DAY_S, HOUR_S, MINUTE_S, Clock, said
+from discreet.console.people.clock import DAY_S, HOUR_S, MINUTE_S, Clock, iso_time
+from discreet.console.people.people_store import PeopleStore
 from discreet.console.people.roster import COLUMNS, Person, person_of
-from discreet.console.people.store import Store
 
 IDLE_S = 8 * HOUR_S
 LONGEST_S = 7 * DAY_S
@@ -20,7 +20,7 @@ _NOTED_S = 5 * MINUTE_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class BrowserSession:
     """A session that holds now. `csrf`: what forms of this session must carry."""
 
     person: Person
@@ -29,10 +29,10 @@ class Session:
     seen: int
 
 
-class Sessions:
+class BrowserSessions:
     """Begins, finds and ends them."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: PeopleStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
@@ -58,9 +58,9 @@ class Sessions:
             )
         return cookie if begun else None
 
-    def find(self, cookie: str) -> Session | None:
+    def find(self, cookie: str) -> BrowserSession | None:
         """The session of a cookie, if it holds."""
-        if not secret.is_one(cookie):
+        if not secret.is_secret(cookie):
             return None
         digest, now = secret.digest(cookie), int(self._clock())
         with self._store.reading() as connection:
@@ -73,8 +73,8 @@ class Sessions:
             return None
         if now - row[-1] >= _NOTED_S:
             self._note(digest, now)
-        return Session(
-            person=person_of(row[:-2]), csrf=secret.derived(cookie, "csrf"), created=row[-2], seen=max(row[-1], now)
+        return BrowserSession(
+            person=person_of(row[:-2]), csrf=secret.derive(cookie, "csrf"), created=row[-2], seen=max(row[-1], now)
         )
 
     def end(self, cookie: str) -> None:
@@ -98,7 +98,7 @@ class Sessions:
                 " WHERE disabled = 0 AND seen > ? AND sessions.created > ? ORDER BY sessions.created, name",
                 (now - IDLE_S, now - LONGEST_S),
             ).fetchall()
-        return [{"person": name, "since": said(since), "seen": said(seen)} for name, since, seen in rows]
+        return [{"person": name, "since": iso_time(since), "seen": iso_time(seen)} for name, since, seen in rows]
 
     def _note(self, digest: bytes, now: int) -> None:
         with self._store.writing() as connection:

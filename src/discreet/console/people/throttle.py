@@ -25,7 +25,7 @@ import threading
 from dataclasses import dataclass
 
 from discreet.console.people.clock import MINUTE_S, Clock
-from discreet.console.people.texts import folded
+from discreet.console.people.typed_text import fold_name
 from discreet.errors import DiscreetError
 
 WINDOW_S = 15 * MINUTE_S
@@ -45,18 +45,18 @@ _LATEST = 16
 _Times = dict[bytes, list[float]]
 
 
-class Throttled(DiscreetError):
+class TooManyLogins(DiscreetError):
     """Too many login attempts. `wait_s`: how many seconds to wait before the next one."""
 
     exit_code = 3
 
     def __init__(self, reason: str, *, wait_s: int) -> None:
-        super().__init__(reason, hint=f"wait {_spelt(wait_s)} and try again")
+        super().__init__(reason, hint=f"wait {_duration_words(wait_s)} and try again")
         self.wait_s = wait_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Try:
+class LoginTry:
     """A try that was let in and counts as a failure until it is forgiven. `delay_s`: how long its answer waits."""
 
     time: float
@@ -67,7 +67,7 @@ class Try:
     address: bytes = b""
 
 
-class Throttle:
+class LoginThrottle:
     """Counts tries before they are checked, so that many at once are no more than many one after another."""
 
     def __init__(self, clock: Clock) -> None:
@@ -81,23 +81,23 @@ class Throttle:
         #: Until when the answers to a name's tries are delayed.
         self._delayed: _Times = {}
 
-    def address(self, address: str) -> None:
+    def check_address(self, address: str) -> None:
         """Refuse an address that failed too often. Says nothing about any name, so it needs no hash to hide it."""
         with self._lock:
             self._refuse(self._addresses, self._hash(network(address)), OF_AN_ADDRESS)
 
-    def enter(self, name: str, address: str, *, browser: str = "") -> Try:
+    def enter(self, name: str, address: str, *, browser: str = "") -> LoginTry:
         """Count a try, or refuse it. `browser`: which of this name's known browsers it comes from, if any."""
         now = self._clock()
         with self._lock:
             if browser:
-                tried = Try(browser=self._hash(browser), time=now)
+                tried = LoginTry(browser=self._hash(browser), time=now)
                 self._refuse(self._browsers, tried.browser, OF_A_BROWSER)
                 self._add(self._browsers, tried.browser, now)
                 return tried
-            return self._from_anywhere(folded(name), network(address), now)
+            return self._from_anywhere(fold_name(name), network(address), now)
 
-    def forgive(self, tried: Try) -> None:
+    def forgive(self, tried: LoginTry) -> None:
         """It was no failure: forget those of the same browser, or of this name from this address.
 
         Of the address and of the name only this one is forgotten: they may be many people's, and an attacker's.
@@ -109,28 +109,28 @@ class Throttle:
                 if tried.time in kept.get(who, []):
                     kept[who].remove(tried.time)
 
-    def _from_anywhere(self, name: str, address: str, now: float) -> Try:
+    def _from_anywhere(self, name: str, address: str, now: float) -> LoginTry:
         who, where, pair = self._hash(name), self._hash(address), self._hash(f"{name}\n{address}")
         self._refuse(self._addresses, where, OF_AN_ADDRESS)
         self._add(self._addresses, where, now)  # counted even where the rest is refused
         self._refuse(self._pairs, pair, OF_A_NAME_AND_ADDRESS)
         waiting = [end for end in self._delayed.get(who, []) if end > now]
         if len(waiting) >= DELAYED_AT_ONCE:
-            raise Throttled("too many login attempts", wait_s=max(1, math.ceil(min(waiting) - now)))
+            raise TooManyLogins("too many login attempts", wait_s=max(1, math.ceil(min(waiting) - now)))
         delay_s = _delay_s(sum(time > now - WINDOW_S for time in self._names.get(who, [])))
         self._add(self._pairs, pair, now)
         self._add(self._names, who, now)
         if delay_s:
             self._delayed[who] = [*waiting, now + delay_s]
             self._drop_delayed(now)
-        return Try(pair=pair, name=who, address=where, time=now, delay_s=delay_s)
+        return LoginTry(pair=pair, name=who, address=where, time=now, delay_s=delay_s)
 
     def _refuse(self, kept: _Times, who: bytes, most: int) -> None:
         now = self._clock()
         times = [time for time in kept.get(who, []) if time > now - WINDOW_S]
         if len(times) >= most:
             wait_s = max(1, math.ceil(times[-most] + WINDOW_S - now))
-            raise Throttled("too many login attempts", wait_s=wait_s)
+            raise TooManyLogins("too many login attempts", wait_s=wait_s)
 
     def _add(self, kept: _Times, who: bytes, now: float) -> None:
         times = [time for time in kept.pop(who, []) if time > now - WINDOW_S]
@@ -168,14 +168,14 @@ def network(address: str) -> str:
     (True, '192.0.2.1')
     """
     try:
-        found = ipaddress.ip_address(address)
+        ip_address = ipaddress.ip_address(address)
     except ValueError:
         return address[:100]
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((int(found), 64), strict=False))
-    return str(found)
+    if isinstance(ip_address, ipaddress.IPv6Address):
+        if ip_address.ipv4_mapped is not None:
+            return str(ip_address.ipv4_mapped)
+        return str(ipaddress.ip_network((int(ip_address), 64), strict=False))
+    return str(ip_address)
 
 
 def _make_room(kept: dict[bytes, list[float]], now: float) -> None:
@@ -186,6 +186,6 @@ def _make_room(kept: dict[bytes, list[float]], now: float) -> None:
         del kept[min(kept, key=lambda who: (len(kept[who]), kept[who]))]
 
 
-def _spelt(seconds: int) -> str:
+def _duration_words(seconds: int) -> str:
     minutes = math.ceil(seconds / MINUTE_S)
     return f"{seconds} second{'s' * (seconds > 1)}" if seconds < MINUTE_S else f"{minutes} minute{'s' * (minutes > 1)}"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.console.people import secret
-from discreet.console.people.clock import DAY_S, Clock, day, said
+from discreet.console.people.clock import DAY_S, Clock, day, iso_time
+from discreet.console.people.people_store import PeopleStore
 from discreet.console.people.roster import COLUMNS, ROLES, Person, PersonRole, person_of, role_of
-from discreet.console.people.store import Store
-from discreet.console.people.texts import line
+from discreet.console.people.typed_text import clean_line
 from discreet.errors import UsageError
 
 PREFIX = "dsc_"
@@ -24,7 +24,7 @@ _JOINED = f"SELECT {COLUMNS}, {_COLUMNS} FROM tokens JOIN people ON people.numbe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class ApiToken:
     """What is known of a token. `used`: the last day on which somebody came with it."""
 
     number: int
@@ -56,18 +56,18 @@ class Token:
             "person": self.person.name,
             "label": self.label,
             "role": self.role,
-            "created": said(self.created),
-            "expires": said(self.expires),
-            "revoked": None if self.revoked is None else said(self.revoked),
+            "created": iso_time(self.created),
+            "expires": iso_time(self.expires),
+            "revoked": None if self.revoked is None else iso_time(self.revoked),
             "used": self.used,
             "holds": not self.why_not(now),
         }
 
 
-class Tokens:
+class ApiTokens:
     """Makes, finds and revokes them."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: PeopleStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
@@ -78,20 +78,20 @@ class Tokens:
         label: str,
         days: int = DAYS,
         role: PersonRole | None = None,
-        parent: Token | None = None,
-    ) -> tuple[str, Token]:
+        parent: ApiToken | None = None,
+    ) -> tuple[str, ApiToken]:
         """A new token, and what is kept of it. `role`: no more than the person's own.
 
         `parent`: the token that asks for it. It ends no later, and with it: else whoever stole one could stay.
         """
-        label = line(label, name="a label", most=60)
+        label = clean_line(label, name="a label", most=60)
         granted = person.role if role is None else role_of(role)
         if ROLES.index(granted) > ROLES.index(person.role):
             raise UsageError(f"{person.name!r} is no {granted}, so no token of theirs is one")
         if not 1 <= days <= MOST_DAYS:
             raise UsageError(f"a token holds for 1 to {MOST_DAYS:,} days")
         text, now = PREFIX + secret.new(), int(self._clock())
-        mother = None if parent is None else parent.number
+        parent_number = None if parent is None else parent.number
         expires = min(now + days * DAY_S, now + days * DAY_S if parent is None else parent.expires)
         with self._store.writing() as connection:
             holding = "SELECT count(*) FROM tokens WHERE person = ? AND revoked IS NULL AND expires > ?"
@@ -101,29 +101,39 @@ class Tokens:
                 "INSERT INTO tokens (digest, person, label, role, created, expires, parent)"
                 " SELECT ?, number, ?, ?, ?, ?, ? FROM people WHERE number = ? AND disabled = 0 AND"
                 " (? IS NULL OR EXISTS (SELECT 1 FROM tokens WHERE number = ? AND revoked IS NULL)) RETURNING number",
-                (secret.digest(text), label, granted, now, expires, mother, person.number, mother, mother),
+                (
+                    secret.digest(text),
+                    label,
+                    granted,
+                    now,
+                    expires,
+                    parent_number,
+                    person.number,
+                    parent_number,
+                    parent_number,
+                ),
             ).fetchone()
             if number is None:
                 raise UsageError(f"{person.name!r} is disabled, or the token that asks was revoked")
             made = _token(connection.execute(f"{_JOINED} WHERE tokens.number = ?", number).fetchone())
         return text, made
 
-    def find(self, text: str) -> Token | None:
+    def find(self, text: str) -> ApiToken | None:
         """The token that this is, whether it holds or not: see `why_not`. Unknown is None."""
-        if not text.startswith(PREFIX) or not secret.is_one(text.removeprefix(PREFIX)):
+        if not text.startswith(PREFIX) or not secret.is_secret(text.removeprefix(PREFIX)):
             return None
         with self._store.reading() as connection:
             row = connection.execute(f"{_JOINED} WHERE digest = ?", (secret.digest(text),)).fetchone()
         return None if row is None else _token(row)
 
-    def came(self, token: Token) -> None:
+    def note_use(self, token: ApiToken) -> None:
         """Note the day on which somebody came with it; written once a day."""
         today = day(self._clock())
         if token.used != today:
             with self._store.writing() as connection:
                 connection.execute("UPDATE tokens SET used = ? WHERE number = ?", (today, token.number))
 
-    def get(self, number: int) -> Token:
+    def get(self, number: int) -> ApiToken:
         """What is kept of a token."""
         with self._store.reading() as connection:
             row = connection.execute(f"{_JOINED} WHERE tokens.number = ?", (number,)).fetchone()
@@ -131,7 +141,7 @@ class Tokens:
             raise UsageError(f"there is no token {number}", hint="discreet people tokens")
         return _token(row)
 
-    def all(self, person: Person | None = None) -> list[Token]:
+    def all(self, person: Person | None = None) -> list[ApiToken]:
         """All tokens ever made, or one person's."""
         with self._store.reading() as connection:
             rows = connection.execute(
@@ -140,7 +150,7 @@ class Tokens:
             ).fetchall()
         return [_token(row) for row in rows]
 
-    def revoke(self, number: int) -> Token:
+    def revoke(self, number: int) -> ApiToken:
         """End a token for good, and all that were made with it."""
         self.get(number)
         with self._store.writing() as connection:
@@ -153,9 +163,9 @@ class Tokens:
         return self.get(number)
 
 
-def _token(row: Sequence[Any]) -> Token:
+def _token(row: Sequence[Any]) -> ApiToken:
     number, label, granted, created, expires, revoked, used = row[6:]
-    return Token(
+    return ApiToken(
         number=number,
         person=person_of(row[:6]),
         label=label,

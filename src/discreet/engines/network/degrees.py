@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines.stored import FROM, TO
+from discreet.engines.table_file import FROM, TO
 
 
 def degrees(file: Path) -> Callable[[Any], Any] | None:
@@ -23,8 +23,8 @@ def degrees(file: Path) -> Callable[[Any], Any] | None:
     with pq.ParquetFile(file) as table:
         if FROM not in table.schema_arrow.names:
             return None
-        found = table.read(columns=[FROM, TO])
-    exact_rows = np.bincount(np.concatenate([found.column(name).to_numpy() for name in (FROM, TO)]), minlength=1)
+        edge_table = table.read(columns=[FROM, TO])
+    exact_rows = np.bincount(np.concatenate([edge_table.column(name).to_numpy() for name in (FROM, TO)]), minlength=1)
 
     def recounted(batch: Any) -> Any:
         numbers = batch.column("number").to_numpy()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.network.exact import ExactGraph
+from discreet.engines.network.exact_graph import ExactGraph
 
 #: Where fewer edges than this are open, or more rounds than that were made, the rest is decided one by one.
 _FEW = 2_000
@@ -26,7 +26,7 @@ def project(graph: ExactGraph, limit: int) -> ExactGraph:
     """
     if limit < 1:
         raise ValueError("a limit on edges is 1 at least")
-    kept = _kept(graph, limit)
+    kept = _kept_edges(graph, limit)
     if kept is None:
         return graph
     return ExactGraph(
@@ -34,7 +34,7 @@ def project(graph: ExactGraph, limit: int) -> ExactGraph:
     )
 
 
-def _kept(graph: ExactGraph, limit: int) -> NDArray[np.bool_] | None:
+def _kept_edges(graph: ExactGraph, limit: int) -> NDArray[np.bool_] | None:
     """Which edges are kept; None for all.
 
     Only ends with more than `limit` edges matter, and edges with such an end. In rounds: an edge is kept if there is
@@ -47,7 +47,7 @@ def _kept(graph: ExactGraph, limit: int) -> NDArray[np.bool_] | None:
     if not crowded.any():
         return None
     kept = np.ones(graph.exact_from.size, dtype=np.bool_)
-    open_ = _Open(graph, crowded, limit)
+    open_ = _OpenEnds(graph, crowded, limit)
     rounds = 0
     while open_.edges.size > _FEW and rounds < _MOST_ROUNDS:
         kept[open_.decide()] = False
@@ -56,7 +56,7 @@ def _kept(graph: ExactGraph, limit: int) -> NDArray[np.bool_] | None:
     return kept
 
 
-class _Open:
+class _OpenEnds:
     """The crowded ends of edges that are not decided yet, sorted by node and then by the order of edges."""
 
     def __init__(self, graph: ExactGraph, crowded: NDArray[np.bool_], limit: int) -> None:
@@ -106,6 +106,6 @@ class _Open:
     def _touches(self, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the ends belong to one of these edges."""
         self._mark[edges] = True
-        found: NDArray[np.bool_] = self._mark[self.edges]
+        touched: NDArray[np.bool_] = self._mark[self.edges]
         self._mark[edges] = False
-        return found
+        return touched

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines import stopping
-from discreet.engines.network.distinct import distinct
-from discreet.engines.network.exact import ExactGraph
+from discreet.engines import stop_signal
+from discreet.engines.network.distinct_numbers import distinct
+from discreet.engines.network.exact_graph import ExactGraph
 
 Whole = NDArray[np.int64]
 
@@ -50,13 +50,13 @@ def triangles(graph: ExactGraph) -> int:
     paths = ends[tail] - first
     core = _core(tail, paths, graph.exact_nodes)
     outside = int(np.searchsorted(tail, graph.exact_nodes - core))
-    found = _within(tail[outside:], head[outside:], graph.exact_nodes - core, core)
+    triangle_count = _within(tail[outside:], head[outside:], graph.exact_nodes - core, core)
     for edges, others in _blocks(first[:outside], paths[:outside]):
         third = head[edges] * graph.exact_nodes + head[others]
         third = third[marks[_hashed(third, bits)]]
         places = np.minimum(np.searchsorted(keys, third), keys.size - 1)
-        found += int(np.count_nonzero(keys[places] == third))
-    return found
+        triangle_count += int(np.count_nonzero(keys[places] == third))
+    return triangle_count
 
 
 def _core(tail: Whole, paths: Whole, nodes: int) -> int:
@@ -106,10 +106,10 @@ def _largest_common(graph: ExactGraph) -> int:
     low, high = rank[low], rank[high]
     keys = np.concatenate([low * graph.exact_nodes + high, high * graph.exact_nodes + low])
     keys.sort()
-    return _Common(keys, np.sort(exact_degrees)[::-1]).largest() if keys.size else 0
+    return _CommonNeighbours(keys, np.sort(exact_degrees)[::-1]).largest() if keys.size else 0
 
 
-class _Common:
+class _CommonNeighbours:
     """Neighbours of each node, sorted, and for each of them where the way back stands. Nodes are numbered by degree."""
 
     def __init__(self, keys: Whole, ranked: Whole) -> None:
@@ -148,7 +148,7 @@ class _Common:
         tail = np.repeat(np.arange(some), self.ranked[:some])
         head = self.head[: tail.size]
         for begin in range(0, self.ranked.size, _MOST_DENSE):
-            stopping.check()
+            stop_signal.check_stop()
             inside = (head >= begin) & (head < begin + _MOST_DENSE)
             matrix = np.zeros((some, _MOST_DENSE), dtype=np.float32)
             matrix[tail[inside], head[inside] - begin] = 1
@@ -188,7 +188,7 @@ def _blocks(begin: Whole, counts: Whole) -> Iterator[tuple[Whole, Whole]]:
     totals = np.cumsum(counts)
     start, done = 0, 0
     while start < counts.size:
-        stopping.check()
+        stop_signal.check_stop()
         stop = max(start + 1, int(np.searchsorted(totals, done + _BLOCK, side="right")))
         some = counts[start:stop]
         own = np.repeat(np.arange(start, stop), some)

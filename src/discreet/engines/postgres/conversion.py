@@ -14,12 +14,20 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from discreet.engines.conversion import DAMAGED, FAR, decimal_form
-from discreet.engines.missing import among_sql
-from discreet.schema.column import MOST_TEXT, Boolean, Category, Column, Moment, Number, Text
+from discreet.engines.duckdb_conversion import DAMAGED, FAR, decimal_form
+from discreet.engines.missing_values import is_missing_text_sql
+from discreet.schema.column import (
+    MOST_TEXT,
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
+)
 from discreet.sql.dialect import EPOCH, quoted
 
-Kind = Literal["boolean", "integer", "numeric", "float", "date", "timestamp", "text", "word"]
+PostgresKind = Literal["boolean", "integer", "numeric", "float", "date", "timestamp", "text", "word"]
 
 #: Texts longer than this are no numbers, moments or booleans; a row of a CSV has no more either. Of a text of
 #: 128 MB a trim, and of 256 MB a regular expression, asks for more memory than the server gives.
@@ -39,7 +47,7 @@ _DIGITS = 800
 _INFINITE = 2**1024 - 2**970
 _VANISHING = f"CAST('{5**1075}e-1075' AS NUMERIC)"  # 2^-1075
 
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, PostgresKind] = {
     "bool": "boolean",
     **dict.fromkeys(("int2", "int4", "int8"), "integer"),
     "numeric": "numeric",
@@ -51,41 +59,41 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
-def kind_of(type_name: str) -> Kind | None:
+def kind_of(type_name: str) -> PostgresKind | None:
     """The kind of a type by its name in pg_type, a domain's base taken; None for what no column is made of."""
     return _KINDS.get(type_name)
 
 
-def takes(column: Column, kind: Kind) -> bool:
+def takes(column: Column, kind: PostgresKind) -> bool:
     """Whether a column of this declaration can be made from values of this kind."""
     match column:
-        case Number() | Boolean():
+        case NumberColumn() | BooleanColumn():
             return kind in ("boolean", "integer", "numeric", "float", "text")
-        case Moment():
+        case MomentColumn():
             return kind in ("date", "timestamp", "text")
-        case Category() | Text():
+        case CategoryColumn() | TextColumn():
             return True
         case _:
             assert_never(column)
 
 
-def value_sql(column: str, kind: Kind) -> str:
+def value_sql(column: str, kind: PostgresKind) -> str:
     """A source's column as the forms below take it: texts as plain text, bytewise, whatever they are there."""
     return f'(CAST({column} AS TEXT) COLLATE "C")' if kind == "text" else column
 
 
-def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "CAST(NULL AS NUMERIC)") -> str:
+def raw_sql(column: Column, value: str, kind: PostgresKind, *, code: str = "CAST(NULL AS NUMERIC)") -> str:
     """The code of `value`, SQL of a column, before it is clamped or filled in; NULL where it does not fit."""
     match column:
-        case Number():
+        case NumberColumn():
             return _number(column, value, kind)
-        case Moment():
+        case MomentColumn():
             return _moment(column, value, kind)
-        case Boolean():
+        case BooleanColumn():
             return _boolean(value, kind)
-        case Category():
+        case CategoryColumn():
             return code
-        case Text():
+        case TextColumn():
             text = word_sql(value, kind)
             whole = f"strpos({text}, {quoted(DAMAGED)}) = 0 AND NOT {missing_sql(value, kind)}"
             return f"CASE WHEN {whole} THEN substr({text}, 1, {MOST_TEXT}) END"
@@ -93,14 +101,14 @@ def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "CAST(NULL AS
             assert_never(column)
 
 
-def missing_sql(value: str, kind: Kind) -> str:
+def missing_sql(value: str, kind: PostgresKind) -> str:
     """Whether a value stands for none: `missing`."""
     if kind in ("float", "numeric"):
         return f"{value} = 'NaN'"
-    return among_sql(value, quoted) if kind == "text" else "false"
+    return is_missing_text_sql(value, quoted) if kind == "text" else "false"
 
 
-def word_sql(value: str, kind: Kind) -> str:
+def word_sql(value: str, kind: PostgresKind) -> str:
     """A value as the text that categories are compared with, bytewise. A CHAR's padding is not part of it."""
     if kind in ("date", "timestamp"):
         # Infinities lie outside these years, too; beyond them the text is the server's own affair.
@@ -137,7 +145,7 @@ def _trimmed(value: str, result: str) -> str:
     return _once(result, t=short)
 
 
-def _number(column: Number, value: str, kind: Kind) -> str:
+def _number(column: NumberColumn, value: str, kind: PostgresKind) -> str:
     match kind:
         case "integer" | "boolean":
             number = f"CAST({value} AS INTEGER)" if kind == "boolean" else value
@@ -152,7 +160,7 @@ def _number(column: Number, value: str, kind: Kind) -> str:
             return _written(column, value)
 
 
-def _exact(column: Number, number: str) -> str:
+def _exact(column: NumberColumn, number: str) -> str:
     """The code of an exact number below 1e41, which is looked at more than once."""
     if column.type == "integer":
         return _once("CASE WHEN n = trunc(n) THEN trunc(n) END", n=number)
@@ -160,7 +168,7 @@ def _exact(column: Number, number: str) -> str:
     return _once(f"sign(n) * div(2 * abs(n) + {divisor}, {2 * divisor})", n=f"round({number} * {10**scale})")
 
 
-def _float(column: Number, value: str) -> str:
+def _float(column: NumberColumn, value: str) -> str:
     """A float by its shortest text, where that has no exponent in Python, too; else at its 64-bit value."""
     usual = f"{value} NOT IN ('NaN', 'Infinity', '-Infinity')"
     plain = f"{value} = 0 OR abs(CAST({value} AS FLOAT8)) BETWEEN 1e-4 AND 9999999999999998"
@@ -172,7 +180,7 @@ def _float(column: Number, value: str) -> str:
     END"""
 
 
-def _written(column: Number, value: str) -> str:
+def _written(column: NumberColumn, value: str) -> str:
     """A number written out: its sign, its digits before and after the point, its exponent."""
     pattern = _WHOLE if column.type == "integer" else f"^{_NUMBER}$"
     parts = {
@@ -196,12 +204,12 @@ def _written(column: Number, value: str) -> str:
     )
 
 
-def _scientific(column: Number) -> str:
+def _scientific(column: NumberColumn) -> str:
     """The code of 0.g * 10^p: the digits d and f of which the point stands before the first that is not 0."""
     g = "ltrim(d || f, '0')"
     p = "e + CASE WHEN d <> '' THEN length(d) ELSE length(ltrim(f, '0')) - length(f) END"
     text = f"'0.' || left(g, {_DIGITS}) || CASE WHEN length(g) > {_DIGITS} THEN '1' ELSE '' END || 'e' || p"
-    known = _once(
+    in_range = _once(
         f"""CASE
         WHEN CAST(u AS NUMERIC) >= {_INFINITE} THEN {FAR}
         WHEN CAST(u AS NUMERIC) <= {_VANISHING} THEN 0
@@ -209,10 +217,10 @@ def _scientific(column: Number) -> str:
       END""",
         u=text,
     )
-    return _once(f"CASE WHEN g = '' OR p < -330 THEN 0 WHEN p > 310 THEN {FAR} ELSE {known} END", g=g, p=p)
+    return _once(f"CASE WHEN g = '' OR p < -330 THEN 0 WHEN p > 310 THEN {FAR} ELSE {in_range} END", g=g, p=p)
 
 
-def _double(column: Number, double: str) -> str:
+def _double(column: NumberColumn, double: str) -> str:
     """The code of a finite double at its exact value m * 2^k."""
     bits = f"CAST(CAST('x' || encode(float8send(abs({double})), 'hex') AS BIT(64)) AS BIGINT)"
     m = "CAST((b & 4503599627370495) + CASE WHEN b >> 52 > 0 THEN 4503599627370496 ELSE 0 END AS NUMERIC)"
@@ -229,7 +237,7 @@ def _double(column: Number, double: str) -> str:
     return f"(CASE WHEN {double} < 0 THEN -1 ELSE 1 END * {_once(shifted, b=bits)})"
 
 
-def _moment(column: Moment, value: str, kind: Kind) -> str:
+def _moment(column: MomentColumn, value: str, kind: PostgresKind) -> str:
     if kind == "date":
         days = f"CASE WHEN isfinite({value}) THEN CAST({value} - {EPOCH} AS NUMERIC) END"
         return days if column.type == "date" else f"({days}) * {_DAY_US}"
@@ -274,7 +282,7 @@ def _micros(value: str) -> str:
     return _trimmed(value, f"CASE WHEN t ~ '{_MOMENT}' THEN {read} END")
 
 
-def _boolean(value: str, kind: Kind) -> str:
+def _boolean(value: str, kind: PostgresKind) -> str:
     if kind == "boolean":
         return f"CAST(CAST({value} AS INTEGER) AS NUMERIC)"
     true, false = "('true', 't', 'yes', 'y', '1', '1.0')", "('false', 'f', 'no', 'n', '0', '0.0')"

@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines import deadline, stopping
-from discreet.engines.postgres.faults import quietly, told, unreachable
+from discreet.engines import deadline, stop_signal
+from discreet.engines.postgres.server_errors import quietly, translate_errors, unreachable
 from discreet.errors import UsageError
 from discreet.sql.dialect import quoted
-from discreet.sql.postgres import SESSION
+from discreet.sql.postgres_dialect import SESSION
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -73,7 +73,7 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 _ABANDONED: list[Any] = []
 
 
-class Session:
+class PostgresSession:
     """A connection, and what was found out about it once."""
 
     def __init__(self, connection: Connected) -> None:
@@ -91,10 +91,10 @@ class Session:
                 f"the server runs PostgreSQL {self.version}, and the oldest that Discreet knows is {OLDEST}",
                 hint="upgrade it, or export the table to Parquet",
             )
-        found = self.connection.execute(
+        server_facts = self.connection.execute(
             "SELECT pg_catalog.current_schemas(false)::text[], pg_catalog.current_setting('server_encoding')"
         )
-        path, encoding = found.fetchone() or ((), "")
+        path, encoding = server_facts.fetchone() or ((), "")
         if encoding != "UTF8":
             raise UsageError(f"the database is in {encoding}, and texts are compared in UTF8", hint="convert it")
         self.path = tuple(path)
@@ -148,7 +148,8 @@ class Session:
                 self.connection.execute("ROLLBACK" if read_only else "COMMIT")
             except BaseException as problem:
                 if deadline_s is not None and _is_cancel(problem) and time.monotonic() - begun >= deadline_s:
-                    deadline.noting()()  # the server kept the time; before it was over somebody there cancelled
+                    # The server kept the time; before it was over, somebody there cancelled.
+                    deadline.expiry_callback()()
                 quietly(lambda: self.connection.execute("ROLLBACK"))
                 raise
 
@@ -158,7 +159,7 @@ class Session:
         if deadline_s is None:
             yield
             return
-        note = deadline.noting()
+        note = deadline.expiry_callback()
 
         def end() -> None:
             note()
@@ -168,7 +169,7 @@ class Session:
         timer.daemon = True
         timer.start()
         try:
-            with stopping.interrupting(self._stop):
+            with stop_signal.interrupting(self._stop):
                 yield
         finally:
             timer.cancel()
@@ -190,25 +191,27 @@ class Session:
         return not self.connection.closed and self.connection.info.transaction_status is Status.IDLE
 
 
-class Sessions:
+class PostgresSessionPool:
     """The sessions with one server: each is used by one thread at a time, and kept for the next."""
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._kept: deque[Session] = deque()  # no lock: one that another thread held in a fork would be held for ever
+        self._kept: deque[PostgresSession] = (
+            deque()
+        )  # no lock: one that another thread held in a fork would be held for ever
         weakref.finalize(self, _close, self._kept)
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self) -> Iterator[PostgresSession]:
         """A session that works: a kept one that has died meanwhile is replaced."""
-        session = self._taken()
+        session = self._take()
         try:
             yield session
         finally:
             self._give_back(session)
 
-    def _taken(self) -> Session:
-        for session in _emptied(self._kept):
+    def _take(self) -> PostgresSession:
+        for session in _drain_own(self._kept):
             import psycopg
 
             try:
@@ -216,18 +219,18 @@ class Sessions:
                 return session
             except psycopg.Error:
                 session.connection.close()
-        return self._opened()
+        return self._open()
 
-    def _give_back(self, session: Session) -> None:
+    def _give_back(self, session: PostgresSession) -> None:
         if session.is_usable and len(self._kept) < _MOST_KEPT:
             self._kept.append(session)
         else:
             session.connection.close()
 
-    def _opened(self) -> Session:
-        session = Session(_connect(self._address))
+    def _open(self) -> PostgresSession:
+        session = PostgresSession(_connect(self._address))
         try:
-            with told():
+            with translate_errors():
                 session.check()
         except BaseException:
             session.connection.close()
@@ -239,7 +242,7 @@ class Sessions:
         _close(self._kept)
 
 
-def _emptied(kept: deque[Session]) -> Iterator[Session]:
+def _drain_own(kept: deque[PostgresSession]) -> Iterator[PostgresSession]:
     """Take sessions out, the last one first. Those of a parent process are not ours to use or to close."""
     while True:
         try:
@@ -252,8 +255,8 @@ def _emptied(kept: deque[Session]) -> Iterator[Session]:
             _ABANDONED.append(session)
 
 
-def _close(kept: deque[Session]) -> None:
-    for session in _emptied(kept):
+def _close(kept: deque[PostgresSession]) -> None:
+    for session in _drain_own(kept):
         session.connection.close()
 
 
@@ -278,8 +281,8 @@ def _connect(address: str) -> Connected:
         raise UsageError("PostgreSQL needs psycopg", hint='pip install "discreet[postgres]"') from None
     problem: UsageError
     try:
-        told = conninfo_to_dict(address)
-        settings: dict[str, Any] = _SILENCE | _secrecy(told) | told | {"client_encoding": "UTF8"}
+        address_parts = conninfo_to_dict(address)
+        settings: dict[str, Any] = _SILENCE | _tls_settings(address_parts) | address_parts | {"client_encoding": "UTF8"}
         # Not prepared: a pooler's next server process would not know the statement.
         return psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
     except psycopg.ProgrammingError:
@@ -289,11 +292,23 @@ def _connect(address: str) -> Connected:
     raise problem
 
 
-def _secrecy(told: Mapping[str, Any]) -> dict[str, str]:
+def _tls_settings(address_parts: Mapping[str, Any]) -> dict[str, str]:
     """TLS, unless the server is on this machine or the address says otherwise: cells are exact on their way."""
-    given = told.get("host") or told.get("hostaddr") or os.environ.get("PGHOST") or os.environ.get("PGHOSTADDR") or ""
+    given = (
+        address_parts.get("host")
+        or address_parts.get("hostaddr")
+        or os.environ.get("PGHOST")
+        or os.environ.get("PGHOSTADDR")
+        or ""
+    )
     hosts = str(given).split(",")
     near = all(host in ("", *_LOCAL) or host.startswith(("/", "@")) for host in hosts)
-    if near or "sslmode" in told or "service" in told or "PGSSLMODE" in os.environ or "PGSERVICE" in os.environ:
+    if (
+        near
+        or "sslmode" in address_parts
+        or "service" in address_parts
+        or "PGSSLMODE" in os.environ
+        or "PGSERVICE" in os.environ
+    ):
         return {}
     return {"sslmode": "require"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from discreet.engines.engine import Trace
-from discreet.engines.postgres.session import Session
-from discreet.engines.postgres.source import Source, rows
+from discreet.engines.engine import SourceTrace
+from discreet.engines.postgres.postgres_source import PostgresSource, fetch_rows
+from discreet.engines.postgres.session import PostgresSession
 
 #: What a relation has to do with others: 'read' is itself and what a (materialized) view reads, 'heir' what those
 #: inherit to, partitions among them, 'parent' what any of these inherits from. Rules for writing read nothing.
@@ -38,7 +38,7 @@ FROM pg_database WHERE datname = current_database()
 """
 
 
-def trace(session: Session, source: Source) -> Trace:
+def trace(session: PostgresSession, source: PostgresSource) -> SourceTrace:
     """The same: by the server's own number, the database's and the table's; and those of its parents and heirs.
 
     Parents count: a table that becomes an heir after its parent was declared is in the parent's next version.
@@ -46,28 +46,28 @@ def trace(session: Session, source: Source) -> Trace:
     of its own: the others may be lists that many look up. State: the files that hold the rows, their sizes, and
     how many rows were ever inserted, updated and deleted (which the server knows some seconds late).
     """
-    ((database, allowed),) = rows(session, _DATABASE)
+    ((database, allowed),) = fetch_rows(session, _DATABASE)
     if allowed:
-        ((server,),) = rows(session, "SELECT system_identifier::text FROM pg_control_system()")
+        ((server,),) = fetch_rows(session, "SELECT system_identifier::text FROM pg_control_system()")
     else:  # taken from PUBLIC here: by its address, of which there may be several
         server = f"{session.connection.info.host}:{session.connection.info.port}"
-    found = rows(session, _REACHED, [source.oid])
-    heirs = {oid for oid, _, how, _, _ in found if how == "heir"}
-    tops = {oid for oid, kind, how, _, _ in found if how == "read" and kind in ("r", "p", "f")} - heirs
-    known = {oid for oid, *_ in found}
+    related = fetch_rows(session, _REACHED, [source.oid])
+    heirs = {oid for oid, _, how, _, _ in related if how == "heir"}
+    tops = {oid for oid, kind, how, _, _ in related if how == "read" and kind in ("r", "p", "f")} - heirs
+    relation_oids = {oid for oid, *_ in related}
     if len(tops) > 1:
-        known = _alone(source.oid, {oid: reads for oid, _, _, reads, _ in found})
-    states = {oid: state for oid, _, how, _, state in found if how != "parent"}
-    return Trace(
-        same=tuple(f"postgresql {server} {database} {oid}" for oid in sorted(known)),
+        relation_oids = _alone(source.oid, {oid: reads for oid, _, _, reads, _ in related})
+    states = {oid: state for oid, _, how, _, state in related if how != "parent"}
+    return SourceTrace(
+        same=tuple(f"postgresql {server} {database} {oid}" for oid in sorted(relation_oids)),
         state="; ".join(f"{oid} {state}" for oid, state in sorted(states.items())),
     )
 
 
 def _alone(oid: int, reads: Mapping[int, Sequence[int]]) -> set[int]:
     """A view, and what it reads as long as that is one relation alone: a view of a view is that view."""
-    known = {oid}
+    relation_oids = {oid}
     while len(reads[oid]) == 1:
         (oid,) = reads[oid]
-        known.add(oid)
-    return known
+        relation_oids.add(oid)
+    return relation_oids

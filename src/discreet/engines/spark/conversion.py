@@ -1,4 +1,4 @@
-"""How a source value becomes a code, as Spark SQL: the table at the head of `engines.conversion`, under ANSI.
+"""How a source value becomes a code, as Spark SQL: the table at the head of `engines.duckdb_conversion`, under ANSI.
 
 Guarantee: each expression looks at one value, never fails, and has the value that `values.code_of` defines.
 Because: a text is read only where a regular expression of ours covers all of it, since Spark's own casts take more;
@@ -14,14 +14,22 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from discreet.engines.conversion import DAMAGED, FAR, decimal_form
-from discreet.engines.missing import among_sql
-from discreet.engines.spark.kinds import WIDE, Kind, matches, once, text, trimmed
-from discreet.engines.spark.moments import day_word, moment_sql, moment_word
-from discreet.engines.stored import bounds
-from discreet.engines.stored import storage as duckdb_storage
-from discreet.schema.column import MOST_TEXT, Boolean, Category, Column, Moment, Number, Text
-from discreet.sql.spark import Spark
+from discreet.engines.duckdb_conversion import DAMAGED, FAR, decimal_form
+from discreet.engines.missing_values import is_missing_text_sql
+from discreet.engines.spark.moment_conversion import day_word, moment_sql, moment_word
+from discreet.engines.spark.value_kinds import WIDE, SparkKind, matches, once, text, trimmed
+from discreet.engines.table_file import code_bounds
+from discreet.engines.table_file import duckdb_type as duckdb_storage
+from discreet.schema.column import (
+    MOST_TEXT,
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
+)
+from discreet.sql.spark_dialect import SparkDialect
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _WHOLE = r"[+-]?(?:[0-9]+(?:\.0*)?|\.0+)"
@@ -30,17 +38,17 @@ _SCIENTIFIC = _NUMBER + "[eE][+-]?[0-9]{1,4}"
 #: From here to there Python writes a float without an exponent.
 _PLAIN_FROM, _PLAIN_TO = "1.0E-4D", "1.0E16D"
 
-_divided = Spark().quotient
+_divided = SparkDialect().quotient
 
 
-def takes(column: Column, kind: Kind) -> bool:
+def takes(column: Column, kind: SparkKind) -> bool:
     """Whether a column of this declaration can be made from values of this kind."""
     match column:
-        case Number() | Boolean():
+        case NumberColumn() | BooleanColumn():
             return kind.family in ("boolean", "integer", "decimal", "float", "double", "text")
-        case Moment():
+        case MomentColumn():
             return kind.family in ("days", "moment", "text")
-        case Category() | Text():
+        case CategoryColumn() | TextColumn():
             return True
         case _:
             assert_never(column)
@@ -51,29 +59,29 @@ def storage(column: Column) -> str:
     return {"INTEGER": "INT", "BIGINT": "BIGINT", "VARCHAR": "STRING"}[duckdb_storage(column)]
 
 
-def raw_sql(column: Column, value: str, kind: Kind, *, code: str = "CAST(NULL AS BIGINT)") -> str:
+def raw_sql(column: Column, value: str, kind: SparkKind, *, code: str = "CAST(NULL AS BIGINT)") -> str:
     """The code of `value`, SQL of a column, before it is clamped or filled in; NULL where it does not fit."""
     match column:
-        case Number():
+        case NumberColumn():
             return _number(column, value, kind)
-        case Moment():
+        case MomentColumn():
             return moment_sql(column, value, kind)
-        case Boolean():
+        case BooleanColumn():
             return _boolean(value, kind)
-        case Category():
+        case CategoryColumn():
             return code
-        case Text():
+        case TextColumn():
             whole = whole_sql(f"substr({word_sql(value, kind)}, 1, {MOST_TEXT})", of=word_sql(value, kind))
             return f"CASE WHEN NOT {missing_sql(value, kind)} THEN {whole} END"
         case _:
             assert_never(column)
 
 
-def missing_sql(value: str, kind: Kind) -> str:
+def missing_sql(value: str, kind: SparkKind) -> str:
     """Whether a value stands for none: `missing`."""
     if kind.family in ("float", "double"):
         return f"isnan({value})"
-    return among_sql(value, text) if kind.family == "text" else "false"
+    return is_missing_text_sql(value, text) if kind.family == "text" else "false"
 
 
 def whole_sql(result: str, *, of: str) -> str:
@@ -81,7 +89,7 @@ def whole_sql(result: str, *, of: str) -> str:
     return f"CASE WHEN NOT contains({of}, {text(DAMAGED)}) THEN {result} END"
 
 
-def word_sql(value: str, kind: Kind) -> str:
+def word_sql(value: str, kind: SparkKind) -> str:
     """A value as the text that categories are compared with, bytewise."""
     match kind.family:
         case "text":
@@ -105,7 +113,7 @@ def _signed(below: str, size: str) -> str:
     return f"CASE WHEN {below} THEN 0 - {size} ELSE {size} END"
 
 
-def _number(column: Number, value: str, kind: Kind) -> str:
+def _number(column: NumberColumn, value: str, kind: SparkKind) -> str:
     match kind.family:
         case "boolean" | "integer":
             number = f"CAST({value} AS BIGINT)"
@@ -120,7 +128,7 @@ def _number(column: Number, value: str, kind: Kind) -> str:
             return _written(column, value)
 
 
-def _whole_steps(column: Number, number: str) -> str:
+def _whole_steps(column: NumberColumn, number: str) -> str:
     """The steps of a whole number of 64 bits. Cut just beyond the bounds it is still beyond them."""
     _, scale, divisor = decimal_form(column)
     most = _largest(column) + 1
@@ -129,9 +137,9 @@ def _whole_steps(column: Number, number: str) -> str:
     return once(number, once(f"CAST({cut} AS {WIDE})", _signed("n < 0", size)))
 
 
-def _largest(column: Number) -> int:
+def _largest(column: NumberColumn) -> int:
     """The whole part of what lies one step beyond the bounds."""
-    return int((max(abs(limit) for limit in bounds(column) or (0,)) + 1) * column.step)
+    return int((max(abs(limit) for limit in code_bounds(column) or (0,)) + 1) * column.step)
 
 
 def _steps(units: str, divisor: int) -> str:
@@ -141,7 +149,7 @@ def _steps(units: str, divisor: int) -> str:
     return _divided(f"(2 * CAST({units} AS {WIDE}) + {divisor})", str(2 * divisor), wide=True)
 
 
-def _decimal(column: Number, value: str, kind: Kind) -> str:
+def _decimal(column: NumberColumn, value: str, kind: SparkKind) -> str:
     """A decimal by its text, which under ANSI is without an exponent."""
     shown = f"CAST({value} AS STRING)"
     if kind.scale:
@@ -151,7 +159,7 @@ def _decimal(column: Number, value: str, kind: Kind) -> str:
     return f"CASE WHEN {whole} THEN {_plain(column, shown)} END"
 
 
-def _plain(column: Number, shown: str) -> str:
+def _plain(column: NumberColumn, shown: str) -> str:
     """The code of a number as written, without an exponent or blanks; of a whole one, where an integer is declared."""
     parts = (
         "named_struct('below', n LIKE '-%',"
@@ -176,7 +184,7 @@ def _steps_of(units: str, divisor: int) -> str:
     return once(units, _steps("n", divisor)) if divisor > 1 else units
 
 
-def _written(column: Number, value: str) -> str:
+def _written(column: NumberColumn, value: str) -> str:
     """The code of a text, or of what is written like one."""
     pattern = _WHOLE if column.type == "integer" else _NUMBER
     exact = _exact_whole("n") if column.type == "integer" else _exact(column, "n")
@@ -187,7 +195,7 @@ def _written(column: Number, value: str) -> str:
     )
 
 
-def _double(column: Number, value: str) -> str:
+def _double(column: NumberColumn, value: str) -> str:
     """A double: NaN and the infinities fit nowhere."""
     usual = f"abs({value}) < CAST('Infinity' AS DOUBLE)"
     if column.type == "integer":
@@ -207,7 +215,7 @@ def _exact_whole(double: str) -> str:
     )
 
 
-def _exact(column: Number, double: str) -> str:
+def _exact(column: NumberColumn, double: str) -> str:
     """The code of a double at its own value a, which may be infinite.
 
     a = 2^50 u + v + 2^-61 h + 2^-123 l + 2^-135 t, all whole. What is smaller than 2^-135 is 0 on every grid, for
@@ -260,7 +268,7 @@ def _shifted(number: str, bits: int) -> str:
     return _divided(number, str(2**bits), wide=True)
 
 
-def _float_word(value: str, kind: Kind) -> str:
+def _float_word(value: str, kind: SparkKind) -> str:
     """As Python writes a float: shortest, and with an exponent below 1e-4 and from 1e16 on (32 bits: 1e6).
 
     Java 17's own text is not always the shortest beyond 1e7 (a double's: 1e16): the first that reads back is. Of two
@@ -296,7 +304,7 @@ def _dashed(digits: str) -> str:
     return " || '-' || ".join(f"substr({digits}, {start}, {length})" for start, length in cuts)
 
 
-def _boolean(value: str, kind: Kind) -> str:
+def _boolean(value: str, kind: SparkKind) -> str:
     if kind.family == "boolean":
         return f"CAST({value} AS INT)"
     small = "translate(n, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')"

@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from discreet.engines.spark.store import Entry, Store
+from discreet.engines.spark.lake_store import FileEntry, LakeStore
 from discreet.errors import UsageError
 
 #: What a log may ask of its readers: kinds of columns, and what only writers care for. Two are looked at below.
-_KNOWN = {"timestampNtz", "vacuumProtocolCheck", "deletionVectors", "columnMapping"}
+_SUPPORTED_FEATURES = {"timestampNtz", "vacuumProtocolCheck", "deletionVectors", "columnMapping"}
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
 
 
-def live_files(store: Store, folder: str, *, shown: str) -> list[Entry]:
+def live_files(store: LakeStore, folder: str, *, shown: str) -> list[FileEntry]:
     """The files of the last version, by name."""
     live: dict[tuple[str, Any], dict[str, Any]] = {}
     state: dict[str, Any] = {}
@@ -35,25 +35,25 @@ def live_files(store: Store, folder: str, *, shown: str) -> list[Entry]:
         else:
             state |= {key: action[key] for key in ("protocol", "metaData") if action.get(key)}
     _check(state, live.values(), shown=shown)
-    found = [store.entry(path) for path in sorted(path for path, _ in live)]
-    if None in found:
+    entries = [store.entry(path) for path in sorted(path for path, _ in live)]
+    if None in entries:
         raise UsageError(f"{shown}: a file that the table's log names is not there", hint="was it vacuumed?")
-    return [entry for entry in found if entry is not None]
+    return [entry for entry in entries if entry is not None]
 
 
-def _key(folder: str, told: dict[str, Any]) -> tuple[str, Any]:
+def _key(folder: str, file_action: dict[str, Any]) -> tuple[str, Any]:
     """What a line of the log speaks of: a file, with the rows that a vector leaves of it.
 
     A commit may add what is left of a file before it takes the whole one away: by the path alone it would be lost.
     """
-    path, vector = unquote(told["path"]), told.get("deletionVector")
+    path, vector = unquote(file_action["path"]), file_action.get("deletionVector")
     path = path if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|/", path) else f"{folder}/{path}"
     return path, json.dumps(
         {key: value for key, value in vector.items() if value is not None}, sort_keys=True
     ) if vector else ""
 
 
-def _actions(store: Store, folder: str, *, shown: str) -> Iterator[dict[str, Any]]:
+def _actions(store: LakeStore, folder: str, *, shown: str) -> Iterator[dict[str, Any]]:
     """What the log says, from its last whole checkpoint on, in order."""
     names = {entry.path.rsplit("/", 1)[-1]: entry.path for entry in store.files(f"{folder}/_delta_log")}
     start, parts = _checkpoint(names)
@@ -74,11 +74,11 @@ def _actions(store: Store, folder: str, *, shown: str) -> Iterator[dict[str, Any
 
 def _checkpoint(names: Iterable[str]) -> tuple[int, list[str]]:
     """The newest checkpoint that is whole, and its files; -1 and none where there is none."""
-    found: dict[tuple[int, int], list[str]] = {}
+    parts_by_checkpoint: dict[tuple[int, int], list[str]] = {}
     for name in names:
         if match := _CHECKPOINT.fullmatch(name):
-            found.setdefault((int(match[1]), int(match[3] or 1)), []).append(name)
-    whole = {number: sorted(parts) for (number, many), parts in found.items() if len(parts) == many}
+            parts_by_checkpoint.setdefault((int(match[1]), int(match[3] or 1)), []).append(name)
+    whole = {number: sorted(parts) for (number, many), parts in parts_by_checkpoint.items() if len(parts) == many}
     return max(whole.items(), default=(-1, []))
 
 
@@ -95,7 +95,7 @@ def _check(state: dict[str, Any], live: Iterable[dict[str, Any]], *, shown: str)
         raise UsageError(f"{shown}: the log of the Delta table says neither its columns nor its version")
     features = set(protocol.get("readerFeatures") or ())
     settings = dict(table.get("configuration") or {})
-    if int(protocol.get("minReaderVersion") or 1) > 3 or features - _KNOWN:
+    if int(protocol.get("minReaderVersion") or 1) > 3 or features - _SUPPORTED_FEATURES:
         _refuse(shown, "asks more of its readers than is known here")
     if any(each.get("deletionVector") for each in live):
         _refuse(shown, "marks deleted rows in vectors of their own", hint="REORG TABLE … APPLY (PURGE) writes them out")

@@ -20,11 +20,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.engines.spark.alone import LOCK
-from discreet.engines.spark.session import Session
-from discreet.engines.spark.source import read_files
-from discreet.engines.spark.store import Store, is_local, plain
-from discreet.engines.stored import PERSON
+from discreet.engines.spark.folder_lock import LOCK
+from discreet.engines.spark.lake_store import LakeStore, is_local, local_path
+from discreet.engines.spark.session import SparkSession
+from discreet.engines.spark.spark_source import read_files
+from discreet.engines.table_file import PERSON
 from discreet.errors import LedgerFault, UsageError
 
 _MANIFEST = "manifest.json"
@@ -40,7 +40,7 @@ _PERSONS = [("number", "long"), ("tag", "binary"), ("rows", "long")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class LakePart:
     """A folder of Parquet files: its name, and their names and sizes."""
 
     folder: str
@@ -48,14 +48,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class LakeManifest:
     """What a declared table consists of. `columns`: names and Spark's types, in declared order."""
 
     columns: tuple[tuple[str, str], ...]
-    rows: Part
-    persons: Part | None = None
+    rows: LakePart
+    persons: LakePart | None = None
 
-    def written(self) -> bytes:
+    def to_bytes(self) -> bytes:
         return json.dumps(
             {
                 "columns": self.columns,
@@ -65,109 +65,109 @@ class Manifest:
         ).encode()
 
     @staticmethod
-    def read(content: bytes) -> Manifest:
-        told = json.loads(content)
-        return Manifest(
-            columns=tuple((name, type_) for name, type_ in told["columns"]),
-            rows=_part(told["rows"]),
-            persons=None if told["persons"] is None else _part(told["persons"]),
+    def read(content: bytes) -> LakeManifest:
+        fields = json.loads(content)
+        return LakeManifest(
+            columns=tuple((name, type_) for name, type_ in fields["columns"]),
+            rows=_part(fields["rows"]),
+            persons=None if fields["persons"] is None else _part(fields["persons"]),
         )
 
 
-def _part(told: Any) -> Part:
-    folder, files = told
-    return Part(folder=folder, files=tuple((name, int(size)) for name, size in files))
+def _part(folder_and_files: Any) -> LakePart:
+    folder, files = folder_and_files
+    return LakePart(folder=folder, files=tuple((name, int(size)) for name, size in files))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class LakeTable:
     """The declared table in a folder of a store."""
 
-    store: Store
+    store: LakeStore
     folder: str
 
-    def manifest(self) -> Manifest | None:
+    def manifest(self) -> LakeManifest | None:
         """What the table consists of; None where there is none."""
         content = self.store.read(f"{self.folder}/{_MANIFEST}")
-        return None if content is None else Manifest.read(content)
+        return None if content is None else LakeManifest.read(content)
 
-    def whole(self) -> Manifest:
+    def whole_manifest(self) -> LakeManifest:
         """Its manifest, where every file is there and has its size. Reads no row."""
         with suppress(ValueError, KeyError, TypeError):
-            found = self.manifest()
-            if found is not None and all(self._is_whole(part) for part in (found.rows, found.persons) if part):
-                return found
+            manifest = self.manifest()
+            if manifest is not None and all(self._is_whole(part) for part in (manifest.rows, manifest.persons) if part):
+                return manifest
         raise LedgerFault("a declared table is not whole in the lake any more", hint="bring its folder back")
 
-    def _is_whole(self, part: Part) -> bool:
+    def _is_whole(self, part: LakePart) -> bool:
         return self.part(part.folder) == part
 
-    def part(self, folder: str) -> Part:
+    def part(self, folder: str) -> LakePart:
         """A folder of the table as it lies there now."""
-        found = self.store.files(f"{self.folder}/{folder}")
-        named = [(entry.path.rsplit("/", 1)[-1], entry.size) for entry in found]
-        return Part(folder=folder, files=tuple(pair for pair in named if not pair[0].startswith(("_", "."))))
+        entries = self.store.files(f"{self.folder}/{folder}")
+        named = [(entry.path.rsplit("/", 1)[-1], entry.size) for entry in entries]
+        return LakePart(folder=folder, files=tuple(pair for pair in named if not pair[0].startswith(("_", "."))))
 
     @contextmanager
     def making(self) -> Iterator[str]:
         """A mark for the names of new parts; they become the table by `become`, or vanish. Nobody else is at work."""
         self.store.make(self.folder)
-        with self.store.alone(self.folder, patience_s=_PATIENCE_S) as free:
+        with self.store.lock_folder(self.folder, patience_s=_PATIENCE_S) as free:
             if free is False:
                 raise UsageError("another process is at work on this declared table", hint="try again when it is done")
             try:
-                self._sweep_beside()
+                self._drop_orphans_beside()
                 yield secrets.token_hex(8)
             finally:
-                self.sweep()
+                self.drop_orphans()
 
-    def become(self, manifest: Manifest, *, after: Manifest | None = None) -> None:
+    def commit(self, manifest: LakeManifest, *, after: LakeManifest | None = None) -> None:
         """These parts are the table from now on, if it is still what it was `after` which they were made."""
         for part in (manifest.rows, manifest.persons):
             if part is not None:
-                self.store.settle(f"{self.folder}/{part.folder}")
-        self.store.settle(self.folder)
+                self.store.make_durable(f"{self.folder}/{part.folder}")
+        self.store.make_durable(self.folder)
         if self.manifest() != after:
             raise UsageError("the declared table was replaced meanwhile", hint="try again: nothing is half done")
-        self.store.write(f"{self.folder}/{_MANIFEST}", manifest.written())
+        self.store.write(f"{self.folder}/{_MANIFEST}", manifest.to_bytes())
 
-    def sweep(self) -> None:
+    def drop_orphans(self) -> None:
         """Take away what is not the table; all of it, where there is none."""
-        found = self.manifest()
-        if found is None:
+        manifest = self.manifest()
+        if manifest is None:
             self.store.drop(self.folder)
             return
-        named = {part.folder for part in (found.rows, found.persons) if part}
+        named = {part.folder for part in (manifest.rows, manifest.persons) if part}
         for folder in set(self.store.folders(self.folder)) - named:
             self.store.drop(f"{self.folder}/{folder}")
 
-    def _sweep_beside(self) -> None:
+    def _drop_orphans_beside(self) -> None:
         """Take away what a killed process left in tables beside this one. Where somebody is at work, nothing."""
         if not is_local(self.folder):
             return
         above, _, own = self.folder.rstrip("/").rpartition("/")
         for name in self.store.folders(above):
             if name.endswith(_ENDING) and name != own:
-                Table(store=self.store, folder=f"{above}/{name}")._sweep_left()
+                LakeTable(store=self.store, folder=f"{above}/{name}")._drop_own_orphans()
 
-    def _sweep_left(self) -> None:
+    def _drop_own_orphans(self) -> None:
         with suppress(OSError, ValueError, KeyError, TypeError, UsageError):  # it is not what was asked for
-            if not self._has_leftovers():
+            if not self._has_orphans():
                 return
-            with self.store.alone(self.folder, patience_s=0.0) as free:
-                if free and self._has_leftovers():
-                    self.sweep()
+            with self.store.lock_folder(self.folder, patience_s=0.0) as free:
+                if free and self._has_orphans():
+                    self.drop_orphans()
 
-    def _has_leftovers(self) -> bool:
+    def _has_orphans(self) -> bool:
         """Whether something of ours lies here that no manifest names; and, where there is none, nothing else."""
-        found = self.manifest()
-        if found is None:
-            start = len(plain(self.folder)) + 1
+        manifest = self.manifest()
+        if manifest is None:
+            start = len(local_path(self.folder)) + 1
             return all(_OURS.fullmatch(entry.path[start:]) for entry in self.store.files(self.folder))
-        named = {part.folder for part in (found.rows, found.persons) if part}
+        named = {part.folder for part in (manifest.rows, manifest.persons) if part}
         return any(_OURS.fullmatch(f"{folder}/") for folder in set(self.store.folders(self.folder)) - named)
 
-    def rows(self, session: Session, manifest: Manifest) -> Any:
+    def rows(self, session: SparkSession, manifest: LakeManifest) -> Any:
         """The declared table as a data frame, with its columns' own names."""
         fields = [(f"c{place}", type_) for place, (_, type_) in enumerate(manifest.columns)]
         names = [name for name, _ in manifest.columns]
@@ -175,12 +175,12 @@ class Table:
             fields, names = [*fields, ("person", "long")], [*names, PERSON]
         return self._frame(session, manifest.rows, fields).toDF(*names)
 
-    def persons(self, session: Session, manifest: Manifest) -> Any:
+    def persons(self, session: SparkSession, manifest: LakeManifest) -> Any:
         """The persons: number, tag, rows."""
         assert manifest.persons is not None
         return self._frame(session, manifest.persons, _PERSONS)
 
-    def _frame(self, session: Session, part: Part, fields: list[tuple[str, str]]) -> Any:
+    def _frame(self, session: SparkSession, part: LakePart, fields: list[tuple[str, str]]) -> Any:
         """A part by its folder's name: one name, however many files. Spark lists them, and must find all of them."""
         listed = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in fields]
         frame = read_files(session, [f"{self.folder}/{part.folder}"] if part.files else [], listed)

@@ -29,12 +29,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.spark.connect import answers, check_deep, connected, is_remote, release
+from discreet.engines.spark.spark_connect import check_deep, is_answering, is_remote, open_connect_session, release
 from discreet.errors import UsageError
-from discreet.sql import spark as dialect
+from discreet.sql import spark_dialect as dialect
 
 #: pyspark's SparkSession, classic or Connect. The library is optional, and so its types are not ours to name.
-Session = Any
+SparkSession = Any
 
 #: Settings of the session. Each one changes what some SQL of ours means, or what a message shows.
 PINNED: Mapping[str, str] = {
@@ -123,7 +123,7 @@ _SCRATCH: dict[str, int] = {}
 _SCRATCH_SETTING = "SPARK_LOCAL_DIRS"
 
 #: What Java says where no logger is asked: notes of its own about modules, and what nobody foresaw.
-VOICE = os.devnull
+JAVA_STDERR = os.devnull
 
 #: Where log4j looks for the name of its settings.
 _LOG_SETTING = "LOG4J_CONFIGURATION_FILE"
@@ -135,7 +135,7 @@ _CLUSTER = re.compile(r"spark://[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9
 _CONNECT = re.compile(r"sc://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/?;.*|/)?")
 
 
-def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -> Session:
+def open_session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -> SparkSession:
     """A session of our own at `engine`, pinned and silent. One Spark at a time lives in a process."""
     master = _master(engine, threads)
     _check_installed(local=not engine.startswith("sc://"))
@@ -144,34 +144,38 @@ def session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pyspark's, about other libraries: nothing here uses them
-            found = connected(engine) if engine.startswith("sc://") else _driven(master, memory_mb)
-            silence_java(found)
+            spark_session = (
+                open_connect_session(engine) if engine.startswith("sc://") else _driver_session(master, memory_mb)
+            )
+            silence_java(spark_session)
             for name, setting in PINNED.items():
-                found.conf.set(name, setting)
-        wrong = unmeant(found)
-        if is_remote(found) and not wrong:
-            check_deep(found)
+                spark_session.conf.set(name, setting)
+        wrong = failed_meanings(spark_session)
+        if is_remote(spark_session) and not wrong:
+            check_deep(spark_session)
     except UsageError:
         raise
     except Exception as problem:  # py4j, gRPC and Java each have their own
-        raise UsageError(sentence(problem, engine), hint="is it running, and is its address right?") from None
+        raise UsageError(
+            start_failure_message(problem, engine), hint="is it running, and is its address right?"
+        ) from None
     if wrong:
         raise UsageError(f"this Spark is not as it must be: {wrong[0]} is not so there", hint="Spark 4, as it comes")
-    return found
+    return spark_session
 
 
-def is_alive(session: Session) -> bool:
+def is_alive(session: SparkSession) -> bool:
     """Whether a session would answer: its Java runs, and was not stopped."""
     try:
         if is_remote(session):
-            return answers(session)
+            return is_answering(session)
         return not session.sparkContext._jsc.sc().isStopped()
     except Exception:
         return False
 
 
 @contextmanager
-def marked(session: Session, mark: str) -> Iterator[None]:
+def tag_jobs(session: SparkSession, mark: str) -> Iterator[None]:
     """What this thread asks for within can be interrupted by its mark."""
     if is_remote(session):
         session.addTag(mark)
@@ -184,7 +188,7 @@ def marked(session: Session, mark: str) -> Iterator[None]:
             (session.removeTag if is_remote(session) else session.sparkContext.removeJobTag)(mark)
 
 
-def interrupt(session: Session, mark: str) -> None:
+def interrupt(session: SparkSession, mark: str) -> None:
     """Cancel what was marked so, by any thread. (A session's own tags are their thread's, but for Connect's.)"""
     if is_remote(session):
         session.interruptTag(mark)
@@ -192,7 +196,7 @@ def interrupt(session: Session, mark: str) -> None:
         session.sparkContext.cancelJobsWithTag(mark)
 
 
-def forget(session: Session, *, process: int) -> None:
+def end_session(session: SparkSession, *, process: int) -> None:
     """End a session, and the Spark that was started for it. One that died, or a parent's, is only let go of.
 
     `process`: whose it is. A child that ended a session of Spark Connect would end its parent's.
@@ -205,7 +209,7 @@ def forget(session: Session, *, process: int) -> None:
     if own == os.getpid() and is_alive(session):
         session.sparkContext.stop()
     elif own is not None and not (own == os.getpid() and _java_answers()):
-        _let_go()
+        _abandon_java()
 
 
 def _java_answers() -> bool:
@@ -216,7 +220,7 @@ def _java_answers() -> bool:
         return False
 
 
-def _let_go() -> None:
+def _abandon_java() -> None:
     """Forget a Java that is dead, or is the parent's: asked to stop it, pyspark would wait for it, or stop it there."""
     context, sessions = import_module("pyspark").SparkContext, import_module("pyspark.sql").SparkSession
     java = getattr(context._gateway, "proc", None)
@@ -267,7 +271,7 @@ def check_reachable(engine: str, *, patience_s: float = 5.0) -> None:
     raise UsageError(f"there is no Spark at {_shown(engine)}", hint="is it running, and is its address right?")
 
 
-def unmeant(session: Session) -> list[str]:
+def failed_meanings(session: SparkSession) -> list[str]:
     """Those of MEANINGS that do not hold in a session."""
     listed = ", ".join(f"({sql}) AS m{place}" for place, sql in enumerate(MEANINGS.values()))
     [row] = session.sql(f"SELECT {listed}").collect()
@@ -286,7 +290,7 @@ def silence_python() -> None:
     logging.getLogger().addFilter(_not_the_bridge)
 
 
-def silence_java(session: Session) -> None:
+def silence_java(session: SparkSession) -> None:
     """Close every logger of the driver's Java, those with a level of their own too; and the executors'.
 
     Of Spark Connect there is none here: the server's log is its owner's, and quotes cells unless they close it.
@@ -299,7 +303,7 @@ def silence_java(session: Session) -> None:
     log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
 
 
-def sentence(problem: BaseException, engine: str) -> str:
+def start_failure_message(problem: BaseException, engine: str) -> str:
     """What went wrong before any data was read, in our words: Spark's may be pages long and hold paths."""
     text = str(problem)
     if "JAVA_GATEWAY_EXITED" in text or "Java gateway process exited" in text:
@@ -348,11 +352,11 @@ def _check_installed(*, local: bool) -> None:
         raise UsageError("Spark needs Java, and there is none", hint="install Java 17, or set JAVA_HOME")
 
 
-def _driven(master: str, memory_mb: int) -> Session:
+def _driver_session(master: str, memory_mb: int) -> SparkSession:
     """A session of our own in this process's Spark, which is started where there is none."""
     sql = import_module("pyspark.sql")
     if _STARTED.get("process", os.getpid()) != os.getpid():
-        _let_go()
+        _abandon_java()
     running = import_module("pyspark").SparkContext._active_spark_context
     if running is not None:
         if running.master != master:
@@ -374,9 +378,9 @@ def _driven(master: str, memory_mb: int) -> Session:
 def _silent_from_birth() -> Iterator[None]:
     """A Java that is started within logs nothing, unless its owner has said where it shall, and has no voice.
 
-    Its standard error is `VOICE` for good; this process's own is so while it starts.
+    Its standard error is `JAVA_STDERR` for good; this process's own is so while it starts.
     """
-    kept, voice = os.dup(2), os.open(VOICE, os.O_WRONLY | os.O_APPEND)
+    kept, voice = os.dup(2), os.open(JAVA_STDERR, os.O_WRONLY | os.O_APPEND)
     own = _LOG_SETTING not in os.environ
     if own:
         os.environ[_LOG_SETTING] = Path(__file__).with_name("silent.properties").as_uri()

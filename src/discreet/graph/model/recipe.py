@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.events import Reserved
+from discreet.accounting.events import ReservationEvent
 from discreet.errors import Refused, UsageError
-from discreet.graph.model.measured import MOST_NODES
-from discreet.graph.nodes import PublicNodes
-from discreet.graph.shape import CHOOSING, thresholds
-from discreet.graph.source import Source
-from discreet.graph.statistics import AtLeast, Edges, Mixing, Statistic, Unit
-from discreet.graph.steps import ONE, law_of
-from discreet.measurement import Law
+from discreet.graph.graph_shape import CHOOSING, thresholds
+from discreet.graph.graph_source import GraphSource
+from discreet.graph.graph_statistics import AtLeast, Edges, Mixing, Statistic, Unit
+from discreet.graph.graph_steps import ONE, law_of
+from discreet.graph.model.network_measurements import MOST_NODES
+from discreet.graph.public_nodes import PublicNodes
+from discreet.kernel.measurement import Law
 from discreet.schema.column import Label
 
 #: How the reservation is divided among what is measured; what is not measured leaves its share to the others.
@@ -60,8 +60,8 @@ class Recipe:
         return thresholds(_MOST_DEGREE if self.sizes is None else max(1, sum(self.sizes) - 1))
 
     def coarse(self, limit: int | None) -> tuple[int, ...]:
-        known = self.thresholds(limit)
-        return tuple(degree for degree in COARSE if degree in known) if "by_block" in self.shares else ()
+        all_thresholds = self.thresholds(limit)
+        return tuple(degree for degree in COARSE if degree in all_thresholds) if "by_block" in self.shares else ()
 
     def statistic(self, part: str, limit: int | None, codes: NDArray[np.int64] | None) -> Statistic:
         """What a part measures. `codes`: the block of each node, by the public attribute."""
@@ -77,14 +77,14 @@ class Recipe:
             case _:
                 raise ValueError(f"nothing measures {part!r}")
 
-    def laws(self, event: Reserved, limit: int | None) -> dict[str, Law]:
+    def laws(self, event: ReservationEvent, limit: int | None) -> dict[str, Law]:
         """The noise on each part; refuses what cannot be drawn. How far one moves does not depend on who is where."""
         nobody = np.zeros(0, dtype=np.int64)
-        found = {
-            part: law_of(self.statistic(part, limit, nobody).moves(self.unit), event, self.shares[part])
+        part_laws = {
+            part: law_of(self.statistic(part, limit, nobody).sensitivity(self.unit), event, self.shares[part])
             for part in self.parts
         }
-        return found | ({"persons": law_of(ONE, event, self.shares["persons"])} if "persons" in self.shares else {})
+        return part_laws | ({"persons": law_of(ONE, event, self.shares["persons"])} if "persons" in self.shares else {})
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -108,7 +108,7 @@ class Recipe:
         )
 
 
-def recipe_of(source: Source, nodes: PublicNodes | None, *, counted: bool) -> Recipe:
+def recipe_of(source: GraphSource, nodes: PublicNodes | None, *, counted: bool) -> Recipe:
     """The recipe of a network; refuses, by public facts alone, what has no model."""
     if source.directed:
         raise Refused(

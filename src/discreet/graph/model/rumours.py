@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.graph.model.fitting import anew, fitted
-from discreet.graph.model.sampling import sampled
-from discreet.graph.model.spreading import Neighbours, Told, told
+from discreet.graph.model.block_model_fit import fit_network, simulate_measurements
+from discreet.graph.model.graph_sampler import sample_graph
+from discreet.graph.model.rumour_spread import AdjacencyList, RumourHistory, spread_rumour
 
 if TYPE_CHECKING:
-    from discreet.graph.model.document import GraphModel
+    from discreet.graph.model.graph_model import GraphModel
 
 #: How many rumours go round in each graph of the model as it was fitted. They tell a mean, and no confidence.
 RUMOURS = 10
@@ -43,7 +43,7 @@ _POINTS = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RumourSettings:
     """What is asked: seeds, the chance of each edge in each step, and the share to wait for.
 
     runs: how many graphs are measured anew, for the interval; 39 make it one of 95%.
@@ -55,7 +55,7 @@ class Wanted:
     runs: int
 
     @staticmethod
-    def of(*, seeds: object, rate: object, reach: object, runs: object) -> Wanted:
+    def of(*, seeds: object, rate: object, reach: object, runs: object) -> RumourSettings:
         """The same in the words of the command line or of Python, checked."""
         chance = exact.number(rate, name="rate")
         share = exact.number(reach, name="reach")
@@ -65,7 +65,7 @@ class Wanted:
             raise UsageError(
                 f"reach must be above 0 and at most 1, got {exact.show(share)}", hint="--reach 0.5 is half"
             )
-        return Wanted(
+        return RumourSettings(
             seeds=_count(seeds, "seeds", most=10**9),
             rate=float(chance),
             reach=float(share),
@@ -74,7 +74,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class RumourSpread:
     """How fast a rumour travels. time: the mean number of steps until `reach` know; None where most never get there.
 
     interval: where the time of one rumour lies, with `confidence`; its end is None where a rumour may never get there.
@@ -82,7 +82,7 @@ class Spread:
     most of all rumours.
     """
 
-    wanted: Wanted
+    settings: RumourSettings
     nodes: int
     edges: int
     time: float | None
@@ -96,10 +96,10 @@ class Spread:
         return {
             "nodes": self.nodes,
             "edges": self.edges,
-            "seeds": self.wanted.seeds,
-            "rate": self.wanted.rate,
-            "reach": self.wanted.reach,
-            "runs": self.wanted.runs,
+            "seeds": self.settings.seeds,
+            "rate": self.settings.rate,
+            "reach": self.settings.reach,
+            "runs": self.settings.runs,
             "time": self.time,
             "interval": list(self.interval),
             "confidence": self.confidence,
@@ -112,54 +112,56 @@ class Spread:
     @property
     def sentence(self) -> str:
         """The answer in words."""
-        whom = f"{100 * self.wanted.reach:g}% of {self.nodes:,} nodes"
+        whom = f"{100 * self.settings.reach:g}% of {self.nodes:,} nodes"
         if self.time is None:
             why = (
-                "at rate 0 nobody tells anybody" if not self.wanted.rate else "the others are out of reach of its seeds"
+                "at rate 0 nobody tells anybody"
+                if not self.settings.rate
+                else "the others are out of reach of its seeds"
             )
             most = max((share for _, share, _, _ in self.curve), default=0.0)
             return f"A rumour does not get to {whom}: it ends at about {100 * most:.3g}% ({why})."
         low, high = ("never" if end is None else f"{end:g}" for end in self.interval)
-        found = f"A rumour reaches {whom} after {self.time:.3g} steps (between {low} and {high}"
-        found += f" with {100 * self.confidence:.3g}% confidence)."
+        text = f"A rumour reaches {whom} after {self.time:.3g} steps (between {low} and {high}"
+        text += f" with {100 * self.confidence:.3g}% confidence)."
         missing = 1 - self.arrived
-        return found + (f" {100 * missing:.3g}% of the rumours never get so far." if missing else "")
+        return text + (f" {100 * missing:.3g}% of the rumours never get so far." if missing else "")
 
 
 def spread(
     model: GraphModel,
-    wanted: Wanted,
+    settings: RumourSettings,
     generator: np.random.Generator,
     *,
     progress: Callable[[str, float], None] | None = None,
-) -> Spread:
+) -> RumourSpread:
     """Rumours in graphs of a model, as it is and measured anew."""
-    if wanted.seeds > model.nodes:
+    if settings.seeds > model.nodes:
         raise UsageError(
-            f"there are {model.nodes:,} nodes in the model, and {wanted.seeds:,} cannot know it first",
+            f"there are {model.nodes:,} nodes in the model, and {settings.seeds:,} cannot know it first",
             hint="fewer --seeds; or a model of a larger network",
         )
-    drawing = _Drawing(model=model, wanted=wanted, generator=generator)
-    as_fitted = max(2, wanted.runs // _TO_ONE)
-    rumours: list[Told] = []
+    drawing = _GraphSampler(model=model, settings=settings, generator=generator)
+    as_fitted = max(2, settings.runs // _TO_ONE)
+    rumours: list[RumourHistory] = []
     times: list[float] = []
     anew_times: list[float] = []
-    for run in range(as_fitted + wanted.runs):
+    for run in range(as_fitted + settings.runs):
         if run < as_fitted:
             neighbours = drawing.as_fitted()
-            found = [drawing.rumour(neighbours) for _ in range(RUMOURS)]
-            rumours.extend(each for each, _ in found)
-            times.extend(time for _, time in found)
+            histories = [drawing.rumour(neighbours) for _ in range(RUMOURS)]
+            rumours.extend(each for each, _ in histories)
+            times.extend(time for _, time in histories)
         else:
             # One and no more: several of a graph share its noise, and would pass for more measurements than there are.
             anew_times.append(drawing.rumour(drawing.anew())[1])
         if progress is not None:
-            progress("spreading", (run + 1) / (as_fitted + wanted.runs))
+            progress("spreading", (run + 1) / (as_fitted + settings.runs))
     arrived = [time for time in times if math.isfinite(time)]
     time = float(np.mean(arrived)) if 2 * len(arrived) >= len(times) else None
     low, high, confidence = _interval(anew_times, time)
-    return Spread(
-        wanted=wanted,
+    return RumourSpread(
+        settings=settings,
         nodes=model.nodes,
         edges=model.edges,
         time=time,
@@ -172,27 +174,27 @@ def spread(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Drawing:
+class _GraphSampler:
     """Graphs of a model, and rumours in them."""
 
     model: GraphModel
-    wanted: Wanted
+    settings: RumourSettings
     generator: np.random.Generator
 
-    def as_fitted(self) -> Neighbours:
-        return Neighbours.of(sampled(self.model.fitted, self.generator))
+    def as_fitted(self) -> AdjacencyList:
+        return AdjacencyList.of(sample_graph(self.model.fitted, self.generator))
 
-    def anew(self) -> Neighbours:
+    def anew(self) -> AdjacencyList:
         """A graph of what would be fitted had the network been measured another time."""
-        again = fitted(anew(self.model.measured, self.model.fitted, self.generator))
-        return Neighbours.of(sampled(again, self.generator))
+        again = fit_network(simulate_measurements(self.model.measured, self.model.fitted, self.generator))
+        return AdjacencyList.of(sample_graph(again, self.generator))
 
-    def rumour(self, neighbours: Neighbours) -> tuple[Told, float]:
+    def rumour(self, neighbours: AdjacencyList) -> tuple[RumourHistory, float]:
         """One rumour, and the step in which enough know it."""
-        seeds = min(self.wanted.seeds, neighbours.nodes)
-        found = told(neighbours, seeds=seeds, rate=self.wanted.rate, generator=self.generator)
-        enough = max(1.0, self.wanted.reach * neighbours.nodes)  # where noise leaves nobody, nobody gets to know
-        return found, found.time_to(enough)
+        seeds = min(self.settings.seeds, neighbours.nodes)
+        history = spread_rumour(neighbours, seeds=seeds, rate=self.settings.rate, generator=self.generator)
+        enough = max(1.0, self.settings.reach * neighbours.nodes)  # where noise leaves nobody, nobody gets to know
+        return history, history.time_to(enough)
 
 
 def _interval(times: list[float], around: float | None = None) -> tuple[float | None, float | None, float]:
@@ -212,9 +214,9 @@ def _interval(times: list[float], around: float | None = None) -> tuple[float | 
     return (low if math.isfinite(low) else None), (high if math.isfinite(high) else None), confidence
 
 
-def _curve(rumours: list[Told], nodes: int) -> tuple[tuple[int, float, float, float], ...]:
+def _curve(rumours: list[RumourHistory], nodes: int) -> tuple[tuple[int, float, float, float], ...]:
     """Shares of nodes that know it, at steps spread evenly until most that ever hear it have."""
-    last = int(np.median([each.time_to(0.99 * each.known[-1]) for each in rumours])) + 1
+    last = int(np.median([each.time_to(0.99 * each.informed[-1]) for each in rumours])) + 1
     steps: NDArray[np.int64] = np.unique(np.linspace(0, last, min(_POINTS, last + 1)).astype(np.int64))
     shares = np.array([each.at(steps) for each in rumours]) / nodes
     rows = zip(steps.tolist(), shares.mean(axis=0), shares.min(axis=0), shares.max(axis=0), strict=True)
@@ -224,7 +226,7 @@ def _curve(rumours: list[Told], nodes: int) -> tuple[tuple[int, float, float, fl
 
 
 def _count(value: object, name: str, *, most: int, least: int = 1) -> int:
-    found = exact.number(value, name=name)
-    if found.denominator != 1 or not least <= found <= most:
-        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, got {exact.show(found)}")
-    return int(found)
+    number = exact.number(value, name=name)
+    if number.denominator != 1 or not least <= number <= most:
+        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, got {exact.show(number)}")
+    return int(number)

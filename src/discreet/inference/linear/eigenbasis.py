@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
 
 #: More cells than this are not turned into other coordinates: the turning would take longer than all the rest.
-MOST_TURNED = 1500
+MOST_ROTATED_CELLS = 1500
 
 
-class Disturbing(ValueError):
+class GroupingsDoNotCommute(ValueError):
     """Two groupings, by their places in the list, that have no common coordinates."""
 
     def __init__(self, one: int, other: int) -> None:
@@ -38,7 +38,7 @@ class Basis:
 
     cells: int
     vectors: Floats | None
-    strengths: tuple[Wholes, ...]
+    eigenvalues: tuple[Wholes, ...]
 
     def coordinates(self, values: Floats) -> Floats:
         """Cells by nodes, as coordinates by nodes."""
@@ -63,14 +63,14 @@ class Basis:
 
     def place_of(self, grouping: int) -> int:
         """The one coordinate behind a grouping of all cells into one."""
-        (place,) = np.flatnonzero(self.strengths[grouping])
+        (place,) = np.flatnonzero(self.eigenvalues[grouping])
         return int(place)
 
 
 def _by_class(values: Floats, classes: Wholes) -> Floats:
-    found = np.zeros((len(values), int(classes.max()) + 1))
-    np.add.at(found.T, classes, values.T)
-    return found
+    sums = np.zeros((len(values), int(classes.max()) + 1))
+    np.add.at(sums.T, classes, values.T)
+    return sums
 
 
 def common_basis(groupings: Sequence[Wholes]) -> Basis:
@@ -82,46 +82,46 @@ def common_basis(groupings: Sequence[Wholes]) -> Basis:
     """
     cells = len(groupings[0])
     if all(len(np.unique(each)) == cells for each in groupings):
-        return Basis(cells=cells, vectors=None, strengths=tuple(np.ones(cells, dtype=np.int64) for _ in groupings))
-    if cells > MOST_TURNED:
+        return Basis(cells=cells, vectors=None, eigenvalues=tuple(np.ones(cells, dtype=np.int64) for _ in groupings))
+    if cells > MOST_ROTATED_CELLS:
         raise ValueError("too many cells to be turned into other coordinates")
     firsts = [next(turn for turn, other in enumerate(groupings) if np.array_equal(each, other)) for each in groupings]
     same = {turn: np.equal.outer(groupings[turn], groupings[turn]).astype(np.float64) for turn in sorted(set(firsts))}
-    _refuse_disturbing(same)
-    _, vectors = np.linalg.eigh(_mixed(list(same.values())))
-    strengths = {turn: _strengths(each, vectors) for turn, each in same.items()}
-    return Basis(cells=cells, vectors=vectors, strengths=tuple(strengths[turn] for turn in firsts))
+    _refuse_noncommuting(same)
+    _, vectors = np.linalg.eigh(_mix_matrices(list(same.values())))
+    eigenvalues = {turn: _eigenvalues(each, vectors) for turn, each in same.items()}
+    return Basis(cells=cells, vectors=vectors, eigenvalues=tuple(eigenvalues[turn] for turn in firsts))
 
 
-def _refuse_disturbing(same: Mapping[int, Floats]) -> None:
+def _refuse_noncommuting(same: Mapping[int, Floats]) -> None:
     """Entries are whole numbers of at most MOST_TURNED squared, so that products are exact in floats."""
     for one, first in same.items():
         for other, second in same.items():
             if one < other and not np.array_equal(first @ second, second @ first):
-                raise Disturbing(one, other)
+                raise GroupingsDoNotCommute(one, other)
 
 
-def _mixed(same: Sequence[Floats]) -> Floats:
-    found = np.zeros_like(same[0])
+def _mix_matrices(same: Sequence[Floats]) -> Floats:
+    mixture = np.zeros_like(same[0])
     for prime, each in zip(_primes(len(same)), same, strict=True):
-        found += math.sqrt(prime) * each
-    return found
+        mixture += math.sqrt(prime) * each
+    return mixture
 
 
-def _strengths(same: Floats, vectors: Floats) -> Wholes:
+def _eigenvalues(same: Floats, vectors: Floats) -> Wholes:
     """The eigenvalues of a grouping's matrix, which are whole numbers."""
     turned = same @ vectors
-    found: Wholes = np.rint(np.einsum("cj,cj->j", vectors, turned)).astype(np.int64)
-    if np.abs(turned - vectors * found).max() > 1e-7 * len(same):
+    eigenvalues: Wholes = np.rint(np.einsum("cj,cj->j", vectors, turned)).astype(np.int64)
+    if np.abs(turned - vectors * eigenvalues).max() > 1e-7 * len(same):
         raise ValueError("coordinates that are not exact enough")
-    return found
+    return eigenvalues
 
 
 def _primes(count: int) -> list[int]:
-    found: list[int] = []
+    primes: list[int] = []
     number = 2
-    while len(found) < count:
-        if all(number % prime for prime in found):
-            found.append(number)
+    while len(primes) < count:
+        if all(number % prime for prime in primes):
+            primes.append(number)
         number += 1
-    return found
+    return primes

@@ -12,48 +12,50 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from discreet.inference.linear.residual import Precision
-from discreet.inference.linear.residual_part import Axes, Part, subsets, telling
-from discreet.mechanisms.combined import Noise
-from discreet.mechanisms.sums import Part as Term
+from discreet.inference.linear.residual_fit import ResidualPrecision
+from discreet.inference.linear.residual_part import Axes, ResidualPart, informative_axes, subsets
+from discreet.mechanisms.noise_combination import NoiseLaw
+from discreet.mechanisms.weighted_sum import WeightedPart as Term
 
 #: Weights below this part of the largest are rounding of what is 0.
 _NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errors:
+class MarginalErrors:
     """The errors of all marginals that parts with these laws tell.
 
     `laws`: different ones; `law_of`: the number of each part's. `totals`: a part's weight in the total and its law's
     number, and how many draws have them; `touching`: the parts by axis.
     """
 
-    precision: Precision
-    laws: tuple[Noise, ...]
+    precision: ResidualPrecision
+    laws: tuple[NoiseLaw, ...]
     law_of: tuple[int, ...]
     totals: Counter[tuple[float, int]]
-    touching: dict[int, list[int]]
+    parts_by_axis: dict[int, list[int]]
 
     @staticmethod
-    def of(precision: Precision, laws: Sequence[Noise]) -> Errors:
-        numbers: dict[Noise, int] = {}
+    def of(precision: ResidualPrecision, laws: Sequence[NoiseLaw]) -> MarginalErrors:
+        numbers: dict[NoiseLaw, int] = {}
         law_of = tuple(numbers.setdefault(law, len(numbers)) for law in laws)
         totals: Counter[tuple[float, int]] = Counter()
-        touching: dict[int, list[int]] = defaultdict(list)
+        parts_by_axis: dict[int, list[int]] = defaultdict(list)
         for place, part in enumerate(precision.parts):
             if not part.centred:
                 weight, count = _total(precision, place)
                 totals[weight, law_of[place]] += count
             for axis in part.axes:
-                touching[axis].append(place)
-        return Errors(precision=precision, laws=tuple(numbers), law_of=law_of, totals=totals, touching=dict(touching))
+                parts_by_axis[axis].append(place)
+        return MarginalErrors(
+            precision=precision, laws=tuple(numbers), law_of=law_of, totals=totals, parts_by_axis=dict(parts_by_axis)
+        )
 
     def cell(self, axes: Axes) -> tuple[Term, ...]:
         """The error of any one cell of the marginal over `axes`, as parts of positive weight, heaviest first."""
         precision, cells = self.precision, math.prod(self.precision.sizes[axis] for axis in axes)
         far, counts = Counter(self.totals), Counter[tuple[float, int]]()
-        for place in sorted({place for axis in axes for place in self.touching.get(axis, ())}):
+        for place in sorted({place for axis in axes for place in self.parts_by_axis.get(axis, ())}):
             part, law = precision.parts[place], self.law_of[place]
             if not part.centred:
                 weight, count = _total(precision, place)
@@ -70,17 +72,17 @@ class Errors:
         return tuple((weight, self.laws[law], counts[weight, law]) for weight, law in kept)
 
 
-def _total(precision: Precision, place: int) -> tuple[float, int]:
+def _total(precision: ResidualPrecision, place: int) -> tuple[float, int]:
     """A part's weight in the total, and how many draws it has."""
     return precision.share(place, ()), math.prod(precision.sizes[axis] for axis in precision.parts[place].axes)
 
 
-def _classes(precision: Precision, place: int, part: Part, axes: Axes) -> Iterator[tuple[float, int]]:
+def _classes(precision: ResidualPrecision, place: int, part: ResidualPart, axes: Axes) -> Iterator[tuple[float, int]]:
     """The weights of one part's draws in a cell of `axes`, and how many have each."""
     sizes = precision.sizes
     split = [axis for axis in part.axes if axis in axes and not (axis in part.centred and sizes[axis] == 2)]
     own = math.prod(_inverse(sizes[axis]) for axis in part.centred)
-    inside = set(telling(axes, sizes))
+    inside = set(informative_axes(axes, sizes))
     shares = [
         (subset, own * precision.share(place, subset) / math.prod(sizes[axis] for axis in axes if axis not in subset))
         for subset in part.subsets()

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.mechanisms.strategy.centred import Centred
-from discreet.mechanisms.strategy.strategy import Identity, Matrix, Product, Strategy
+from discreet.mechanisms.strategy.contrasts import ContrastStrategy
+from discreet.mechanisms.strategy.strategy import IdentityStrategy, MatrixStrategy, ProductStrategy, Strategy
 
 Axes = tuple[int, ...]
 
@@ -24,7 +24,7 @@ _DIFFERENCE = np.array([[1, -1]], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ResidualPart:
     """The marginal over `axes`, in rising order, of which those in `centred` are measured by their contrasts alone."""
 
     axes: Axes
@@ -38,12 +38,12 @@ class Part:
     def strategy(self, sizes: Sequence[int]) -> Strategy:
         """What is measured, over the flat marginal."""
         factors = [self._factor(axis, sizes[axis]) for axis in self.axes]
-        return Product(tuple(factors)) if factors else Identity(1)
+        return ProductStrategy(tuple(factors)) if factors else IdentityStrategy(1)
 
     def _factor(self, axis: int, size: int) -> Strategy:
         if axis not in self.centred:
-            return Identity(size)
-        return Matrix(_DIFFERENCE) if size == 2 else Centred(size)
+            return IdentityStrategy(size)
+        return MatrixStrategy(_DIFFERENCE) if size == 2 else ContrastStrategy(size)
 
     def shape(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The numbers that it measures, an axis each."""
@@ -80,6 +80,6 @@ def subsets(axes: Sequence[int]) -> Iterator[Axes]:
         yield from itertools.combinations(axes, size)
 
 
-def telling(axes: Sequence[int], sizes: Sequence[int]) -> Axes:
+def informative_axes(axes: Sequence[int], sizes: Sequence[int]) -> Axes:
     """The axes with more than one cell: the others tell nothing and have no residual."""
     return tuple(axis for axis in axes if sizes[axis] > 1)

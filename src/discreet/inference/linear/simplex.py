@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
 
 
-def projected(values: Floats, targets: Wholes, sizes: Wholes, variances: Floats | None = None) -> Floats:
+def project_to_sums(values: Floats, targets: Wholes, sizes: Wholes, variances: Floats | None = None) -> Floats:
     """The nearest x >= 0 whose sums over consecutive segments are `targets`: least sum of (x - values)^2 / variance.
 
     Segment s has `sizes[s]` values. Without variances all weigh the same.
@@ -31,7 +31,7 @@ def multipliers(values: Floats, targets: Wholes, sizes: Wholes, variances: Float
     moved to the sum at once, what comes out negative is 0 in the solution too; it is left out, and the rest moved
     anew. Some number stays in play, for the sum is above 0. Only segments that lost a number go round again.
     """
-    found = np.full(len(targets), -np.inf)
+    multiplier = np.full(len(targets), -np.inf)
     live = np.flatnonzero(targets > 0)
     if len(live) < len(targets):
         inside = np.repeat(targets > 0, sizes)
@@ -49,11 +49,11 @@ def multipliers(values: Floats, targets: Wholes, sizes: Wholes, variances: Float
         kept = shifted > 0
         left = np.add.reduceat(kept, starts, dtype=np.int64)
         done = (left == sizes) | (left == 0)  # none is left only where rounding swallows the sum
-        found[live[done]] = moves[done]
+        multiplier[live[done]] = moves[done]
         if done.all():
             break
         kept &= np.repeat(~done, sizes)
         values = values[kept]
         variances = None if variances is None else variances[kept]
         live, goals, sizes = live[~done], goals[~done], left[~done]
-    return found
+    return multiplier

@@ -13,17 +13,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.inference.linear.controlled import rounded
-from discreet.inference.linear.hierarchy import Tree
-from discreet.inference.linear.simplex import projected
-from discreet.inference.linear.transport import Margins, balanced, whole
+from discreet.inference.linear.controlled_rounding import round_to_sums
+from discreet.inference.linear.simplex import project_to_sums
+from discreet.inference.linear.transport import TableMargins, balance, round_to_margins
+from discreet.inference.linear.tree_least_squares import NodeTree
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
 
 
 def whole_tables(
-    tree: Tree, cells: Sequence[Floats], variances: Sequence[Floats], totals: Mapping[int, Wholes]
+    tree: NodeTree, cells: Sequence[Floats], variances: Sequence[Floats], totals: Mapping[int, Wholes]
 ) -> list[Wholes]:
     """Whole, non-negative tables of every level, cells by nodes, in which children add up to their parents exactly.
 
@@ -34,19 +34,19 @@ def whole_tables(
     """
     root = cells[0][:, 0]
     total = totals[0] if totals else np.array([max(0, round(float(root.sum())))])
-    found = [_shared(root, total, np.array([len(root)]), _positive(variances[0][:, 0]))[:, None]]
+    tables = [_share_out(root, total, np.array([len(root)]), _positive(variances[0][:, 0]))[:, None]]
     for level, fan_outs in enumerate(tree.fan_outs):
         children, spread = cells[level + 1], _positive(variances[level + 1])
         if level + 1 in totals:
-            margins = Margins(rows=totals[level + 1], columns=found[level].T, sizes=fan_outs)
-            found.append(_kept(children, spread, margins))
+            margins = TableMargins(rows=totals[level + 1], columns=tables[level].T, sizes=fan_outs)
+            tables.append(_share_with_totals(children, spread, margins))
             continue
         made = np.empty(children.shape, dtype=np.int64)
-        for cell, sums in enumerate(found[level]):  # one at a time: its numbers stay in the processor's cache
+        for cell, sums in enumerate(tables[level]):  # one at a time: its numbers stay in the processor's cache
             own = None if spread.shape[1] == 1 else spread[cell]
-            made[cell] = _shared(children[cell], sums, fan_outs, own, first=cell * len(sums))
-        found.append(made)
-    return found
+            made[cell] = _share_out(children[cell], sums, fan_outs, own, first=cell * len(sums))
+        tables.append(made)
+    return tables
 
 
 def _positive(variances: Floats) -> Floats:
@@ -55,16 +55,16 @@ def _positive(variances: Floats) -> Floats:
     return np.maximum(variances, least if np.isfinite(least) else 1.0)
 
 
-def _shared(values: Floats, sums: Wholes, sizes: Wholes, variances: Floats | None, *, first: int = 0) -> Wholes:
-    return rounded(projected(values, sums, sizes, variances), sums, sizes, first=first)
+def _share_out(values: Floats, sums: Wholes, sizes: Wholes, variances: Floats | None, *, first: int = 0) -> Wholes:
+    return round_to_sums(project_to_sums(values, sums, sizes, variances), sums, sizes, first=first)
 
 
-def _kept(children: Floats, spread: Floats, margins: Margins) -> Wholes:
+def _share_with_totals(children: Floats, spread: Floats, margins: TableMargins) -> Wholes:
     """The same where the total of each node is known too."""
     wide = np.broadcast_to(spread, children.shape)
-    near = balanced(np.ascontiguousarray(children.T), margins, np.ascontiguousarray(wide.T))
+    near = balance(np.ascontiguousarray(children.T), margins, np.ascontiguousarray(wide.T))
     columns = [
-        _shared(np.ascontiguousarray(column), sums, margins.sizes, None, first=cell * len(sums))
+        _share_out(np.ascontiguousarray(column), sums, margins.sizes, None, first=cell * len(sums))
         for cell, (column, sums) in enumerate(zip(near.T, margins.columns.T, strict=True))
     ]
-    return np.ascontiguousarray(whole(near, np.stack(columns, axis=1), margins).T)
+    return np.ascontiguousarray(round_to_margins(near, np.stack(columns, axis=1), margins).T)

@@ -21,7 +21,7 @@ _ENOUGH = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Margins:
+class TableMargins:
     """What sums are known: `rows[i]` of row i, `columns[b, c]` of column c in block b; block b has `sizes[b]` rows."""
 
     rows: Wholes
@@ -39,12 +39,12 @@ class Margins:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
-def balanced(values: Floats, margins: Margins, variances: Floats) -> Floats:
+def balance(values: Floats, margins: TableMargins, variances: Floats) -> Floats:
     """Near the x >= 0 with these margins that has the least sum of (x - values)^2 / variance. Rows by columns.
 
     Because: x = max(0, values + variance * (row's multiplier + column's)); each of the two is found exactly while the
     other stands, in turns, which climbs the dual. Stops when sums are right to within a twentieth, or after so many
-    rounds: `whole` makes them exact.
+    rounds: `round_to_margins` makes them exact.
     """
     columns = values.shape[1]
     possible = (margins.rows > 0)[:, None] & (margins.columns > 0)[margins.blocks]
@@ -59,11 +59,11 @@ def balanced(values: Floats, margins: Margins, variances: Floats) -> Floats:
     goals = margins.rows[by_row[0]], margins.columns.reshape(-1)[by_column[0]]
     column_shift = np.zeros(len(base))
     for _ in range(_ROUNDS):
-        found = multipliers(base + column_shift * spread, goals[0], by_row[1], spread)
-        row_shift = np.repeat(found, by_row[1])
+        shifts = multipliers(base + column_shift * spread, goals[0], by_row[1], spread)
+        row_shift = np.repeat(shifts, by_row[1])
         moved = (base + row_shift * spread)[order]
-        found = multipliers(moved, goals[1], by_column[1], spread[order])
-        column_shift[order] = np.repeat(found, by_column[1])
+        shifts = multipliers(moved, goals[1], by_column[1], spread[order])
+        column_shift[order] = np.repeat(shifts, by_column[1])
         x = np.maximum(base + (row_shift + column_shift) * spread, 0.0)
         sums = np.add.reduceat(x, np.cumsum(by_row[1]) - by_row[1])
         if np.abs(sums - goals[0]).max() < _ENOUGH:
@@ -73,7 +73,7 @@ def balanced(values: Floats, margins: Margins, variances: Floats) -> Floats:
     return balanced_values
 
 
-def whole(values: Floats, start: Wholes, margins: Margins) -> Wholes:
+def round_to_margins(values: Floats, start: Wholes, margins: TableMargins) -> Wholes:
     """Whole numbers >= 0 with exactly these margins, from `start`: whole, >= 0, with the right sums of columns.
 
     Units are moved within a column from a row that has too many to one that has too few, where `values` mind least.
@@ -82,8 +82,8 @@ def whole(values: Floats, start: Wholes, margins: Margins) -> Wholes:
     Because: excess and lack of a block's rows are equal, for its columns' sums add up to its rows'. A row with too
     many has some number above 0, and each move takes one unit of both away.
     """
-    found = start.copy()
-    excess = found.sum(axis=1) - margins.rows
+    table = start.copy()
+    excess = table.sum(axis=1) - margins.rows
     blocks = margins.blocks
     lacking = np.flatnonzero(excess < 0)
     taken = iter(np.repeat(lacking, -excess[lacking]).tolist())
@@ -92,8 +92,8 @@ def whole(values: Floats, start: Wholes, margins: Margins) -> Wholes:
         to = next(taken)
         if blocks[row] != blocks[to]:
             raise ValueError("sums of columns that were not right to begin with")
-        gain = (found[row] - values[row]) - (found[to] - values[to])
-        place = int(np.argmax(np.where(found[row] > 0, gain, -np.inf)))
-        found[row, place] -= 1
-        found[to, place] += 1
-    return found
+        gain = (table[row] - values[row]) - (table[to] - values[to])
+        place = int(np.argmax(np.where(table[row] > 0, gain, -np.inf)))
+        table[row, place] -= 1
+        table[to, place] += 1
+    return table

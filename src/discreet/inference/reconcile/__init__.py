@@ -14,34 +14,41 @@
 Every number is the sum of one thing (`family`: "rows", or an expression's name) over the records of an exact region,
 so an identity between indicator functions of regions is one between true numbers, whatever the data are. Families never
 mix: low * count <= sum <= high * count is left unused. Regions must be exact, never widened: `Region.of` and `&`
-replace more than 64 boxes by their hull, and such a region must not come in here. `reconcilable` says whether one is
+replace more than 64 boxes by their hull, and such a region must not come in here. `is_reconcilable` says whether one is
 small enough.
 
 Sees noisy numbers and public facts only; post-processing, so nothing here costs privacy. Imports numpy,
 `discreet.errors`, `discreet.schema` and `discreet.accounting`.
 """
 
-from discreet.inference.reconcile.column import Table, table
-from discreet.inference.reconcile.known import Known, reconcile
-from discreet.inference.reconcile.measured import ROWS, Domain, Estimate, Identity, Measured, Reconciled
-from discreet.inference.reconcile.nearest import Positive, positive
-from discreet.inference.reconcile.pieces import reconcilable
-from discreet.inference.reconcile.rounding import Whole, whole
+from discreet.inference.reconcile.column_generation import ReconciledTable, fit_table
+from discreet.inference.reconcile.measured_number import (
+    ROWS,
+    ColumnDomains,
+    MeasuredNumber,
+    NumberEstimate,
+    NumberIdentity,
+    ReconciledNumbers,
+)
+from discreet.inference.reconcile.nonnegative_answers import NonnegativeAnswers, make_nonnegative
+from discreet.inference.reconcile.reconciliation import Reconciliation, reconcile
+from discreet.inference.reconcile.region_pieces import is_reconcilable
+from discreet.inference.reconcile.whole_answers import WholeAnswers, round_answers
 
 __all__ = [
     "ROWS",
-    "Domain",
-    "Estimate",
-    "Identity",
-    "Known",
-    "Measured",
-    "Positive",
-    "Reconciled",
-    "Table",
-    "Whole",
-    "positive",
-    "reconcilable",
+    "ColumnDomains",
+    "MeasuredNumber",
+    "NonnegativeAnswers",
+    "NumberEstimate",
+    "NumberIdentity",
+    "ReconciledNumbers",
+    "ReconciledTable",
+    "Reconciliation",
+    "WholeAnswers",
+    "fit_table",
+    "is_reconcilable",
+    "make_nonnegative",
     "reconcile",
-    "table",
-    "whole",
+    "round_answers",
 ]

@@ -10,12 +10,18 @@ import numpy as np
 
 from discreet.accounting.region import Region
 from discreet.errors import Refused
-from discreet.inference.reconcile.axes import Axis, Flags, Floats, Integers, axes
-from discreet.inference.reconcile.factor import Factor, Relation, factor, others, relation
+from discreet.inference.reconcile.column_axes import ColumnAxis, Flags, Floats, Integers, column_axes
 from discreet.inference.reconcile.gram import containments, gram, shared_with
-from discreet.inference.reconcile.measured import Domain
-from discreet.inference.reconcile.pieces import Piece, pieces
-from discreet.inference.reconcile.proof import Prints, key
+from discreet.inference.reconcile.identity_proof import RegionFingerprints, digest_of_regions
+from discreet.inference.reconcile.measured_number import ColumnDomains
+from discreet.inference.reconcile.region_factor import (
+    RegionFactor,
+    RegionRelation,
+    factor_gram,
+    find_relation,
+    non_pivots,
+)
+from discreet.inference.reconcile.region_pieces import Piece, disjoint_pieces
 
 #: More different regions than this and nothing is reconciled: time grows with the cube.
 MOST_REGIONS = 4096
@@ -27,42 +33,44 @@ NEARLY_WITHIN = 1.0 - 1e-9
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Geometry:
     """`number`: of each given region its place among the different ones, -1 if nobody can be in it. Of the different
-    ones: `pieces`, `prints`, `first` piece, what each two share. `places`: of each piece its sides on the axes.
-    `relations`: one for each region that others determine, in terms of regions that have none."""
+    ones: `disjoint_pieces`, `prints`, `first` piece, what each two share. `places`: of each piece its sides on the
+    axes. `relations`: one for each region that others determine, in terms of regions that have none."""
 
-    domain: Domain
+    domain: ColumnDomains
     key: bytes
     number: Integers
     pieces: tuple[tuple[Piece, ...], ...]
     prints: tuple[int, ...]
     first: Integers
     places: Integers
-    axes: tuple[Axis, ...]
+    axes: tuple[ColumnAxis, ...]
     shared: Floats
-    factor: Factor
-    relations: tuple[Relation, ...]
+    factor: RegionFactor
+    relations: tuple[RegionRelation, ...]
 
-    def combination(self, region: Region) -> Relation | None:
+    def combination(self, region: Region) -> RegionRelation | None:
         """A further region as a combination of known ones (its place is one more than the last); None if it is none."""
-        parts = pieces(region, self.domain)
+        parts = disjoint_pieces(region, self.domain)
         if not parts:
-            return Relation(dependent=len(self.pieces), denominator=1, numerators=())
+            return RegionRelation(dependent=len(self.pieces), denominator=1, numerators=())
         if not self.pieces:
             return None
         # Hashed anew, with the question: nobody can fit one to the weights of the history.
-        prints = Prints(key([parts]) + self.key, self.domain)
+        prints = RegionFingerprints(digest_of_regions([parts]) + self.key, self.domain)
         own = prints.of(parts)
-        for place in self.stray:
+        for place in self.unproved:
             if prints.of(self.pieces[place]) == own:
-                return Relation(dependent=len(self.pieces), denominator=1, numerators=((place, 1),))
+                return RegionRelation(dependent=len(self.pieces), denominator=1, numerators=((place, 1),))
         near = self.factor.coefficients(shared_with(self.axes, self.places, self.first, parts, self.domain))
-        return relation(len(self.pieces), own, self.factor.pivots, near, lambda place: prints.of(self.pieces[place]))
+        return find_relation(
+            len(self.pieces), own, self.factor.pivots, near, lambda place: prints.of(self.pieces[place])
+        )
 
     @property
-    def stray(self) -> list[int]:
+    def unproved(self) -> list[int]:
         """Regions that floats take for dependent and no proof does: none, but for very thin differences."""
-        proved = {found.dependent for found in self.relations}
-        return [place for place in others(self.factor).tolist() if place not in proved]
+        proved = {proved_relation.dependent for proved_relation in self.relations}
+        return [place for place in non_pivots(self.factor).tolist() if place not in proved]
 
     @property
     def whole(self) -> int | None:
@@ -74,17 +82,17 @@ class Geometry:
         within = containments(self.axes, self.places, self.first)
         nearly = self.shared >= NEARLY_WITHIN * np.diagonal(self.shared)[:, None]
         np.fill_diagonal(nearly, False)
-        prints = Prints(self.key, self.domain)
+        prints = RegionFingerprints(self.key, self.domain)
         for a, b in np.argwhere(nearly & ~within):
-            within[a, b] = prints.of(_met(self.pieces[a], self.pieces[b])) == self.prints[a]
+            within[a, b] = prints.of(_intersect(self.pieces[a], self.pieces[b])) == self.prints[a]
         return within
 
 
-def geometry(regions: Sequence[Region], domain: Domain) -> Geometry:
+def region_geometry(regions: Sequence[Region], domain: ColumnDomains) -> Geometry:
     """Cut, compare, factor, prove."""
-    cut = [pieces(region, domain) for region in regions]
-    secret = key(cut)
-    prints = Prints(secret, domain)
+    cut = [disjoint_pieces(region, domain) for region in regions]
+    secret = digest_of_regions(cut)
+    prints = RegionFingerprints(secret, domain)
     places: dict[int, int] = {}
     number = np.full(len(cut), -1, dtype=np.int64)
     for given, parts in enumerate(cut):
@@ -100,16 +108,16 @@ def geometry(regions: Sequence[Region], domain: Domain) -> Geometry:
 
 
 def _factored(
-    domain: Domain, secret: bytes, number: Integers, different: list[tuple[Piece, ...]], prints: tuple[int, ...]
+    domain: ColumnDomains, secret: bytes, number: Integers, different: list[tuple[Piece, ...]], prints: tuple[int, ...]
 ) -> Geometry:
-    found, sides = axes([piece for parts in different for piece in parts], domain)
+    axis_list, sides = column_axes([piece for parts in different for piece in parts], domain)
     counts = [len(parts) for parts in different]
     first = np.array([0, *itertools.accumulate(counts)][:-1] if counts else [], dtype=np.int64)
-    shared = gram(found, sides, first) if counts else np.zeros((0, 0))
-    factored, rows = factor(shared)
+    shared = gram(axis_list, sides, first) if counts else np.zeros((0, 0))
+    factored, rows = factor_gram(shared)
     relations = (
-        relation(place, prints[place], factored.pivots, row, prints.__getitem__)
-        for place, row in zip(others(factored).tolist(), rows, strict=True)
+        find_relation(place, prints[place], factored.pivots, row, prints.__getitem__)
+        for place, row in zip(non_pivots(factored).tolist(), rows, strict=True)
     )
     return Geometry(
         domain=domain,
@@ -119,10 +127,10 @@ def _factored(
         prints=prints,
         first=first,
         places=sides,
-        axes=tuple(found),
+        axes=tuple(axis_list),
         shared=shared,
         factor=factored,
-        relations=tuple(found for found in relations if found is not None),
+        relations=tuple(axis_list for axis_list in relations if axis_list is not None),
     )
 
 
@@ -135,7 +143,7 @@ def _firsts(number: Integers) -> list[int]:
     return [seen[place] for place in range(len(seen))]
 
 
-def _met(one: Iterable[Piece], other: Iterable[Piece]) -> list[Piece]:
+def _intersect(one: Iterable[Piece], other: Iterable[Piece]) -> list[Piece]:
     """The records of both, as disjoint pieces; a side without values weighs nothing."""
     other = list(other)
     return [

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.inference.reconcile.axes import Axis, Flags, Floats, Integers, uncut
-from discreet.inference.reconcile.measured import Domain
-from discreet.inference.reconcile.pieces import Piece
+from discreet.inference.reconcile.column_axes import ColumnAxis, Flags, Floats, Integers, uncut_axis
+from discreet.inference.reconcile.measured_number import ColumnDomains
+from discreet.inference.reconcile.region_pieces import Piece
 
 
-def gram(axes: Sequence[Axis], places: Integers, first: Integers) -> Floats:
+def gram(axes: Sequence[ColumnAxis], places: Integers, first: Integers) -> Floats:
     """Of each two regions, the measure of what they share. `places`: of each piece its sides, pieces in the order of
     their regions; `first`: of each region its first piece. Every region has a piece."""
     shared = np.ones((len(places), len(places)))
@@ -37,7 +37,7 @@ def gram(axes: Sequence[Axis], places: Integers, first: Integers) -> Floats:
 
 
 def shared_with(
-    axes: Sequence[Axis], places: Integers, first: Integers, pieces: Sequence[Piece], domain: Domain
+    axes: Sequence[ColumnAxis], places: Integers, first: Integers, pieces: Sequence[Piece], domain: ColumnDomains
 ) -> Floats:
     """What each region shares with one more, given as its disjoint pieces."""
     names = {axis.name for axis in axes}
@@ -45,16 +45,16 @@ def shared_with(
     for piece in pieces:
         part = np.ones(len(places))
         for column, axis in enumerate(axes):
-            held = axis.touched(piece[axis.name]) if axis.name in piece else 1.0
-            part *= (axis.inside @ (axis.measure * held))[places[:, column]]
+            cell_shares = axis.shares_of_cells(piece[axis.name]) if axis.name in piece else 1.0
+            part *= (axis.inside @ (axis.measure * cell_shares))[places[:, column]]
         for name in piece.keys() - names:
-            free = uncut(name, domain)
-            part *= free.measure @ free.touched(piece[name])
+            free = uncut_axis(name, domain)
+            part *= free.measure @ free.shares_of_cells(piece[name])
         total += part
     return np.add.reduceat(total, first)
 
 
-def containments(axes: Sequence[Axis], places: Integers, first: Integers) -> Flags:
+def containments(axes: Sequence[ColumnAxis], places: Integers, first: Integers) -> Flags:
     """[a, b]: does every piece of region a lie within one piece of region b? Exact: whole cells are compared."""
     within = np.ones((len(places), len(places)), dtype=np.bool_)
     for column, axis in enumerate(axes):

@@ -28,8 +28,8 @@ def clock(value: Any) -> int:
 
 def clock_value(microseconds: int, *, like: Any) -> Any:
     """So many microseconds as a value of the same kind."""
-    found = timedelta(microseconds=microseconds)
-    return found if isinstance(like, timedelta) else (datetime.min + found).time()
+    duration = timedelta(microseconds=microseconds)
+    return duration if isinstance(like, timedelta) else (datetime.min + duration).time()
 
 
 def clock_text(microseconds: int) -> str:
@@ -45,9 +45,9 @@ def clock_text(microseconds: int) -> str:
 
 def read_clock(text: str) -> int | None:
     """What a label says, in microseconds; None where it is no time and no duration."""
-    found = _TEXT.fullmatch(text)
-    if not found:
+    clock_match = _TEXT.fullmatch(text)
+    if not clock_match:
         return None
-    sign, hours, minutes, seconds, rest = found.groups()
+    sign, hours, minutes, seconds, rest = clock_match.groups()
     whole = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
     return (-1 if sign else 1) * (whole * 1_000_000 + int(rest or 0))

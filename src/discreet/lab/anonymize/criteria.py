@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.lab.anonymize.classes import Classes
-from discreet.lab.anonymize.coding import Coded, Flags, Integers
-from discreet.lab.anonymize.measures import Spread, spread
+from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Integers
+from discreet.lab.anonymize.equivalence_classes import EquivalenceClasses
+from discreet.lab.anonymize.sensitive_spread import SensitiveSpread, measure_spread
 
 #: Entropies and distances are floats: two equally frequent values have an entropy of ln 2 up to the last bit.
 TOLERANCE = 1e-9
@@ -46,32 +46,32 @@ class Criteria:
         """Which classes have too few rows."""
         return sizes < self.k
 
-    def too_few(self, found: Spread) -> Flags:
+    def too_few(self, column_spread: SensitiveSpread) -> Flags:
         """Which classes have too few distinct values, as each l asks: an entropy of l needs as many values too."""
-        return found.distinct < self.l - TOLERANCE
+        return column_spread.distinct < self.l - TOLERANCE
 
-    def too_uneven(self, found: Spread) -> Flags:
+    def too_uneven(self, column_spread: SensitiveSpread) -> Flags:
         """Which classes have too little entropy."""
-        return (found.entropy < self.l - TOLERANCE) & self.entropy
+        return (column_spread.entropy < self.l - TOLERANCE) & self.entropy
 
-    def too_far(self, found: Spread) -> Flags:
+    def too_far(self, column_spread: SensitiveSpread) -> Flags:
         """Which classes are too far from the whole."""
-        return found.distance > self.t + TOLERANCE
+        return column_spread.distance > self.t + TOLERANCE
 
-    def short(self, found: Spread) -> Flags:
+    def falls_short(self, column_spread: SensitiveSpread) -> Flags:
         """Which classes fall short in this sensitive column."""
-        return self.too_few(found) | self.too_uneven(found) | self.too_far(found)
+        return self.too_few(column_spread) | self.too_uneven(column_spread) | self.too_far(column_spread)
 
-    def reachable(self, columns: Sequence[Coded], rows: int) -> None:
+    def refuse_unreachable(self, columns: Sequence[CodedColumn], rows: int) -> None:
         """Refuse what even the whole table as one class does not meet."""
         if rows < self.k:
             raise UsageError(f"the table has {rows} rows: no class can have {self.k}", hint="a smaller --k")
         if self.needs_sensitive and not columns:
             raise UsageError("l and t are about a sensitive column", hint="--sensitive COLUMN")
-        whole = Classes(ids=np.zeros(rows, dtype=np.int64), sizes=np.array([rows]))
+        whole = EquivalenceClasses(ids=np.zeros(rows, dtype=np.int64), sizes=np.array([rows]))
         for column in columns:
-            found = spreads(whole, [column])[0]
-            most = found.entropy[0] if self.entropy else found.distinct[0]
+            whole_spread = measure_spreads(whole, [column])[0]
+            most = whole_spread.entropy[0] if self.entropy else whole_spread.distinct[0]
             if most < self.l - TOLERANCE:
                 what = "an entropy for" if self.entropy else "values for"
                 raise UsageError(
@@ -81,10 +81,10 @@ class Criteria:
                 )
 
 
-def spreads(classes: Classes, columns: Sequence[Coded]) -> list[Spread]:
+def measure_spreads(classes: EquivalenceClasses, columns: Sequence[CodedColumn]) -> list[SensitiveSpread]:
     """How each sensitive column spreads in each class, against all these rows."""
     return [
-        spread(
+        measure_spread(
             classes.ids,
             classes.sizes,
             column.codes,

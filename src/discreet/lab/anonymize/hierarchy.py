@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.lab.anonymize.coding import NULL, Coded, Floats, Integers
+from discreet.lab.anonymize.column_codes import NULL, CodedColumn, Floats, Integers
 from discreet.lab.anonymize.labels import ANY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Level:
+class HierarchyLevel:
     """`groups[code]` is the number of the group of a value; `labels[group]` is what a release writes for it."""
 
     groups: Integers
@@ -33,11 +33,11 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hierarchy:
+class ValueHierarchy:
     """The levels of one column. Each joins whole groups of the one before; the last has one group."""
 
     column: str
-    levels: tuple[Level, ...]
+    levels: tuple[HierarchyLevel, ...]
 
     def __post_init__(self) -> None:
         for place, (finer, coarser) in enumerate(zip(self.levels, self.levels[1:], strict=False)):
@@ -50,7 +50,7 @@ class Hierarchy:
                 )
 
 
-def build(column: Coded, steps: Iterable[Sequence[str]]) -> Hierarchy:
+def build_hierarchy(column: CodedColumn, steps: Iterable[Sequence[str]]) -> ValueHierarchy:
     """A hierarchy from the labels of every value at each level between itself and `*`, in the order of the codes."""
     levels = [_level(column.texts())]
     for step in steps:
@@ -59,27 +59,27 @@ def build(column: Coded, steps: Iterable[Sequence[str]]) -> Hierarchy:
             levels.append(made)
     if len(levels[-1].labels) > 1:
         levels.append(_level([ANY] * column.size))
-    return Hierarchy(column=column.name, levels=tuple(levels))
+    return ValueHierarchy(column=column.name, levels=tuple(levels))
 
 
-def _level(labels: Sequence[str]) -> Level:
+def _level(labels: Sequence[str]) -> HierarchyLevel:
     numbers: dict[str, int] = {}
     groups = np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
-    return Level(groups=groups, labels=tuple(numbers))
+    return HierarchyLevel(groups=groups, labels=tuple(numbers))
 
 
 def read_hierarchies(paths: Iterable[Path]) -> dict[str, Path]:
     """The files of hierarchies by the name of their column: files given, and all .csv files of folders given."""
-    found: dict[str, Path] = {}
+    files_by_column: dict[str, Path] = {}
     for path in paths:
         files = sorted(path.glob("*.csv")) if path.is_dir() else [path]
         if not files or not all(file.is_file() for file in files):
             raise UsageError(f"{str(path)!r} holds no hierarchy", hint="a CSV file named after its column, as age.csv")
-        found |= {file.stem: file for file in files}
-    return found
+        files_by_column |= {file.stem: file for file in files}
+    return files_by_column
 
 
-def given(column: Coded, path: Path) -> Hierarchy:
+def read_hierarchy(column: CodedColumn, path: Path) -> ValueHierarchy:
     """The hierarchy that a file gives for a column."""
     rows = _rows(path)
     width = len(rows[0])
@@ -95,7 +95,7 @@ def given(column: Coded, path: Path) -> Hierarchy:
             f"{path.name} lacks {len(missing)} of the {column.size} values of {column.name!r}",
             hint="each value of the column needs a row",
         )
-    return build(
+    return build_hierarchy(
         column, [[texts[text][level] if text in texts else NULL for text in named] for level in range(1, width)]
     )
 

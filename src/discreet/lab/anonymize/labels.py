@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.lab.anonymize.clocks import clock, is_clock, read_clock
-from discreet.lab.anonymize.coding import NULL, Coded, Flags
-from discreet.lab.anonymize.edges import edge
+from discreet.lab.anonymize.column_codes import NULL, CodedColumn, Flags
+from discreet.lab.anonymize.cut_points import cut_label
 
 ANY = "*"
 #: Any value, but not NULL.
@@ -33,8 +33,8 @@ _SIDE = re.compile(r"^(<=|>=|<|>|≤|≥)\s*(.+)$")
 Neighbours = tuple[int, int]
 
 
-def between(
-    column: Coded,
+def interval_label(
+    column: CodedColumn,
     low: int,
     high: int,
     *,
@@ -50,13 +50,13 @@ def between(
     """
     last = len(column.values)
     if low == 0 and high == column.size - 1:
-        return column.texts_of(0) if column.size == 1 else ANY
+        return column.text_of(0) if column.size == 1 else ANY
     if high == last:
-        return between(column, low, last - 1, shared=shared, start=start) + OR_NULL if low < last else NULL
+        return interval_label(column, low, last - 1, shared=shared, start=start) + OR_NULL if low < last else NULL
     if low == high:  # a class with a single value: all its rows have it
-        return column.texts_of(low)
+        return column.text_of(low)
     if not column.ordered and high - low < LISTED and shared[low : high + 1].all():
-        return among(column.values[low : high + 1].to_pylist())
+        return set_label(column.values[low : high + 1].to_pylist())
     return _span(
         column,
         None if low == 0 else start or (low - 1, low),
@@ -64,10 +64,10 @@ def between(
     )
 
 
-def _span(column: Coded, cut: Neighbours | None, other: Neighbours | None) -> str:
+def _span(column: CodedColumn, cut: Neighbours | None, other: Neighbours | None) -> str:
     """Values between two cuts, or on one side of one."""
     start, end = (
-        None if each is None else edge(*(column.values[code].as_py() for code in each)) for each in (cut, other)
+        None if each is None else cut_label(*(column.values[code].as_py() for code in each)) for each in (cut, other)
     )
     if start is None and end is None:
         return ANY_VALUE
@@ -80,44 +80,44 @@ def _span(column: Coded, cut: Neighbours | None, other: Neighbours | None) -> st
     return f"[{start}, {end})"
 
 
-def among(values: Sequence[Any]) -> str:
+def set_label(values: Sequence[Any]) -> str:
     """The label of a set of categories, sorted."""
     if len(values) == 1:
         return str(values[0])
     return "{" + ("|".join(map(str, values)) if len(values) <= LISTED else f"{values[0]}..{values[-1]}") + "}"
 
 
-def covers(label: str, column: Coded) -> Flags:
+def covers(label: str, column: CodedColumn) -> Flags:
     """Which values of a column the label may stand for, NULL among them; none where it makes no sense there."""
-    found = np.zeros(column.size, dtype=bool)
+    covered = np.zeros(column.size, dtype=bool)
     if label == ANY:
-        return ~found
+        return ~covered
     if label.endswith(OR_NULL):
         label = label.removesuffix(OR_NULL)
-        found[len(column.values) :] = True
+        covered[len(column.values) :] = True
     texts = column.texts()
-    found |= np.array([text == label for text in texts], dtype=bool)
+    covered |= np.array([text == label for text in texts], dtype=bool)
     if label == ANY_VALUE:
-        found[: len(column.values)] = True
-    if label == NULL or found[: len(column.values)].any():
-        return found
-    plain = [_stands(label, text, value) for text, value in zip(texts, column.values.to_pylist(), strict=False)]
-    found[: len(plain)] |= np.array(plain, dtype=bool)
-    return found
+        covered[: len(column.values)] = True
+    if label == NULL or covered[: len(column.values)].any():
+        return covered
+    plain = [_may_stand_for(label, text, value) for text, value in zip(texts, column.values.to_pylist(), strict=False)]
+    covered[: len(plain)] |= np.array(plain, dtype=bool)
+    return covered
 
 
-def _stands(label: str, text: str, value: Any) -> bool:
+def _may_stand_for(label: str, text: str, value: Any) -> bool:
     """Whether a label may stand for one value that it does not name."""
     if (span := _SPAN.match(label)) and _is_number(value):
         return bool(int(span[1]) <= value <= int(span[2]))
     if interval := _INTERVAL.match(label):
-        low, high, value = _like(interval[1], value), _like(interval[2], value), _plain(value)
+        low, high, value = _parse_like(interval[1], value), _parse_like(interval[2], value), _plain(value)
         if low is None or high is None:
             return False
         return bool(low <= value and (value <= high if interval[3] == "]" else value < high))
     if side := _SIDE.match(label):
-        edge = _like(side[2], value)
-        return edge is not None and _beside(side[1], _plain(value), edge)
+        edge = _parse_like(side[2], value)
+        return edge is not None and _is_on_side(side[1], _plain(value), edge)
     if label.startswith("{") and label.endswith("}"):
         return _is_among(label[1:-1], text)
     if label.endswith(ANY):
@@ -125,7 +125,7 @@ def _stands(label: str, text: str, value: Any) -> bool:
     return _is_period(label, text, value)
 
 
-def _beside(sign: str, value: Any, edge: Any) -> bool:
+def _is_on_side(sign: str, value: Any, edge: Any) -> bool:
     if sign in ("<=", "≤"):
         return bool(value <= edge)
     if sign in (">=", "≥"):
@@ -158,16 +158,16 @@ def _plain(value: Any) -> Any:
     return clock(value) if is_clock(value) else value
 
 
-def _like(text: str, value: Any) -> Any:
+def _parse_like(text: str, value: Any) -> Any:
     """The text as a value of the same kind; None where it is none."""
     if is_clock(value):
         return read_clock(text)
     if isinstance(value, int):  # a float would blur long ones
         try:
-            found = Decimal(text)
+            number = Decimal(text)
         except InvalidOperation:
             return None
-        return None if found.is_nan() else found
+        return None if number.is_nan() else number
     try:
         return pa.scalar(text).cast(pa.scalar(value).type if not _is_number(value) else pa.float64()).as_py()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # no such value, and no such type to read one from a text

@@ -14,20 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import UsageError
-from discreet.lab.anonymize.classes import Classes, group_codes
-from discreet.lab.anonymize.coding import Coded, Flags, Floats, Integers
+from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Floats, Integers
 from discreet.lab.anonymize.criteria import Criteria
-from discreet.lab.anonymize.hierarchy import Hierarchy
-from discreet.lab.anonymize.measures import Spread, spread
+from discreet.lab.anonymize.equivalence_classes import EquivalenceClasses, group_codes
+from discreet.lab.anonymize.hierarchy import ValueHierarchy
+from discreet.lab.anonymize.sensitive_spread import SensitiveSpread, measure_spread
 
 Node = tuple[int, ...]
 #: More combinations of levels than this are not searched.
-MOST = 1_000_000
+MOST_NODES = 1_000_000
 _UNKNOWN, _HOPELESS, _POSSIBLE = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Generalised:
+class BestGeneralisation:
     """The best combination of levels, the rows that it keeps, what it loses, and how many combinations were tried."""
 
     node: Node
@@ -47,29 +47,29 @@ class _Outcome:
     kept: Flags
 
 
-class Search:
+class LatticeSearch:
     """The lattice of one table and what is known of its nodes."""
 
     def __init__(
         self,
-        columns: Sequence[Coded],
-        hierarchies: Sequence[Hierarchy],
-        sensitive: Sequence[Coded],
+        columns: Sequence[CodedColumn],
+        hierarchies: Sequence[ValueHierarchy],
+        sensitive: Sequence[CodedColumn],
         criteria: Criteria,
         suppress: float,
     ) -> None:
         shape = tuple(len(hierarchy.levels) for hierarchy in hierarchies)
-        if math.prod(shape) > MOST:
+        if math.prod(shape) > MOST_NODES:
             raise UsageError(
-                f"there are {math.prod(shape):,} combinations of levels, and at most {MOST:,} are searched",
+                f"there are {math.prod(shape):,} combinations of levels, and at most {MOST_NODES:,} are searched",
                 hint="--method mondrian, fewer quasi-identifiers, or hierarchies of fewer levels",
             )
         self._criteria = criteria
-        asked = sensitive if criteria.needs_sensitive else ()
-        self._entries = _collapse(columns, asked)
+        checked_columns = sensitive if criteria.needs_sensitive else ()
+        self._entries = _collapse(columns, checked_columns)
         self._weights = self._entries.sizes
         first = self._entries.first_rows()
-        self._sensitive = [column.take(first) for column in asked]
+        self._sensitive = [column.take(first) for column in checked_columns]
         self._rows = len(self._entries.ids)
         self._allowed = math.floor(suppress * self._rows + 1e-9)
         self._sizes = [[len(level.labels) for level in hierarchy.levels] for hierarchy in hierarchies]
@@ -77,32 +77,32 @@ class Search:
         self._groups = [[level.groups[c] for level in h.levels] for c, h in zip(codes, hierarchies, strict=True)]
         self._losses = [[level.loss()[c] for level in h.levels] for c, h in zip(codes, hierarchies, strict=True)]
         self._least = self._least_losses()
-        self._known: npt.NDArray[np.int8] = np.zeros(shape, dtype=np.int8)
+        self._node_states: npt.NDArray[np.int8] = np.zeros(shape, dtype=np.int8)
         self._outcomes: dict[Node, _Outcome] = {}
         self._best: tuple[float, Node] = (math.inf, ())
 
-    def best(self) -> Generalised:
+    def best(self) -> BestGeneralisation:
         """The valid node of the least loss; among equals, the first in the order of their levels.
 
         Because: a node's loss is at least what its levels lose before any row is left out, so nodes are taken in that
         order, and none after the best loss found can be better.
         """
-        shape, least = self._known.shape, self._least.ravel()
+        shape, least = self._node_states.shape, self._least.ravel()
         for place in np.argsort(least, kind="stable"):
             if least[place] > self._best[0]:
                 break
             node = tuple(int(level) for level in np.unravel_index(place, shape))
-            if self._known[node] == _UNKNOWN:
-                self._climb(node)
-            if self._known[node] != _HOPELESS:
-                self._look(node)
+            if self._node_states[node] == _UNKNOWN:
+                self._bisect_path(node)
+            if self._node_states[node] != _HOPELESS:
+                self._evaluate(node)
         loss, node = self._best
         outcome = self._outcomes[node]
-        return Generalised(
+        return BestGeneralisation(
             node=node,
             kept=outcome.kept[self._entries.ids],
             loss=loss,
-            nodes=self._known.size,
+            nodes=self._node_states.size,
             tried=len(self._outcomes),
         )
 
@@ -114,15 +114,15 @@ class Search:
             total = total[..., None] + means
         return total / len(self._losses)
 
-    def _climb(self, node: Node) -> None:
+    def _bisect_path(self, node: Node) -> None:
         """Find, on one path from the node to the top, where hope begins: by halving, and tell its neighbours."""
         path = self._path(node)
         low, high = 0, len(path)
         while low < high:
             middle = (low + high) // 2
-            if self._known[path[middle]] == _UNKNOWN:
-                self._look(path[middle])
-            if self._known[path[middle]] == _HOPELESS:
+            if self._node_states[path[middle]] == _UNKNOWN:
+                self._evaluate(path[middle])
+            if self._node_states[path[middle]] == _HOPELESS:
                 low = middle + 1
             else:
                 high = middle
@@ -135,21 +135,21 @@ class Search:
             above = [
                 (*here[:place], level + 1, *here[place + 1 :])
                 for place, level in enumerate(here)
-                if level + 1 < self._known.shape[place]
+                if level + 1 < self._node_states.shape[place]
             ]
             if not above:
                 return path
             path.append(min(above, key=lambda step: float(self._least[step])))
 
-    def _look(self, node: Node) -> None:
+    def _evaluate(self, node: Node) -> None:
         """Learn what a node gives, once, and what that says of the nodes under and over it."""
         if node in self._outcomes:
             return
         outcome = self._outcomes[node] = self._outcome(node)
         if outcome.hopeless:
-            self._known[tuple(slice(0, level + 1) for level in node)] = _HOPELESS
+            self._node_states[tuple(slice(0, level + 1) for level in node)] = _HOPELESS
             return
-        self._known[tuple(slice(level, None) for level in node)] = _POSSIBLE
+        self._node_states[tuple(slice(level, None) for level in node)] = _POSSIBLE
         if outcome.valid:
             self._best = min(self._best, (outcome.loss, node))
 
@@ -163,19 +163,21 @@ class Search:
         """
         classes = self._classes(node)
         short = self._criteria.too_small(classes.sizes)
-        found = [self._spread(classes, column, np.ones(len(classes.ids), dtype=bool)) for column in self._sensitive]
-        for one in found:
-            short = short | (self._criteria.too_few(one) if self._allowed else self._criteria.short(one))
+        column_spreads = [
+            self._spread(classes, column, np.ones(len(classes.ids), dtype=bool)) for column in self._sensitive
+        ]
+        for one in column_spreads:
+            short = short | (self._criteria.too_few(one) if self._allowed else self._criteria.falls_short(one))
         lost = int(classes.sizes[short].sum())
         kept = ~short[classes.ids]
         if lost > self._allowed:
             return _Outcome(hopeless=True, valid=False, loss=math.inf, kept=kept)
-        kept = self._settle(classes, kept) if self._allowed and self._sensitive else kept
+        kept = self._suppress_short_classes(classes, kept) if self._allowed and self._sensitive else kept
         lost = self._rows - int(self._weights[kept].sum())
         valid = lost <= self._allowed and lost < self._rows
         return _Outcome(hopeless=False, valid=valid, loss=self._loss(node, kept, lost), kept=kept)
 
-    def _settle(self, classes: Classes, kept: Flags) -> Flags:
+    def _suppress_short_classes(self, classes: EquivalenceClasses, kept: Flags) -> Flags:
         """Leave out classes that fall short, until those that remain meet the criteria among themselves.
 
         Each round measures distance from the rows that are still kept, since those are the release; it ends early once
@@ -185,23 +187,25 @@ class Search:
             short = np.zeros(len(classes.sizes), dtype=bool)
             present = np.flatnonzero(np.bincount(classes.ids[kept], minlength=len(classes.sizes)))
             for column in self._sensitive:
-                short[present] |= self._criteria.short(self._spread(classes, column, kept))
+                short[present] |= self._criteria.falls_short(self._spread(classes, column, kept))
             if not short.any():
                 break
             kept = kept & ~short[classes.ids]
         return kept
 
-    def _classes(self, node: Node) -> Classes:
+    def _classes(self, node: Node) -> EquivalenceClasses:
         """The classes of the collapsed rows at a node, with the true number of rows in each."""
         codes = [groups[level] for groups, level in zip(self._groups, node, strict=True)]
         grouped = group_codes(codes, [sizes[level] for sizes, level in zip(self._sizes, node, strict=True)])
         sizes = np.bincount(grouped.ids, weights=self._weights, minlength=len(grouped.sizes))
-        return Classes(ids=grouped.ids, sizes=sizes.astype(np.int64))
+        return EquivalenceClasses(ids=grouped.ids, sizes=sizes.astype(np.int64))
 
-    def _spread(self, classes: Classes, column: Coded, kept: Flags) -> Spread:
+    def _spread(self, classes: EquivalenceClasses, column: CodedColumn, kept: Flags) -> SensitiveSpread:
         weights, codes = self._weights[kept], column.codes[kept]
         overall = np.bincount(codes, weights=weights, minlength=column.size).astype(np.int64)
-        return spread(classes.ids[kept], classes.sizes, codes, overall=overall, ordered=column.ordered, weights=weights)
+        return measure_spread(
+            classes.ids[kept], classes.sizes, codes, overall=overall, ordered=column.ordered, weights=weights
+        )
 
     def _loss(self, node: Node, kept: Flags, lost: int) -> float:
         """What a node loses: what its levels lose, and for the rows left out the rest of their cells."""
@@ -213,14 +217,14 @@ class Search:
         return float(self._least[node]) + (lost - cells / len(node)) / self._rows
 
 
-def _collapse(columns: Sequence[Coded], sensitive: Sequence[Coded]) -> Classes:
+def _collapse(columns: Sequence[CodedColumn], sensitive: Sequence[CodedColumn]) -> EquivalenceClasses:
     """Rows that agree in every column that matters, as one entry each."""
     every = [*columns, *sensitive]
     return group_codes([column.codes for column in every], [column.size for column in every])
 
 
 def labels_at(
-    node: Node, columns: Sequence[Coded], hierarchies: Sequence[Hierarchy]
+    node: Node, columns: Sequence[CodedColumn], hierarchies: Sequence[ValueHierarchy]
 ) -> list[tuple[Integers, Sequence[str]]]:
     """For each column, the group of every row at the node's level, and the groups' labels."""
     return [

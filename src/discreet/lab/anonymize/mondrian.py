@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.lab.anonymize.classes import Classes
-from discreet.lab.anonymize.coding import Coded, Flags, Integers
+from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Integers
 from discreet.lab.anonymize.criteria import Criteria
-from discreet.lab.anonymize.edges import place
-from discreet.lab.anonymize.measures import spread
+from discreet.lab.anonymize.cut_points import first_code_beyond
+from discreet.lab.anonymize.equivalence_classes import EquivalenceClasses
+from discreet.lab.anonymize.sensitive_spread import measure_spread
 
 Codes = npt.NDArray[np.int32]
 #: A cut: its column, and the codes that rows have next to it on its two sides.
@@ -48,7 +48,7 @@ class _Boxes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Cuts:
+class _BoxCuts:
     """Where each box is cut: codes under `below` of `column` go to one half. Column -1: it is not.
 
     `first`, `last`: the codes that rows of the box have next to the cut, on its two sides.
@@ -61,14 +61,14 @@ class _Cuts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tiles:
+class MondrianTiles:
     """Classes, and what the cuts left to each: codes from `low[column, number]` to `high[column, number]`.
 
     The tiles of all classes cover everything that a row could hold, so that they tell no more than the cuts do.
     `start`, `end`: the numbers of the cuts around each, -1 where there is none; `cuts[number]`: between which codes.
     """
 
-    classes: Classes
+    classes: EquivalenceClasses
     low: Integers
     high: Integers
     start: Integers
@@ -76,12 +76,14 @@ class Tiles:
     cuts: list[tuple[int, int]]
 
 
-def partition(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criteria) -> Classes:
+def partition(
+    columns: Sequence[CodedColumn], sensitive: Sequence[CodedColumn], criteria: Criteria
+) -> EquivalenceClasses:
     """The boxes of a table, as classes: those of `tiles`."""
     return tiles(columns, sensitive, criteria).classes
 
 
-def tiles(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criteria) -> Tiles:
+def tiles(columns: Sequence[CodedColumn], sensitive: Sequence[CodedColumn], criteria: Criteria) -> MondrianTiles:
     """The boxes of a table.
 
     Guarantee: every class meets `criteria`, if the whole table does.
@@ -104,21 +106,21 @@ def tiles(columns: Sequence[Coded], sensitive: Sequence[Coded], criteria: Criter
     sides: list[list[Integers]] = []
     made: dict[_Where, tuple[int, int]] = {}
     while len(boxes.starts):
-        cuts = _choose(boxes, widths, sensitive if criteria.needs_sensitive else (), criteria)
+        cuts = _choose_cuts(boxes, widths, sensitive if criteria.needs_sensitive else (), criteria)
         ended = cuts.column < 0
         of_places = boxes.of_places()
         done = ended[of_places]
         ids[boxes.rows[done]] = number + (np.cumsum(ended) - 1)[of_places[done]]
         number += int(ended.sum())
         sides.append([each[:, ended] for each in (boxes.low, boxes.high, boxes.start, boxes.end)])
-        numbers = _write(cuts, columns, made)
-        boxes = _split(boxes, cuts, of_places, ~done, numbers)
+        numbers = _place_cuts(cuts, columns, made)
+        boxes = _split_boxes(boxes, cuts, of_places, ~done, numbers)
     low, high, start, end = (np.concatenate(each, axis=1) for each in zip(*sides, strict=True))
-    classes = Classes(ids=ids, sizes=np.bincount(ids, minlength=number))
-    return Tiles(classes=classes, low=low, high=high, start=start, end=end, cuts=[where[1:] for where in made])
+    classes = EquivalenceClasses(ids=ids, sizes=np.bincount(ids, minlength=number))
+    return MondrianTiles(classes=classes, low=low, high=high, start=start, end=end, cuts=[where[1:] for where in made])
 
 
-def _write(cuts: _Cuts, columns: Sequence[Coded], made: dict[_Where, tuple[int, int]]) -> Integers:
+def _place_cuts(cuts: _BoxCuts, columns: Sequence[CodedColumn], made: dict[_Where, tuple[int, int]]) -> Integers:
     """Move cuts to where they are written, and number them: at the roundest point between the rows that are cut.
 
     The rows of other boxes have no say, so that no label is written next to one of theirs. `made`: the number of each
@@ -126,40 +128,42 @@ def _write(cuts: _Cuts, columns: Sequence[Coded], made: dict[_Where, tuple[int, 
     """
     boxes = np.flatnonzero(cuts.column >= 0)
     numbers = np.empty(len(boxes), dtype=np.int64)
-    found = zip(*(each[boxes].tolist() for each in (cuts.column, cuts.first, cuts.last)), strict=True)
-    for number, where in enumerate(found):
+    cut_places = zip(*(each[boxes].tolist() for each in (cuts.column, cuts.first, cuts.last)), strict=True)
+    for number, where in enumerate(cut_places):
         if where not in made:
             column, first, last = where
             values = columns[column].values
             free = last - first > 1 and last < len(values)  # the last code of all is NULL
-            made[where] = len(made), place(values, first, last) if free else last
+            made[where] = len(made), first_code_beyond(values, first, last) if free else last
         numbers[number], cuts.below[boxes[number]] = made[where]
     return numbers
 
 
-def _choose(boxes: _Boxes, widths: npt.NDArray[np.float64], sensitive: Sequence[Coded], criteria: Criteria) -> _Cuts:
+def _choose_cuts(
+    boxes: _Boxes, widths: npt.NDArray[np.float64], sensitive: Sequence[CodedColumn], criteria: Criteria
+) -> _BoxCuts:
     """The cut of each box: at the median of its widest column that allows it."""
     low = np.minimum.reduceat(boxes.codes, boxes.starts, axis=1)
     high = np.maximum.reduceat(boxes.codes, boxes.starts, axis=1)
     spans = (high - low) / widths[:, None]
     preferred = np.argsort(-spans, axis=0, kind="stable")
     nothing = np.zeros((3, len(boxes.starts)), dtype=np.int64)
-    found = _Cuts(column=np.full(len(boxes.starts), -1), below=nothing[0], first=nothing[1], last=nothing[2])
+    chosen_cuts = _BoxCuts(column=np.full(len(boxes.starts), -1), below=nothing[0], first=nothing[1], last=nothing[2])
     lengths = boxes.lengths
     for chosen in preferred:
         wide = np.take_along_axis(spans, chosen[None], axis=0)[0] > 0
-        tried = np.flatnonzero((found.column < 0) & (lengths >= 2 * criteria.k) & wide)
+        tried = np.flatnonzero((chosen_cuts.column < 0) & (lengths >= 2 * criteria.k) & wide)
         if len(tried):
-            _try(boxes, tried, chosen[tried], found, sensitive, criteria)
-    return found
+            _try_cuts(boxes, tried, chosen[tried], chosen_cuts, sensitive, criteria)
+    return chosen_cuts
 
 
-def _try(
+def _try_cuts(
     boxes: _Boxes,
     tried: Integers,
     columns: Integers,
-    found: _Cuts,
-    sensitive: Sequence[Coded],
+    chosen_cuts: _BoxCuts,
+    sensitive: Sequence[CodedColumn],
     criteria: Criteria,
 ) -> None:
     """Cut some boxes, each in its column, where that is allowed: just under the median value, or just over it.
@@ -186,32 +190,37 @@ def _try(
         below = median + over
         if sensitive and allowed.any():
             allowed &= _halves_meet(allowed, local, values >= below[local], boxes.rows[places], sensitive, criteria)
-        found.column[tried[allowed]] = columns[allowed]
-        found.below[tried[allowed]] = below[allowed]
-        found.first[tried[allowed]] = np.where(over, median, before)[allowed]
-        found.last[tried[allowed]] = np.where(over, after, median)[allowed]
+        chosen_cuts.column[tried[allowed]] = columns[allowed]
+        chosen_cuts.below[tried[allowed]] = below[allowed]
+        chosen_cuts.first[tried[allowed]] = np.where(over, median, before)[allowed]
+        chosen_cuts.last[tried[allowed]] = np.where(over, after, median)[allowed]
         open_ &= ~allowed
 
 
 def _halves_meet(
-    asked: Flags, local: Integers, upper: Flags, rows: Integers, sensitive: Sequence[Coded], criteria: Criteria
+    checked_boxes: Flags,
+    local: Integers,
+    upper: Flags,
+    rows: Integers,
+    sensitive: Sequence[CodedColumn],
+    criteria: Criteria,
 ) -> Flags:
     """Whether both halves of each box that is asked about meet the criteria on sensitive columns."""
-    places = np.flatnonzero(asked[local])
-    numbers = (np.cumsum(asked) - 1)[local[places]]
+    places = np.flatnonzero(checked_boxes[local])
+    numbers = (np.cumsum(checked_boxes) - 1)[local[places]]
     ids = 2 * numbers + upper[places]
-    sizes = np.bincount(ids, minlength=2 * int(asked.sum()))
+    sizes = np.bincount(ids, minlength=2 * int(checked_boxes.sum()))
     short = np.zeros(len(sizes), dtype=bool)
     for column in sensitive:
         overall = np.bincount(column.codes, minlength=column.size)
         codes = column.codes[rows[places]]
-        short |= criteria.short(spread(ids, sizes, codes, overall=overall, ordered=column.ordered))
-    meet = np.zeros(len(asked), dtype=bool)
-    meet[asked] = ~short.reshape(-1, 2).any(axis=1)
+        short |= criteria.falls_short(measure_spread(ids, sizes, codes, overall=overall, ordered=column.ordered))
+    meet = np.zeros(len(checked_boxes), dtype=bool)
+    meet[checked_boxes] = ~short.reshape(-1, 2).any(axis=1)
     return meet
 
 
-def _split(boxes: _Boxes, cuts: _Cuts, of_places: Integers, going_on: Flags, numbers: Integers) -> _Boxes:
+def _split_boxes(boxes: _Boxes, cuts: _BoxCuts, of_places: Integers, going_on: Flags, numbers: Integers) -> _Boxes:
     """The halves of the boxes that are cut, the lower one first; the others are left out. `numbers`: of the cuts."""
     places = np.flatnonzero(going_on)
     if not len(places):

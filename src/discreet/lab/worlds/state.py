@@ -33,7 +33,7 @@ COMMON = (0.25, 0.2, 0.17, 0.14, 0.12, 0.08, 0.01, 0.03)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class GeneratedState:
     """`person` in each table says whose row it is: no attack reads it, it tells which matches were right."""
 
     people: pa.Table
@@ -43,7 +43,7 @@ class State:
     governor: int
 
 
-def make(people: int = 150_000, *, seed: int = 1997) -> State:
+def make_state(people: int = 150_000, *, seed: int = 1997) -> GeneratedState:
     """A state of so many people."""
     if people < 10_000:
         raise ValueError(f"a state of {people} people has too few of one birth date")
@@ -57,7 +57,7 @@ def make(people: int = 150_000, *, seed: int = 1997) -> State:
     governor = _plant(place, birth, man, votes)
     insured[governor] = True
     everyone = _people(place, birth, man)
-    return State(
+    return GeneratedState(
         people=everyone,
         hospital=_hospital(everyone, np.flatnonzero(insured), draw),
         voters=_voters(everyone, np.flatnonzero(votes), governor, draw),

@@ -78,16 +78,16 @@ def jittered(table: pa.Table, *, seed: int = 2027) -> pa.Table:
     chance = np.random.default_rng(seed)
     rows, columns = table.num_rows, table.num_columns
     changed = chance.integers(0, columns, rows)
-    found = {}
+    jittered_columns = {}
     for place, name in enumerate(table.column_names):
         own = np.arange(rows)
         mine = changed == place
         own[mine] = chance.integers(0, rows, int(mine.sum()))
-        found[name] = table[name].take(pa.array(own))
-    return pa.table(found)
+        jittered_columns[name] = table[name].take(pa.array(own))
+    return pa.table(jittered_columns)
 
 
-def apart(table: pa.Table, *, seed: int = 2028) -> pa.Table:
+def independent_columns(table: pa.Table, *, seed: int = 2028) -> pa.Table:
     """A generator that cannot remember anybody: each column drawn for itself, from other people than the original's."""
     chance = np.random.default_rng(seed)
     return pa.table(

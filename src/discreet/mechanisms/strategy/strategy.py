@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.mechanisms.addition import Integers
+from discreet.mechanisms.noise_addition import Integers
 
 #: Sums below this are taken in 64 bits, larger ones in Python's numbers.
 _WIDE = 2**62
@@ -55,7 +55,7 @@ class Strategy(ABC):
         """For each column the sum of the squares of its entries, exact."""
 
     @abstractmethod
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
         """The matrix times `values`, in the arithmetic of their type: integers stay exact."""
 
     @abstractmethod
@@ -67,9 +67,9 @@ class Strategy(ABC):
         counts = np.asarray(exact_counts)
         if counts.shape != (self.cells,):
             raise ValueError("a strategy over another number of cells")
-        return self.combined(counts.astype(object if total(counts) * self.largest >= _WIDE else np.int64))
+        return self.multiply(counts.astype(object if absolute_total(counts) * self.largest >= _WIDE else np.int64))
 
-    def moves(self, rows: int) -> Sensitivity:
+    def sensitivity(self, rows: int) -> Sensitivity:
         """How far what is measured moves when a unit of at most so many rows comes or goes."""
         l1, l2_squared = int(self.column_l1.max()), int(self.column_l2_squared.max())
         if min(l1, l2_squared) < 1:
@@ -86,11 +86,11 @@ class Strategy(ABC):
 
     def matrix(self) -> NDArray[Any]:
         """The matrix itself. For small ones: tests, and dense algebra."""
-        return self.combined(np.eye(self.cells, dtype=np.int64))
+        return self.multiply(np.eye(self.cells, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
-class Identity(Strategy):
+class IdentityStrategy(Strategy):
     """Every cell once."""
 
     size: int
@@ -115,7 +115,7 @@ class Identity(Strategy):
     def column_l2_squared(self) -> NDArray[Any]:
         return np.ones(self.size, dtype=np.int64)
 
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
         return values
 
     def to_data(self) -> Any:
@@ -123,7 +123,7 @@ class Identity(Strategy):
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Strategy):
+class GroupStrategy(Strategy):
     """Sums over groups of cells: cell i is in group `groups[i]`, of `count` groups. A group may be empty."""
 
     groups: NDArray[np.int64]
@@ -165,19 +165,19 @@ class Groups(Strategy):
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
         return order, starts, ordered[starts]
 
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
         order, starts, present = self._sorted
         sums = np.add.reduceat(values if order is None else values[order], starts, axis=0)
-        found = np.zeros((self.count, *values.shape[1:]), dtype=values.dtype)
-        found[present] = sums
-        return found
+        group_sums = np.zeros((self.count, *values.shape[1:]), dtype=values.dtype)
+        group_sums[present] = sums
+        return group_sums
 
     def to_data(self) -> Any:
         return ["groups", self.count, _digest(self.groups)]
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix(Strategy):
+class MatrixStrategy(Strategy):
     """A dense integer matrix."""
 
     entries: NDArray[np.int64]
@@ -208,7 +208,7 @@ class Matrix(Strategy):
         entries = self.entries.astype(object) if wide else self.entries
         return np.asarray((entries * entries).sum(axis=0))
 
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.tensordot(self.entries.astype(values.dtype), values, axes=1))
 
     def to_data(self) -> Any:
@@ -216,7 +216,7 @@ class Matrix(Strategy):
 
 
 @dataclass(frozen=True, eq=False)
-class Diagonal(Strategy):
+class DiagonalStrategy(Strategy):
     """Every cell so many times; a cell of weight 0 is left out of what is measured but keeps its row."""
 
     weights: NDArray[np.int64]
@@ -241,7 +241,7 @@ class Diagonal(Strategy):
     def column_l2_squared(self) -> NDArray[Any]:
         return np.asarray(self.weights.astype(object) ** 2)
 
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
         weights = self.weights.astype(values.dtype)
         return np.asarray(weights.reshape(-1, *([1] * (values.ndim - 1))) * values)
 
@@ -250,7 +250,7 @@ class Diagonal(Strategy):
 
 
 @dataclass(frozen=True, eq=False)
-class Stack(Strategy):
+class StackStrategy(Strategy):
     """What several strategies over the same cells measure, one after the other, under one law of noise."""
 
     parts: tuple[Strategy, ...]
@@ -279,15 +279,15 @@ class Stack(Strategy):
     def column_l2_squared(self) -> NDArray[Any]:
         return _sum([part.column_l2_squared for part in self.parts])
 
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([part.combined(values) for part in self.parts])
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([part.multiply(values) for part in self.parts])
 
     def to_data(self) -> Any:
         return ["stack", [part.to_data() for part in self.parts]]
 
 
 @dataclass(frozen=True, eq=False)
-class Product(Strategy):
+class ProductStrategy(Strategy):
     """The Kronecker product: over cells of several axes, row-major, every combination of what each axis measures.
 
     Because a column is the product of one column of each factor, so are its norms.
@@ -319,18 +319,18 @@ class Product(Strategy):
     def column_l2_squared(self) -> NDArray[Any]:
         return _outer([factor.column_l2_squared for factor in self.factors])
 
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
         rest = values.shape[1:]
-        found = values.reshape(*(factor.cells for factor in self.factors), *rest)
+        product = values.reshape(*(factor.cells for factor in self.factors), *rest)
         for axis, factor in enumerate(self.factors):
-            found = np.moveaxis(factor.combined(np.moveaxis(found, axis, 0)), 0, axis)
-        return found.reshape(self.rows, *rest)
+            product = np.moveaxis(factor.multiply(np.moveaxis(product, axis, 0)), 0, axis)
+        return product.reshape(self.rows, *rest)
 
     def to_data(self) -> Any:
         return ["product", [factor.to_data() for factor in self.factors]]
 
 
-def total(counts: NDArray[Any]) -> int:
+def absolute_total(counts: NDArray[Any]) -> int:
     """At least the sum of the absolute values, and hardly more."""
     if counts.dtype == object:
         return sum(abs(int(count)) for count in counts.tolist())
@@ -349,7 +349,7 @@ def _sum(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _outer(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     wide = math.prod(max(1, int(column.max())) for column in columns) >= _WIDE
-    found = np.ones(1, dtype=object if wide else np.int64)
+    product = np.ones(1, dtype=object if wide else np.int64)
     for column in columns:
-        found = np.multiply.outer(found, column.astype(found.dtype)).ravel()
-    return found
+        product = np.multiply.outer(product, column.astype(product.dtype)).ravel()
+    return product

@@ -23,12 +23,12 @@ _FINE = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Toeplitz(Strategy):
+class ToeplitzStrategy(Strategy):
     """Row t, column s <= t holds `coefficients[t - s] * weights[s]`; above the diagonal there is nothing.
 
     Because column s holds the first n - s coefficients, times its weight, its norms are partial sums.
 
-    >>> Toeplitz(np.array([2, 1, 1]), np.array([1, 1, 3])).matrix().tolist()
+    >>> ToeplitzStrategy(np.array([2, 1, 1]), np.array([1, 1, 3])).matrix().tolist()
     [[2, 0, 0], [1, 2, 0], [1, 1, 6]]
     """
 
@@ -64,20 +64,20 @@ class Toeplitz(Strategy):
         sums = np.cumsum(self.coefficients.astype(object) ** 2)[::-1]
         return np.asarray(sums * self.weights.astype(object) ** 2)
 
-    def combined(self, values: NDArray[Any]) -> NDArray[Any]:
+    def multiply(self, values: NDArray[Any]) -> NDArray[Any]:
         weights = self.weights.astype(values.dtype).reshape(-1, *([1] * (values.ndim - 1)))
         weighted: NDArray[Any] = np.asarray(weights * values)
-        found: NDArray[Any] = np.zeros_like(weighted)
+        products: NDArray[Any] = np.zeros_like(weighted)
         for far, coefficient in enumerate(self.coefficients.tolist()):
-            found[far:] += coefficient * weighted[: self.cells - far]
-        return found
+            products[far:] += coefficient * weighted[: self.cells - far]
+        return products
 
     def to_data(self) -> Any:
         numbers = np.concatenate([self.coefficients, self.weights]).astype("<i8").tobytes()
         return ["toeplitz", self.cells, hashlib.sha256(numbers).hexdigest()]
 
 
-def square_root(size: int) -> Toeplitz:
+def square_root(size: int) -> ToeplitzStrategy:
     """The square root of the matrix of running totals, its columns made equally long, in whole numbers.
 
     Running totals are the lower triangle of ones; as a power series that is 1 / (1 - x), and its square root has the
@@ -99,4 +99,4 @@ def square_root(size: int) -> Toeplitz:
         total += coefficient**2
         sums.append(total)
     weights = [math.isqrt((total << (2 * WEIGHT_BITS)) // part) for part in reversed(sums)]
-    return Toeplitz(np.array(coefficients, dtype=np.int64), np.array(weights, dtype=np.int64))
+    return ToeplitzStrategy(np.array(coefficients, dtype=np.int64), np.array(weights, dtype=np.int64))

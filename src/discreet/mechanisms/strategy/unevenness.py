@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.mechanisms.addition import Integers
-from discreet.mechanisms.strategy.strategy import total
+from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.strategy.strategy import absolute_total
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,16 @@ class Unevenness:
         counts = np.asarray(exact_counts)
         if counts.shape != (self.size,):
             raise ValueError("unevenness of another number of cells")
-        wide = 2 * total(counts) * self.unit >= 2**62
+        wide = 2 * absolute_total(counts) * self.unit >= 2**62
         line = np.zeros(self.padded, dtype=object if wide else np.int64)
         line[: self.size] = counts
-        found = [self._of(line.reshape(-1, size), size) for size in self.sizes]
-        return np.concatenate(found)
+        block_numbers = [self._of(line.reshape(-1, size), size) for size in self.sizes]
+        return np.concatenate(block_numbers)
 
     def _of(self, blocks: NDArray[Any], size: int) -> NDArray[Any]:
         return np.asarray(np.abs(size * blocks - blocks.sum(axis=1, keepdims=True)).sum(axis=1) * (self.unit // size))
 
-    def moves(self, rows: int) -> Sensitivity:
+    def sensitivity(self, rows: int) -> Sensitivity:
         """How far the numbers move when a unit of at most so many rows comes or goes."""
         each = [rows * 2 * (self.unit - self.unit // size) for size in self.sizes]
         return Sensitivity(

@@ -10,15 +10,8 @@ shares        how much each statistic's noise matters, and how to split a price
 digits        numbers with no more digits than the noise leaves meaningful
 """
 
-from discreet.plan.formula.digits import (
-    meaningful,
-    meaningful_quantiles,
-    meaningful_whole,
-    meaningful_within,
-)
-from discreet.plan.formula.fallbacks import Choices, Taken, coalesces, has_fallback, simplified, take, used
-from discreet.plan.formula.moments import (
-    Side,
+from discreet.plan.formula.aggregate_formulas import (
+    RegressionColumn,
     average,
     correlation,
     count,
@@ -29,53 +22,70 @@ from discreet.plan.formula.moments import (
     total,
     variance,
 )
-from discreet.plan.formula.nodes import (
+from discreet.plan.formula.digits import (
+    meaningful,
+    meaningful_quantiles,
+    meaningful_whole,
+    meaningful_within,
+)
+from discreet.plan.formula.fallbacks import (
+    Choices,
+    CoalesceChoice,
+    choose_argument,
+    coalesces,
+    groups_using,
+    has_fallback,
+    simplify,
+)
+from discreet.plan.formula.formula_nodes import (
     And,
     Arithmetic,
     Call,
-    Cell,
     Clamp,
     Compare,
     Formula,
+    FormulaConstant,
     IsNull,
     Not,
-    Number,
     Or,
     Quotient,
+    StatisticRef,
     cells,
-    compared,
+    compared_numbers,
     numbers_of_rows,
 )
+from discreet.plan.formula.formula_values import evaluate
 from discreet.plan.formula.shares import needs, split
 from discreet.plan.formula.uncertainty import Law, bounds, interval, least, limits
-from discreet.plan.formula.values import evaluate
 
 __all__ = [
     "And",
     "Arithmetic",
     "Call",
-    "Cell",
     "Choices",
     "Clamp",
+    "CoalesceChoice",
     "Compare",
     "Formula",
+    "FormulaConstant",
     "IsNull",
     "Law",
     "Not",
-    "Number",
     "Or",
     "Quotient",
-    "Side",
-    "Taken",
+    "RegressionColumn",
+    "StatisticRef",
     "average",
     "bounds",
     "cells",
+    "choose_argument",
     "coalesces",
-    "compared",
+    "compared_numbers",
     "correlation",
     "count",
     "covariance",
     "evaluate",
+    "groups_using",
     "has_fallback",
     "intercept",
     "interval",
@@ -87,12 +97,10 @@ __all__ = [
     "meaningful_within",
     "needs",
     "numbers_of_rows",
-    "simplified",
+    "simplify",
     "slope",
     "split",
     "stddev",
-    "take",
     "total",
-    "used",
     "variance",
 ]

@@ -39,14 +39,14 @@ def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]
     """
     value, width = np.broadcast_arrays(np.asarray(values, np.float64), np.asarray(half_widths, np.float64))
     size = np.where(np.isinf(width), value, width)
-    known = np.isfinite(value) & np.isfinite(size) & (size != 0)
+    is_roundable = np.isfinite(value) & np.isfinite(size) & (size != 0)
     powers = np.full(value.shape, np.iinfo(np.int64).max)
-    powers[known] = _DIGITS - 1 - np.floor(np.log10(np.abs(size[known]))).astype(np.int64)
-    found = value.copy()
-    for digits in np.unique(powers[known]).tolist():
+    powers[is_roundable] = _DIGITS - 1 - np.floor(np.log10(np.abs(size[is_roundable]))).astype(np.int64)
+    rounded = value.copy()
+    for digits in np.unique(powers[is_roundable]).tolist():
         chosen = powers == digits
-        found[chosen] = _to(value[chosen], digits)
-    return found + 0.0  # no minus zero
+        rounded[chosen] = _to(value[chosen], digits)
+    return rounded + 0.0  # no minus zero
 
 
 def _to(value: NDArray[Any], digits: int) -> NDArray[np.float64]:
@@ -66,8 +66,8 @@ def meaningful_within(values: NDArray[Any], lows: NDArray[Any], highs: NDArray[A
     [1235.0, 0.96]
     """
     with np.errstate(invalid="ignore"):  # no end on either side
-        found = meaningful(values, (highs - lows) / 2)
-    return np.asarray(np.clip(found, lows, highs) + 0.0, dtype=np.float64)
+        rounded = meaningful(values, (highs - lows) / 2)
+    return np.asarray(np.clip(rounded, lows, highs) + 0.0, dtype=np.float64)
 
 
 def meaningful_quantiles(values: Sequence[Any], lows: Sequence[Any], highs: Sequence[Any]) -> list[Any]:
@@ -80,8 +80,8 @@ def meaningful_quantiles(values: Sequence[Any], lows: Sequence[Any], highs: Sequ
     >>> meaningful_quantiles([783.25, 2**60 + 44, 2**60 + 5007], [0.0, 2**60 + 31, 2**60], [4095.0, 2**60 + 60, 2**61])
     [783.0, 1152921504606847020, 1152921504606851980]
     """
-    found, below, above = (np.array(each, dtype=np.float64) for each in (values, lows, highs))
-    rounded = meaningful(found, np.minimum(found - below, above - found) / 10**_MORE)
+    quantiles, below, above = (np.array(each, dtype=np.float64) for each in (values, lows, highs))
+    rounded = meaningful(quantiles, np.minimum(quantiles - below, above - quantiles) / 10**_MORE)
     return [
         min(max(_whole(old, new, min(old - low, high - old)) if isinstance(old, int) else new, low), high)
         for old, new, low, high in zip(values, rounded.tolist(), lows, highs, strict=True)

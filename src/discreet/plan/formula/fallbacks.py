@@ -9,24 +9,24 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.plan.formula.arithmetic import nullable
-from discreet.plan.formula.linear import linear
-from discreet.plan.formula.nodes import (
+from discreet.plan.formula.formula_nodes import (
     And,
     Arithmetic,
     Call,
-    Cell,
     Clamp,
     Compare,
     Formula,
+    FormulaConstant,
     IsNull,
     Not,
-    Number,
     Or,
     Quotient,
+    StatisticRef,
     children,
     numbers_of_rows,
 )
+from discreet.plan.formula.interval_arithmetic import nullable
+from discreet.plan.formula.linear import linear
 
 Groups = NDArray[np.bool_]
 
@@ -44,7 +44,7 @@ def coalesces(formula: Formula) -> Iterator[Call]:
         yield formula
 
 
-def possible(arguments: Sequence[Formula]) -> Sequence[Formula]:
+def possible_arguments(arguments: Sequence[Formula]) -> Sequence[Formula]:
     """The arguments of `coalesce` that a group can take. A mean is unknown where there is nobody."""
     for place, argument in enumerate(arguments):
         if not nullable(argument) and not numbers_of_rows(argument):
@@ -53,7 +53,7 @@ def possible(arguments: Sequence[Formula]) -> Sequence[Formula]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class CoalesceChoice:
     """What a call of `coalesce` is in each group: the place of the argument that the group takes, and its value."""
 
     places: NDArray[np.int64]
@@ -67,33 +67,35 @@ class Taken:
         return chosen
 
 
-Choices = Mapping[Formula, Taken]
+Choices = Mapping[Formula, CoalesceChoice]
 
 
-def take(call: Call, unknown: Callable[[Formula], Groups], value: Callable[[Formula], NDArray[np.float64]]) -> Taken:
+def choose_argument(
+    call: Call, unknown: Callable[[Formula], Groups], value: Callable[[Formula], NDArray[np.float64]]
+) -> CoalesceChoice:
     """The first argument that is not `unknown` in a group; else the last one. Each argument is looked at once."""
     last = len(call.arguments) - 1
     values = [value(argument) for argument in call.arguments]
     places = np.full(values[0].shape, last)
     for place in reversed(range(last)):
         places = np.where(unknown(call.arguments[place]), places, place)
-    taken = Taken(places=places, values=values[last])
+    taken = CoalesceChoice(places=places, values=values[last])
     return replace(taken, values=taken.of(values))
 
 
-def used(formula: Formula, choices: Choices, holds: Callable[[Formula], Groups]) -> Groups:
+def groups_using(formula: Formula, choices: Choices, holds: Callable[[Formula], Groups]) -> Groups:
     """Groups in which something holds of a part of the formula. Arguments that a group does not take are no part."""
     if formula in choices:
-        return choices[formula].of([used(part, choices, holds) for part in children(formula)])
+        return choices[formula].of([groups_using(part, choices, holds) for part in children(formula)])
     groups = holds(formula)
     for part in children(formula):
-        groups = groups | used(part, choices, holds)
+        groups = groups | groups_using(part, choices, holds)
     return groups
 
 
-def simplified(formula: Formula) -> Formula:
+def simplify(formula: Formula) -> Formula:
     """Without calls of `coalesce` whose first argument is always known, as a count and a sum are."""
-    parts = tuple(map(simplified, children(formula)))
+    parts = tuple(map(simplify, children(formula)))
     if isinstance(formula, Call) and formula.name == "coalesce" and linear(parts[0]) is not None:
         return parts[0]
     return _with_parts(formula, parts)
@@ -102,7 +104,7 @@ def simplified(formula: Formula) -> Formula:
 def _with_parts(formula: Formula, parts: tuple[Formula, ...]) -> Formula:
     """The formula made of other parts."""
     match formula:
-        case Cell() | Number():
+        case StatisticRef() | FormulaConstant():
             return formula
         case Arithmetic(operator=operator):
             return Arithmetic(operator, *parts)

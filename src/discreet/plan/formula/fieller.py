@@ -72,8 +72,8 @@ def enclose(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats]:
 def _exact(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats]:
     """The ratio itself, where there is no noise; anything where both numbers are of nothing."""
     divisor = np.where(below == 0, 1.0, below)
-    found = np.clip(above / divisor, fan.low, fan.high)
-    return np.where(below == 0, fan.low, found), np.where(below == 0, fan.high, found)
+    ratio = np.clip(above / divisor, fan.low, fan.high)
+    return np.where(below == 0, fan.low, ratio), np.where(below == 0, fan.high, ratio)
 
 
 def _edges(above: Floats, below: Floats, fan: Fan) -> tuple[Floats, Floats, NDArray[np.bool_]]:
@@ -90,7 +90,7 @@ def _last(
     Where the last direction itself is rejected, on one side, the directions rejected on that side are a
     run that ends with it: u A - v B - width is concave in (u, v). So their number says where it begins.
     """
-    found = np.full(above.shape, end)
+    ratios = np.full(above.shape, end)
     distance = u[-1] * above - v[-1] * below
     lanes = np.flatnonzero(np.abs(distance) > widths[-1])
     side = np.sign(distance[lanes])
@@ -102,8 +102,8 @@ def _last(
         rejected += np.subtract(left, right, out=left) > widths[place]
     nothing = np.zeros(above.shape, np.bool_)
     nothing[lanes] = rejected == u.size
-    found[lanes] = _crossing(a, b, (u, v, widths), np.maximum(u.size - rejected, 1))
-    return found, nothing
+    ratios[lanes] = _crossing(a, b, (u, v, widths), np.maximum(u.size - rejected, 1))
+    return ratios, nothing
 
 
 def _crossing(a: Floats, b: Floats, fan: tuple[Floats, Floats, Floats], after: NDArray[np.int64]) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.plan.formula.nodes import Arithmetic, Cell, Formula, Number, Quotient
+from discreet.plan.formula.formula_nodes import Arithmetic, Formula, FormulaConstant, Quotient, StatisticRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,9 +19,9 @@ class Linear:
 def linear(formula: Formula) -> Linear | None:
     """The formula as a linear one, or None where it is none."""
     match formula:
-        case Cell(index=index):
+        case StatisticRef(index=index):
             return Linear(constant=Fraction(0), weights=((index, Fraction(1)),))
-        case Number(value=value):
+        case FormulaConstant(value=value):
             return None if value is None else Linear(constant=value, weights=())
         case Arithmetic(operator=operator, left=left, right=right):
             first, second = linear(left), linear(right)

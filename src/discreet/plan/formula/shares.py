@@ -6,19 +6,19 @@ from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import TypeVar, assert_never
 
-from discreet.plan.formula.nodes import (
+from discreet.plan.formula.formula_nodes import (
     And,
     Arithmetic,
     Call,
-    Cell,
     Clamp,
     Compare,
     Formula,
+    FormulaConstant,
     IsNull,
     Not,
-    Number,
     Or,
     Quotient,
+    StatisticRef,
     children,
 )
 
@@ -45,29 +45,29 @@ _DIVISOR = Fraction(1, 4)
 def needs(*formulas: Formula) -> dict[int, Fraction]:
     """For each statistic, how much its noise matters: 1 where it matters most to an output; summed over outputs.
 
-    >>> from discreet.plan.formula.moments import average, variance
+    >>> from discreet.plan.formula.aggregate_formulas import average, variance
     >>> {cell: str(need) for cell, need in needs(average(0, 1, centre=50, low=0, high=100)).items()}
     {0: '1', 1: '1/16'}
     >>> found = needs(variance(0, 1, 2, low=-50, high=50, sample=False))
     >>> {cell: str(need) for cell, need in sorted(found.items())}
     {0: '1/16', 1: '1/4', 2: '1'}
     """
-    found: dict[int, Fraction] = {}
+    need_of_cell: dict[int, Fraction] = {}
     for formula in formulas:
-        weights = weigh(formula, lambda part: {part.index: Fraction(1)} if isinstance(part, Cell) else None)
+        weights = weigh(formula, lambda part: {part.index: Fraction(1)} if isinstance(part, StatisticRef) else None)
         most = max(weights.values(), default=Fraction(1))
         for cell, need in weights.items():
-            found[cell] = found.get(cell, Fraction(0)) + need / most
-    return found
+            need_of_cell[cell] = need_of_cell.get(cell, Fraction(0)) + need / most
+    return need_of_cell
 
 
 def weigh(formula: Formula, leaf: Callable[[Formula], dict[Name, Fraction] | None]) -> dict[Name, Fraction]:
     """How much each leaf matters to a formula; `leaf` says which parts are leaves, and under what name."""
-    found = leaf(formula)
-    if found is not None:
-        return found
+    leaf_needs = leaf(formula)
+    if leaf_needs is not None:
+        return leaf_needs
     match formula:
-        case Cell() | Number():
+        case StatisticRef() | FormulaConstant():
             return {}
         case Quotient(above=above, below=below):
             return _most(weigh(above, leaf), _scaled(weigh(below, leaf), _COUNT_OF_A_MEAN))
@@ -91,22 +91,25 @@ def _size(factor: Formula) -> Fraction:
     match factor:
         case Quotient():
             return _CENTRED_MEAN
-        case Arithmetic(operator="+" | "-", left=Number()) | Arithmetic(operator="+" | "-", right=Number()):
+        case (
+            Arithmetic(operator="+" | "-", left=FormulaConstant())
+            | Arithmetic(operator="+" | "-", right=FormulaConstant())
+        ):
             return _SHIFTED
         case _:
             return _OTHER
 
 
-def _scaled(found: Mapping[Name, Fraction], factor: Fraction) -> dict[Name, Fraction]:
-    return {name: need * factor for name, need in found.items()}
+def _scaled(needs_by_name: Mapping[Name, Fraction], factor: Fraction) -> dict[Name, Fraction]:
+    return {name: need * factor for name, need in needs_by_name.items()}
 
 
 def _most(*parts: Mapping[Name, Fraction]) -> dict[Name, Fraction]:
-    found: dict[Name, Fraction] = {}
+    largest_needs: dict[Name, Fraction] = {}
     for part in parts:
         for name, need in part.items():
-            found[name] = max(found.get(name, Fraction(0)), need)
-    return found
+            largest_needs[name] = max(largest_needs.get(name, Fraction(0)), need)
+    return largest_needs
 
 
 def split(needs: Mapping[Name, Fraction], *, gaussian: bool) -> dict[Name, Fraction]:

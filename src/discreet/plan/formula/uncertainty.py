@@ -21,21 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.combined import Combined, Noise, half_widths
-from discreet.mechanisms.laplace import doubt_of
-from discreet.plan.formula import arithmetic
-from discreet.plan.formula.fallbacks import Choices, coalesces, possible
+from discreet.mechanisms.laplace import error_probability
+from discreet.mechanisms.noise_combination import CombinedNoise, NoiseLaw, half_widths
+from discreet.plan.formula import interval_arithmetic
+from discreet.plan.formula.fallbacks import Choices, coalesces, possible_arguments
 from discreet.plan.formula.fieller import Fan, enclose, fan
+from discreet.plan.formula.formula_nodes import Call, Formula, FormulaConstant, StatisticRef, cells, children
+from discreet.plan.formula.formula_values import ends, evaluate
 from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
-from discreet.plan.formula.nodes import Call, Cell, Formula, Number, cells, children
 from discreet.plan.formula.shares import weigh
-from discreet.plan.formula.values import ends, evaluate
 
 #: Noise on whole numbers is never finer than its grain. By its variance alone, noise of a large epsilon would make
 #: directions of a ratio that float64 cannot tell apart.
 _GRAIN = 1 / 12
 
-Law = Noise | Combined
+Law = NoiseLaw | CombinedNoise
 Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]
 
@@ -55,20 +55,24 @@ def interval(
     """
     choices = choices or {}
     floats = [np.asarray(value).astype(np.float64) for value in values]
-    known = {atom: _atom(atom, floats, laws, level) for atom, level in _levels(formula, confidence, choices).items()}
-    low, high = _enclosed(formula, known, choices)
-    value = evaluate(formula, values, known={call: taken.values for call, taken in choices.items()})
+    atom_intervals = {
+        atom: _atom(atom, floats, laws, level) for atom, level in _levels(formula, confidence, choices).items()
+    }
+    low, high = _enclosed(formula, atom_intervals, choices)
+    value = evaluate(formula, values, given_values={call: taken.values for call, taken in choices.items()})
     return np.fmin(low, value), np.fmax(high, value)
 
 
 def bounds(formula: Formula) -> tuple[float, float] | None:
     """Between what a formula lies whatever the statistics are, known before anything is measured; None where it may be
     anything. It holds what `coalesce` takes where there is nobody to compute a mean from."""
-    known = _anything(formula)
+    intervals = _anything(formula)
     with np.errstate(all="ignore"):
         for call in coalesces(formula):
-            known[call] = arithmetic.hull([arithmetic.enclosed(part, known) for part in possible(call.arguments)])
-        low, high = (float(end) for end in arithmetic.enclosed(formula, known))
+            intervals[call] = interval_arithmetic.hull(
+                [interval_arithmetic.enclosing_interval(part, intervals) for part in possible_arguments(call.arguments)]
+            )
+        low, high = (float(end) for end in interval_arithmetic.enclosing_interval(formula, intervals))
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
@@ -81,27 +85,29 @@ def limits(formula: Formula, choices: Choices) -> Interval:
 
 def _anything(formula: Formula) -> dict[Formula, Interval]:
     """Every statistic of a formula as one that may be anything."""
-    return {Cell(index): (np.array(-np.inf), np.array(np.inf)) for index in cells(formula)}
+    return {StatisticRef(index): (np.array(-np.inf), np.array(np.inf)) for index in cells(formula)}
 
 
-def _enclosed(formula: Formula, known: dict[Formula, Interval], choices: Choices) -> Interval:
+def _enclosed(formula: Formula, intervals: dict[Formula, Interval], choices: Choices) -> Interval:
     """The interval of a formula in which `coalesce` is the argument that each group takes."""
     with np.errstate(all="ignore"):
         for call in coalesces(formula):
             if call in choices:
-                lows, highs = zip(*(arithmetic.enclosed(part, known) for part in call.arguments), strict=True)
-                known[call] = choices[call].of(lows), choices[call].of(highs)
-        return arithmetic.enclosed(formula, known)
+                lows, highs = zip(
+                    *(interval_arithmetic.enclosing_interval(part, intervals) for part in call.arguments), strict=True
+                )
+                intervals[call] = choices[call].of(lows), choices[call].of(highs)
+        return interval_arithmetic.enclosing_interval(formula, intervals)
 
 
 def least(formula: Formula, *, never_negative: frozenset[int]) -> float:
     """The least number that a formula can be, where these statistics are never negative."""
-    known: dict[Formula, Interval] = {
-        Cell(index): (np.array(0.0 if index in never_negative else -np.inf), np.array(np.inf))
+    intervals: dict[Formula, Interval] = {
+        StatisticRef(index): (np.array(0.0 if index in never_negative else -np.inf), np.array(np.inf))
         for index in cells(formula)
     }
     with np.errstate(all="ignore"):
-        return float(arithmetic.enclosed(formula, known)[0])
+        return float(interval_arithmetic.enclosing_interval(formula, intervals)[0])
 
 
 def _levels(formula: Formula, confidence: Fraction, choices: Choices) -> Mapping[Formula, Fraction]:
@@ -110,7 +116,7 @@ def _levels(formula: Formula, confidence: Fraction, choices: Choices) -> Mapping
     A part gets the more of the miss the more it matters. For noise with exponential tails the width is
     spread * ln(1 / miss), and the least sum of widths has misses proportional to spreads.
     """
-    doubt = doubt_of(confidence)
+    doubt = error_probability(confidence)
     weights = weigh(formula, _atom_need)
     spreads = {part: Fraction(math.ceil(1000 * math.sqrt(need)), 1000) for part, need in weights.items()}
     whole = sum(spreads.values(), start=Fraction(0))
@@ -132,9 +138,9 @@ def _most_taken(formula: Formula, spreads: Mapping[Formula, Fraction]) -> Fracti
 
 def _atom_need(formula: Formula) -> dict[Formula, Fraction] | None:
     """What is enclosed by itself: a linear formula, which needs nothing if no noise is left in it, or a ratio."""
-    found = None if isinstance(formula, Number) else linear(formula)
-    if found is not None:
-        return {formula: Fraction(1 if found.weights else 0)}
+    linear_form = None if isinstance(formula, FormulaConstant) else linear(formula)
+    if linear_form is not None:
+        return {formula: Fraction(1 if linear_form.weights else 0)}
     return None if ratio(formula) is None else {formula: Fraction(1)}
 
 
@@ -143,18 +149,18 @@ def _atom(formula: Formula, values: Sequence[Floats], laws: Sequence[Law], confi
     if alone is not None:
         middle, width = _value(alone, values), _width(alone.weights, _laws(alone, laws), confidence)
         return middle - width, middle + width
-    found = ratio(formula)
-    assert found is not None
-    used = {cell: laws[cell] for side in (found.above, found.below) for cell, _ in side.weights}
-    directions = _fan(found, tuple(sorted(used.items(), key=lambda pair: pair[0])), confidence)
-    return enclose(_value(found.above, values), _value(found.below, values), directions)
+    ratio_form = ratio(formula)
+    assert ratio_form is not None
+    used = {cell: laws[cell] for side in (ratio_form.above, ratio_form.below) for cell, _ in side.weights}
+    directions = _fan(ratio_form, tuple(sorted(used.items(), key=lambda pair: pair[0])), confidence)
+    return enclose(_value(ratio_form.above, values), _value(ratio_form.below, values), directions)
 
 
 def _value(form: Linear, values: Sequence[Floats]) -> Floats:
-    found = np.full(values[0].shape, float(form.constant))
+    result = np.full(values[0].shape, float(form.constant))
     for cell, weight in form.weights:
-        found += float(weight) * values[cell]
-    return found
+        result += float(weight) * values[cell]
+    return result
 
 
 def _laws(form: Linear, laws: Sequence[Law]) -> tuple[Law, ...]:
@@ -171,11 +177,11 @@ def _width(weights: tuple[tuple[int, Fraction], ...], laws: tuple[Law, ...], con
     parts = [
         (weight * share, noise) for (_, weight), law in zip(weights, laws, strict=True) for share, noise in _parts(law)
     ]
-    return float(Combined(parts=tuple(parts)).half_width(confidence))
+    return float(CombinedNoise(parts=tuple(parts)).half_width(confidence))
 
 
-def _parts(law: Law) -> tuple[tuple[Fraction, Noise], ...]:
-    return law.parts if isinstance(law, Combined) else ((Fraction(1), law),)
+def _parts(law: Law) -> tuple[tuple[Fraction, NoiseLaw], ...]:
+    return law.parts if isinstance(law, CombinedNoise) else ((Fraction(1), law),)
 
 
 @lru_cache(maxsize=64)
@@ -185,7 +191,7 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
     parts = [(cell, share, noise) for cell, law in laws for share, noise in _parts(law)]
     sides = np.array([[float(share * side.get(cell, 0)) for cell, share, _ in parts] for side in (above, below)])
     variances = np.array([max(noise.variance(), _GRAIN) for _, _, noise in parts])
-    noiseless = sum((noise.tail(0) for _, _, noise in parts), start=Fraction(0)) <= doubt_of(confidence)
+    noiseless = sum((noise.tail(0) for _, _, noise in parts), start=Fraction(0)) <= error_probability(confidence)
 
     def widths(u: Floats, v: Floats) -> Floats:
         if noiseless:  # each draw is 0 with this confidence (a union bound)
@@ -194,9 +200,9 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
         # Directions that mirror each other have the same width: each is computed once.
         alike = np.round(weights * np.sqrt(variances), 9)
         _, firsts, places = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-        found = half_widths(weights[firsts], [noise for _, _, noise in parts], confidence=confidence)
+        distinct_widths = half_widths(weights[firsts], [noise for _, _, noise in parts], confidence=confidence)
         # Between two directions the widths of discrete noise jump, by less than its finest step.
-        return np.asarray(found + weights[firsts].min(axis=1))[places.ravel()]
+        return np.asarray(distinct_widths + weights[firsts].min(axis=1))[places.ravel()]
 
     first, last = (math.sqrt(float(side**2 @ variances)) for side in sides)
     return fan(*ends(form.low, form.high), deviations=(first, last), widths=widths)

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from discreet.inference.axes import Axes, Table, cells_of
-from discreet.inference.candidates import projections
-from discreet.synth.inspect.evidence import Evidence, names_of
+from discreet.inference.projections import projections
+from discreet.synth.inspect.model_evidence import ModelEvidence, names_of
 
 #: Pairs of more cells are not looked at.
 MOST_CELLS = 2**22
@@ -34,16 +34,16 @@ class Dependence:
     constant: tuple[str, ...] = ()
 
 
-def dependences(evidence: Evidence) -> tuple[Dependence, ...]:
+def dependences(evidence: ModelEvidence) -> tuple[Dependence, ...]:
     """All pairs of columns, in the table's order."""
     pairs = list(combinations(range(len(evidence.sizes)), 2))
     constant = {place for place in range(len(evidence.sizes)) if not varies(evidence, place)}
     small = [pair for pair in pairs if cells_of(evidence.sizes, pair) <= MOST_CELLS and not constant & set(pair)]
-    found = {own: strength(table) for own, table in projections(evidence.model.calibrated, small)}
+    strengths = {own: strength(table) for own, table in projections(evidence.model.calibrated, small)}
     return tuple(
         Dependence(
             columns=names_of(evidence.model, pair),
-            strength=found.get(pair),
+            strength=strengths.get(pair),
             measured=evidence.measured(pair),
             constant=names_of(evidence.model, [place for place in pair if place in constant]),
         )
@@ -51,17 +51,17 @@ def dependences(evidence: Evidence) -> tuple[Dependence, ...]:
     )
 
 
-def varies(evidence: Evidence, place: int) -> bool:
+def varies(evidence: ModelEvidence, place: int) -> bool:
     """Whether a column has more than one value beyond doubt: rows outside its most common cell, against their noise.
 
     What was never measured is the model's own guess, which has no noise.
     """
-    told = evidence.told((place,))
-    if told is None or evidence.public((place,)):
+    noisy_marginal = evidence.noisy_marginal((place,))
+    if noisy_marginal is None or evidence.public((place,)):
         return int((evidence.bounds((place,)).model > 0.5).sum()) > 1
-    common = int(told.values.argmax())
-    noise = math.sqrt(float(told.variances[common])) + evidence.total_sd
-    return evidence.total - float(told.values[common]) > CLEAR * noise
+    common = int(noisy_marginal.values.argmax())
+    noise = math.sqrt(float(noisy_marginal.variances[common])) + evidence.total_sd
+    return evidence.total - float(noisy_marginal.values[common]) > CLEAR * noise
 
 
 def strength(table: Table) -> float:
@@ -77,11 +77,11 @@ def strength(table: Table) -> float:
 
 
 def _entropy(shares: Table) -> float:
-    held = shares[shares > 0]
-    return float(-(held * np.log(held)).sum())
+    positive_shares = shares[shares > 0]
+    return float(-(positive_shares * np.log(positive_shares)).sum())
 
 
-def measured_sets(evidence: Evidence) -> tuple[Axes, ...]:
+def measured_sets(evidence: ModelEvidence) -> tuple[Axes, ...]:
     """The sets of two or more columns that were measured, none inside another, in order."""
     sets = {tuple(sorted(each.attributes)) for each in evidence.model.measured if len(each.attributes) > 1}
     largest = [own for own in sets if not any(set(own) < set(other) for other in sets)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from discreet.synth.inspect.marginals import Marginal, Verdict
-from discreet.synth.inspect.predicates import Predicate, Simple
-from discreet.synth.inspect.report import Report
-from discreet.synth.inspect.words import crossed, percent, rounded, safe, some, tenths
+from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, Verdict
+from discreet.synth.inspect.model_report import ModelReport
+from discreet.synth.inspect.report_text import count_noun, crossed_names, escape_html, percent, rounded, tenths
+from discreet.synth.inspect.simple_questions import ColumnQuestions, SimplePredicate
 
 #: So many of a list are shown at once; the others unfold.
 SHOWN = 10
@@ -19,7 +19,7 @@ _SIZES = {1: "Single columns", 2: "Pairs of columns", 3: "Three columns"}
 _VERDICTS: tuple[Verdict, ...] = ("good", "partly", "poor", "unknown")
 
 
-def good_and_bad(report: Report) -> str:
+def good_and_bad(report: ModelReport) -> str:
     """What to rely on, what not, and why."""
     near = percent(report.near)
     judged = report.marginals.judged
@@ -45,43 +45,43 @@ a single value is good.</p>
 {_simple(report.questions)}"""
 
 
-def _of(judged: Iterable[Marginal], verdict: Verdict) -> list[Marginal]:
+def _of(judged: Iterable[JudgedMarginal], verdict: Verdict) -> list[JudgedMarginal]:
     return [each for each in judged if each.verdict == verdict]
 
 
-def _unknown(judged: Iterable[Marginal], *, measured: bool) -> list[Marginal]:
+def _unknown(judged: Iterable[JudgedMarginal], *, measured: bool) -> list[JudgedMarginal]:
     """What nothing is claimed about, although it was measured, or because it was not."""
     return [each for each in judged if each.verdict == "unknown" and each.measured == measured]
 
 
-def _tally(report: Report) -> str:
+def _tally(report: ModelReport) -> str:
     rows = []
     for size, words in _SIZES.items():
-        found = [each.verdict for each in report.marginals.judged if len(each.columns) == size]
-        if found:
-            numbers = "".join(f'<td class="number">{found.count(verdict):,}</td>' for verdict in _VERDICTS)
-            rows.append(f'<tr><th scope="row">{words}</th>{numbers}<td class="number">{len(found):,}</td></tr>')
+        verdicts = [each.verdict for each in report.marginals.judged if len(each.columns) == size]
+        if verdicts:
+            numbers = "".join(f'<td class="number">{verdicts.count(verdict):,}</td>' for verdict in _VERDICTS)
+            rows.append(f'<tr><th scope="row">{words}</th>{numbers}<td class="number">{len(verdicts):,}</td></tr>')
     passed = report.marginals.passed_over
     note = (
-        f'<p class="quiet small">{some(passed, "further table")}, too large or too many, not judged.</p>'
+        f'<p class="quiet small">{count_noun(passed, "further table")}, too large or too many, not judged.</p>'
         if passed
         else ""
     )
     return _table(["Tables of", "good", "partly", "poor", "unknown", "in all"], rows) + note
 
 
-def _group(title: str, found: Sequence[Marginal]) -> str:
-    if not found:
+def _group(title: str, judged_marginals: Sequence[JudgedMarginal]) -> str:
+    if not judged_marginals:
         return ""
-    items = [f"<li>{crossed(each.columns)} {_aside(each)}</li>" for each in found]
+    items = [f"<li>{crossed_names(each.columns)} {_aside(each)}</li>" for each in judged_marginals]
     return f'<p class="quiet small">{title}</p>{folded(items)}'
 
 
-def _nothing(judged: Iterable[Marginal], *verdicts: Verdict) -> str:
+def _nothing(judged: Iterable[JudgedMarginal], *verdicts: Verdict) -> str:
     return "" if any(each.verdict in verdicts for each in judged) else '<p class="quiet small">nothing</p>'
 
 
-def _aside(each: Marginal) -> str:
+def _aside(each: JudgedMarginal) -> str:
     if each.verdict == "unknown":
         return ""
     return f'<span class="quiet small">{percent(each.near_share)}</span>'
@@ -94,7 +94,7 @@ def folded(items: Sequence[str]) -> str:
     return f'<ul class="plain">{"".join(shown)}</ul>{more if rest else ""}'
 
 
-def _simple(questions: Sequence[Simple]) -> str:
+def _simple(questions: Sequence[ColumnQuestions]) -> str:
     heads = ["Column", "good from, rows", "good questions", "such as", "not such as"]
     rows = []
     for each in questions:
@@ -105,48 +105,56 @@ def _simple(questions: Sequence[Simple]) -> str:
             ("", _examples(each, good=True)),
             ("", _examples(each, good=False)),
         ]
-        told = "".join(
+        cells_html = "".join(
             f'<td role="cell" class="{kind}" data-head="{head}">{text}</td>'
             for head, (kind, text) in zip(heads[1:], cells, strict=True)
         )
-        rows.append(f'<tr role="row"><th role="rowheader" scope="row">{safe(each.column)}</th>{told}</tr>')
+        rows.append(f'<tr role="row"><th role="rowheader" scope="row">{escape_html(each.column)}</th>{cells_html}</tr>')
     return _table(heads, rows, wide=(3, 4))
 
 
-def _examples(of: Simple, *, good: bool) -> str:
+def _examples(of: ColumnQuestions, *, good: bool) -> str:
     """The rarest that is still good and the most common one; the most common that is not."""
-    found = sorted((each for each in of.predicates if each.good == good), key=lambda each: -each.count)
-    picked = found[:1] + found[-1:] * (good and len(found) > 1) + found[1:2] * (not good)
+    ordered_predicates = sorted((each for each in of.predicates if each.good == good), key=lambda each: -each.count)
+    picked = (
+        ordered_predicates[:1]
+        + ordered_predicates[-1:] * (good and len(ordered_predicates) > 1)
+        + ordered_predicates[1:2] * (not good)
+    )
     return "<br>".join(_predicate(each) for each in picked) or '<span class="quiet">none</span>'
 
 
-def _predicate(each: Predicate) -> str:
+def _predicate(each: SimplePredicate) -> str:
     width = "" if each.plus_minus is None else f" ± {rounded(each.plus_minus)}"
-    return f'{safe(each.condition)} <span class="quiet small">{rounded(each.count)}{width}</span>'
+    return f'{escape_html(each.condition)} <span class="quiet small">{rounded(each.count)}{width}</span>'
 
 
-def expected_errors(report: Report) -> str:
+def expected_errors(report: ModelReport) -> str:
     """Each table that was measured, the worst first; the others cannot be known."""
-    known = [each for each in report.marginals.judged if each.expected_distance is not None]
-    known.sort(key=lambda each: -(each.expected_distance or 0))
-    rows = [_row(each) for each in known]
+    measured_marginals = [each for each in report.marginals.judged if each.expected_distance is not None]
+    measured_marginals.sort(key=lambda each: -(each.expected_distance or 0))
+    rows = [_row(each) for each in measured_marginals]
     heads = ["Table", "cells", "expected distance", f"rows within {percent(report.near)}", "verdict"]
     rest = rows[SHOWN_ROWS:]
-    more = f"<details><summary>{some(len(rest), 'more table')}</summary>{_table(heads, rest)}</details>" if rest else ""
-    unknown = len(report.marginals.judged) - len(known)
+    more = (
+        f"<details><summary>{count_noun(len(rest), 'more table')}</summary>{_table(heads, rest)}</details>"
+        if rest
+        else ""
+    )
+    unknown = len(report.marginals.judged) - len(measured_marginals)
     return f"""
 <p>The distance of a table is the share of rows that would have to move to another cell to make it the real one (total
 variation). For tables that were measured it is estimated from the noise that was added. On the whole the model is
 {report.misfit:.2f} standard deviations of that noise from what was measured; about 1 or less is as it should be.</p>
 {_table(heads, rows[:SHOWN_ROWS])}{more}
-<p>{some(unknown, "other table was", "other tables were")} never measured, or rest on bought bounds that may be too
-narrow: <strong>unknown</strong>. How far off the model is there depends on the data, and only a comparison that is paid
-for can tell.</p>"""
+<p>{count_noun(unknown, "other table was", "other tables were")} never measured, or rest on bought bounds that may be
+too narrow: <strong>unknown</strong>. How far off the model is there depends on the data, and only a comparison that is
+paid for can tell.</p>"""
 
 
-def _row(each: Marginal) -> str:
+def _row(each: JudgedMarginal) -> str:
     return (
-        f'<tr><th scope="row">{crossed(each.columns)}</th><td class="number">{each.cells:,}</td>'
+        f'<tr><th scope="row">{crossed_names(each.columns)}</th><td class="number">{each.cells:,}</td>'
         f'<td class="number">{tenths(each.expected_distance or 0.0)}</td>'
         f'<td class="number">{percent(each.near_share)}</td><td>{each.verdict}</td></tr>'
     )

@@ -12,43 +12,43 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
-from discreet.curator import Curator, Version
 from discreet.errors import UsageError
-from discreet.tables.publish.card import exact_words, guarantee_data, levels_data, notes
+from discreet.kernel.curator import Curator, Version
 from discreet.tables.publish.layout import Layout, lay_out
-from discreet.tables.publish.measuring import Progress, measure
-from discreet.tables.publish.offering import best_offer
-from discreet.tables.publish.paying import Price, fits, prices_of
-from discreet.tables.publish.places import Publics
-from discreet.tables.publish.published import Published
-from discreet.tables.publish.refining import Accuracy, refine
-from discreet.tables.publish.told import Told, read_told
+from discreet.tables.publish.place_hierarchy import Publics
+from discreet.tables.publish.plan_file import PublicationPlan, read_plan
+from discreet.tables.publish.publication_card import exact_words, guarantee_data, levels_data, notes
+from discreet.tables.publish.publication_measurement import Progress, measure
+from discreet.tables.publish.publication_offer import best_offer
+from discreet.tables.publish.publication_price import PublicationPrice, fits_budget, possible_prices
+from discreet.tables.publish.published_tables import PublishedTables
+from discreet.tables.publish.table_estimates import Accuracy, refine
 
 Plan = str | PathLike[str] | Mapping[str, Any]
 
 
-def silent(word: str, done: float) -> None:
+def no_progress(word: str, done: float) -> None:
     """No progress is told."""
 
 
-def told_of(plan: Plan) -> Told:
+def plan_of(plan: Plan) -> PublicationPlan:
     """A plan as it is written: its file, or data of the same form."""
     if not isinstance(plan, Mapping | str | PathLike):
         raise UsageError("a plan is the name of a TOML file, or data of the same form")
-    return read_told(plan if isinstance(plan, Mapping) else Path(plan))
+    return read_plan(plan if isinstance(plan, Mapping) else Path(plan))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quote:
+class PublicationQuote:
     """What a plan would measure, cost, and how exact it would be. Free.
 
-    `stored`: it was published before. `fits`: the budget holds it now.
+    `stored`: it was published before. `fits_budget`: the budget holds it now.
     """
 
     layout: Layout
-    price: Price
+    price: PublicationPrice
     accuracy: Accuracy
-    changes: bool
+    has_exact_totals: bool
     stored: bool
     fits: bool
 
@@ -57,17 +57,17 @@ class Quote:
         return {
             "table": self.layout.version.table,
             "version": self.layout.version.number,
-            "guarantee": guarantee_data(self.layout, self.price, changes=self.changes),
+            "guarantee": guarantee_data(self.layout, self.price, has_exact_totals=self.has_exact_totals),
             "stored": self.stored,
             "fits": self.fits,
-            "exact": exact_words(self.layout, changes=self.changes),
+            "exact": exact_words(self.layout, has_exact_totals=self.has_exact_totals),
             "levels": levels_data(self.layout, self.accuracy),
             "notes": notes(self.layout),
         }
 
 
 def quote(
-    told: Told,
+    plan: PublicationPlan,
     *,
     epsilon: object,
     delta: object,
@@ -75,22 +75,22 @@ def quote(
     guarantee: Guarantee,
     curator: Curator,
     publics: Publics,
-) -> Quote:
+) -> PublicationQuote:
     """What publishing would cost and how exact it would be. Reads no data."""
     ledger = curator.ledger
-    offer = best_offer(lay_out(told, version, publics), prices_of(epsilon, delta, guarantee), ledger, guarantee)
-    return Quote(
+    offer = best_offer(lay_out(plan, version, publics), possible_prices(epsilon, delta, guarantee), ledger, guarantee)
+    return PublicationQuote(
         layout=offer.layout,
         price=offer.price,
         accuracy=offer.accuracy,
-        changes=offer.changes,
-        stored=offer.known is not None,
-        fits=fits(offer.layout, offer.price, ledger, guarantee),
+        has_exact_totals=offer.has_exact_totals,
+        stored=offer.earlier_release is not None,
+        fits=fits_budget(offer.layout, offer.price, ledger, guarantee),
     )
 
 
 def publish(
-    told: Told,
+    plan: PublicationPlan,
     *,
     epsilon: object,
     delta: object,
@@ -101,8 +101,8 @@ def publish(
     publics: Publics,
     confidence: object = "0.95",
     fresh: bool = False,
-    progress: Progress = silent,
-) -> Published:
+    progress: Progress = no_progress,
+) -> PublishedTables:
     """Measure and refine the tables of a plan. The same plan on the same version is read back, free.
 
     Guarantee: one charge; all that is returned comes from its one step of noise, from declared totals that the ledger
@@ -110,12 +110,12 @@ def publish(
     """
     sure: Fraction = exact.probability(confidence, name="confidence")
     if sure <= 0:
-        raise told.fault("a confidence must be above 0 and below 1, such as 0.95")
+        raise plan.fault("a confidence must be above 0 and below 1, such as 0.95")
     progress("planning", 0.0)
-    prices = prices_of(epsilon, delta, guarantee)
-    offer = best_offer(lay_out(told, version, publics), prices, curator.ledger, guarantee, fresh=fresh)
+    prices = possible_prices(epsilon, delta, guarantee)
+    offer = best_offer(lay_out(plan, version, publics), prices, curator.ledger, guarantee, fresh=fresh)
     noisy = measure(offer, curator=curator, asker=asker, fresh=fresh, progress=progress)
     progress("refining", 0.6)
     refined = refine(offer.accuracy, offer.laws, noisy.values, noisy.totals)
     progress("refined", 0.8)
-    return Published(offer=offer, noisy=noisy, refined=refined, confidence=sure)
+    return PublishedTables(offer=offer, noisy=noisy, refined=refined, confidence=sure)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from discreet import exact
 from discreet.errors import UsageError
 from discreet.plan.cells import Axis
-from discreet.schema.column import Column, Label, Moment, Number, moment_code
-from discreet.sql.keys import declared_axis
-from discreet.sql.typed import typed
+from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, moment_code
+from discreet.sql.group_keys import declared_axis
+from discreet.sql.typed_expression import column_expression
 
 #: A column is cut into single values as long as there are not more of them than this.
 MOST_CELLS = 2**20
@@ -26,7 +26,7 @@ _MOMENTS = (1, 1000, _SECOND, 60 * _SECOND, 3600 * _SECOND, 86400 * _SECOND, 7 *
 class Ruler:
     """A column with bounds, cut at `edges`: cell i holds the codes in [edges[i], edges[i + 1])."""
 
-    column: Number | Moment
+    column: NumberColumn | MomentColumn
     edges: tuple[int, ...]
 
     @property
@@ -35,21 +35,21 @@ class Ruler:
 
     def axis(self) -> Axis:
         """The cells to count in. Rows whose value is NULL lie in none."""
-        of = typed(self.column).expression
+        of = column_expression(self.column).expression
         return Axis(of=of, edges=self.edges, null=False, labels=())
 
     def code(self, value: object, *, up: bool) -> int:
         """A value as people write it as a code, rounded up or down to the column's grid."""
         column = self.column
         try:
-            if isinstance(column, Number):
-                found = exact.number(value, name=column.name) / column.step
+            if isinstance(column, NumberColumn):
+                grid_position = exact.number(value, name=column.name) / column.step
             else:
-                found = moment_code(value, column.type)
+                grid_position = moment_code(value, column.type)
         except (UsageError, ValueError):
-            what = "a number" if isinstance(column, Number) else f"a {column.type}, such as 2026-11-15"
+            what = "a number" if isinstance(column, NumberColumn) else f"a {column.type}, such as 2026-11-15"
             raise UsageError(f"{str(value)[:60]!r} is not {what}, as {column.name!r} has them") from None
-        return math.ceil(found) if up else math.floor(found)
+        return math.ceil(grid_position) if up else math.floor(grid_position)
 
     def cells_of(self, low: object, high: object) -> tuple[int, int]:
         """The cells of a range, both ends included; an empty end is the column's own bound.
@@ -64,13 +64,13 @@ class Ruler:
         if not _empty(high) and (code := self.code(high, up=False)) < self.column.high:
             last = code
         if first > last:
-            raise UsageError(f"no value of {self.column.name!r} lies in the range {_told(low, high)}")
+            raise UsageError(f"no value of {self.column.name!r} lies in the range {_range_text(low, high)}")
         begin, end = self._edge(first), self._edge(last + 1)
         if end is None and last > first:
             end = self._edge(last)  # as bins are spoken of: 0 to 100 is up to, not including, 100
         if begin is None or end is None:
             raise UsageError(
-                f"the range {_told(low, high)} cuts through a bin of {self.column.name!r}",
+                f"the range {_range_text(low, high)} cuts through a bin of {self.column.name!r}",
                 hint=f"bins near it begin at {', '.join(dict.fromkeys(self._near(first, last)))}",
             )
         return begin, end - 1
@@ -100,7 +100,7 @@ class Ruler:
 
 def ruler_of(column: Column) -> Ruler:
     """The ruler of a declared column: its bins, its single values, or as many equal cells as may be."""
-    if not isinstance(column, Number | Moment):
+    if not isinstance(column, NumberColumn | MomentColumn):
         raise UsageError(
             f"{column.name!r} has no order to take ranges in", hint="discreet histogram counts each of its values"
         )
@@ -118,11 +118,11 @@ def ruler_of(column: Column) -> Ruler:
     return Ruler(column=column, edges=tuple(range(first, column.high + width + 1, width)))
 
 
-def _width(column: Number | Moment, least: int) -> int:
+def _width(column: NumberColumn | MomentColumn, least: int) -> int:
     """A round width of cells, in codes, no smaller than `least`."""
     if least <= 1:
         return 1
-    if isinstance(column, Moment) and column.type == "timestamp":
+    if isinstance(column, MomentColumn) and column.type == "timestamp":
         return next((width for width in _MOMENTS if width >= least), 86400 * _SECOND * -(-least // (86400 * _SECOND)))
     rounds = (digit * int(10**power) for power in range(40) for digit in (1, 2, 5))
     return next(width for width in rounds if width >= least)
@@ -132,7 +132,7 @@ def _empty(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _told(low: object, high: object) -> str:
+def _range_text(low: object, high: object) -> str:
     """A range in words: one of its ends may be left out."""
     if _empty(low):
         return "of all values" if _empty(high) else f"up to {str(high)[:60]}"

@@ -10,24 +10,24 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
-from discreet.curator import Curator, Version
 from discreet.errors import UsageError
-from discreet.ledger.checked import readable
-from discreet.ledger.records import Stream as Held
-from discreet.mechanisms.laplace import doubt_of
-from discreet.schema.schema import closest
-from discreet.tables.stream import opening
-from discreet.tables.stream.counters import counter_of, law_of
-from discreet.tables.stream.opening import Plan, Wanted
-from discreet.tables.stream.row import CONFIDENCE, Estimate, Row, estimated
-from discreet.tables.stream.taking import take
+from discreet.kernel.curator import Curator, Version
+from discreet.ledger.entry_checks import check_name
+from discreet.ledger.records import StreamRecord as LedgerStream
+from discreet.mechanisms.laplace import error_probability
+from discreet.schema.schema import closest_name_hint
+from discreet.tables.stream import stream_plan
+from discreet.tables.stream.stored_counters import counter_of, law_of
+from discreet.tables.stream.stream_plan import StreamPlan, StreamRequest
+from discreet.tables.stream.stream_row import CONFIDENCE, StreamEstimate, StreamRow, estimate_steps
+from discreet.tables.stream.stream_step import take_step
 
 #: Half widths are worked out to about 1e-12; a doubt below this is not asked for.
 _LEAST_DOUBT = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class StreamSource:
     """The table that streams follow: its newest version, its guarantee, and who may ask about it."""
 
     table: str
@@ -39,14 +39,14 @@ class Source:
     def names(self) -> list[str]:
         """The streams of the table, the oldest first."""
         state = self.curator.ledger.refresh()
-        return list(dict.fromkeys(held.name for held in state.streams.values() if held.table == self.table))
+        return list(dict.fromkeys(record.name for record in state.streams.values() if record.table == self.table))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
+class TableStream:
     """A counter that goes on. Paid for once; each row is drawn once and never changes."""
 
-    source: Source
+    source: StreamSource
     id: str
     analyst: str | None = None
 
@@ -54,12 +54,12 @@ class Stream:
         return f"<stream {self.name!r} of {self.table!r}: {self.steps:,} of {self.horizon:,} steps>"
 
     @property
-    def _held(self) -> Held:
+    def _record(self) -> LedgerStream:
         return self.source.curator.ledger.refresh().streams[self.id]
 
     @property
     def name(self) -> str:
-        return self._held.name
+        return self._record.name
 
     @property
     def table(self) -> str:
@@ -68,56 +68,56 @@ class Stream:
     @property
     def horizon(self) -> int:
         """How many steps it can have in all."""
-        return self._held.count
+        return self._record.count
 
     @property
     def steps(self) -> int:
         """How many it has had."""
-        return len(self._held.rows)
+        return len(self._record.rows)
 
     @property
     def closed(self) -> bool:
         """Whether it was stopped for good, by a failure or a rollback."""
-        return self._held.closed
+        return self._record.closed
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> StreamPlan:
         """What it draws and how good that is; public."""
-        held = self._held
-        return Plan(
-            counter=counter_of(held.of["counter"]),
-            event=held.event,
-            contributions=held.of["contributions"],
-            asked=held.of["asked"],
+        record = self._record
+        return StreamPlan(
+            counter=counter_of(record.of["counter"]),
+            event=record.event,
+            contributions=record.of["contributions"],
+            terms_data=record.of["asked"],
         )
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[StreamRow, ...]:
         """All that was released, as it was said. Free."""
-        return tuple(map(Row.from_text, self.source.curator.ledger.drawn(self.id)))
+        return tuple(map(StreamRow.from_text, self.source.curator.ledger.stream_rows(self.id)))
 
     @property
     def notes(self) -> list[str]:
         """What the reader should know beside the intervals."""
         curator = self.source.curator
         population = curator.ledger.state.charges[self.id].population
-        return opening.notes(self.plan, self.source.guarantee(), population=population, curator=curator)
+        return stream_plan.notes(self.plan, self.source.guarantee(), population=population, curator=curator)
 
-    def next(self, label: str | None = None, *, analyst: str | None = None) -> Row:
+    def next(self, label: str | None = None, *, analyst: str | None = None) -> StreamRow:
         """Take the next step, from the table's newest version. A step of this label is taken once, and read back.
 
         Steps are few and paid for: where analysts have quotas, one of them takes it, whoever opened the stream or
         `analyst`.
         """
         self.source.asker(self.analyst if analyst is None else analyst)
-        told = None if label is None else readable(label, what="a step's label")
-        if told is not None and told.isdecimal():
+        step_label = None if label is None else check_name(label, what="a step's label")
+        if step_label is not None and step_label.isdecimal():
             raise UsageError("a label that is a number would be taken for a step", hint="--next 2026-03-01")
-        return take(self.source.curator, self.id, self.source.newest, label=told)
+        return take_step(self.source.curator, self.id, self.source.newest, label=step_label)
 
     def interval(
         self, first: int | str = 1, last: int | str | None = None, *, confidence: object = CONFIDENCE
-    ) -> Estimate:
+    ) -> StreamEstimate:
         """The rows first seen in steps `first` to `last`, both included, by numbers or labels. Free.
 
         Without `last`, up to the newest. The estimate uses what was released up to `last`, and so is for ever the same.
@@ -129,11 +129,13 @@ class Stream:
         if start > end:
             raise UsageError(f"step {start + 1} comes after step {end + 1}")
         noisy = [value for row in rows for value in row.noisy]
-        held = self._held
-        wish = exact.number(confidence, name="confidence")
-        if doubt_of(wish) < _LEAST_DOUBT:
+        record = self._record
+        checked_confidence = exact.number(confidence, name="confidence")
+        if error_probability(checked_confidence) < _LEAST_DOUBT:
             raise UsageError("a confidence must be below 0.999999999")
-        return estimated(counter_of(held.of["counter"]), law_of(held.event), noisy, start, end, wish)
+        return estimate_steps(
+            counter_of(record.of["counter"]), law_of(record.event), noisy, start, end, checked_confidence
+        )
 
     def to_data(self) -> dict[str, Any]:
         """All of it, as JSON data."""
@@ -156,7 +158,7 @@ class Stream:
         }
 
 
-def row_data(row: Row) -> dict[str, Any]:
+def row_data(row: StreamRow) -> dict[str, Any]:
     """A row as JSON data: numbers and their intervals."""
     return {
         "step": row.step,
@@ -169,34 +171,34 @@ def row_data(row: Row) -> dict[str, Any]:
     }
 
 
-def find(source: Source, name: str, *, analyst: str | None = None) -> Stream:
+def find(source: StreamSource, name: str, *, analyst: str | None = None) -> TableStream:
     """The stream of a name, the newest where an older one was closed."""
-    held = source.curator.ledger.refresh().stream(source.table, opening.check_name(name))
-    if held is None:
-        known = source.names()
-        hint = closest(name, known) or "start it: --epsilon 1 --horizon 365"
+    record = source.curator.ledger.refresh().stream(source.table, stream_plan.check_name(name))
+    if record is None:
+        names = source.names()
+        hint = closest_name_hint(name, names) or "start it: --epsilon 1 --horizon 365"
         raise UsageError(f"{source.table!r} has no stream {name!r}", hint=hint)
-    return Stream(source=source, id=held.id, analyst=analyst)
+    return TableStream(source=source, id=record.id, analyst=analyst)
 
 
-def start(source: Source, wanted: Wanted, *, asker: Asker) -> tuple[Stream, bool]:
+def start(source: StreamSource, request: StreamRequest, *, asker: Asker) -> tuple[TableStream, bool]:
     """Start a stream, charged once; the very same one that is there is found again, free. And whether it was there."""
     version, curator = source.newest(), source.curator
-    there = opening.known(wanted, version, curator)
+    there = stream_plan.find_open_stream(request, version, curator)
     if there is not None:
-        return Stream(source=source, id=there, analyst=asker.name), True
-    plan = opening.planned(wanted, version, source.guarantee(), curator)
-    id_ = opening.charge(wanted, plan, version=version, curator=curator, asker=asker)
-    return Stream(source=source, id=id_, analyst=asker.name), False
+        return TableStream(source=source, id=there, analyst=asker.name), True
+    plan = stream_plan.choose_plan(request, version, source.guarantee(), curator)
+    id_ = stream_plan.charge_stream(request, plan, version=version, curator=curator, asker=asker)
+    return TableStream(source=source, id=id_, analyst=asker.name), False
 
 
-def _place(step: int | str, rows: tuple[Row, ...]) -> int:
+def _place(step: int | str, rows: tuple[StreamRow, ...]) -> int:
     """The number of a step, from 0 on, by its number or its label."""
     if isinstance(step, str) and not step.isdecimal():
         labels = [row.label for row in rows]
         if step not in labels:
             raise UsageError(
-                f"no step has the label {step[:60]!r}", hint=closest(step, [each for each in labels if each])
+                f"no step has the label {step[:60]!r}", hint=closest_name_hint(step, [each for each in labels if each])
             )
         return labels.index(step)
     number = exact.number(step, name="a step")

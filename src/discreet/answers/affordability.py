@@ -1,0 +1,115 @@
+"""What a budget still holds: hints for a question that is refused, and how many more counts there are."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.filter import Cost
+from discreet.accounting.guarantee import FilterLimits
+from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, quote_with_law, width_of
+from discreet.errors import BudgetExceeded, UsageError
+from discreet.ledger.account import RemainingByArm
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.refusal import charge_refusal as exceeded
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.price import Law, cheapest_epsilon
+
+#: Where 5% of a Laplace law, and of a normal one, lie beyond: in scales. They only say where a search begins.
+LOG_20, NORMAL_95 = math.log(20), 1.959964
+
+
+def budget_refusal(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> BudgetExceeded:
+    """The refusal of a question that the budget does not hold, as a charge would give it."""
+    error = exceeded(account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event)), quoted.decision)
+    error.hint = "a smaller --delta" if error.binding == "keys" else affordable_hint(quoted, wish, ledger)
+    return error
+
+
+def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
+    """A hint: what the same question could still get, if anything."""
+    version = quoted.version
+    left = ledger.remaining_by_arm(version.population, guarantee=quoted.guarantee)
+    epsilon = largest_question(left)
+    if epsilon <= 0:
+        return "a question about a group nobody has asked about yet, or ask the owner to grant more"
+    cheap = QueryWish(epsilon=epsilon, confidence=wish.confidence, delta=wish.delta)
+    try:
+        cheaper_price = quote_with_law(
+            quoted.query, cheap, version, quoted.guarantee, ledger, gaussian=_by_rho(left) > _by_pure(left), because=""
+        ).price
+        widths = [width_of(cheaper_price, output, wish.confidence) for output in quoted.query.outputs]
+        width = max((each for each in widths if each is not None), default=None)
+    except UsageError:
+        width = None
+    width_text = "" if width is None else f"; each cell within {exact.show(width, up=True)}"
+    return (
+        f"--epsilon {exact.show(epsilon)} (which fits, for a question about everybody{width_text}), "
+        "or a group nobody has asked about yet"
+    )
+
+
+def largest_question(room: RemainingByArm) -> Fraction:
+    """The largest epsilon of one more count of everybody, rounded down; 0 where the budget has no room.
+
+    Guarantee: any question of this --epsilon whose delta for keys fits is accepted. (One above it may be, too: where it
+        chooses, or measures several things, and so costs less rho; or where nobody has lost most by both filters.)
+    Because: it costs at most epsilon in the pure filter and epsilon^2 / 2 in the zCDP one, and one of the two has
+        that much room by plain addition.
+
+    >>> largest_question(Room(pure=exact.EPSILON_UNITS, rho=2 * exact.RHO_UNITS))  # rho 2 is epsilon^2 / 2
+    Fraction(2, 1)
+    """
+    return min(Fraction(max(_by_pure(room), _by_rho(room)), 10**6), exact.MAX_QUESTION_EPSILON)
+
+
+def _by_pure(room: RemainingByArm) -> int:
+    """The epsilon that the pure filter holds, in millionths."""
+    return room.pure * 10**6 // exact.EPSILON_UNITS
+
+
+def _by_rho(room: RemainingByArm) -> int:
+    """The epsilon that the zCDP filter holds, in millionths: the largest whose square is at most twice the rho."""
+    return math.isqrt(2 * room.rho * 10**12 // exact.RHO_UNITS)
+
+
+def counts_left(limits: FilterLimits, room: RemainingByArm, *, width: int, rows: int = 1) -> int:
+    """How many more counts of everybody, each within `width` at 95%, the budget holds."""
+    numbers = []
+    for gaussian, limit, left, units in (
+        (False, limits.pure, room.pure, exact.EPSILON_UNITS),
+        (False, limits.rho, room.rho, exact.RHO_UNITS),
+        (True, limits.rho, room.rho, exact.RHO_UNITS),
+    ):
+        if limit is None:
+            continue
+        epsilon = epsilon_of_a_count(rows, width, gaussian=gaussian)
+        price_each = epsilon if units == exact.EPSILON_UNITS else epsilon**2 / 2
+        numbers.append(left // exact.units_up(price_each, units))
+    return max(numbers, default=0)
+
+
+@cache
+def epsilon_of_a_count(rows: int, width: int, *, gaussian: bool) -> Fraction:
+    """The cheapest epsilon of a count that is within `width` at 95%, where a person has at most `rows` rows.
+
+    >>> epsilon_of_a_count(1, 50, gaussian=False), epsilon_of_a_count(1, 50, gaussian=True)
+    (Fraction(59313, 1000000), Fraction(9703, 250000))
+    """
+
+    def within(epsilon: Fraction) -> bool:
+        try:
+            law: Law = (
+                DiscreteGaussian(sigma2=rows**2 / epsilon**2) if gaussian else DiscreteLaplace(scale=rows / epsilon)
+            )
+        except UsageError:
+            return False
+        return law.tail(width) <= Fraction(5, 100)
+
+    # Of the continuous law, half a step farther out: ln 20 and the normal quantile.
+    near = rows * (NORMAL_95 if gaussian else LOG_20) / (width + 0.5)
+    return cheapest_epsilon(within, width=Fraction(width), near=near)

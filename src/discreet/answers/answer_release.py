@@ -1,0 +1,65 @@
+"""A reading as a release: rows, intervals when they are asked for, and what the reader should be told."""
+
+from __future__ import annotations
+
+from discreet.answers.answer_columns import columns_of
+from discreet.answers.caveats import caveats, invariant_caveats
+from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
+from discreet.answers.refine import AnswerReading
+from discreet.kernel.curator import Version
+from discreet.ledger.ledger import Ledger
+from discreet.present.noisy_numbers import DASH
+from discreet.release import Release
+from discreet.sql.query_text import split_statements
+
+
+def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, ledger: Ledger, cached: bool) -> Release:
+    """A reading as a release, with where the budget stands."""
+    standing = ledger.account_status(version.population)
+    measurement = reading.measurement
+    release = Release(
+        id=measurement.id,
+        table=version.table,
+        version=version.number,
+        columns=columns_of(reading.query),
+        rows=reading.rows,
+        event=measurement.event,
+        confidence=wish.confidence,
+        cost=FREE if cached else cost_of(measurement.event),
+        spent=spending(standing.spent),
+        remaining=spending(standing.remaining),
+        cached=cached,
+        read_intervals=reading.intervals,
+    )
+    return release.with_warnings(_warnings(release, reading, wish, ledger))
+
+
+def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger: Ledger) -> list[str]:
+    warnings = list(reading.query.warnings)
+    paid = ledger.state.charges[release.id].price
+    if release.cached and wish.epsilon is not None and (paid < wish.epsilon or reading.within is not None):
+        single = len(split_statements(reading.measurement.text)) == 1
+        more = f"discreet again {release.id} adds to it, " if single else ""
+        how = "at a smaller epsilon" if reading.within is None else "in a batch, which shared its epsilon"
+        warnings.append(f"this is the stored answer, measured {how}; {more}--fresh draws new noise and charges again")
+    warnings += caveats(reading.query)
+    if reading.discovered_keys is not None and reading.discovered_keys.threshold is not None:
+        warnings.append(f"keys that fewer than about {reading.discovered_keys.threshold:,} persons share do not show")
+    if reading.discovered_keys is not None and reading.discovered_keys.is_truncated:
+        warnings.append(
+            f"only the {len(reading.discovered_keys.keys):,} most common of the keys that were found fit into one "
+            "answer"
+        )
+    population = ledger.state.charges[release.id].population
+    warnings += [] if release.cached else invariant_caveats(ledger, population)
+    return [*warnings, *_below_noise_warnings(release)]
+
+
+def _below_noise_warnings(release: Release) -> list[str]:
+    """How many numbers are below their noise, and how many it hides."""
+    below_noise, hidden, cells = release.count_below_noise()
+    warnings = []
+    for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): the noise is too large")):
+        which = "the number is" if cells == 1 else f"{number} of {cells} numbers are"
+        warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
+    return warnings

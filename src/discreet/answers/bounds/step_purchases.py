@@ -1,0 +1,84 @@
+"""A purse: buys the steps of one errand, each for a charge of its own, and nothing that was bought before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.events import ComposedEvent, Event
+from discreet.accounting.filter import Cost
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.affordability import largest_question
+from discreet.answers.query_quote import FREE, cost_of
+from discreet.errors import BudgetExceeded
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Measurement
+from discreet.ledger.account import Account
+from discreet.ledger.refusal import charge_refusal
+from discreet.plan.price import Price
+from discreet.release import Spending
+
+
+@dataclass(slots=True, kw_only=True)
+class StepPurchases:
+    """What an errand may spend, and what it has spent. `text` is what the ledger says it was for."""
+
+    curator: Curator
+    version: Version
+    guarantee: Guarantee
+    text: str
+    releases: list[str] = field(default_factory=list)
+    _paid: list[Event] = field(default_factory=list)
+
+    def buy(self, price: Price, *, coming: Sequence[Event] = ()) -> Measurement:
+        """Measure a step, or read what was measured for it at no smaller epsilon: an errand cut short goes on free.
+
+        `coming`: what the rest of the errand will cost. The step is refused where the budget does not hold all of
+        it, so that nobody pays for half an answer.
+        """
+        ledger, version = self.curator.ledger, self.version
+        for id_ in reversed(ledger.find(version.table, version.number, price.inquiry.question())):
+            if ledger.state.charges[id_].price >= price.epsilon:
+                self.releases.append(id_)
+                return self.curator.stored_measurement(id_)
+        self._refuse_unaffordable(price, coming)
+        measured = self.curator.measure(price, [version], text=self.text)
+        self._paid.append(measured.event)
+        self.releases.append(measured.id)
+        return measured
+
+    def _refuse_unaffordable(self, price: Price, coming: Sequence[Event]) -> None:
+        """A bundle of everything, about everybody: what is accepted so is accepted step by step."""
+        ledger, version = self.curator.ledger, self.version
+        event = ComposedEvent(events=(price.event, *coming))
+        decision = ledger.preview(
+            population=version.population,
+            table=version.table,
+            version=version.number,
+            region=price.region,
+            event=event,
+            guarantee=self.guarantee,
+        )
+        if not decision.accepted:
+            name = version.population
+            account = ledger.refresh().accounts.get(name) or Account(name=name, guarantee=self.guarantee)
+            problem: BudgetExceeded = charge_refusal(account, Cost.of(events.loss(event)), decision)
+            problem.hint = problem.hint or _hint(account, problem)
+            raise problem
+
+    @property
+    def cost(self) -> Spending:
+        """What the errand was charged."""
+        return cost_of(ComposedEvent(events=tuple(self._paid))) if self._paid else FREE
+
+
+def _hint(account: Account, problem: BudgetExceeded) -> str:
+    """An errand's steps cost no more together than one question of the same epsilon."""
+    if problem.binding == "keys":
+        return "a smaller --delta, or ask the owner to grant more"
+    most = largest_question(account.remaining_by_arm())
+    if most <= 0:
+        return "ask the owner to grant more"
+    return f"--epsilon {exact.show(most)}, which fits, or ask the owner to grant more"

@@ -1,0 +1,231 @@
+"""Quotes: what a question would cost and how exact it would be, and what the ledger would decide. Free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Protocol
+
+from discreet.accounting import events
+from discreet.accounting.filter import Decision, Segment
+from discreet.accounting.guarantee import Guarantee
+from discreet.errors import Refused, UsageError
+from discreet.kernel.curator import Version
+from discreet.ledger.account import Account, AccountStatus, Amount
+from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.threshold import KeyThreshold
+from discreet.plan.price import Discover, Law, Measure, Price, cheapest_epsilon, price
+from discreet.release import Spending
+from discreet.sql.parsed_query import OutputColumn, ParsedQuery
+from discreet.sql.query_text import QueryText
+
+FREE = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0))
+
+
+#: A question that discovers keys takes this share of the delta that is set aside for keys, unless told.
+KEYS_SHARE = Fraction(1, 20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryWish:
+    """How exact an answer should be: an epsilon to spend, or a width to stay within; and a delta for its keys."""
+
+    epsilon: Fraction | None = None
+    within: Fraction | None = None
+    confidence: Fraction = Fraction(95, 100)
+    delta: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.within is None):
+            raise UsageError(
+                "say how much to spend or how exact to be",
+                hint="--epsilon 0.1, or --within 50; one of the two",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryQuote:
+    """A priced question and what the ledger would decide about it now."""
+
+    query: ParsedQuery
+    price: Price
+    version: Version
+    guarantee: Guarantee
+    decision: Decision
+    because: str
+
+
+class SupportsCombinedWidth(Protocol):
+    """What released answers tell about a question."""
+
+    def meets_width_with(self, price: Price, width: Fraction, confidence: Fraction) -> bool:
+        """Whether what they tell, combined with one more measurement at a price, is within a width."""
+        ...
+
+
+def quote(
+    query: ParsedQuery,
+    wish: QueryWish,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    ledger: Ledger,
+    booking: bool = True,
+    earlier_estimate: SupportsCombinedWidth | None = None,
+) -> QueryQuote:
+    """Price a question. Free; reads the ledger's public state and no data. `earlier_estimate`: --within buys only the
+    rest.
+
+    Laplace keeps both filters alive. A Gaussian has less noise at the same rho but ends the pure filter
+    for the people it touches, so it is used only where the owner set accounting = "zcdp", or where the
+    pure filter cannot take the question any more and the zCDP filter can.
+    """
+    priced = partial(
+        quote_with_law, query, wish, version, guarantee, ledger, booking=booking, earlier_estimate=earlier_estimate
+    )
+    if guarantee.accounting == "zcdp":
+        return priced(gaussian=True, because="accounting = 'zcdp'")
+    laplace = priced(gaussian=False, because="Laplace keeps both filters open")
+    if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not query.inquiry.statistics:
+        return laplace
+    gaussian = priced(gaussian=True, because="the pure filter is full here; the zCDP one is not")
+    return gaussian if gaussian.decision.accepted else laplace
+
+
+def quote_with_law(
+    query: ParsedQuery,
+    wish: QueryWish,
+    version: Version,
+    guarantee: Guarantee,
+    ledger: Ledger,
+    *,
+    gaussian: bool,
+    because: str,
+    booking: bool = True,
+    earlier_estimate: SupportsCombinedWidth | None = None,
+) -> QueryQuote:
+    delta = guarantee.keys * KEYS_SHARE if wish.delta is None else wish.delta
+
+    def at(epsilon: Fraction) -> Price:
+        return price(
+            query.inquiry,
+            query.reach,
+            needs=query.needs,
+            epsilon=epsilon,
+            gaussian=gaussian,
+            delta=delta,
+            confidence=wish.confidence,
+        )
+
+    try:
+        epsilon = wish.epsilon if wish.epsilon is not None else _epsilon_within(query, wish, at, earlier_estimate)
+        priced = at(epsilon)
+    except Refused as problem:
+        source = QueryText(text=problem.sql or query.text)
+        discovered_key_nodes = [key.node for key in query.keys if key.axis is None] if delta <= 0 else []
+        raise source.refusal(problem.reason, at=next(iter(discovered_key_nodes), None), hint=problem.hint) from None
+    decision = ledger.preview(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=priced.region,
+        event=priced.event,
+        guarantee=guarantee,
+        booking=booking,
+    )
+    return QueryQuote(
+        query=query, price=priced, version=version, guarantee=guarantee, decision=decision, because=because
+    )
+
+
+def _epsilon_within(
+    query: ParsedQuery,
+    wish: QueryWish,
+    at: Callable[[Fraction], Price],
+    earlier_estimate: SupportsCombinedWidth | None = None,
+) -> Fraction:
+    """The cheapest epsilon at which every count and sum is within the width wished for."""
+    width = wish.within
+    assert width is not None
+    outputs = [output for output in query.outputs if output.key is None and output.grouping is None]
+    if query.inquiry.keys:
+        raise UsageError(
+            "--within is for known keys: how exact the number of a discovered key is depends on the key",
+            hint="--epsilon 0.5, and the answer says how exact it is",
+        )
+    if not outputs or any(output.plain is None for output in outputs):
+        other = next((output.name for output in outputs if output.plain is None), "this answer")
+        raise UsageError(
+            f"--within is for counts and sums: how exact {other!r} will be depends on the data",
+            hint="--epsilon 0.5, and the answer says how exact it is",
+        )
+
+    def good(epsilon: Fraction) -> bool:
+        try:
+            priced = at(epsilon)
+        except UsageError:  # noise so large that nobody draws it
+            return False
+        # Alone, noise in whole steps may be cheaper than in fractions of them: where little is told, it is left aside.
+        alone = widest(priced, outputs, wish.confidence) <= width
+        return alone or (
+            earlier_estimate is not None and earlier_estimate.meets_width_with(priced, width, wish.confidence)
+        )
+
+    return cheapest_epsilon(good, width=width)
+
+
+def laws_of(priced: Price) -> dict[int, list[Law]]:
+    """The laws of each statistic's noise, one for each grouping set, by the question's own numbers."""
+    laws: dict[int, list[Law]] = {}
+    for step in priced.steps:
+        if isinstance(step, Measure):
+            for number, law in zip(step.statistics, step.laws, strict=True):
+                laws.setdefault(number, []).append(law)
+        elif isinstance(step, Discover) and step.answers is not None and isinstance(step.mechanism, KeyThreshold):
+            laws.setdefault(step.answers, []).append(step.mechanism.noise)
+    numbers = priced.inquiry.order.statistics
+    return {index: laws[number] for index, number in enumerate(numbers) if number in laws}
+
+
+def width_of(priced: Price, output: OutputColumn, confidence: Fraction) -> Fraction | None:
+    """How wrong a count or sum may be by its noise; None for what depends on the data."""
+    if output.plain is None:
+        return None
+    index, step = output.plain
+    return max(
+        (Fraction(law.half_width(confidence)) * abs(step) for law in laws_of(priced)[index]), default=Fraction(0)
+    )
+
+
+def widest(priced: Price, outputs: Sequence[OutputColumn], confidence: Fraction) -> Fraction:
+    """The widest noise of several counts and sums."""
+    return max(width_of(priced, output, confidence) or Fraction(0) for output in outputs)
+
+
+def spending(amount: Amount) -> Spending:
+    """A ledger's amount as a release shows it."""
+    return Spending(epsilon=amount.epsilon, delta=amount.delta)
+
+
+def account_of(quoted: QueryQuote, ledger: Ledger) -> Account:
+    """The account that pays; a new one where its population has none yet."""
+    name = quoted.version.population
+    return ledger.refresh().accounts.get(name) or Account(name=name, guarantee=quoted.guarantee)
+
+
+def budget_after(quoted: QueryQuote, ledger: Ledger, *, free: bool) -> AccountStatus:
+    """Where the population would stand after this question; a stored answer moves nothing."""
+    version, decision = quoted.version, quoted.decision
+    account = account_of(quoted, ledger)
+    if free:
+        return account.status()
+    segments = {**account.segments, (version.table, version.number): Segment(balance=decision.balance)}
+    return replace(account, segments=segments, delta=decision.delta).status()
+
+
+def cost_of(event: events.Event) -> Spending:
+    """An event's cost for people: on a Gaussian epsilon is None, for it has no pure bound."""
+    loss = events.loss(event)
+    return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta)

@@ -1,0 +1,146 @@
+"""Whom a release protects and within which limit: whether a plan says one thing about it. Nothing here reads data.
+
+unit    the declared unit, the columns that identify people, one population, the version that was asked
+limit   exact totals double losses, what is spent lies within the limit, and covers this release
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
+from discreet.bundle.answer_replay import schema_of
+from discreet.bundle.claims import combined_event, loss_of
+from discreet.bundle.verification_report import BundleCheck
+from discreet.engines.header import KNOWN_KINDS
+from discreet.schema.person_identity import KINDS, differ, naming_of
+
+_STEP = {"table", "person", "through", "on", "ends", KINDS}
+_VERSION = {"version", "population", "declared"}
+_LEDGER = {"ledger", "row", "commitment", "as_of"}
+
+_KIND = re.compile(r"[a-z_]{0,30}", re.ASCII)
+
+#: By how much two ways to convert rho may differ.
+_CLOSE = Fraction(999, 1000)
+
+
+class _Fails(Exception):
+    """The plan contradicts itself."""
+
+
+class _Undecided(Exception):
+    """The plan does not say enough."""
+
+
+def check_unit(plan: Mapping[str, Any]) -> BundleCheck:
+    """Whether the unit of privacy is the declared one, and the same throughout."""
+    return _run_check("unit", lambda: _unit(plan))
+
+
+def check_limit(plan: Mapping[str, Any], ledger: Mapping[str, Any]) -> BundleCheck:
+    """Whether what is said of the limit and of the ledger can be so. `ledger`: as the manifest has it."""
+    return _run_check("limit", lambda: _limit(plan, ledger))
+
+
+def _run_check(name: Any, one: Any) -> BundleCheck:
+    try:
+        return BundleCheck(name=name, holds=True, words=one())
+    except _Undecided as problem:
+        return BundleCheck(name=name, holds=None, words=f"not checked: {problem}")
+    except _Fails as problem:
+        return BundleCheck(name=name, holds=False, words=str(problem))
+
+
+def _unit(plan: Mapping[str, Any]) -> str:
+    schemas, own = plan["schemas"], plan["schemas"][plan["table"]]
+    unit = schema_of(plan["table"], schemas).unit
+    if plan["privacy_unit"] != str(unit):
+        raise _Fails("the unit of privacy is not the declared one")
+    if type(plan["version"]) is not int or plan["version"] != own["version"]:
+        raise _Fails("the version is not the one whose declaration is here")
+    if len({version["population"] for version in schemas.values()}) != 1:
+        raise _Fails("the tables are of several populations")
+    ways = [_has_path_to_person(table, version) for table, version in schemas.items()]
+    if plan.get("unit_changes"):
+        raise _Undecided(
+            "the columns that identify people were changed after something was released: no one limit holds"
+        )
+    if not all(ways):
+        raise _Undecided("an older bundle: it does not say by which columns people are identified")
+    return f"{unit}, at most {unit.rows} in the declared table"
+
+
+def _has_path_to_person(table: str, version: Mapping[str, Any]) -> bool:
+    """Whether the way from a table to its persons is here. It must begin with what the table declares."""
+    steps, declared = version.get("persons", []), naming_of(table, version["declared"], {})
+    if set(version) - {"persons"} != _VERSION or any(set(step) - _STEP for step in steps):
+        raise _Fails("a version of a table has other parts than it has")
+    for step in steps:
+        _check_kinds(step)
+    if not steps:
+        return not declared
+    if differ(declared, steps[:1]):
+        raise _Fails("the columns that identify people are not the declared ones")
+    if any(str(here.get("through")).lower() != there["table"].lower() for here, there in pairwise(steps)):
+        raise _Fails("the way from a table to its persons has a gap")
+    last = steps[-1]
+    if last.get("through") is not None and len(steps) > 1:
+        raise _Fails("the way from a table to its persons ends at nobody")
+    return last.get("through") is None
+
+
+def _check_kinds(step: Mapping[str, Any]) -> None:
+    """What the columns hold that identify people: a word for each."""
+    names = [*step.get("ends", ()), *step.get("person", ()), *step.get("on", ())]
+    kinds = step.get(KINDS, ["text"] * len(names))  # an older version has none
+    if not isinstance(kinds, list) or len(kinds) != len(names):
+        raise _Fails("another number of kinds than there are columns that identify people")
+    for kind in kinds:
+        if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+            raise _Fails(f"a column that identifies people holds {str(kind)[:40]!r}, which is no kind")
+        if kind not in KNOWN_KINDS:
+            raise _Undecided(f"a column that identifies people has a type that is not known here: {kind}")
+
+
+def _limit(plan: Mapping[str, Any], ledger: Mapping[str, Any]) -> str:
+    limit, spent = Guarantee.from_data(plan["guarantee"]), exact.read(plan["spent"])
+    if set(plan["guarantee"]) != set(limit.to_data()):
+        raise _Fails("a limit has other parts than it has")
+    _check_row(plan["as_of"], ledger)
+    if type(plan["doubled"]) is not bool or (plan["invariants"] and not plan["doubled"]):
+        raise _Fails("exact totals are published, and losses do not count double")
+    if not 0 <= spent <= limit.epsilon:
+        raise _Fails("more is spent than the limit")
+    event = combined_event(events.from_data(plan["event"]), plan["release"], plan["payloads"])
+    loss, limits = loss_of(event, doubled=plan["doubled"]), limit.limits
+    pure = limits.pure is not None and loss.epsilon is not None and loss.epsilon <= limit.epsilon
+    zcdp = limits.rho is not None and loss.rho <= Fraction(limits.rho, exact.RHO_UNITS)
+    if loss.delta > limit.keys or not (pure or zcdp):
+        raise _Undecided("this release alone is beyond the limit: only one that nobody can be in may be")
+    least = [limit.epsilon]
+    if limit.accounting != "zcdp" and loss.epsilon is not None:
+        least.append(loss.epsilon)
+    if limit.accounting != "pure" and limit.delta_rho > 0:
+        least.append(epsilon_from_rho(loss.rho, limit.delta_rho))
+    if spent < min(least) * _CLOSE:
+        raise _Undecided("less is spent than this release loses: only one that nobody can be in costs nothing")
+    return f"epsilon {exact.show(spent, up=True)} of {exact.show(limit.epsilon)} is spent"
+
+
+def _check_row(as_of: Any, ledger: Mapping[str, Any]) -> None:
+    """The ledger's row, and the last row that is told of."""
+    rows = ledger.get("row"), ledger.get("as_of")
+    if set(ledger) != _LEDGER or any(type(row) is not int for row in rows) or as_of != rows[1]:
+        raise _Fails("the ledger's row has other parts than it has")
+    if not 1 <= ledger["row"] <= ledger["as_of"] or not re.fullmatch("[0-9a-f]{64}", ledger["commitment"]):
+        raise _Fails("the ledger's row is not among those that are told of")
+    if not re.fullmatch("[A-Za-z0-9-]{1,64}", ledger["ledger"]):
+        raise _Fails("the ledger has no name")

@@ -1,0 +1,309 @@
+"""Whether the noise of a release was made for its unit of privacy: derived from what a bundle holds, and compared.
+
+    answer            every vector, by the relation that it is counted from and the law stored beside it
+    ranges, marginals every step taken again, with the stored strategy or parts, for the declared rows of a person
+    publish           every table counts a row once, so a person moves it by their rows
+    model             so does every table that it was fitted to; what a choice was scored by is not in a bundle
+    graph             every part, by the shape that is stored and how far a unit moves it
+
+Nothing here reads data, and nothing is believed but the declaration and what was drawn. A kind for which nothing can be
+derived is not checked, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.accounting import events
+from discreet.accounting.events import (
+    Event,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    ReservationEvent,
+    ThresholdEvent,
+)
+from discreet.bundle.answer_replay import schema_of
+from discreet.bundle.networks import KINDS as NETWORKS
+from discreet.bundle.networks import counted_of
+from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
+from discreet.bundle.verification_report import BundleCheck
+from discreet.graph.expected_events import expected_events
+from discreet.kernel.program import step_digest
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.threshold import delta_of
+from discreet.plan.cell_statistics import PersonCount, RowCount, statistic_data
+from discreet.plan.expressions import TextCode
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.relation import Scan
+from discreet.schema.column import TextColumn
+from discreet.schema.schema import Schema
+from discreet.tables.marginals.marginals_release import repeat_measurement
+from discreet.tables.ranges.ranges_release import is_self_consistent, read_or_measure
+from discreet.tables.ranges.ruler import ruler_of
+
+#: Of each kind of noise, what says how large it is, and how far what it is added to moves.
+_NOISE = {"laplace": ("scale", "l1"), "gaussian": ("sigma2", "l2_squared")}
+
+
+_COMPACT: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
+
+
+class _NotChecked(Exception):
+    """The bundle does not hold what it would take."""
+
+
+def check_noise(plan: Mapping[str, Any], derivation: Mapping[str, Any] | None) -> BundleCheck:
+    """Whether every event of a release is noise of its law on numbers that one unit moves so far.
+
+    `derivation`: of an answer to SQL, as its proof has it.
+
+    Guarantee: where it holds, each event's sensitivity is that of the declared unit for what the bundle says was
+        measured, and the steps of a program lose no more than its charge.
+    """
+    try:
+        words = _check_program(plan) if derivation is None else _check_answer(derivation, plan)
+    except ReplayMismatch as problem:
+        return BundleCheck(name="noise", holds=False, words=str(problem))
+    except _NotChecked as problem:
+        return BundleCheck(name="noise", holds=None, words=f"not checked: {problem}")
+    return BundleCheck(name="noise", holds=True, words=words)
+
+
+def _check_answer(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
+    """Every vector of an answer: the law and the event beside it are those of the sensitivity that was derived."""
+    question = derivation["question"]
+    for stored in _measurements(derivation, plan):
+        steps = derivation["measured"][stored["id"]]
+        if sum(step["kind"] in ("threshold", "top-k") for step in steps) != bool(question["keys"]):
+            raise ReplayMismatch("keys are shown that no step discovered, or were discovered twice")
+        for step in steps:
+            _check_answer_step(step, question["top"])
+            if step["kind"] in ("threshold", "top-k"):
+                part = stored["parts"][step["part"]]
+                _check_keys(part, step["event"], width=len(question["keys"]))
+                _check_counted(part["answers"], derivation)
+    return "every event has enough noise for the declared unit"
+
+
+def _measurements(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> list[Any]:
+    """What is stored under an answer: itself and earlier measurements of the same text, all of them charged."""
+    release, payloads = plan["release"], plan["payloads"]
+    own = json.loads(payloads[release])
+    ids = [release, *own.get("also", ())]
+    if len(set(ids)) < len(ids) or {*ids} != {*payloads} or {*ids} != {*derivation["measured"]}:
+        raise ReplayMismatch("something is stored that was not charged")
+    stored = [json.loads(payloads[id_]) for id_ in ids]
+    for id_, each in zip(ids, stored, strict=True):
+        if (each["id"], each["text"]) != (id_, own["text"]) or not {*each.get("also", ())} <= {*own.get("also", ())}:
+            raise ReplayMismatch("an earlier measurement is of something else")
+        if sum(len(part.get("statistics", "1")) for part in each["parts"]) != len(derivation["measured"][id_]):
+            raise ReplayMismatch("numbers are stored that no step drew")
+    read = {node["table"] for node in derivation["relation"] if node["node"] in ("scan", "roster")}
+    if {*plan["schemas"]} != read:
+        raise ReplayMismatch("a table is declared here that the question does not read")
+    return stored
+
+
+def _check_counted(answers: int | None, derivation: Mapping[str, Any]) -> None:
+    """Noisy numbers that passed a threshold are of persons, which a unit moves by one; of rows, where it has one."""
+    if answers is None:
+        return
+    statistics = sorted(derivation["question"]["statistics"], key=lambda each: json.dumps(each, **_COMPACT))
+    alone = derivation["relation"][-1]["rows"] == 1
+    counted = [statistic_data(each) for each in ((PersonCount(), RowCount()) if alone else (PersonCount(),))]
+    if not 0 <= answers < len(statistics) or statistics[answers] not in counted:
+        raise ReplayMismatch(
+            "the numbers of discovered keys are not numbers of persons, and one unit moves them further"
+        )
+
+
+def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
+    event = step["event"]
+    match step["kind"]:
+        case "noise":
+            law: Mapping[str, Any] = step["law"]
+            size, moved = _NOISE.get(event["kind"], ("", ""))
+            if law["kind"] != f"discrete-{event['kind']}" or event.get(size) != law.get(size):
+                raise ReplayMismatch("an event is noise of another law than the one that was drawn from")
+            if not moved or event[moved] != step[moved]:
+                raise ReplayMismatch("an event has too little noise for the declared unit")
+        case "quantile":
+            rates = [events.from_data(part) for part in event.get("events", ())]
+            first = rates[0] if rates else None
+            if not isinstance(first, ExponentialEvent) or rates != [
+                first,
+                *[ExponentialEvent(epsilon=first.epsilon / 2)] * 2,
+            ]:
+                raise ReplayMismatch("a quantile is three choices, of a half and two quarters of its epsilon")
+        case "threshold":
+            _check_threshold(events.from_data(event), step["threshold"], step["touched"])
+        case _:
+            if step["margin"] is None or event["choices"] != top:
+                raise ReplayMismatch("the delta of the most common keys is not that of any margin")
+
+
+def _check_threshold(event: Event, threshold: int | None, touched: int) -> None:
+    """Keys by a threshold: one person is in so many of them, and delta follows from that."""
+    if not isinstance(event, ThresholdEvent) or threshold is None:
+        raise ReplayMismatch("keys were found by no threshold")
+    expected_delta = delta_of(DiscreteLaplace(scale=event.scale), keys_per_person=touched, threshold=threshold)
+    if event.l1 != touched or event.delta != expected_delta:
+        raise ReplayMismatch("a threshold hides keys of fewer rows than a person has")
+
+
+def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any], *, width: int) -> None:
+    """Keys as they are stored: each noisy number reached its threshold, and choices of keys tell no numbers."""
+    if any(len(key) != width for key in part["keys"]):
+        raise ReplayMismatch("a discovered key has other parts than the keys of the question")
+    if event["kind"] != "threshold":
+        if len(part["keys"]) > event["choices"]:
+            raise ReplayMismatch("more of the most common keys are shown than were chosen")
+        if part["noisy"] or part.get("cut") or [part[name] for name in ("answers", "law", "threshold")] != [None] * 3:
+            raise ReplayMismatch("choices of the most common keys tell no numbers")
+        return
+    answers, noisy = part["answers"], part["noisy"]
+    law = None if answers is None else {"kind": "discrete-laplace", "scale": event["scale"]}
+    if part["law"] != law or len(noisy) != (0 if answers is None else len(part["keys"])):
+        raise ReplayMismatch("the numbers of discovered keys are not those that a threshold was set on")
+    if any(each < part["threshold"] for each in noisy):
+        raise ReplayMismatch("a key is shown whose noisy number lies below its threshold")
+
+
+def _check_program(plan: Mapping[str, Any]) -> str:
+    """A reservation and its steps."""
+    kind, event = str(plan["kind"]), events.from_data(plan["event"])
+    counted = counted_of(json.loads(plan["payloads"][plan["release"]])) if kind in NETWORKS else None
+    if {*plan["schemas"]} != {plan["table"], *(() if counted is None else counted[:1])}:
+        raise ReplayMismatch("a table is declared here that the release does not read")
+    taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
+    if not isinstance(event, ReservationEvent) or not taken:
+        raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
+    if not event.holds([events.loss(each) for each in taken]):
+        raise ReplayMismatch("the steps lose more than was reserved")
+    schema, release, payloads = schema_of(plan["table"], plan["schemas"]), plan["release"], plan["payloads"]
+    numbers = range(1, len(taken) + 1)
+    steps = [json.loads(payloads[f"{release}.{number}"]) for number in numbers]
+    if set(payloads) != {release, *(f"{release}.{number}" for number in numbers)}:
+        raise ReplayMismatch("something is stored that no step drew")
+    if kind in ("ranges", "marginals"):
+        return _replay_steps(kind, ProgramReplay(plan, schema, event), json.loads(payloads[release]))
+    if kind in NETWORKS:
+        return _check_network(json.loads(payloads[release]), event, schema, taken, steps)
+    if kind == "publish":
+        if len(taken) != 1:
+            raise ReplayMismatch("a publication is one step")
+        _check_tables(taken[0], steps[0]["noisy"], schema.unit.rows)
+        return f"one unit moves each of {len(parts_of(taken[0]))} tables by its {schema.unit.rows} rows at most"
+    if kind == "model":
+        return _check_model(plan, taken, steps, schema)
+    if kind == "comparison":
+        _check_distances(taken, schema.unit.rows)
+    raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
+
+
+def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> str:
+    """Ranges and marginals hold all that their steps are made by: every one is made again, but for the draw."""
+    schema = program.version.schema
+    if kind == "ranges":
+        column = schema.column(stored["column"])
+        if column is None:
+            raise ReplayMismatch("ranges of a column that is not declared")
+        ruler = ruler_of(column)
+        if not is_self_consistent(stored, ruler):
+            raise ReplayMismatch("what the ranges say of their strategy does not follow from it")
+        read_or_measure(program, stored, ruler)
+    else:
+        repeat_measurement(program, stored)
+    program.end()
+    return f"every step was made again for units of {schema.unit.rows} rows: what it measured, its law and its event"
+
+
+def _check_network(
+    stored: Mapping[str, Any], event: ReservationEvent, schema: Schema, taken: Sequence[Event], steps: Sequence[Any]
+) -> str:
+    unit = "node" if schema.unit.ends else "edge"
+    request = stored["shape"] if "shape" in stored else stored["recipe"]
+    limit = schema.unit.limit if unit == "node" else None
+    if request["unit"] != unit or request["limit"] != limit or not (schema.unit.ends or schema.unit.is_row):
+        raise ReplayMismatch("a network of another unit than the declared one")
+    chosen = int(steps[0]["chosen"]) if "limit" in request["shares"] else None
+    if list(taken) != expected_events(stored, event, chosen=chosen):
+        raise ReplayMismatch("an event has too little noise for the declared unit")
+    return f"every event has enough noise for one {unit}"
+
+
+def parts_of(event: Event) -> tuple[Event, ...]:
+    """The events of one step."""
+    return event.events if isinstance(event, events.ComposedEvent) else (event,)
+
+
+def _check_tables(event: Event, noisy: Sequence[Any], rows: int) -> None:
+    """A step that measures tables in each of which a row is counted once: a unit moves each by its rows."""
+    drawn = parts_of(event)
+    if len(drawn) != len(noisy):
+        raise ReplayMismatch("another number of tables than there are events")
+    for each in drawn:
+        match each:
+            case LaplaceEvent(l1=moved):
+                most = rows
+            case GaussianEvent(l2_squared=moved):
+                most = rows**2
+            case _:
+                raise ReplayMismatch("a table was not measured by noise")
+        if moved != most:
+            raise ReplayMismatch(f"the noise was made for units of fewer rows than the {rows} that the table allows")
+
+
+def _check_distances(taken: Sequence[Event], rows: int) -> None:
+    """Distances of tables from a model: each row of a unit moves one by the same whole number, whichever that is."""
+    for each in (part for event in taken for part in parts_of(event)):
+        l1 = each.l1 if isinstance(each, LaplaceEvent) else 0
+        l2_squared = each.l2_squared if isinstance(each, GaussianEvent) else 0
+        if l1 % rows or l2_squared % rows**2:
+            raise ReplayMismatch(f"the noise was made for units of fewer rows than the {rows} that the table allows")
+
+
+def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
+    """The steps of a fit: tables, keys that were found, and choices."""
+    rows, choices = schema.unit.rows, 0
+    texts = _texts(schema, int(plan["version"]))
+    for planned, event, drawn in zip(plan["steps"], taken, steps, strict=True):
+        if isinstance(drawn, Mapping):
+            _check_run(drawn, plan["release"], planned["event"])
+        if isinstance(drawn, list):
+            _check_tables(event, drawn, rows)
+        elif isinstance(event, ThresholdEvent):
+            if planned["of"] not in texts:
+                raise ReplayMismatch("keys were found of something that is no declared text")
+            (part,) = drawn["parts"]
+            _check_threshold(event, part["threshold"], 1 if texts[planned["of"]].constant else rows)
+            _check_keys(part, events.to_data(event), width=1)
+            if part["answers"] is not None:
+                raise ReplayMismatch("keys that a model was fitted to tell no numbers")
+        elif all(isinstance(each, ExponentialEvent) for each in parts_of(event)):
+            choices += 1
+        else:
+            raise ReplayMismatch("a step that is neither a table, nor keys that were found, nor a choice")
+    if choices:
+        raise _NotChecked(
+            f"{len(taken) - choices} steps are noise for units of {rows} rows, but what the other {choices}, which are "
+            "choices, were scored by is not in a bundle"
+        )
+    return f"every step is noise for units of {rows} rows"
+
+
+def _texts(schema: Schema, version: int) -> dict[str, TextColumn]:
+    """The columns of text, by the digest that a step which finds their values has."""
+    scan = Scan(table=schema.table, version=version)
+    columns = [column for column in schema.columns if isinstance(column, TextColumn)]
+    inquiries = [Inquiry(plan=scan, sets=((),), statistics=(), keys=(TextCode(column.name),)) for column in columns]
+    return {step_digest({"run": each.question()}): column for each, column in zip(inquiries, columns, strict=True)}
+
+
+def _check_run(drawn: Mapping[str, Any], release: str, event: Mapping[str, Any]) -> None:
+    """What a step stores that ran an inquiry: the release's own, and of the event that was charged."""
+    if (drawn["id"], drawn["text"], drawn.get("also", [])) != (release, "", []) or drawn["event"] != event:
+        raise ReplayMismatch("a step stores something else than it was charged for")

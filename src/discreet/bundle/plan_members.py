@@ -1,0 +1,190 @@
+"""Whether the JSON of a plan holds what is read of it and nothing else: an unknown member is a place for a secret.
+
+Declared tables and columns are closed by `schema.project_file`, the human fields by `about`, versions and limits by
+`standing`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, get_args
+
+from discreet.accounting import events
+from discreet.accounting.guarantee import Accounting
+from discreet.bundle.measurement_check import UnknownMember, read_measurement
+from discreet.kernel.measurement import law_from_data
+from discreet.mechanisms.strategy import strategy_data
+
+#: A packed list unpacks to no more bytes.
+MOST_BYTES = 2**28
+
+_PLAN = {
+    "release", "kind", "question", "text", "table", "version", "privacy_unit", "unit_changes", "day", "event",
+    "explanation", "guarantee", "spent", "doubled", "invariants", "as_of", "confidence", "schemas", "payloads",
+    "warnings", "publics", "steps", "about",
+}  # fmt: skip
+_LISTS = ("unit_changes", "explanation", "invariants", "warnings")
+_NODES = {"public", "counted", "counted_version"}
+#: What is stored under a release of each kind that no SQL asked for.
+_SUMMARIES = {
+    "ranges": {
+        "kind", "column", "edges", "only", "name", "adaptive", "strategy", "mean_variance", "law", "words",
+        "expected_rmse",
+    },
+    "marginals": {"kind", "columns", "parts", "shares"},
+    "publish": {"kind", "levels", "called"},
+    "model": {"kind", "model", "steps"},
+    "comparison": {"kind", "steps"},
+    "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
+    "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
+}  # fmt: skip
+#: Of these, what is a text.
+_TEXTS = ("column", "name", "words", "model", "unit")
+_INSIDE = {
+    "called": {"numbers", "columns", "labels", "codes"},
+    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
+    "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
+}
+
+
+def check_members(plan: Mapping[str, Any]) -> None:
+    """Raises UnknownMember."""
+    _refuse_unknown_members(plan, _PLAN, "the plan")
+    for name in _LISTS:
+        if not all(isinstance(line, str) for line in plan.get(name, ())):
+            raise UnknownMember(f"{name} of the plan holds something that is no text")
+    if not _is_day(plan["day"]) or type(plan["publics"]) is not bool:
+        raise UnknownMember("a day that is none, or public tables that are neither there nor not")
+    if plan["confidence"] != "19/20":
+        raise UnknownMember("intervals are told at another confidence than 95%")
+    if type(plan["question"]) is not str or not re.fullmatch(r"[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):
+        raise UnknownMember("what was asked is not told by its digest")
+    for schema in plan["schemas"].values():
+        if schema["declared"].get("accounting", "either") not in get_args(Accounting):
+            raise UnknownMember("a table is declared with an accounting that there is not")
+    _check_steps(plan)
+    for name, text in plan["payloads"].items():
+        data = _read_stored(text)
+        if name != plan["release"] and name.startswith(f"{plan['release']}."):
+            _check_step(data)
+        elif "text" in data:
+            read_measurement(data)
+        else:
+            _check_summary(plan, data)
+
+
+def _is_day(text: Any) -> bool:
+    try:
+        return str(date.fromisoformat(text)) == str(text)
+    except (TypeError, ValueError):
+        return False
+
+
+def _check_steps(plan: Mapping[str, Any]) -> None:
+    """The steps of a program, numbered as they were taken. What is measured at once has none."""
+    steps = plan.get("steps", [])
+    if plan["kind"] in ("answer", "bounds") and steps:
+        raise UnknownMember("an answer has steps that nobody took")
+    for number, step in enumerate(steps, start=1):
+        _refuse_unknown_members(step, {"number", "of", "event"}, "a step")
+        if type(step["number"]) is not int or step["number"] != number:
+            raise UnknownMember("steps are not numbered as they were taken")
+        if not re.fullmatch(r"[0-9a-f]{64}", step["of"]):
+            raise UnknownMember("what a step measured is not told by its digest")
+        events.from_data(step["event"])
+
+
+def _refuse_unknown_members(data: Any, allowed: set[str], what: str) -> None:
+    if not isinstance(data, Mapping):
+        raise UnknownMember(f"{what} is no object")
+    if strange := sorted(set(data) - allowed):
+        raise UnknownMember(f"{what} has an unknown member {strange[0][:60]!r}")
+
+
+def _read_stored(text: str) -> Any:
+    """What is stored, as Discreet writes it: no spaces of one's own, no name twice."""
+    data = json.loads(text)
+    compact = {"separators": (",", ":")}
+    ways: list[dict[str, Any]] = [{}, compact, {"sort_keys": True, **compact}]
+    if not any(json.dumps(data, **way) == text for way in ways):
+        raise UnknownMember("something is stored that is not written as Discreet writes it")
+    return data
+
+
+def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
+    """What a program stored of itself."""
+    kind = str(plan["kind"])
+    if kind in _SUMMARIES:
+        if data["kind"] != kind or data.get("steps", len(plan["steps"])) != len(plan["steps"]):
+            raise UnknownMember("what is stored is of another kind, or of another number of steps")
+        if any(type(data.get(name, "")) is not str for name in _TEXTS) or type(data.get("steps", 0)) is not int:
+            raise UnknownMember("something is stored as a text, or as a number, that is none")
+        _refuse_unknown_members(data, _SUMMARIES[kind], "what is stored")
+    for name, members in _INSIDE.items():
+        if data.get(name) is not None:
+            _refuse_unknown_members(data[name], members, f"{name} of what is stored")
+            for part in data[name].keys() - {"shares", "codes"}:
+                _no_objects(data[name][part])
+    for codes in (data.get("called") or {}).get("codes", ()):
+        _check_numbers(codes)
+    for name in data.keys() - {*_INSIDE, "law", "strategy"}:
+        _no_objects(data[name])
+    if "law" in data:
+        law_from_data(data["law"])
+    if kind == "ranges":
+        _check_strategy(data["strategy"])
+
+
+def _no_objects(data: Any) -> None:
+    """A single value, or lists of such."""
+    if isinstance(data, Mapping):
+        raise UnknownMember(f"an object where none is, with the member {str(next(iter(data), ''))[:60]!r}")
+    for each in data if isinstance(data, list) else ():
+        _no_objects(each)
+
+
+def _check_step(data: Any) -> None:
+    """What a step drew: numbers, packed numbers, a choice, or keys that were found."""
+    if isinstance(data, list):
+        for each in data:
+            _check_step(each)
+    elif not isinstance(data, Mapping):
+        if type(data) is not int:
+            raise UnknownMember("a step drew something that is no whole number")
+    elif "data" in data:
+        _check_numbers(data)
+    elif "parts" in data:
+        read_measurement(data)
+    else:
+        _refuse_unknown_members(data, {"noisy", "beside"} if "noisy" in data else {"chosen"}, "what a step drew")
+        _check_step(data.get("noisy", data.get("chosen", ())))
+        if data.get("beside") is not None:
+            _check_strategy(data["beside"])
+
+
+def _check_strategy(data: Any) -> None:
+    """A strategy, and the lists of numbers in it."""
+    made = strategy_data.strategy_to_data(strategy_data.strategy_from_data(data))
+    _refuse_unknown_members(data, set(made), "a strategy")
+    for value in data.values():
+        if isinstance(value, Mapping) and "kind" not in value:
+            _check_numbers(value)
+    for part in (*data.get("parts", ()), *data.get("factors", ()), *((data["inner"],) if "inner" in data else ())):
+        _check_strategy(part)
+
+
+def _check_numbers(data: Any) -> None:
+    """A packed list of whole numbers, with nothing behind it; a plain one."""
+    if isinstance(data, list):
+        return _check_step(data)
+    _refuse_unknown_members(data, {"type", "data"}, "a packed list")
+    packed, unpacking = base64.b64decode(data["data"], validate=True), zlib.decompressobj()
+    unpacking.decompress(packed, MOST_BYTES)
+    if not unpacking.eof or unpacking.unused_data or base64.b64encode(packed).decode() != data["data"]:
+        raise UnknownMember("something stands behind a packed list of numbers")
+    return None

@@ -1,0 +1,268 @@
+"""The card: a release in the form of the OpenDP deployments registry, tiers 1 to 3.
+
+What the ledger and the declarations know is filled in; what only people know is told by them, or says "not told".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet import __version__, exact
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
+from discreet.bundle.about import NOT_STATED
+from discreet.bundle.answer_replay import schema_of
+from discreet.bundle.claims import ZCDP, parameters
+from discreet.bundle.content import BundleContent, explain_event
+from discreet.bundle.networks import EdgeLimit, limit_of
+from discreet.schema.person_identity import describe
+
+_PRODUCTS = {"model": "Synthetic data"}
+_FILTERS = {
+    "either": "A pure filter and a zCDP filter at once, of which one must hold for every person",
+    "pure": "A filter that adds up pure losses",
+    "zcdp": "A filter that adds up zCDP losses",
+}
+
+
+def card_of(content: BundleContent) -> dict[str, Any]:
+    """The card as data: the keys are the registry's."""
+    return {
+        "url_slug": content.release,
+        "status": "Draft",
+        "tier": 3,
+        "deployment": {
+            "product": _product(content),
+            "dp_flavor": _flavor(content),
+            "privacy_loss": _loss(content),
+            "model": _model(content),
+            "accounting": _accounting(content),
+            "implementation": _implementation(content),
+            "resources": {
+                "sources": content.about.sources or NOT_STATED,
+                "registry_authors": list(content.about.registry_authors) or [NOT_STATED],
+            },
+        },
+    }
+
+
+def claims_on_card(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card says of the claims, to be compared with a manifest's."""
+    deployment = card["deployment"]
+    loss = deployment["privacy_loss"]
+    return {
+        "release": card["url_slug"],
+        "variant": deployment["dp_flavor"]["name"],
+        "privacy_unit": loss["privacy_unit"],
+        "parameters": loss["privacy_parameters"],
+    }
+
+
+def claims_expected_on_card(claims: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card must say, by a manifest's claims."""
+    return {
+        "release": claims["release"],
+        "variant": claims["variant"],
+        "privacy_unit": claims["privacy_unit"],
+        "parameters": parameters(claims),
+    }
+
+
+def _product(content: BundleContent) -> dict[str, Any]:
+    about = content.about
+    return {
+        "name": about.name or NOT_STATED,
+        "data_curators": list(about.curators) or [NOT_STATED],
+        "intended_use": about.intended_use or NOT_STATED,
+        "data_product_type": _PRODUCTS.get(content.kind, "Summary statistics"),
+        "data_product_region": about.region or NOT_STATED,
+        "description": about.description or NOT_STATED,
+        "publication_date": about.publication_date or content.day,
+        "data_product_sector": about.sector or NOT_STATED,
+    }
+
+
+def _flavor(content: BundleContent) -> dict[str, Any]:
+    order = sorted(content.schemas, key=lambda table: (table != content.table, table))  # whoever tells of them
+    schemas = {table: content.schemas[table] for table in order}
+    tables = ", ".join(
+        f"{table} (version {each['version']}: {_columns(each['declared'])})" for table, each in schemas.items()
+    )
+    return {
+        "name": content.claims["variant"],
+        "data_domain": f"All tables with the declared columns: {tables}. Types, bounds and values are declared by the "
+        "owner, or were bought with privacy loss, which the ledger counts.",
+        "unprotected_quantities": "; ".join(_unprotected(content)) or "none",
+    }
+
+
+def _columns(declared: Mapping[str, Any]) -> str:
+    if "ends" in declared:
+        return f"the ends {' and '.join(declared['ends'])}"
+    return ", ".join(declared.get("columns", {})) or "none"
+
+
+def _unprotected(content: BundleContent) -> list[str]:
+    """What the guarantee does not speak of: totals that were published exactly, and tables that are public."""
+    exactly = list(content.invariants) or ["exact totals of these people"] if content.doubled else []
+    return [*exactly, *(f"everything that the public table {name} says" for name in content.publics)]
+
+
+def _loss(content: BundleContent) -> dict[str, Any]:
+    claims, guarantee = content.claims, content.guarantee
+    whole = f"epsilon {exact.show(guarantee.epsilon)}, delta {exact.show(guarantee.delta)}"
+    return {
+        "privacy_unit": claims["privacy_unit"],
+        "privacy_unit_description": _adjacency(content),
+        "privacy_parameters": parameters(claims),
+        "privacy_parameters_description": f"{_own(content)} {_always(content, f'({whole})')}, which was the limit at "
+        f"row {content.as_of} of the ledger; by then, in the worst case over people, epsilon "
+        f"{exact.show(content.spent, up=True)} was spent. A limit that is raised later opens a further filter on top.",
+    }
+
+
+def _always(content: BundleContent, limit: str) -> str:
+    """What the limit promises; nothing to one person whose unit was changed after something was released."""
+    if content.unit_changes:
+        return (
+            f"No single limit holds for all releases about these people: {'; '.join(content.unit_changes)}, after "
+            f"something had been released. The releases of each unit alone stay within {limit}"
+        )
+    return f"All that is ever released about these people, this included, stays within {limit}"
+
+
+def rho_in_words(content: BundleContent) -> str:
+    """What a release in rho means in the numbers that people know; empty where it has an epsilon of its own.
+
+    Guarantee: what is shown is (epsilon, delta)-differentially private with the numbers that are said.
+    Because: rho-zCDP implies (`epsilon_from_rho`(rho, delta'), delta')-DP for every delta' above 0, and thresholds add
+        their own delta. delta' is what the population sets aside for this; where it sets none aside there is no rho.
+    """
+    claims, guarantee = content.claims, content.guarantee
+    if claims["variant"] != ZCDP:
+        return ""
+    limit = f"epsilon {exact.show(guarantee.epsilon)} with delta {exact.show(guarantee.delta)}"
+    always = _always(content, limit)
+    if not guarantee.delta_rho:
+        return f"In other words: {always}."
+    epsilon = epsilon_from_rho(exact.read(claims["rho"]), guarantee.delta_rho)
+    delta = guarantee.delta_rho + exact.read(claims["delta"])
+    alone = f"at most epsilon {exact.show(epsilon, up=True)} with delta {exact.show(delta, up=True)}"
+    return f"In other words: this release alone is {alone}. {always}."
+
+
+def _own(content: BundleContent) -> str:
+    whose = "The parameters are those of this release alone"
+    if content.also:
+        whose = (
+            "The numbers follow from this release and from earlier measurements of the same "
+            f"({', '.join(content.also)}), and the parameters are those of all of them together"
+        )
+    if content.claims["variant"] != ZCDP:
+        return f"{whose}."
+    return f"{whose}; there is no pure epsilon, and rho is a price in the budget below, which converts it."
+
+
+def _adjacency(content: BundleContent) -> str:
+    unit, bound = content.unit_words, _bound(content)
+    if content.doubled:
+        return (
+            f"Two tables are neighbours if one comes from the other by changing {unit} and both have the same exact "
+            f"totals. Whether somebody is in the table is not protected.{_identified(content)}{bound}"
+        )
+    return (
+        f"Two tables are neighbours if one comes from the other by adding or removing {unit}; the number of units "
+        f"is not public.{_identified(content)}{bound}"
+    )
+
+
+def _identified(content: BundleContent) -> str:
+    """By which columns people are identified, in the release's own table first. The ledger keeps it, for good."""
+    order = sorted(content.schemas, key=lambda table: (table != content.table, table))
+    named = [(table, content.schemas[table].get("persons")) for table in order]
+    words = [f"in {table!r} by {describe(naming)}" for table, naming in named if naming]
+    return f" People are identified {', '.join(words)}." if words else ""
+
+
+def _bound(content: BundleContent) -> str:
+    """With how much a person counts, and where else than in the release's own table."""
+    if _has_ends(content):
+        limit, others = _limit(content), [table for table in content.schemas if table != content.table]
+        beside = f" With a person go their rows of {', '.join(others)} too." if others else ""
+        return beside if limit is None else f"{beside} A person counts with at most {limit}."
+    rows = content.schemas[content.table]["declared"].get("rows_per_person")
+    most = "one row" if rows == 1 else f"{rows} rows"
+    return "" if content.unit == "row" or rows is None else f" A person counts with at most {most}."
+
+
+def _has_ends(content: BundleContent) -> bool:
+    return bool(schema_of(content.table, content.schemas).unit.ends)
+
+
+def _limit(content: BundleContent) -> EdgeLimit | None:
+    return limit_of(content.kind, content.release, content.payloads)
+
+
+def _model(content: BundleContent) -> dict[str, Any]:
+    return {
+        "model_name": "Central",
+        "model_name_description": "The owner holds the data; one curator counts, adds noise and keeps the ledger.",
+        "actors": "The owner and the machine's administrator are trusted with the data. Analysts are not: they may be "
+        "malicious and collude. Readers of this release are not trusted.",
+        "release_type": "Many releases",
+        "release_type_description": "Many questions share one budget for each population, which is never renewed.",
+        "data_source_type": "Static",
+        "data_source_type_description": f"Version {content.version} of the table; a new version is a public act of the "
+        "owner, and losses add across versions.",
+        "access_type": "Interactive",
+        "access_type_description": "One limit holds for all analysts together, so collusion gains nothing; quotas only "
+        "divide it.",
+    }
+
+
+def _accounting(content: BundleContent) -> dict[str, Any]:
+    after = "Least squares, rounding, ratios, sorting and noise intervals read noisy numbers alone."
+    return {
+        "post_processing": after if content.kind != "model" else f"{after} Rows are sampled from a fitted model.",
+        "composition": f"{_FILTERS[content.guarantee.accounting]}, under fully adaptive choices. Questions "
+        "about disjoint people cost their maximum. Every charge is durable before data is read, in an append-only "
+        "ledger that is chained by digests; nothing is refunded.",
+    }
+
+
+def _implementation(content: BundleContent) -> dict[str, Any]:
+    done = "; ".join(explain_event(content.combined_event, person=content.unit))
+    return {
+        "pre_processing_eda_hyperparameter_tuning": _before_noise(content),
+        "mechanisms": f"{done[0].upper()}{done[1:]}. Discreet {__version__}: exact samplers over whole numbers and "
+        "fractions, randomness of the operating system; no floating-point number meets noise. Counting reads a copy "
+        "made by the declaration, with functions that cannot fail on a row. Timing: the server sends answers on a time "
+        "grid; the command line does not.",
+        "justification": content.about.justification or NOT_STATED,
+    }
+
+
+def _before_noise(content: BundleContent) -> str:
+    """What is done to the data. Edges are cut when they are counted, rows of persons when a version is made."""
+    if not _has_ends(content):
+        return (
+            "Columns are clamped to declared bounds, categories to declared values, and persons cut to their limit of "
+            "rows before any question, by the declaration alone. What was measured to choose bounds is charged to the "
+            "same ledger."
+        )
+    read = (
+        "Rows are read as edges between the declared ends, by the declaration alone: those that repeat an edge count "
+        "once, and those from a node to itself not at all. A version keeps all edges of a person."
+    )
+    limit = _limit(content)
+    if limit is None:
+        return f"{read} This release counts none of them."
+    by = (
+        "chosen by the exponential mechanism, at a loss that is part of this release's"
+        if limit.chosen
+        else "by the declaration"
+    )
+    return (
+        f"{read} A limit on them is laid on when a question counts: edges are taken in an order by a keyed hash, and "
+        f"kept while both ends have room. Here it was {limit}, {by}."
+    )

@@ -1,0 +1,149 @@
+"""What the owner does: `discreet init`, `add`, `refresh` and `forget`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import terminal
+from discreet.cli.flags import HERE, Folder, Json, two_ends
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.project.project import Project
+    from discreet.schema.schema import Table
+
+
+def init(
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The budget that tables inherit.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Its delta; 0 is pure differential privacy.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make the project folder: discreet.toml and an empty ledger."""
+    import discreet
+    from discreet.schema.project_file import NAME
+
+    declared = (project / NAME).exists()
+    made = discreet.init(project, epsilon=epsilon, delta=delta)
+    data, text = terminal.init_output(made, declared=declared)
+    terminal.print_result(data, text, as_json=as_json)
+
+
+def add(
+    file: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a quoted glob; or a table of the engine.")],
+    name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
+    person: Annotated[str | None, typer.Option("--person", help="The column that says whose row it is.")] = None,
+    rows_per_person: Annotated[
+        int | None, typer.Option("--rows-per-person", min=1, help="At most so many of a person's rows.")
+    ] = None,
+    ends: Annotated[
+        str | None, typer.Option("--ends", help="FROM,TO: a row is an edge between two persons, in these columns.")
+    ] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The table's budget.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="The budget's delta.")] = None,
+    public: Annotated[bool, typer.Option("--public", help="Everybody may know this table.")] = False,
+    population: Annotated[str | None, typer.Option("--population", help="The people whose budget it shares.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="Where the table lies: postgresql://… or spark://…")
+    ] = "duckdb",
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Declare a table: proposes names and types and writes them into discreet.toml."""
+    import discreet
+    from discreet.project.declaration import unit_notes
+
+    opened_project = discreet.open(project)
+    with terminal.progress("looking at the source", engines=[engine]):
+        table = opened_project.add(
+            file,
+            name=name,
+            person=person,
+            rows_per_person=rows_per_person,
+            ends=two_ends(ends),
+            epsilon=epsilon,
+            delta=delta,
+            public=public,
+            population=population,
+            engine=engine,
+        )
+    others = [other for other in opened_project.file.tables.values() if other.name != table.name]
+    data, text = terminal.add_output(table, limit_said=rows_per_person is not None, warnings=unit_notes(table, others))
+    terminal.print_result(data, text, as_json=as_json)
+    terminal.print_notes(_encoding_notes(opened_project, table))
+
+
+def refresh(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say whether the source has changed.")] = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Make a new version of the declared table from its source: an act of the owner."""
+    import discreet
+    from discreet.cli.version_notes import edited_warning, refresh_output
+
+    opened_project = discreet.open(project)
+    if check:
+        changed = opened_project.source_changed(table)
+        words = "the source has changed" if changed else "the source is what the newest version was made from"
+        terminal.print_result({"table": table, "changed": changed}, words, as_json=as_json)
+        return
+    with terminal.progress(f"making {table}", engines=[opened_project.table(table).engine]):
+        version, making = opened_project.refresh(table)
+    charges = opened_project.ledger.refresh().charges.values()
+    answered = any(charge.table == opened_project.table(table).name and charge.version < version for charge in charges)
+    data, text = refresh_output(opened_project.table(table), version, making, answered=answered)
+    terminal.print_result(data, text, as_json=as_json)
+    edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
+    settled = _settled_notes(opened_project, table) if version == 1 else []
+    terminal.print_notes([*_encoding_notes(opened_project, opened_project.table(table)), *edited, *settled])
+
+
+def forget(
+    table: Annotated[str, typer.Argument(help="A declared table of persons.")],
+    person: Annotated[list[str], typer.Argument(help="Whom: the value, or values, that name the person.")],
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Erase a person from a table and those reached through it: an act of the owner."""
+    import discreet
+
+    opened_project = discreet.open(project)
+    with terminal.progress(
+        f"forgetting in {table}",
+        engines=[declared_table.engine for declared_table in opened_project.file.tables.values()],
+    ):
+        erased = opened_project.forget(table, person)
+    data, text = terminal.forget_output(erased)
+    terminal.print_result(data, text, as_json=as_json)
+
+
+def _encoding_notes(project: Project, table: Table) -> list[str]:
+    """Whether the text files of a table are in another encoding than UTF-8, which nothing else would tell."""
+    from discreet.engines.encoding import encoding_note
+    from discreet.engines.file_source import find
+    from discreet.schema.address import DEFAULT
+
+    if table.engine != DEFAULT:
+        return []
+    with suppress(DiscreetError, OSError):  # a file that went away since: what was done is done
+        note = encoding_note(find(table.source, folder=project.folder))
+        return [] if note is None else [note]
+    return []
+
+
+def _settled_notes(project: Project, name: str) -> list[str]:
+    """What a first version settles."""
+    from discreet.project.declaration import other_identity_notes, row_unit_notes
+
+    table = project.table(name)
+    others = [other for other in project.file.tables.values() if other.name != table.name]
+    state = project.ledger.refresh()
+    return [
+        *row_unit_notes(table, others, fixed=state.is_unit_fixed(table.population)),
+        *other_identity_notes(table, state=state),
+    ]

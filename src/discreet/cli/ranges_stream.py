@@ -1,0 +1,164 @@
+"""`discreet ranges --stream`: start a counter that goes on day after day, take its next step, read what it said."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table as RichTable
+
+from discreet.cli import terminal
+from discreet.cli.flags import refuse_unwritable_output
+from discreet.cli.noise_digits import round_to_noise
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.project.project import BudgetStatus, Project
+    from discreet.tables.stream.stream import TableStream
+    from discreet.tables.stream.stream_plan import StreamPlan
+    from discreet.tables.stream.stream_row import StreamEstimate
+
+
+def run_stream(
+    project: Project,
+    table: str,
+    name: str,
+    *,
+    step: bool = False,
+    label: str | None = None,
+    epsilon: str | None = None,
+    delta: str | None = None,
+    horizon: str | None = None,
+    contributions: str | None = None,
+    between: Sequence[tuple[str, str]] = (),
+    confidence: str = "0.95",
+    plan: bool = False,
+    analyst: str | None = None,
+    csv_file: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Plan or start a stream (with an epsilon), take its next step (`step`), or show what it released."""
+    from discreet.tables.stream import project_streams, stream_plan
+
+    refuse_unwritable_output(csv_file, project)
+    if label is not None and not step:
+        raise UsageError(
+            f"a stream has no column, and {label[:60]!r} would be a label", hint="--next LABEL takes a step"
+        )
+    terms: dict[str, Any] = {"delta": delta, "horizon": horizon, "contributions": contributions}
+    if plan:
+        quoted = project_streams.plan_stream(project, table, name, epsilon=epsilon, **terms)
+        plan_notes = stream_plan.notes(
+            quoted, project.guarantee(table), population=project.table(table).population, curator=project.curator
+        )
+        words = [*_plan_words(quoted), *(f"note: {one}" for one in plan_notes)]
+        terminal.print_result(_plan_data(name, quoted) | {"warnings": plan_notes}, words, as_json=as_json)
+        return
+    with terminal.progress("asking"):
+        stream, there = project_streams.stream(project, table, name, epsilon=epsilon, **terms, analyst=analyst)
+        noted = _take_step(stream, label) if step else []
+        estimates = [
+            (low, high, stream.interval(low or 1, high or None, confidence=confidence)) for low, high in between
+        ]
+        data = stream.to_data()
+    data["intervals"] = [[low, high, one.value, list(one.interval)] for low, high, one in estimates]
+    data["warnings"] = [*noted, *data["warnings"]]
+    if csv_file is not None:
+        _write(csv_file, data["rows"])
+    paid = "" if epsilon is None else "it was there: free\n" if there else "charged once, for all of it\n"
+    words = [*_words(stream, paid, project.budget(table)), *_interval_words(estimates)]
+    terminal.print_result(data, [*words, *(f"note: {one}" for one in data["warnings"])], as_json=as_json)
+
+
+def list_streams(project: Project, table: str, *, as_json: bool = False) -> None:
+    """The streams of a table."""
+    from discreet.tables.stream import project_streams
+
+    streams = project_streams.streams(project, table)
+    lines = [f"{one.name}: {one.steps:,} of {one.horizon:,} steps{', closed' if one.closed else ''}" for one in streams]
+    kept = ("stream", "release", "steps", "horizon", "closed")
+    data = [{key: value for key, value in one.to_data().items() if key in kept} for one in streams]
+    terminal.print_result({"streams": data}, lines or ["no stream follows this table yet"], as_json=as_json)
+
+
+def _take_step(stream: TableStream, label: str | None) -> list[str]:
+    """Take a step; what the owner should know about it is public."""
+    before = stream.rows
+    row = stream.next(label)
+    if row.step <= len(before):
+        return [f"step {row.step} ({row.label}) was taken before, and is what it was"]
+    if before and before[-1].version == row.version:
+        refresh_hint = f"discreet refresh {stream.table} makes a new one when data arrived"
+        return [
+            f"version {row.version} was counted in step {row.step - 1} already, so nobody is new in it; {refresh_hint}"
+        ]
+    return []
+
+
+def _plan_data(name: str, plan: StreamPlan) -> dict[str, Any]:
+    return {
+        "stream": name,
+        "horizon": plan.counter.horizon,
+        "contributions": plan.contributions,
+        "cost": plan.cost.to_data(up=True),
+        "guarantee": plan.price,
+        "strategy": plan.counter.words,
+        "expected_rmse": plan.expected_rmse,
+        "worst_sd": float(plan.sds.max()),
+    }
+
+
+def _plan_words(plan: StreamPlan) -> list[str]:
+    return [
+        f"costs     {plan.price}, once, for {plan.counter.horizon:,} step{'' if plan.counter.horizon == 1 else 's'}",
+        f"strategy  {plan.counter.words}",
+        f"error     of a total about {plan.expected_rmse:.4g} rows (root mean square over the steps), "
+        f"at worst {plan.sds.max():.4g}",
+    ]
+
+
+def _words(stream: TableStream, paid: str, budget_status: BudgetStatus) -> list[Any]:
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    table.add_column("step", no_wrap=True)
+    for name in ("new rows", "rows so far"):
+        table.add_column(name, justify="right", no_wrap=True)
+    rows = stream.rows
+    for row in rows[-terminal.MOST_ROWS :]:
+        name = f"{row.step}" if row.label is None else f"{row.step} {row.label}"
+        table.add_row(name, _shown(row.count), _shown(row.total))
+    more = len(rows) - terminal.MOST_ROWS
+    left = f"{stream.steps:,} of {stream.horizon:,} steps taken"
+    if stream.closed:
+        left += "; closed: a step failed, or the ledger was rolled back or copied"
+    elif stream.steps < stream.horizon:
+        again = f"discreet ranges {stream.table} --stream {stream.name} --next"
+        left += f"; next: discreet refresh {stream.table}, then {again}"
+    return [
+        *([f"… {more:,} earlier step{'' if more == 1 else 's'}: --json or --csv has them all"] if more > 0 else []),
+        *([table, ""] if rows else []),
+        f"{paid}{left}",
+        f"cost {stream.plan.price} in all; a step, and reading, is free. Intervals hold with 95%.",
+        f"{terminal.spent_words(budget_status)}. Release {stream.id}.",
+    ]
+
+
+def _interval_words(estimates: list[tuple[str, str, StreamEstimate]]) -> list[str]:
+    return [f"steps {low or 1} to {high or 'now'}: {_shown(one)} new rows" for low, high, one in estimates]
+
+
+def _shown(one: StreamEstimate) -> str:
+    """A number without the digits that its noise makes meaningless."""
+    digits = 1 if one.plus_minus < 10 else 0
+    return f"{one.value:,.{digits}f} ± {one.plus_minus:,.{digits}f}"
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    with terminal.explain_write_failure("every step is"), path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["step", "label", "count", "count_low", "count_high", "total", "total_low", "total_high"])
+        for row in rows:
+            count = round_to_noise(row["count"], *row["count_interval"])
+            total = round_to_noise(row["total"], *row["total_interval"])
+            writer.writerow([row["step"], row["label"], *count, *total])

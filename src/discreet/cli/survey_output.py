@@ -1,0 +1,253 @@
+"""What `discreet survey` prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from discreet import exact
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.surveys.collector.survey_definition import Survey
+    from discreet.surveys.device.respondent_device import Donation
+
+#: More choices than this are cut on a screen.
+MOST_CHOICES = 60
+#: The longest list of words.
+MOST_WORDS = 1_000_000
+
+
+def new_output(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]:
+    """A new survey."""
+    from discreet.surveys.collector.randomizer_design import NOT_IN_BROWSERS
+
+    randomizer = survey.randomizer
+    data = {
+        "survey": survey.id,
+        "asker": survey.asker,
+        "protocol": randomizer.protocol,
+        "because": because,
+        "epsilon": exact.as_float(randomizer.epsilon, up=True),
+        "bytes": randomizer.width,
+        "minimum": survey.minimum,
+        "tokens": survey.token,
+        "browser": randomizer.protocol not in NOT_IN_BROWSERS,
+    }
+    lines = [
+        f"made survey {survey.id}: {survey.question}",
+        *([f"  respondents read: {survey.asker} asks."] if survey.asker else []),
+        f"  {randomizer.protocol}: {because}",
+        f"  an answer costs its respondent epsilon {exact.show(randomizer.epsilon, up=True)} "
+        f"and is sent as {_bytes(randomizer.width)}",
+        f"  estimated from {survey.minimum:,} reports on",
+    ]
+    if data["browser"] is False:
+        lines.append("  the respondent's page cannot make such reports: people answer by discreet survey answer --url")
+    if survey.token:
+        lines.append(f"next: discreet survey tokens {survey.id} -n 100")
+    return data, [*lines, "next: discreet survey serve"]
+
+
+def weak_protection_notes(epsilon: Fraction) -> list[str]:
+    """A note where an answer is hardly hidden: what its epsilon means.
+
+    >>> little_protected(Fraction(8))[0].rpartition(" = ")[2]
+    '2,981'
+    >>> little_protected(Fraction(2))
+    []
+    """
+    from discreet.surveys.collector.survey_definition import WEAK_EPSILON
+
+    if epsilon < WEAK_EPSILON:
+        return []
+    factor = math.exp(min(float(epsilon), 700.0))
+    shown = f"{factor:,.0f}" if factor < 10**9 else f"{factor:.1e}"
+    return [
+        f"epsilon {exact.show(epsilon, up=True)} protects a respondent little: their report can change the odds of "
+        f"what they answered by a factor of e^epsilon = {shown}"
+    ]
+
+
+def answer_output(
+    survey: Survey, given: Donation, acknowledgement: dict[str, Any] | None
+) -> tuple[dict[str, Any], list[str]]:
+    """One report: what it is, why it is deniable, and what became of it."""
+    from discreet.surveys.device.report_sender import report_text
+
+    data: dict[str, Any] = {
+        "survey": survey.id,
+        "sent": acknowledgement is not None,
+        "id": given.id,
+        "report": report_text(given.report),
+        "epsilon": exact.as_float(given.epsilon, up=True),
+        "period": exact.as_float(given.period, up=True),
+        "lifetime": exact.as_float(given.lifetime, up=True),
+        "accepted": 0 if acknowledgement is None else acknowledgement["accepted"],
+        "repeated": 0 if acknowledgement is None else acknowledgement["repeated"],
+    }
+    named = _supported_choices(survey, given.report)
+    if named is not None:
+        data["says"] = named
+    often = 100 * math.exp(-float(survey.randomizer.epsilon))
+    lines = [
+        f"{'would send' if acknowledgement is None else 'sent'} {report_text(given.report)} under the id {given.id}",
+        *([f"  it says: {', '.join(named) or 'none of the choices'}"] if named is not None else []),
+        f"  whatever their true answer, others send this very report at least {often:.3g} times "
+        "for every 100 times that somebody with yours does",
+        f"  epsilon: {exact.show(given.epsilon, up=True)} this answer, {exact.show(given.period, up=True)} "
+        f"this period, {exact.show(given.lifetime, up=True)} all that this device ever answered",
+    ]
+    if acknowledgement is None:
+        lines.append("nothing was sent; without --dry-run the same bytes are")
+    elif acknowledgement["repeated"]:
+        lines.append("this device was counted before: its first report stays, and counts once")
+    return data, lines
+
+
+def _supported_choices(survey: Survey, report: bytes) -> list[str] | None:
+    """The choices that a report supports, where there are few enough to read."""
+    from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
+
+    randomizer = survey.randomizer
+    if not isinstance(randomizer, ChoiceRandomizer) or len(randomizer.choices) > MOST_CHOICES:
+        return None
+    supports = randomizer.supports(randomizer.matrix([report]))
+    return [choice for choice, is_supported in zip(randomizer.choices, supports.tolist(), strict=True) if is_supported]
+
+
+def estimate_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
+    """Estimates and how far to trust them."""
+    lines: list[Any] = [
+        f"{survey.question}  ({estimates['n']:,} reports{', closed' if estimates['closed'] else ''})",
+        "",
+    ]
+    points = 1 if "mean" in estimates else 100
+    unit = "" if "mean" in estimates else " percentage points"
+    if "mean" in estimates:
+        low, high = estimates["interval"]
+        lines.append(f"mean {estimates['mean']:.6g} ({low:.6g} to {high:.6g})")
+    else:
+        lines.append(_table(estimates["estimates"]))
+        if len(estimates["estimates"]) > MOST_CHOICES:
+            lines.append(f"… and {len(estimates['estimates']) - MOST_CHOICES:,} more: --json has them all")
+    fakes = estimates["fakes"]
+    moved = f"{points * fakes['could_move']:.3g}{unit}"
+    lines += [
+        "",
+        f"intervals hold {estimates['confidence']:.4g} of the time, about those who answered; "
+        "estimates are unbiased, so that they can leave their bounds",
+        f"about {estimates['halve']:,} more answers would halve them",
+        f"{fakes['reports']:,} fake reports among these could have moved a figure by {moved}",
+        f"each answer cost its respondent epsilon {estimates['epsilon']:.6g}",
+    ]
+    if estimates.get("made"):
+        lines.append(f"made by {estimates['made']}: these figures have no interval")
+    rest = 0 if estimates["closed"] else estimates["n"] % max(1, survey.minimum)
+    if rest:
+        lines.append(
+            f"this counts every report, for you; the page of results shows the first {estimates['n'] - rest:,}, in "
+            "steps of "
+            f"{survey.minimum:,}, so that no two looks differ by one person's report: show others no more than that"
+        )
+    return lines
+
+
+def _table(estimates: Sequence[dict[str, Any]]) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in ("choice", "share", "interval"):
+        table.add_column(name, justify="left" if name == "choice" else "right", no_wrap=True)
+    for each in estimates[:MOST_CHOICES]:
+        interval = "" if each["interval"] is None else " to ".join(_percents(*each["interval"]))
+        table.add_row(RichText(each["choice"]), f"{each['share']:.2%}", interval)
+    return table
+
+
+def _percents(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval as percentages, rounded outwards: what is shown holds what it says.
+
+    >>> _percents(0.28557, 0.28571428)
+    ('28.55%', '28.58%')
+    >>> _percents(0.0, 0.5)
+    ('0.00%', '50.00%')
+    """
+    first, last = math.floor(round(low * 10_000, 6)), math.ceil(round(high * 10_000, 6))
+    return f"{first / 100:.2f}%", f"{last / 100:.2f}%"
+
+
+def list_output(counted_surveys: Sequence[tuple[Survey, int]]) -> tuple[dict[str, Any], list[Any]]:
+    """The surveys of a store, with their numbers of reports."""
+    data = {
+        "surveys": [
+            {
+                "survey": survey.id,
+                "question": survey.question,
+                "protocol": survey.randomizer.protocol,
+                "epsilon": exact.as_float(survey.randomizer.epsilon, up=True),
+                "n": reports,
+                "minimum": survey.minimum,
+                "tokens": survey.token,
+                "closed": survey.closed,
+                "created": survey.created,
+            }
+            for survey, reports in counted_surveys
+        ]
+    }
+    if not counted_surveys:
+        return data, ["there are no surveys yet; discreet survey new makes one"]
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "question", "protocol", "epsilon", "reports", ""):
+        table.add_column(name, justify="right" if name in ("epsilon", "reports") else "left", no_wrap=True)
+    for survey, reports in counted_surveys:
+        cells = [survey.id, _cut(survey.question), survey.randomizer.protocol]
+        figures = [exact.show(survey.randomizer.epsilon, up=True), f"{reports:,}", "closed" if survey.closed else ""]
+        table.add_row(*(RichText(cell) for cell in cells), *figures)
+    return data, [table]
+
+
+def serve_output(address: str, surveys: Sequence[Survey]) -> tuple[dict[str, Any], list[str]]:
+    """Where the surveys are."""
+    taking = [survey for survey in surveys if not survey.closed]
+    data = {
+        "url": address,
+        "surveys": [
+            {"survey": survey.id, "url": f"{address}/s/{survey.id}", "results": f"{address}/s/{survey.id}/results"}
+            for survey in taking
+        ],
+    }
+    lines = [f"serving at {address}; Ctrl-C ends it"]
+    for survey in taking:
+        lines += [
+            f"{_cut(survey.question)}",
+            f"  answer   {address}/s/{survey.id}",
+            f"  results  {address}/s/{survey.id}/results",
+        ]
+    return data, lines if taking else [*lines, "no survey is open; discreet survey new makes one"]
+
+
+def words_of(path: Path) -> list[str]:
+    """The words of a file, one on each line, each once."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot read {str(path)!r}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{str(path)!r} is not UTF-8 text") from None
+    words = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if not 1 <= len(words) <= MOST_WORDS:
+        raise UsageError(f"{str(path)!r} holds {len(words):,} words; there must be 1 to {MOST_WORDS:,}")
+    return words
+
+
+def _cut(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _bytes(many: int) -> str:
+    return f"{many:,} byte{'' if many == 1 else 's'}"

@@ -1,0 +1,308 @@
+"""What the command line prints: JSON for programs, a few plain lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from discreet import exact
+from discreet.cli import standard_streams
+from discreet.errors import DiscreetError, UsageError
+
+if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
+    from discreet.ledger.repair import LedgerVerification, RepairOutcome
+    from discreet.project.project import BudgetStatus, ErasureReport, Project
+    from discreet.release import Release, Spending
+    from discreet.schema.schema import Table
+
+#: More rows than this are cut on a screen; --json, --csv and --parquet have them all.
+MOST_ROWS = 60
+
+
+def print_result(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: bool) -> None:
+    """Print one of the two."""
+    with standard_streams.flush_or_raise():
+        if as_json:
+            standard_streams.write_json(data)
+        else:
+            standard_streams.write_lines(text if isinstance(text, list) else [text])
+
+
+def print_notes(owner_notes: list[str]) -> None:
+    """Owner's notes, on stderr."""
+    for note in dict.fromkeys(owner_notes):
+        standard_streams.print_stderr(f"note: {note}")
+
+
+def print_failure(problem: DiscreetError, data: Mapping[str, Any], *, as_json: bool) -> None:
+    """An error: as JSON on stdout, or as sentences on stderr."""
+    if not as_json:
+        standard_streams.print_stderr(f"{type(problem).__name__}: {problem.command_line_text()}")
+        return
+    with suppress(standard_streams.OutputLost, standard_streams.ReaderGone), standard_streams.flush_or_raise():
+        standard_streams.write_json(data)
+
+
+@contextmanager
+def progress(words: str, *, engines: Iterable[str] = ()) -> Iterator[None]:
+    """A spinner on stderr while something takes long; nothing where stderr is no terminal.
+
+    `engines`: the addresses of those that may be needed. Spark takes half a minute to start, and says nothing.
+    """
+    from discreet.schema.address import engine_kind
+
+    starts = any(engine_kind(address) == "spark" for address in engines)
+    with standard_streams.progress_console().status(
+        f"{words}; starting Spark first (about half a minute)" if starts else words
+    ):
+        yield
+
+
+def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], str]:
+    """What `init` made: beside a discreet.toml that was there before, the ledger alone."""
+    if not declared:
+        text = "made discreet.toml and its ledger\nnext: discreet add FILE"
+    else:
+        private = [name for name, table in project.file.tables.items() if not table.public]
+        text = "made the ledger; discreet.toml was here already, and is as it was\n"
+        text += f"next: discreet refresh {private[0]}" if private else "next: discreet add FILE"
+    return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
+
+
+def add_output(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[dict[str, Any], str]:
+    """What `add` declared. limit_said: whether the owner gave a rows_per_person."""
+    from discreet.schema.column import type_name
+
+    columns = {column.name: type_name(column) for column in table.schema.columns}
+    lines = [f"declared {table.name!r} in discreet.toml: {'public' if table.public else 'private'}", ""]
+    lines += [f"  {name:20} {type_}" for name, type_ in columns.items()]
+    if not table.public:
+        lines += [
+            "",
+            "Now say in discreet.toml what is known about the columns, without looking at the data:",
+            '  low and high for numbers and dates; type = "category" with its values for groups.',
+            f"Then: discreet refresh {table.name}, which shows what did not fit.",
+        ]
+        if table.schema.unit.ends:
+            lines[-3:] = [
+                "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
+                f"  rows_per_person in [tables.{table.name}] says one. directed = true tells a to b from b to a.",
+                f"Then: discreet refresh {table.name}, which shows what was left out.",
+            ]
+        elif not table.schema.unit.is_row and not limit_said:
+            lines += [
+                "A person counts with one row until you say rows_per_person;",
+                f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good one privately.",
+            ]
+        if table.budget is None:
+            lines += ["And give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
+    lines += [f"note: {warning}" for warning in warnings]
+    data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
+    return data, "\n".join(lines)
+
+
+def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:
+    """An answer for people: a table, how wrong it may be, what it cost."""
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    heads, rows = marked_cells(release)
+    for head in heads:
+        table.add_column(RichText(head), no_wrap=True)
+    for row_cells in rows:
+        table.add_row(*(RichText(cell) for cell in row_cells))
+    lines: list[Any] = [table]
+    if len(release.rows) > MOST_ROWS:
+        lines.append(f"… {len(release.rows) - MOST_ROWS} more rows; --csv FILE writes them all")
+    stored = f"stored answer, bought for {_spending(release.purchase_cost)}: free now" if release.cached else ""
+    free = stored or ("derived from earlier answers: free" if release.derived else "")
+    price = free or f"cost {_spending(release.cost)}"
+    lines += [
+        "",
+        _legend(release),
+        f"{price}; {spent_words(budget_status)}. Release {release.id}, version {release.version}.",
+    ]
+    lines += [f"note: {warning}" for warning in release.warnings]
+    return lines
+
+
+def marked_cells(release: Release) -> tuple[list[str], list[list[str]]]:
+    """The heads and the rows that a screen shows: numbers below numbers, and ~ behind those that their noise drowns.
+
+    (Set in columns here: a table that justifies would strip the room that the others leave for the mark.)
+    """
+    rows, places = range(min(MOST_ROWS, len(release.rows))), range(len(release.columns))
+    heads = [column.name for column in release.columns]
+    cells = [[release.cell_text(row, place) for place in places] for row in rows]
+    for place, column in enumerate(release.columns):
+        if column.kind != "key":
+            width = max(cell_len(text) for text in (heads[place], *(row[place] for row in cells)))
+            heads[place] = _right(heads[place], width)
+            for row in rows:
+                lost = release.rows[row][place] is not None and release.is_below_noise(row, place)
+                cells[row][place] = _right(cells[row][place], width) + (" ~" if lost else "")
+    return heads, cells
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - cell_len(text)) + text
+
+
+def spent_words(budget_status: BudgetStatus) -> str:
+    """Where a budget stands, in a few words."""
+    return f"{_spending(budget_status.spent)} spent of {_spending(budget_status.limit)}"
+
+
+def _legend(release: Release) -> str:
+    from discreet.release import legend
+
+    places = [place for place, column in enumerate(release.columns) if column.kind != "key"]
+    cells = [(row, place) for row in range(len(release.rows[:MOST_ROWS])) for place in places]
+    hidden = [cell for cell in cells if release.rows[cell[0]][cell[1]] is None]
+    below_noise = any(release.is_below_noise(*cell) for cell in cells if cell not in hidden)
+    return legend(release.confidence, mark="~" if below_noise else "", dash=bool(hidden))
+
+
+def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
+    """What forgetting erased: exact, for the owner only."""
+    tables = ", ".join(erased.tables)
+    text = (
+        f"{tables}: erased from {erased.exact_versions} versions in all (this note is exact: for the owner)\n"
+        "  answers given before stay, and so does what they cost; later versions leave this person out"
+    )
+    if not erased.exact_versions:
+        text += (
+            "\n  nobody by that name was there: look whether it is spelled as in the source (whoever has it is left out"
+            " of later versions all the same, so that no tombstone says that somebody was there)"
+        )
+    if erased.others:
+        text += f"\n  other tables of the same people, in which nothing was erased: {', '.join(erased.others)}"
+    if erased.missing:
+        listed = ", ".join(erased.missing)
+        text += f"\n  not there, so that nobody was erased from them; if copies lie elsewhere, delete them: {listed}"
+    if erased.orphaned:
+        listed = ", ".join(erased.orphaned)
+        text += f"\n  half of a table that a killed making left, so that nobody was erased from it; delete it: {listed}"
+    data = {
+        "tables": list(erased.tables),
+        "versions": erased.exact_versions,
+        "others": list(erased.others),
+        "missing": list(erased.missing),
+        "left": list(erased.orphaned),
+    }
+    return data, text
+
+
+def _spending(spending: Spending, *, up: bool = True) -> str:
+    if spending.epsilon is None:
+        rho = spending.rho if spending.rho is not None else Fraction(0)
+        return f"rho {exact.show(rho, up=up)} (no pure epsilon)"
+    delta = f", delta {exact.show(spending.delta, up=up)}" if spending.delta else ""
+    return f"epsilon {exact.show(spending.epsilon, up=up)}{delta}"
+
+
+def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[str, Any], list[Any]]:
+    """Budgets by table."""
+    data: dict[str, Any] = {}
+    lines: list[Any] = []
+    for name, budget_status in status_by_table.items():
+        data[name] = {
+            "population": budget_status.population,
+            "limit": budget_status.limit.to_data(up=False),
+            "spent": budget_status.spent.to_data(up=True),
+            "remaining": budget_status.remaining.to_data(up=False),
+            "events": budget_status.events,
+            "by_analyst": {who: spent.to_data(up=True) for who, spent in budget_status.by_analyst.items()},
+            "accounting": budget_status.accounting,
+            "counts_within_50": budget_status.counts,
+            "largest_question": exact.as_float(budget_status.largest_question, up=False),
+            "notes": list(budget_status.notes),
+        }
+        shared = f" (population {budget_status.population})" if budget_status.population != name else ""
+        lines.append(
+            f"{name}{shared}: {_spending(budget_status.spent)} spent of {_spending(budget_status.limit, up=False)}; "
+            f"{_spending(budget_status.remaining, up=False)} left,\n  about {data[name]['counts_within_50']:,} more "
+            "counts "
+            f"of everybody at plus or minus 50; {_largest(budget_status)}; questions so far: {budget_status.events}"
+        )
+        lines += [f"  note: {note}" for note in budget_status.notes]
+        lines += [f"  {who or 'nobody named'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()]
+    return {"tables": data}, lines or ["no private table is declared yet; discreet add FILE"]
+
+
+def _largest(budget_status: BudgetStatus) -> str:
+    """What a single question may have; small ones, by their squares in rho, may go further in all."""
+    if budget_status.largest_question <= 0:
+        return "no count of everybody fits any more"
+    return f"a single count of everybody may have --epsilon {exact.show(budget_status.largest_question)} at most"
+
+
+def verification_line(report: LedgerVerification) -> str:
+    """What verifying the ledger found."""
+    if report.sound:
+        return f"the ledger is whole: {report.rows} rows verified"
+    where = f" at row {report.row}" if report.row is not None else ""
+    return f"the ledger does not verify{where}: {report.problem}"
+
+
+def repair_output(done: RepairOutcome, project: Project) -> tuple[dict[str, Any], str]:
+    """What an owner's repair did, and where the budgets that it charged stand now."""
+    from discreet.answers.query_quote import spending
+
+    lines = []
+    for name in done.charged:
+        now = project.ledger.account_status(name)
+        spent, limit = _spending(spending(now.spent)), _spending(spending(now.limit), up=False)
+        lines.append(f"charged what was forgotten to {name}: {spent} counts as spent now, of {limit}")
+    if done.unlocked:
+        lines.append(f"unlocked: {', '.join(done.unlocked)}")
+    if done.lost:
+        lines.append(f"the whole budget counts as spent for: {', '.join(done.lost)}; discreet budget grant opens more")
+    data = {"charged": list(done.charged), "unlocked": list(done.unlocked), "lost": list(done.lost)}
+    return data, "\n".join(lines) or "nothing was forgotten, and nothing is locked"
+
+
+def entries_table(ledger_entries: list[dict[str, Any]]) -> RichTable:
+    """The ledger's entries for people."""
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    names = ("population", "table", "version", "analyst", "id")
+    for name in ("row", "time", "kind", "epsilon", *names):
+        table.add_column(name, no_wrap=True)
+    for entry in ledger_entries:
+        body = entry["body"]
+        price = body.get("price") or (body.get("guarantee") or {}).get("epsilon")
+        cells = ["" if body.get(name) is None else str(body[name]) for name in names]
+        shown = "" if price is None else exact.show(exact.read(price), up=True)
+        how = next((f", {word}" for word in ("stopped", "late") if body.get(word) is True), "")  # of a failure
+        table.add_row(str(entry["seq"]), entry["time"][:19], f"{entry['kind']}{how}", shown, *map(RichText, cells))
+    return table
+
+
+def save_rows(release: Release, *, csv: Path | None, parquet: Path | None) -> None:
+    """Write an answer's rows to files."""
+    with explain_write_failure("the answer is"):
+        if csv is not None:
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(release.to_arrow(), csv)
+        if parquet is not None:
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(release.to_arrow(), parquet)
+
+
+@contextmanager
+def explain_write_failure(subject: str) -> Iterator[None]:
+    """Files of what was charged are written inside; one that cannot be is told with the way to have it again."""
+    try:
+        yield
+    except OSError as problem:
+        raise UsageError(
+            f"{subject} stored, but could not be written: {problem.strerror or problem}",
+            hint="run the same command with another file and without --fresh or --next: it is free",
+        ) from None

@@ -1,0 +1,270 @@
+"""Models as pages tell them: what a fit would cost, which models are kept, and what a model is good for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from discreet import exact
+from discreet.accounting.events import ReservationEvent
+from discreet.console import forms
+from discreet.console.jobs import release_store
+from discreet.console.responses import PageTable
+from discreet.kernel.program import noise_sd
+from discreet.project.project import Project
+from discreet.synth.attribute_discovery import undeclared_columns
+from discreet.synth.fit_request import FitRequest
+from discreet.synth.inspect import inspect_model
+from discreet.synth.inspect.model_comparison import Comparison
+from discreet.synth.inspect.model_evidence import NEAR
+from discreet.synth.model import Model
+from discreet.synth.model_choice import choose_model
+from discreet.synth.synthesis import modelled_columns, reservation
+
+#: The models that can be asked for, and what each is.
+MODELS = (
+    {"name": "auto", "words": "the most exact one that there is time for"},
+    {"name": "aim", "words": "chooses, step by step, which columns to measure together"},
+    {"name": "mst", "words": "a tree of pairs of columns"},
+    {"name": "privbayes", "words": "each column from a few others before it"},
+    {"name": "independent", "words": "each column by itself"},
+    {"name": "random", "words": "rows of the declared types alone; says nothing about the data and costs nothing"},
+)
+#: Simple questions of a column that are shown as examples.
+_EXAMPLES = 2
+
+
+def fit_wish(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """What a form, or an address, says about a fit."""
+
+    def one(name: str) -> str:
+        return texts.get(name, ("",))[0].strip()
+
+    return {
+        "table": one("table"),
+        "model": one("model") or "auto",
+        "epsilon": forms.number_text(one("epsilon"), "epsilon"),
+        "delta": forms.number_text(one("delta"), "delta"),
+        "columns": sorted({name for name in texts.get("columns", ()) if name}),
+    }
+
+
+def _fit_request(wish: Mapping[str, Any]) -> FitRequest:
+    return FitRequest.of(
+        epsilon=wish["epsilon"], delta=wish["delta"], kind=wish["model"], columns=wish["columns"] or None
+    )
+
+
+def quote_fit(project: Project, wish: Mapping[str, Any]) -> dict[str, Any]:
+    """What a fit would cost, which model it would be and why. Free: reads public facts alone."""
+    name, fit_request = project.private(wish["table"]).name, _fit_request(wish)
+    version, guarantee = project.peek_version(name), project.guarantee(name)
+    columns = modelled_columns(version, fit_request.columns)
+    names = [column.name for column in columns]
+    if fit_request.kind == "random":
+        return {"model": "random", "because": "", "columns": names, "price": None, "warnings": [], "buys": []}
+    keys = reservation(guarantee, fit_request, texts=True).delta > 0
+    needs = undeclared_columns(columns, keys=keys)
+    event = reservation(guarantee, fit_request, texts=bool(needs.texts))
+    choice = choose_model(fit_request, columns, event, most_rows=version.schema.unit.rows)
+    assert fit_request.epsilon is not None
+    delta = fit_request.delta if fit_request.delta is not None else guarantee.delta_rho or guarantee.keys
+    return {
+        "model": choice.kind,
+        "because": choice.because,
+        "columns": names,
+        "price": forms.price_json(project, name, event),
+        "expected": _expected_error(event, columns=len(names), most_rows=version.schema.unit.rows),
+        "guarantee": {
+            "epsilon": exact.as_float(fit_request.epsilon, up=True),
+            "delta": exact.as_float(delta, up=True),
+        },
+        "warnings": list(choice.warnings),
+        "buys": [*needs.numbers, *needs.texts],
+    }
+
+
+def _expected_error(event: ReservationEvent, *, columns: int, most_rows: int) -> dict[str, Any]:
+    """How exact single columns would be, by the price alone: what no model can do much better than.
+
+    About a third of a price measures the columns one by one (`synth/model_choice`). A count is good where it is
+    expected within `NEAR` of the truth, so it must be that much larger than its noise.
+    """
+    sd = noise_sd(event, most_rows=most_rows, share=Fraction(1, 3 * columns))
+    return {"plus_minus": 1.96 * sd, "good_from": 1.96 * sd / NEAR, "near": NEAR}
+
+
+def fit_model(project: Project, wish: Mapping[str, Any], *, analyst: str | None, progress: Any) -> Model:
+    """Fit, and pay, or find the fit that is there."""
+    return project.synthesize(
+        wish["table"],
+        epsilon=wish["epsilon"],
+        delta=wish["delta"],
+        model=wish["model"],
+        columns=wish["columns"] or None,
+        analyst=analyst,
+        progress=progress,
+    )
+
+
+def model_files(project: Path) -> dict[str, Path]:
+    """The models that a project keeps, by name."""
+    return {path.stem: path for path in sorted((project / ".discreet" / "models").glob("*.npz"))}
+
+
+def find_model(project: Path, name: str) -> StoredModel | None:
+    """A kept model and what is said of it."""
+    path = model_files(project).get(name)
+    return None if path is None else _load_model(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _load_model(path: Path, _: int) -> StoredModel:
+    """Read and judged once, for a judgement takes a while; the second argument is the file's time."""
+    model = Model.load(path)
+    return StoredModel(path=path, model=model, report=release_store.to_json(inspect_model(model).to_data()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredModel:
+    """A kept model. `report`: all that is free to say about it, as plain data."""
+
+    path: Path
+    model: Model
+    report: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def page(self) -> dict[str, Any]:
+        """What its page tells."""
+        judged = self.report["marginals"]["judged"]
+        return {
+            "name": self.name,
+            "report": self.report,
+            "columns": [column.name for column in self.model.columns],
+            "rows": round(self.model.total),
+            "verdicts": {
+                verdict: [each for each in judged if each["verdict"] == verdict]
+                for verdict in ("good", "partly", "poor", "unknown")
+            },
+            "simple": [_column_verdict(each) for each in self.report["questions"]],
+            "pictures": [_histogram_json(each) for each in self.report["histograms"]],
+            "dependence": _dependence_json(self.report["dependences"]),
+        }
+
+    def grid(self) -> PageTable:
+        """The judged tables."""
+        names = ("columns", "cells", "measured", "near_share", "expected_distance", "verdict")
+        rows = [
+            [" × ".join(each["columns"]), *(each[name] for name in names[1:])]
+            for each in self.report["marginals"]["judged"]
+        ]
+        return PageTable(columns=names, rows=rows)
+
+    def sample(self, rows: int, given: Mapping[str, object]) -> PageTable:
+        """Rows of it."""
+        sample_table = self.model.sample(rows, given=given)
+        columns = [sample_table.column(name).to_pylist() for name in sample_table.column_names]
+        return PageTable(columns=sample_table.column_names, rows=list(zip(*columns, strict=True)))
+
+
+def _column_verdict(questions: Mapping[str, Any]) -> dict[str, Any]:
+    """The simple questions of a column: how many are good, and an example or two of either sort."""
+    good = [each for each in questions["predicates"] if each["good"]]
+    bad = [each for each in questions["predicates"] if not each["good"]]
+    rarest = sorted(good, key=lambda each: each["count"])
+    commonest = sorted(bad, key=lambda each: -each["count"])
+    return {
+        "column": questions["column"],
+        "least": questions["least"],
+        "good": len(good),
+        "all": len(questions["predicates"]),
+        "such_as": rarest[:_EXAMPLES],
+        "not_such_as": commonest[:_EXAMPLES],
+    }
+
+
+def _histogram_json(histogram: Mapping[str, Any]) -> dict[str, Any]:
+    """A column's chart: bars are the model, their intervals what was measured, give or take its noise."""
+    bars, rows = [], []
+    for cell in histogram["order"]:
+        label, count = histogram["labels"][cell], histogram["counts"][cell]
+        low = high = None
+        if histogram["noisy_counts"] is not None:
+            middle, half = histogram["noisy_counts"][cell], histogram["plus_minus"][cell]
+            low, high = round(middle - half, 1), round(middle + half, 1)
+        bars.append({"label": label, "value": count, "low": low, "high": high, "text": f"{count:,.0f}"})
+        rows.append([label, round(count, 1), low, high])
+    return {
+        "column": histogram["name"],
+        "null_share": histogram["null_share"],
+        "measured": histogram["noisy_counts"] is not None,
+        "chart": {"chart": "bars", "title": f"{histogram['name']}: rows in the model", "bars": bars},
+        "table": {
+            "caption": f"{histogram['name']}: rows in the model, and between what was measured with its noise",
+            "columns": [histogram["name"], "model", "measured from", "measured to"],
+            "rows": rows,
+        },
+    }
+
+
+def _dependence_json(dependences: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How far columns tell of each other, as a heat map; None for a single column."""
+    if not dependences:
+        return None
+    cells = [
+        {"row": one, "column": other, "value": each["strength"]}
+        for each in dependences
+        for one, other in (tuple(each["columns"]), tuple(reversed(each["columns"])))
+    ]
+    strongest = sorted(dependences, key=lambda each: -(each["strength"] or 0.0))
+    return {
+        "chart": {"chart": "heatmap", "title": "Dependence of columns in the model", "cells": cells},
+        "table": {
+            "caption": "Dependence: 0 where columns are independent, 1 where one decides the other",
+            "columns": ["columns", "dependence", "measured together"],
+            "rows": [[" × ".join(each["columns"]), each["strength"], each["measured"]] for each in strongest],
+        },
+    }
+
+
+def store_comparison(project: Path, model: str, comparison: Comparison) -> None:
+    """Keep a comparison with a model: each under its own release, for each was paid."""
+    release_store.store_release(project, f"{model}.compared.{comparison.release}", comparison_json(comparison))
+
+
+def stored_comparisons(project: Path, model: str) -> list[dict[str, Any]]:
+    """What was paid to know of a model, by release."""
+    names = sorted(path.stem for path in release_store.release_folder(project).glob("*.json"))
+    comparisons_found = (
+        release_store.find_release(project, name) for name in names if name.startswith(f"{model}.compared.")
+    )
+    return [each for each in comparisons_found if each is not None]
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """A comparison with the real table, as plain data."""
+    lines = {
+        f"the mean of {comparison.pairs:,} pairs of columns": comparison.mean,
+        "those measured together": comparison.measured,
+        "those never measured together": comparison.others,
+        f"the worst pair, as far as noise lets it be found: {' × '.join(comparison.worst)}": comparison.worst_distance,
+    }
+    return {
+        "release": comparison.release,
+        "epsilon": exact.as_float(comparison.epsilon, up=True),
+        "delta": exact.as_float(comparison.delta, up=True),
+        "rho": None if comparison.rho is None else exact.as_float(comparison.rho, up=True),
+        "worst": list(comparison.worst),
+        "lines": [
+            {"words": words, "value": each.noisy_value, "low": each.low, "high": each.high}
+            for words, each in lines.items()
+            if each is not None
+        ],
+    }

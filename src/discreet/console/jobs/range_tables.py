@@ -1,0 +1,150 @@
+"""Intervals and quantiles of a column: charged once, and every further one is free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from discreet.console import forms
+from discreet.console.jobs import noisy_charts, range_cuts, release_store
+from discreet.console.responses import PageTable
+from discreet.errors import UsageError
+from discreet.project.project import Project
+from discreet.project.recall import RecalledRelease
+from discreet.tables.ranges.range_answers import Ranges
+
+#: What can be asked for at once on a page.
+MOST_RANGES, MOST_QUANTILES, LONGEST = 1_000, 100, 40_000
+USUAL_QUANTILES = ("0.25", "0.5", "0.75")
+STRATEGIES = (
+    {"name": "best", "words": "the best that is found for all ranges"},
+    {"name": "adaptive", "words": "a private test first looks where the column is even"},
+    {"name": "identity", "words": "each cell by itself"},
+    {"name": "binary", "words": "a binary tree, as in the lecture"},
+)
+
+
+def wish_of(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """What a form, or an address, says."""
+
+    def one(name: str) -> str:
+        return texts.get(name, ("",))[0].strip()
+
+    return {
+        "table": one("table"),
+        "column": one("column"),
+        "epsilon": forms.number_text(one("epsilon"), "epsilon"),
+        "delta": forms.number_text(one("delta"), "delta"),
+        "between": one("between")[:LONGEST],
+        "strategy": one("strategy") or "best",
+        "only": bool(one("only")),
+    }
+
+
+def pairs(text: str) -> list[tuple[str, str]] | None:
+    """Ranges, one a line: 30..45, or 30,45; an end left out is the column's own. None where there are none."""
+    lines = [line.strip() for line in text.replace(";", "\n").splitlines() if line.strip()]
+    if len(lines) > MOST_RANGES:
+        raise UsageError(f"{len(lines):,} ranges are more than the {MOST_RANGES:,} that a page answers at once")
+    return [_pair(line) for line in lines] or None
+
+
+def _pair(line: str) -> tuple[str, str]:
+    for mark in ("..", ",", " to "):
+        low, separator, high = line.partition(mark)
+        if separator:
+            return low.strip(), high.strip()
+    raise UsageError(f"{line[:60]!r} is not a range", hint="30..45, or ..17, or 65.. , one a line")
+
+
+def _plan_arguments(wish: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "epsilon": wish["epsilon"],
+        "delta": wish["delta"],
+        "ranges": pairs(wish["between"]),
+        "strategy": wish["strategy"],
+        "only": wish["only"],
+    }
+
+
+def quote_ranges(project: Project, wish: Mapping[str, Any]) -> dict[str, Any]:
+    """What it would cost, and how exact it would be. Free."""
+    name = project.private(wish["table"]).name
+    plan = project.plan_ranges(name, wish["column"], **_plan_arguments(wish))
+    return {**release_store.to_json(plan.to_data()), "price": forms.price_json(project, name, plan.event)}
+
+
+def measure_ranges(project: Project, wish: Mapping[str, Any], *, analyst: str | None) -> str:
+    """Measure, and pay, or find what is stored; the address of what came of it."""
+    ranges = project.ranges(wish["table"], wish["column"], **_plan_arguments(wish), analyst=analyst)
+    if release_store.find_release(project.folder, ranges.release) is None:
+        release_store.store_release(project.folder, ranges.release, _release_json(ranges))
+    between = f"?{urlencode({'between': wish['between']})}" if wish["between"] else ""
+    return f"/tables/{ranges.release}{between}"
+
+
+def _release_json(ranges: Ranges, quantiles: Sequence[str] = ()) -> dict[str, Any]:
+    """What is read of a release. What it cost, the ledger says."""
+    data = {name: part for name, part in ranges.to_data(quantiles=quantiles).items() if name not in ("cost", "cached")}
+    return {"kind": "ranges", "table": ranges.table, **data}
+
+
+def ranges_page(project: Project, recalled_release: RecalledRelease, *, between: str, quantiles: str) -> dict[str, Any]:
+    """A release of ranges: those that are asked for now. Free: it reads what is stored, and never measures."""
+    column, range_pairs = str(recalled_release.about.get("column", "")), pairs(between[:LONGEST])
+    newest = max(project.ledger.state.versions.get(recalled_release.charge.table, {}), default=0)
+    if recalled_release.charge.version != newest:
+        return _old_version_page(
+            project, recalled_release, has_new_ranges=range_pairs is not None or bool(quantiles.strip())
+        )
+    released_ranges = project.ranges(recalled_release.charge.table, column, ranges=range_pairs)
+    quantile_texts = [each.strip() for each in quantiles.split(",") if each.strip()]
+    if len(quantile_texts) > MOST_QUANTILES:
+        raise UsageError(f"at most {MOST_QUANTILES} quantiles at once")
+    wants = () if released_ranges.only else quantile_texts or USUAL_QUANTILES
+    return _page(release_store.to_json(_release_json(released_ranges, wants)), from_=released_ranges.release)
+
+
+def cuts_of(project: Project, recalled_release: RecalledRelease) -> dict[str, Any] | None:
+    """Where ranges of a release may begin and end; None where its column is no more as it was."""
+    table = project.file.tables.get(recalled_release.charge.table)
+    if recalled_release.kind != "ranges" or table is None:
+        return None
+    try:
+        return range_cuts.cuts_by_column(table, [str(recalled_release.about.get("column", ""))]).popitem()[1]
+    except (UsageError, KeyError):
+        return None
+
+
+def _old_version_page(project: Project, recalled_release: RecalledRelease, *, has_new_ranges: bool) -> dict[str, Any]:
+    """A release of an older version: what was told when it was made."""
+    if has_new_ranges:
+        raise UsageError(
+            f"this release is about version {recalled_release.charge.version} of {recalled_release.charge.table!r}, "
+            "which is not the newest",
+            hint="what was told when it was made is still here",
+        )
+    data = release_store.find_release(project.folder, recalled_release.id)
+    return {"readable": False} if data is None else {**_page(data, from_=recalled_release.id), "readable": False}
+
+
+def _page(data: dict[str, Any], *, from_: str) -> dict[str, Any]:
+    rows = [
+        (f"{noisy_charts.label(low)} to {noisy_charts.label(high)}", value, ends)
+        for low, high, value, ends in data["rows"]
+    ]
+    return {
+        **data,
+        "readable": True,
+        "from": from_,
+        "lines": [[name, noisy_charts.number_with_noise(value, ends)] for name, value, ends in rows],
+        "chart": noisy_charts.bars(f"Rows by {data['column']}", rows) if len(rows) <= noisy_charts.MOST_DRAWN else None,
+    }
+
+
+def grid(data: Mapping[str, Any]) -> PageTable:
+    """The ranges, as a file has them."""
+    name = data["column"]
+    rows = [[low, high, value, *ends] for low, high, value, ends in data["rows"]]
+    return PageTable(columns=(f"{name}_low", f"{name}_high", "rows", "rows_low", "rows_high"), rows=rows)

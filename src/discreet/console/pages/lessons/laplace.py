@@ -1,0 +1,80 @@
+"""Laplace noise and epsilon: what an answer tells about you."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.lab.evidence import best_under, percent
+from discreet.mechanisms.laplace import DiscreteLaplace
+
+#: How many there are without you.
+COUNT = 100
+EPSILONS = ("0.1", "0.5", "1", "2", "4")
+
+
+def make() -> Lesson:
+    """The two densities at epsilon 1, and what other epsilons mean."""
+    return Lesson(
+        name="laplace",
+        title="Laplace noise and epsilon",
+        lead="An answer that is about as likely with you as without you tells nobody whether you are there.",
+        paragraphs=(
+            "A count of people moves by at most 1 when one person comes or goes. Laplace noise of scale 1 / epsilon "
+            "is added to it: with every step away from the true count an answer becomes less likely, by a factor of e "
+            "to the power of epsilon.",
+            "So whatever answer is seen, it is at most e to the epsilon times as likely with you as without you. "
+            "Somebody who holds both for equally likely, and sees the answer, guesses right at most e^epsilon / (1 + "
+            "e^epsilon) of the time: 73% at epsilon 1, 52.5% at 0.1. This holds whatever else they know.",
+            "A smaller epsilon is more private and noisier: 95% of answers lie within about 3 / epsilon of the truth. "
+            "The noise does not grow with the number of people, so large counts stay useful.",
+            "Discreet draws this noise on whole numbers and exactly, by whole-number arithmetic alone. What you draw "
+            "on this page is made of floating-point numbers, which is good enough to play with and for nothing else: "
+            "in the lab, one output of such noise names its input.",
+        ),
+        figures=(_densities(), _widths()),
+        verb='discreet explain "select count(*) from patients" --epsilon 1',
+        to="/ask",
+        there="Ask, and see the price and the noise before you pay",
+        play={"count": COUNT},
+    )
+
+
+def _densities() -> Figure:
+    laws = [
+        {"kind": "laplace", "centre": COUNT, "scale": 1.0, "name": f"without you: {COUNT}"},
+        {"kind": "laplace", "centre": COUNT + 1, "scale": 1.0, "name": f"with you: {COUNT + 1}"},
+    ]
+    rows = []
+    for answer in range(COUNT - 3, COUNT + 5):
+        without, within = (math.exp(-abs(answer - centre)) / 2 for centre in (COUNT, COUNT + 1))
+        rows.append((answer, round(without, 4), round(within, 4), round(within / without, 3)))
+    return Figure(
+        chart={
+            "chart": "distribution",
+            "title": "Which answers come, without you and with you, at epsilon 1",
+            "densities": laws,
+            "across": "answer",
+        },
+        caption="At every answer one curve is at most e = 2.718 times as high as the other.",
+        columns=("answer", "density without you", "density with you", "with / without"),
+        rows=tuple(rows),
+    )
+
+
+def _widths() -> Figure:
+    bars, rows = [], []
+    for text in EPSILONS:
+        epsilon = Fraction(text)
+        half = DiscreteLaplace(scale=1 / epsilon).half_width(Fraction(95, 100))
+        guessed = best_under(float(epsilon))
+        bars.append({"label": f"epsilon {text}", "value": half, "text": f"± {half}"})
+        rows.append((text, half, round(math.exp(float(epsilon)), 3), percent(guessed)))
+    return Figure(
+        chart={"chart": "bars", "title": "How far 95% of answers lie from the true count", "bars": bars},
+        caption="The noise of a count, and the most often that anybody guesses right whether you are in the table, who "
+        "thought it as likely as not.",
+        columns=("epsilon", "95% of answers are within", "at most so many times as likely", "guessed right at most"),
+        rows=tuple(rows),
+    )

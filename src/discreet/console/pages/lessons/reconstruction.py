@@ -1,0 +1,73 @@
+"""Reconstruction: many answers with too little noise are the table itself."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.lab.attacks.reconstruction.answer_noise import AnswerNoise
+from discreet.lab.attacks.reconstruction.count_attack import reconstruct
+from discreet.lab.evidence import best_under, percent
+
+PEOPLE, QUESTIONS, TURNS = 40, 160, 25
+#: The largest error of an answer, in roots of the number of people.
+NOISES = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+
+
+def make() -> Lesson:
+    """Forty generated people, 160 counts about them, and how many of their secrets come out."""
+    private = _share(AnswerNoise(epsilon=Fraction(1)))
+    return Lesson(
+        name="reconstruction",
+        title="Reconstruction",
+        lead="Too many answers that are too exact give everybody's secret away.",
+        paragraphs=(
+            "Forty people each have a secret: yes or no. A server tells no names. It answers how many of any group "
+            "that you pick have a yes, and blurs each answer a little.",
+            "Ask about many groups drawn at random, write each answer as an equation with forty unknowns, solve them "
+            "all at once, and round. If the blur is well below the root of the number of people and enough is asked, "
+            "nearly every secret comes out. That is a theorem (Dinur and Nissim, 2003), and statistical offices have "
+            "met it in their own tables.",
+            "More questions help the attacker, more noise helps the people. Noise that does not grow with the number "
+            "of questions loses in the end.",
+            "Where all answers together cost epsilon 1, nobody's secret is guessed better than "
+            f"{percent(best_under(1.0))} of the time, by this attack or any other: the noise of each answer then "
+            "grows with the number of answers, or the ledger refuses the rest.",
+        ),
+        figures=(_figure(private),),
+        verb="discreet attack reconstruction --n 40 --queries 160 --noise 0.25",
+        to="/lab/reconstruction",
+        there="The attack in the lab",
+        play={"people": PEOPLE},
+    )
+
+
+def _share(noise: AnswerNoise) -> float:
+    """How many secrets come out, on average over generated classes."""
+    chance, right = np.random.default_rng(), 0
+    for _ in range(TURNS):
+        secret = chance.random(PEOPLE) < 0.5
+        solution = reconstruct(secret, queries=QUESTIONS, noise=noise, method="squares", chance=chance)
+        right += int(np.count_nonzero(solution.bits == secret))
+    return right / (TURNS * PEOPLE)
+
+
+def _figure(private: float) -> Figure:
+    shares = [_share(AnswerNoise(multiple=each)) for each in NOISES]
+    points = [{"x": noise, "value": 100 * share} for noise, share in zip(NOISES, shares, strict=True)]
+    flat = [{"x": noise, "value": 100 * private} for noise in (NOISES[0], NOISES[-1])]
+    rows = [(f"{noise:g} roots of n", percent(share)) for noise, share in zip(NOISES, shares, strict=True)]
+    return Figure(
+        chart={
+            "chart": "lines",
+            "title": f"Secrets that come out of {QUESTIONS} answers about {PEOPLE} people",
+            "series": [{"name": "this noise", "points": points}, {"name": "epsilon 1 in all", "points": flat}],
+            "across": "largest error of an answer, in roots of n",
+            "up": "percent of secrets",
+        },
+        caption="Guessing finds 50% of them. Least squares on generated people, 25 classes for each point.",
+        columns=("noise", "secrets found"),
+        rows=(*rows, ("epsilon 1 for all answers", percent(private))),
+    )

@@ -1,0 +1,215 @@
+"""What a question would cost and how wrong its answer would be, for a page; or why it is refused, and where. Free."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.answers.affordability import budget_refusal as exceeded
+from discreet.answers.explain import explain
+from discreet.answers.query_quote import quote
+from discreet.console import cli_terms
+from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.jobs.query_request import QueryRequest
+from discreet.console.jobs.query_service import QueryService
+from discreet.console.jobs.release_json import without_infinities
+from discreet.errors import BudgetExceeded, DiscreetError, Refused
+from discreet.project.project import Project
+from discreet.project.question import wish_of
+from discreet.sql.query_parser import parse_batch
+from discreet.sql.query_text import split_statements
+
+#: A statement in a hint: from its first word to the hint's end.
+_STATEMENT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.IGNORECASE | re.DOTALL)
+#: A wish in a hint, as the command line spells it.
+_WISH = re.compile(r"--(epsilon|within) ([0-9.e-]+)")
+_FLAG = re.compile(r"--(epsilon|within)\b")
+
+
+def price_query(
+    query_request: QueryRequest, project: Project, asking: QueryService, *, analyst: str | None
+) -> dict[str, Any]:
+    """The price of a question, in numbers and in sentences; a refusal with its place and what to try."""
+    try:
+        price = (_batch if query_request.kind == "batch" else _single)(query_request, project, asking)
+        return {"accepted": True, **price, "confirm": _confirm(price, analyst)}
+    except DiscreetError as problem:
+        return {"accepted": False, "problem": editor_error(problem, query_request.text, project)}
+
+
+def _confirm(price: Mapping[str, Any], analyst: str | None) -> str:
+    """What a click will do, before it is done."""
+    if price["free"]:
+        return f"Asking costs nothing: {price['free']}."
+    after = price["remaining_after"]
+    left = "" if after is None else f" After it {after['words']} is left."
+    who = analyst or "nobody named"
+    return f"Asking costs {price['cost']['words']}, of the budget of {price['whose']}, charged to {who}.{left}"
+
+
+def _single(query_request: QueryRequest, project: Project, asking: QueryService) -> dict[str, Any]:
+    data = without_infinities(
+        _price_new_draw(query_request, project) if query_request.fresh else asking.explain(query_request).data
+    )
+    table = project.sql(query_request.text).query.table
+    return {
+        "cost": _with_words(data["cost"]),
+        "free": _why_free(data),
+        "repeat": None if data["stored"] is None else data["stored"]["release"],
+        "spent_after": _with_words(data["spent_after"]),
+        "remaining_after": _with_words(data["remaining_after"]),
+        "whose": project.peek_version(table).population,
+        "errors": _errors(data),
+        "known": _earlier_answers_words(data["told"]),
+        "steps": data["steps"],
+        "because": data["because"],
+        "region": data["region"],
+        "parts": data["parts"] or [{"statistic": "the choice", "share": 1.0, **data["sensitivity"]}],
+        "cells": data["cells"],
+        "gaussian": any("Gaussian" in (each["mechanism"] or "") for each in data["noise"]),
+        "engine_sql": data["engine_sql"],
+        "statements": 1,
+    }
+
+
+def _price_new_draw(query_request: QueryRequest, project: Project) -> dict[str, Any]:
+    """What a new draw costs, whatever is stored or follows from other answers."""
+    statement = project.sql(query_request.text).query
+    wish = wish_of(query_request.epsilon, query_request.within, query_request.confidence, query_request.delta)
+    version, ledger = project.peek_version(statement.table), project.ledger
+    quoted = quote(statement, wish, version=version, guarantee=project.guarantee(statement.table), ledger=ledger)
+    if not quoted.decision.accepted:
+        raise exceeded(quoted, wish, ledger)
+    return explain(quoted, None, confidence=wish.confidence, ledger=ledger)
+
+
+def _batch(query_request: QueryRequest, project: Project, asking: QueryService) -> dict[str, Any]:
+    """Of several statements: together they cost one epsilon, or, each within a width, at most what each would alone."""
+    batch = parse_batch(query_request.text, project.versions.catalog())
+    explanations = []
+    if query_request.within is not None:
+        for text in split_statements(query_request.text):
+            alone = QueryRequest(
+                text=text, within=query_request.within, confidence=query_request.confidence, delta=query_request.delta
+            )
+            explanations.append(without_infinities(asking.explain(alone).data))
+        most = sum(each["cost"]["epsilon"] or 0.0 for each in explanations)
+        cost = {"epsilon": most, "words": f"at most epsilon {most:.6g} in all"}
+    else:
+        cost = {
+            "epsilon": float(query_request.epsilon or 0),
+            "words": f"at most epsilon {query_request.epsilon} in all",
+        }
+    return {
+        "cost": cost,
+        "free": "",
+        "repeat": None,
+        "spent_after": None,
+        "remaining_after": None,
+        "whose": ", ".join(dict.fromkeys(project.peek_version(each.table).population for each in batch)),
+        "errors": [_error(each, explanations[0]["confidence"]) for data in explanations for each in data["noise"]],
+        "known": "",
+        "steps": [],
+        "because": "what statements measure alike is measured once; what touches different people costs the most of it",
+        "region": "",
+        "parts": [],
+        "cells": None,
+        "gaussian": False,
+        "engine_sql": "",
+        "statements": len(batch),
+    }
+
+
+def _with_words(cost: Mapping[str, Any]) -> dict[str, Any]:
+    """A cost with its sentence; delta is always said."""
+    epsilon = f"rho {cost['rho']:.6g}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']:.6g}"
+    return {**cost, "words": f"{epsilon}, delta {cost['delta']:.6g}"}
+
+
+def _why_free(data: Mapping[str, Any]) -> str:
+    """Why it costs nothing, where it does."""
+    if data["stored"] is not None:
+        return f"it is answered already, by release {data['stored']['release']}, and a repeat is free"
+    if data["told"] is not None and data["told"]["enough"]:
+        return f"it follows from {', '.join(data['told']['releases'][:5])}, which were paid for"
+    return ""
+
+
+def _earlier_answers_words(derivation: Mapping[str, Any] | None) -> str:
+    if derivation is None or derivation["enough"]:
+        return ""
+    return f"earlier answers tell it within {derivation['plus_minus']:,.4g} already; only the rest is bought"
+
+
+def _errors(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """How wrong the columns may be; of a stored answer how wrong it is."""
+    stored = data["stored"]
+    if stored is None or stored["plus_minus"] is None:
+        return [_error(each, data["confidence"]) for each in data["noise"]]
+    often = f"{100 * data['confidence']:g} times in 100"
+    words = f"the stored numbers: plus or minus {stored['plus_minus']:,.6g} or less, {often}"
+    return [{"column": "", "plus_minus": stored["plus_minus"], "words": words}]
+
+
+def _error(noise: Mapping[str, Any], confidence: float) -> dict[str, Any]:
+    """How wrong a column may be by its noise."""
+    often = f"{100 * confidence:g} times in 100"
+    if noise["plus_minus"] is not None:
+        words = f"{noise['column']}: plus or minus {noise['plus_minus']:,.6g} or less, {often}"
+    elif noise.get("ranks") is not None:
+        words = f"{noise['column']}: at most {noise['ranks']:,.4g} rows from its rank, {often}"
+    else:
+        words = f"{noise['column']}: how wrong it is depends on the data, and comes with the answer"
+    return {"column": noise["column"], "plus_minus": noise["plus_minus"], "words": words}
+
+
+def editor_error(problem: Exception, text: str, project: Project) -> dict[str, Any]:
+    """An error beside the editor: its place in the whole text, and what can be taken from its hint."""
+    error_data = error_json(error_report_of(problem))
+    start = None
+    if isinstance(problem, Refused):
+        start = _refusal_offset(problem, text)
+        error_data["line"] = text.count("\n", 0, start) + 1
+        error_data["column"] = start - text.rfind("\n", 0, start)
+    error_data["hint"] = cli_terms.without_cli_terms(
+        _FLAG.sub(lambda flag: _WISHES[flag[1]], error_report_of(problem).hint)
+    )
+    return {
+        **error_data,
+        "start": start,
+        "status": error_report_of(problem).status,
+        "offers": _offers(problem, project),
+    }
+
+
+def _refusal_offset(problem: Refused, text: str) -> int:
+    """Where in the text a refusal points. Of a batch it knows its own statement alone."""
+    before = max(0, text.find(problem.sql)) if problem.sql else 0
+    lines = problem.sql.split("\n")[: problem.line - 1]
+    return min(len(text), before + sum(len(line) + 1 for line in lines) + problem.column - 1)
+
+
+def _offers(problem: Exception, project: Project) -> list[dict[str, str]]:
+    """What a hint holds that can be taken as it is: a statement that would be answered, or another wish."""
+    if not isinstance(problem, DiscreetError):
+        return []
+    statement = _STATEMENT.search(problem.hint)
+    if statement is not None and isinstance(problem, Refused) and _is_answerable(statement[0], project):
+        return [{"take": f"sql {statement[0].strip()}", "words": "Use this question"}]
+    wish = _WISH.search(problem.hint)
+    if wish is not None and isinstance(problem, BudgetExceeded):
+        value = wish[2].rstrip(".")
+        return [{"take": f"{wish[1]} {value}", "words": f"Use {_WISHES[wish[1]]} {value}"}]
+    return []
+
+
+_WISHES = {"epsilon": "epsilon", "within": "plus or minus"}
+
+
+def _is_answerable(text: str, project: Project) -> bool:
+    try:
+        project.sql(text.strip())
+    except DiscreetError:
+        return False
+    return True

@@ -1,0 +1,63 @@
+"""The protocols of surveys, for people who choose one: what each is for, in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.surveys.collector.randomizer_design import NOT_IN_BROWSERS
+from discreet.surveys.collector.survey_definition import SEVERAL_QUESTION_PROTOCOLS, protocol_classes
+
+_GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "for one of some choices",
+        (
+            ("response", "the truth, or by chance another choice; best for few"),
+            ("subset", "a set of choices that may hold the truth; the least error"),
+            ("unary", "a coin for each choice; long reports"),
+            ("symmetric-unary", "the same with one coin for all, as in RAPPOR"),
+            ("hashing", "choices in buckets; short reports, slow to count"),
+            ("fast-hashing", "the same from a public list of hashes; quick to count"),
+            ("hadamard", "the shortest reports for many choices"),
+            ("basic-rappor", "RAPPOR's two layers of coins, for answers that are asked again"),
+        ),
+    ),
+    (
+        "for any word",
+        (
+            ("hadamard-sketch", "one noisy bit about the word; short"),
+            ("sketch", "many noisy bits about the word; long"),
+            ("rappor", "RAPPOR's Bloom filter in two layers of coins"),
+            ("prefix-words", "finds words that nobody listed, by their beginnings"),
+            ("puzzle", "finds words that nobody listed, by their fragments"),
+        ),
+    ),
+    (
+        "for a number",
+        (
+            ("hybrid", "the mean, with the least error wherever people are"),
+            ("duchi", "the mean, from one bit"),
+            ("piecewise", "the mean, at a large epsilon"),
+            ("square-wave", "the whole distribution"),
+            ("laplace", "the number with noise on it"),
+            ("tree", "how many lie in any interval"),
+        ),
+    ),
+)
+
+
+def protocol_groups() -> list[dict[str, Any]]:
+    """Every protocol that a survey can use, by what an answer is. One that nobody wrote a word for comes last."""
+    protocol_names = [name for name in protocol_classes() if name not in SEVERAL_QUESTION_PROTOCOLS]
+    described_groups = [{"words": words, "protocols": [_line(*each) for each in members]} for words, members in _GROUPS]
+    described_names = {name for _, members in _GROUPS for name, _ in members}
+    rest = [_line(name, "") for name in protocol_names if name not in described_names]
+    return [*described_groups, {"words": "others", "protocols": rest}] if rest else described_groups
+
+
+def protocol_words(name: str) -> str:
+    """What a protocol is, in a few words; empty where nobody wrote any."""
+    return next((words for _, members in _GROUPS for protocol, words in members if protocol == name), "")
+
+
+def _line(name: str, words: str) -> dict[str, Any]:
+    return {"name": name, "words": words, "browser": name not in NOT_IN_BROWSERS}

@@ -1,0 +1,83 @@
+"""A visit: who comes, to what, with what. All that a handler gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.console.jobs.query_service import QueryService
+    from discreet.console.people.people import People
+    from discreet.console.project_handle import ProjectHandle
+    from discreet.console.settings import Settings
+
+Role = Literal["public", "analyst", "owner"]
+#: Each may do what those before it may.
+ROLES: tuple[Role, ...] = ("public", "analyst", "owner")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Who comes. `analyst`: under which name their questions are charged. `csrf`: what their forms must carry.
+
+    `token`: the number of the token that they came with.
+    """
+
+    role: Role = "public"
+    name: str | None = None
+    analyst: str | None = None
+    via: Literal["none", "session", "token"] = "none"
+    csrf: str = field(default="", repr=False)
+    token: int | None = None
+
+    def may(self, role: Role) -> bool:
+        """Whether what needs `role` is allowed to this visitor."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """One request, checked: its visitor may be here, and its form is this visitor's own.
+
+    params: the named parts of the path. query, form: texts, each under its name as often as it came. body: of a request
+    to the API, as its model. key: its Idempotency-Key. secret: the session's cookie. browser: the cookie of known
+    browsers. address: where it came from. began: when it had come, by the clock of what passes.
+    """
+
+    visitor: Visitor
+    handle: ProjectHandle
+    people: People
+    queries: QueryService
+    settings: Settings
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    form: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    body: Any = field(default=None, repr=False)
+    key: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+    browser: str = field(default="", repr=False)
+    address: str = field(default="", repr=False)
+    began: float = 0.0
+
+    def query_text(self, name: str, default: str = "") -> str:
+        """A text of the query; refused where it came twice."""
+        return _single_text(self.query, name, default)
+
+    def field(self, name: str, default: str = "") -> str:
+        """A text of the form; refused where it came twice."""
+        return _single_text(self.form, name, default)
+
+    def fields(self, name: str) -> tuple[str, ...]:
+        """All texts under a name of the form."""
+        return self.form.get(name, ())
+
+
+def _single_text(texts: Mapping[str, tuple[str, ...]], name: str, default: str) -> str:
+    values = texts.get(name, (default,))
+    if len(values) != 1:
+        raise UsageError(f"{name[:40]!r} was told more than once")
+    return values[0]

@@ -1,0 +1,227 @@
+"""Makes the declared table of persons with many rows, in DuckDB.
+
+    group the source by person -> rank the rows of those who need it -> write the others' as they come
+
+Guarantee: a person's rows in the declared table depend on that person's rows of the source, the declaration
+    and the keys alone; each person has at most `rows_per_person` of them, equal in every constant column.
+Because: a row's codes come from the row (`declare`), its persons from `through`. A person whose rows are
+    within the limit and agree in the constants keeps them all. Anyone else's are ranked by a digest of
+    their own content and occurrence under the person's own secret (`keyed`), within the person: the
+    first are kept, and all take the first one's constants. No order of rows, no other person's row and no
+    chance enters. The number of a person is a name: equal for equal keys and for them alone.
+
+`memory_persons` says the same slowly, and ranks everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from discreet.engines import duckdb_declared_table
+from discreet.engines.declared_table_sql import select_sql
+from discreet.engines.dominant_person import find_dominant_person
+from discreet.engines.duckdb_conversion import DuckDBKind
+from discreet.engines.duckdb_declared_table import (
+    DeclarationTally,
+    retry_single_threaded,
+    stored_columns,
+    translate_read_errors,
+)
+from discreet.engines.duckdb_person_path import PersonPath, build_person_path
+from discreet.engines.engine import DeclarationOutcome
+from discreet.engines.file_source import FileSource
+from discreet.engines.keyed_hashes import digest_sql, hmac_pads, secret_sql, tag_sql
+from discreet.engines.ownership import Ownership
+from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
+from discreet.engines.table_file import arrow_schema, new_pair, persons_schema
+from discreet.schema.column import TextColumn
+
+
+def declare_persons(
+    cursor: duckdb.DuckDBPyConnection, ownership: Ownership, chain: tuple[FileSource, ...], *, target: Path
+) -> DeclarationOutcome:
+    """Make the declared table of the first source of `chain` at `target`, and its side file."""
+    with ExitStack() as stack:
+        stack.enter_context(translate_read_errors(chain[0]))
+        stream, beside = stack.enter_context(new_pair(target))
+        for source in chain:
+            stack.enter_context(source.ensure_unchanged())
+        values, kinds = duckdb_declared_table.prepare_source(cursor, ownership.schema, chain[0])
+        owned = _DuckDBPersonTable(
+            cursor=cursor,
+            ownership=ownership,
+            source=chain[0],
+            values=values,
+            kinds=kinds,
+            reach=build_person_path(cursor, ownership, chain),
+        )
+        owned.group()
+        owned.rank()
+        owned.write_persons(beside)
+        return owned.write(stream)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DuckDBPersonTable:
+    """The source's rows and their persons: where the declared columns stand, who is reached, and the steps in order."""
+
+    cursor: duckdb.DuckDBPyConnection
+    ownership: Ownership
+    source: FileSource
+    values: list[str]
+    kinds: list[DuckDBKind]
+    reach: PersonPath
+
+    def group(self) -> None:
+        """Everybody who has a row: number, tag, rows; whether forgotten; whether `apart`, to be ranked."""
+        self.cursor.execute(
+            "CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", [list(self.ownership.forgotten)]
+        )
+        limit, constants = self.ownership.unit.rows, self.ownership.constants
+        listed = ", ".join(self.reach.names)
+        tag = tag_sql(part.text for part in self.reach.key_of("grouped"))
+        apart = " OR ".join([f"count(*) > {limit}", *(_disagree(f"stored_{place}") for place in constants)])
+
+        def make(rows: str) -> None:
+            coded = self._coded(
+                rows, beside=self.reach.key_columns(), where=self.reach.has_person_sql(), places=constants
+            )
+            self.cursor.execute(
+                f"""CREATE TEMP TABLE persons AS
+                SELECT *, tag IN (FROM forgotten) AS forgotten FROM (
+                  SELECT *, row_number() OVER () - 1 AS number, {tag} AS tag FROM (
+                    SELECT {listed}, count(*) AS rows, {apart} AS apart FROM ({coded}) GROUP BY {listed}
+                  ) AS grouped
+                )""",
+                hmac_pads(self.ownership.tag_key),
+            )
+
+        retry_single_threaded(self.source, make)
+
+    def rank(self) -> None:
+        """The rows that are kept of those who have too many, or who disagree with themselves."""
+        secret = secret_sql(part.text for part in self.reach.key_of("persons"))
+        self.cursor.execute(
+            f"CREATE TEMP TABLE apart AS SELECT *, {secret} AS secret FROM persons WHERE apart AND NOT forgotten",
+            hmac_pads(self.ownership.key),
+        )
+        stored = {f"stored_{place}": column for place, column in enumerate(self.ownership.schema.columns)}
+        digest = digest_sql(
+            "secret", {name: isinstance(column, TextColumn) for name, column in stored.items()}, "occurrence"
+        )
+        kept = [
+            f"first_value({name}) OVER ranked AS {name}" if column.constant else name for name, column in stored.items()
+        ]
+        listed = ", ".join(["person", *stored])
+
+        def make(rows: str) -> None:
+            coded = self._coded(rows, join="JOIN apart", beside={"person": "CAST(apart.number AS INTEGER)"})
+            # The person is the same in all rows that are ranked together. Taken from the first all the same: with
+            # row_number alone DuckDB ranks by lists that do not leave memory, and needs ten times as long.
+            self.cursor.execute(
+                f"""CREATE TEMP TABLE kept AS
+                SELECT first_value(person) OVER ranked AS person, {", ".join(kept)} FROM (
+                  SELECT {listed}, {digest} AS digest FROM (
+                    SELECT {listed}, row_number() OVER (PARTITION BY {listed}) AS occurrence FROM ({coded})
+                  ) JOIN apart ON person = apart.number
+                )
+                WINDOW ranked AS (PARTITION BY person ORDER BY digest)
+                QUALIFY row_number() OVER ranked <= {self.ownership.unit.rows}"""
+            )
+
+        retry_single_threaded(self.source, make)
+
+    def write_persons(self, stream: BinaryIO) -> None:
+        """The side file."""
+        sql = "SELECT CAST(number AS INTEGER) AS number, tag, rows FROM persons WHERE NOT forgotten"
+        with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
+            for batch in self.cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
+                writer.write_batch(batch.cast(persons_schema()))
+
+    def write(self, stream: BinaryIO) -> DeclarationOutcome:
+        """The declared table: everybody else's rows as they come, then the ranked ones."""
+        limit = self.ownership.unit.rows
+        counts = f"count(*), coalesce(sum(least(rows, {limit})), 0), coalesce(sum(rows), 0)"
+        [totals] = self.cursor.execute(f"SELECT {counts} FROM persons WHERE NOT forgotten").fetchall()
+        exact_persons, exact_rows, exact_all = map(int, totals)
+        tally, written = retry_single_threaded(self.source, lambda rows: self._write(rows, stream))
+        if written != exact_rows:
+            raise ValueError("the rows written are not those of the persons: this is a defect")
+        return tally.making(
+            exact_rows=exact_rows,
+            exact_truncated=exact_all - exact_rows,
+            exact_without_person=tally.exact_rows - exact_all,
+            exact_persons=exact_persons,
+            exact_dominant=find_dominant_person(self._first(), persons=exact_persons, rows=exact_all),
+        )
+
+    def _first(self) -> tuple[list[str], int] | None:
+        """Who has the most rows, and how many."""
+        texts = ", ".join(part.text for part in self.reach.key_of("persons"))
+        order = ", ".join(map(str, range(2, 2 + len(self.reach.key))))
+        sql = f"SELECT rows, {texts} FROM persons WHERE NOT forgotten ORDER BY rows DESC, {order} LIMIT 1"
+        top_row = self.cursor.execute(sql).fetchone()
+        return None if top_row is None else (list(top_row[1:]), int(top_row[0]))
+
+    def _write(self, rows: str, stream: BinaryIO) -> tuple[DeclarationTally, int]:
+        schema = self.ownership.schema
+        beside = {"person": "CAST(persons.number AS INTEGER)", "apart": "persons.apart"}
+        where = "persons.forgotten IS NOT TRUE"
+        others = self._coded(rows, join="LEFT JOIN persons", beside=beside, where=where, with_counts=True)
+        tally, written = DeclarationTally(schema), 0
+
+        def stored() -> Iterator[Any]:
+            nonlocal written
+            for batch in self._kept(others, tally):
+                written += batch.num_rows
+                yield batch
+
+        write_parquet(stored(), arrow_schema(schema), stream)
+        return tally, written
+
+    def _kept(self, others: str, tally: DeclarationTally) -> Iterator[Any]:
+        """The stored rows, batch by batch."""
+        for batch in self.cursor.sql(others).to_arrow_reader(ROWS_AT_ONCE):
+            tally.count(batch)
+            # NULL, where nobody owns the row, is neither.
+            yield stored_columns(batch.filter(pc.invert(batch.column("apart"))), self.ownership.schema)
+        for batch in self.cursor.sql("FROM kept").to_arrow_reader(ROWS_AT_ONCE):
+            yield stored_columns(batch, self.ownership.schema)
+
+    def _coded(
+        self,
+        rows: str,
+        *,
+        beside: Mapping[str, str],
+        join: str | None = None,
+        where: str = "true",
+        places: tuple[int, ...] | None = None,
+        with_counts: bool = False,
+    ) -> str:
+        """The source's rows in codes, joined to persons, where told to, by their keys."""
+        joins = [*self.reach.joins, *([f"{join} ON {self.reach.same_person_sql(join.split()[-1])}"] if join else [])]
+        return select_sql(
+            self.ownership.schema,
+            self.values,
+            self.kinds,
+            source=rows,
+            forms=duckdb_declared_table.FORMS,
+            joins=joins,
+            beside=beside,
+            where=where,
+            places=places,
+            with_counts=with_counts,
+        )
+
+
+def _disagree(value: str) -> str:
+    """Whether a person's rows differ in a column; one NULL among values differs."""
+    return f"min({value}) IS DISTINCT FROM max({value}) OR count({value}) NOT IN (0, count(*))"

@@ -1,0 +1,86 @@
+"""Networks in plain Python: the readable twin of `making` and `reading`, which they must equal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from discreet.accounting.region import Value
+from discreet.engines import file_source as sources
+from discreet.engines.engine import DeclarationOutcome
+from discreet.engines.keyed_hashes import edge_place, edges_secret, person_tag
+from discreet.engines.memory_person_table import keys, write_persons
+from discreet.engines.network.exact_graph import ExactGraph
+from discreet.engines.network.network_size import check_size
+from discreet.engines.ownership import Ownership
+from discreet.engines.table_file import FROM, TO, arrow_schema, new_pair
+
+
+def declare_network(ownership: Ownership, *, folder: Path, target: Path) -> DeclarationOutcome:
+    """Make the declared table and its side file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source = sources.find(ownership.table.source, folder=folder)
+    directed = ownership.schema.directed
+    with new_pair(target) as (stream, beside), source.ensure_unchanged():
+        rows = list(keys(source, tuple(ownership.unit.ends)))
+        tags = {name: person_tag([name], ownership.tag_key) for row in rows if row is not None for name in row}
+        there = [row for row in rows if row is not None and not ownership.forgotten & {tags[name] for name in row}]
+        listed = [(first, second) for first, second in there if first != second]
+        edges = distinct_edges(listed, directed=directed)
+        check_size(len(edges), table=ownership.table.name)
+        secret = edges_secret(ownership.key)
+        edges.sort(key=lambda edge: edge_place(secret, tags[edge[0]], tags[edge[1]], directed=directed))
+        degrees = Counter(name for edge in edges for name in edge)
+        numbers = {name: number for number, name in enumerate(degrees)}
+        stored = [[numbers[name] for name in edge] for edge in edges]
+        stored = stored if directed else [sorted(edge) for edge in stored]
+        pq.write_table(
+            pa.Table.from_pylist(
+                [{FROM: first, TO: second} for first, second in stored], schema=arrow_schema(ownership.schema)
+            ),
+            stream,
+        )
+        write_persons([tags[name] for name in degrees], list(degrees.values()), beside)
+    return DeclarationOutcome(
+        exact_rows=len(edges),
+        exact_nulled={},
+        exact_clamped={},
+        exact_without_person=rows.count(None),
+        exact_persons=len(degrees),
+        exact_loops=len(there) - len(listed),
+        exact_doubles=len(listed) - len(edges),
+        exact_one_way=None if directed else sum((second, first) not in set(listed) for first, second in set(listed)),
+    )
+
+
+def distinct_edges(listed: Sequence[tuple[str, str]], *, directed: bool) -> list[tuple[str, str]]:
+    """The different edges; one from a to b is one from b to a, unless edges are directed."""
+    return list(dict.fromkeys(listed if directed else [(min(edge), max(edge)) for edge in listed]))
+
+
+def read_graph(
+    file: Path, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None
+) -> ExactGraph:
+    """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
+    import pyarrow.parquet as pq
+
+    if ends is None and nodes is not None:
+        raise ValueError("the nodes of a table of ends are the persons who have an edge")
+    first, second = ends or (FROM, TO)
+    rows = [(row[first], row[second]) for row in pq.read_table(file, partitioning=None).to_pylist()]
+    if ends is not None:
+        rows = [row for row in rows if None not in row and row[0] != row[1]]
+    if nodes is not None:
+        rows = [row for row in rows if row[0] in nodes and row[1] in nodes]
+    node_values = list(nodes) if nodes is not None else sorted({value for row in rows for value in row})
+    numbers = {value: number for number, value in enumerate(node_values)}
+    edges = [(numbers[one], numbers[other]) for one, other in rows]
+    if ends is not None:
+        edges = sorted(set(edges if directed else [(min(edge), max(edge)) for edge in edges]))
+    exact = np.array(edges, dtype=np.int64).reshape(len(edges), 2)
+    return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(node_values), directed=directed)

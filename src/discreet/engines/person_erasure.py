@@ -1,0 +1,108 @@
+"""Erasing persons from a declared table that exists. No version changes: stored answers and their losses stay.
+
+Guarantee: after `erase` neither file holds a row or the tag of these persons; whenever it breaks off, each
+    file is whole, old or new, and a second run finishes the work.
+Because: the table is replaced first. Broken off before, nothing happened. Broken off between the two, the
+    persons have no row left and still a tag and a count of rows, by which a second run finds their numbers.
+    Numbers stay as they are, so both files agree at every moment.
+
+From a table of `ends` all edges go that touch these persons; the others' are as they were, in their order, and the side
+file counts them anew: who has none left is not in it any more, as if the erased had never been there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from discreet.engines import stream_counts
+from discreet.engines.network.degrees import degrees
+from discreet.engines.parquet_writer import write_parquet
+from discreet.engines.table_file import FROM, PERSON, TO, new_file, persons_file
+from discreet.errors import LedgerFault, UsageError
+
+_ROWS_AT_ONCE = 122_880
+
+
+def erase(file: Path, tags: Collection[bytes]) -> int:
+    """Rewrite a declared table and its side file without the persons of these tags; how many they were."""
+    beside = persons_file(file)
+    numbers = _numbers(beside, tags)
+    if numbers:
+        _rewrite(file, numbers)
+        _rewrite_persons(file, beside, numbers)
+    return len(numbers)
+
+
+def erase_from_stream_counts(
+    folder: Path, tables: Collection[str], tags: Collection[bytes], *, seal: stream_counts.Seal
+) -> None:
+    """Rewrite what streams over these tables have counted without the persons of these tags.
+
+    A state that cannot be read serves no stream any more, and goes.
+    """
+    for own in sorted((folder / stream_counts.FOLDER).glob("*/")):
+        with stream_counts.lock_stream(own, wait=True):
+            for file in stream_counts.states(own):
+                try:
+                    state = stream_counts.load(own, file.name, seal)
+                except LedgerFault:
+                    stream_counts.discard(file)
+                    continue
+                if state.table in tables:
+                    stream_counts.save(own, state.without(tags), seal, name=file.name)
+
+
+def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:
+    """The numbers that a side file gives to tags."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    erased_tags = pa.array(list(tags), pa.binary())
+    numbers: list[int] = []
+    try:
+        with pq.ParquetFile(beside) as persons:
+            for batch in persons.iter_batches(columns=["number", "tag"]):
+                mask = pc.is_in(batch.column("tag").cast(pa.binary()), value_set=erased_tags)
+                numbers += batch.column("number").filter(mask).to_pylist()
+    except FileNotFoundError:
+        raise UsageError(f"{beside.name} is not on the disk any more", hint="bring the folder back") from None
+    return numbers
+
+
+def _rewrite(file: Path, numbers: list[int]) -> None:
+    """Replace a declared table by itself without the rows of these numbers, group by group."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as old, new_file(file) as stream:
+        whose = (FROM, TO) if FROM in old.schema_arrow.names else (PERSON,)
+        kept = (_without(batch, whose, numbers) for batch in old.iter_batches(_ROWS_AT_ONCE))
+        write_parquet(kept, old.schema_arrow, stream)  # as it was made
+
+
+def _rewrite_persons(file: Path, beside: Path, numbers: list[int]) -> None:
+    """Replace the side file of a declared table, which is rewritten already, by itself without these numbers."""
+    import pyarrow.parquet as pq
+
+    recount = degrees(file)
+    with (
+        pq.ParquetFile(beside) as old,
+        new_file(beside) as stream,
+        pq.ParquetWriter(stream, old.schema_arrow, use_dictionary=["rows"]) as writer,
+    ):
+        for batch in old.iter_batches(_ROWS_AT_ONCE):
+            kept = _without(batch, ("number",), numbers)
+            writer.write_batch(kept if recount is None else recount(kept))
+
+
+def _without(batch: Any, whose: tuple[str, ...], numbers: list[int]) -> Any:
+    """A batch without the rows that have one of these numbers in one of these columns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    erased = pa.array(numbers, pa.int32())
+    for column in whose:
+        batch = batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=erased)))
+    return batch

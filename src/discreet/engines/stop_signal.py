@@ -1,0 +1,129 @@
+"""Stopping: what runs in one thread may be stopped from another.
+
+A thread carries a `StopSignal`. An engine says, while it counts, how it is interrupted; whoever holds the same
+`StopSignal` may pull it at any time. Before the charge a pulled stop costs nothing; after it the charge stays and there
+is no answer.
+
+A question that was stopped is no failure of its plan, so it does not count among those that lock a table: else
+whoever may ask could shut everybody out by changing their mind three times. What it tells is that the question had not
+ended when the stop was pulled. Whoever pulls for a person does so on the question's own time grid (console/asking),
+where the time of the answer would have told the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+
+from discreet.errors import QueryFailed, UsageError
+
+#: An engine forgets an interrupt that comes before its statement begins, so it is interrupted until it has ended.
+_AGAIN_S = 0.05
+
+
+class Stopped(UsageError):
+    """Stopped before anything was charged."""
+
+    def __init__(self) -> None:
+        super().__init__("this was stopped before anything was charged", hint="ask again when you want the answer")
+
+
+class StoppedHalfway(QueryFailed):
+    """Stopped after a part of it was charged and answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reason = "this was stopped when a part of it was charged and answered; what was charged stays charged"
+        self.hint = "ask the same again: what is answered is stored, and not charged again"
+
+
+@contextmanager
+def after_partial_charge(paid: bool) -> Iterator[None]:
+    """Where a part was paid before: a stop does not say that nothing was charged."""
+    try:
+        yield
+    except Stopped:
+        if paid:
+            raise StoppedHalfway from None
+        raise
+
+
+class StopSignal:
+    """Pulled once, by any thread, and for good."""
+
+    def __init__(self) -> None:
+        self._pulled = threading.Event()
+        self._lock = threading.Lock()
+        self._interrupts: list[Callable[[], None]] = []
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether it was pulled."""
+        return self._pulled.is_set()
+
+    def request(self) -> None:
+        """Stop what runs under it, now and from now on. Returns at once."""
+        if not self._pulled.is_set():
+            self._pulled.set()
+            threading.Thread(target=self._interrupt, name="discreet-stop", daemon=True).start()
+
+    @contextmanager
+    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Say how what follows is interrupted. Raises where it was pulled already."""
+        with self._lock:
+            if self.is_requested:
+                raise Stopped
+            self._interrupts.append(interrupt)
+        try:
+            yield
+        finally:
+            with self._lock:  # an interrupt under way ends first: the next one on this connection is another's question
+                self._interrupts.remove(interrupt)
+
+    def _interrupt(self) -> None:
+        ended = threading.Event()
+        while not ended.wait(_AGAIN_S):
+            with self._lock:
+                if not self._interrupts:
+                    ended.set()
+                for interrupt in self._interrupts:
+                    with suppress(Exception):  # it may have ended, or died, this very moment
+                        interrupt()
+
+
+_current_stop: ContextVar[StopSignal | None] = ContextVar("discreet_stop", default=None)
+
+
+@contextmanager
+def stoppable_by(stop: StopSignal) -> Iterator[None]:
+    """What this thread does inside can be stopped by `stop`."""
+    token = _current_stop.set(stop)
+    try:
+        yield
+    finally:
+        _current_stop.reset(token)
+
+
+@contextmanager
+def interrupting(interrupt: Callable[[], None]) -> Iterator[None]:
+    """`Stop.interrupting` of the stop that this thread carries; nothing where it carries none."""
+    stop = _current_stop.get()
+    if stop is None:
+        yield
+        return
+    with stop.interrupting(interrupt):
+        yield
+
+
+def is_stop_requested() -> bool:
+    """Whether the stop that this thread carries was pulled."""
+    stop = _current_stop.get()
+    return stop is not None and stop.is_requested
+
+
+def check_stop() -> None:
+    """Refuse to go on where this thread's stop was pulled. For the moment before a charge."""
+    if is_stop_requested():
+        raise Stopped

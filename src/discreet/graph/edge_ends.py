@@ -1,0 +1,120 @@
+"""Which columns of a table are the ends of its edges. By the declaration alone: refusals here are free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.errors import Refused, UsageError
+from discreet.kernel.version import Version
+from discreet.schema.column import CategoryColumn, Column, NumberColumn, TextColumn
+from discreet.schema.edge_table import PAIRS, refuse_other_engine
+from discreet.schema.privacy_unit import PrivacyUnit
+from discreet.schema.schema import Schema, closest_name_hint
+
+
+def ends_of(version: Version, named_ends: tuple[str, str] | None) -> tuple[str, str] | None:
+    """The columns of the ends; None where the table is declared with `ends`. Refuses what is no table of edges."""
+    schema = version.schema
+    refuse_other_engine(version.table, version.engine)
+    if schema.unit.ends:
+        if named_ends is not None and tuple(name.lower() for name in named_ends) != tuple(
+            name.lower() for name in schema.unit.ends
+        ):
+            raise UsageError(
+                f"table {schema.table!r} is declared with the ends {' and '.join(schema.unit.ends)}",
+                hint="leave --ends out",
+            )
+        return None
+    if not schema.unit.is_row:
+        raise Refused(
+            f"table {schema.table!r} protects {schema.unit}, which is neither an edge nor both of its ends",
+            hint='a network needs ends = ["from", "to"] in place of person, or neither: then an edge is one row',
+        )
+    names = _named(schema, named_ends) if named_ends is not None else _guess_ends(schema)
+    columns = [_end(schema, name) for name in names]
+    _check_alike(columns)
+    return columns[0].name, columns[1].name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What a network was asked for by: another one gives its edges, or its nodes, another meaning."""
+
+    unit: PrivacyUnit
+    directed: bool
+    ends: tuple[Column | None, ...]
+
+    @staticmethod
+    def of(version: Version, ends: tuple[str, str] | None) -> Declaration:
+        schema = version.schema
+        return Declaration(
+            unit=schema.unit, directed=schema.directed, ends=tuple(schema.column(name) for name in ends or ())
+        )
+
+
+def clamping_warnings(version: Version, ends: tuple[str, str] | None) -> list[str]:
+    """What a reader should know of ends that are numbers with bounds."""
+    end_columns = [version.schema.column(name) for name in ends or ()]
+    names = [
+        each.name
+        for each in end_columns
+        if isinstance(each, NumberColumn) and (each.low is not None or each.high is not None)
+    ]
+    if not names:
+        return []
+    return [
+        f"ends beyond the declared bounds of {' and '.join(names)} count as the bound, so that several become one node"
+    ]
+
+
+def _named(schema: Schema, named_ends: tuple[str, str]) -> tuple[str, str]:
+    if len(named_ends) != 2 or not all(isinstance(name, str) for name in named_ends):
+        raise UsageError("an edge has two ends", hint="--ends from,to")
+    if named_ends[0].lower() == named_ends[1].lower():
+        raise UsageError(f"both ends of an edge cannot be the column {named_ends[0][:60]!r}", hint="--ends from,to")
+    return named_ends
+
+
+def _guess_ends(schema: Schema) -> tuple[str, str]:
+    matching_pairs = [pair for pair in PAIRS if all(schema.column(name) is not None for name in pair)]
+    if len(matching_pairs) != 1:
+        pairs_text = "no columns" if not matching_pairs else f"{len(matching_pairs)} pairs of columns"
+        raise UsageError(
+            f"which columns of {schema.table!r} are the ends of an edge? It has {pairs_text} called "
+            + ", ".join(" and ".join(pair) for pair in matching_pairs or PAIRS),
+            hint="--ends A,B names them",
+        )
+    return matching_pairs[0]
+
+
+def _end(schema: Schema, name: str) -> Column:
+    column = schema.column(name)
+    if column is None:
+        column_names = [each.name for each in schema.columns]
+        raise UsageError(
+            f"table {schema.table!r} has no declared column {name[:60]!r}",
+            hint=closest_name_hint(name, column_names) or "declare it",
+        )
+    if not isinstance(column, TextColumn | CategoryColumn) and not (
+        isinstance(column, NumberColumn) and column.type == "integer"
+    ):
+        raise UsageError(
+            f"column {column.name!r} cannot be an end: ends are text, integers or a category",
+            hint=f'type = "text" for {column.name!r} in discreet.toml',
+        )
+    return column
+
+
+def _check_alike(columns: list[Column]) -> None:
+    """Both ends must name nodes in the same way, or a node would be two."""
+    first, second = columns
+    alike = type(first) is type(second)
+    if alike and isinstance(first, CategoryColumn) and isinstance(second, CategoryColumn):
+        alike = first.values == second.values
+    if alike and isinstance(first, NumberColumn) and isinstance(second, NumberColumn):
+        alike = (first.low, first.high) == (second.low, second.high)
+    if not alike:
+        raise UsageError(
+            f"the ends {first.name!r} and {second.name!r} are declared differently: a node would have two names",
+            hint="declare both with the same type, and the same values or bounds where they have some",
+        )

@@ -1,0 +1,57 @@
+"""Where a network comes from: a declared table, its columns of ends, and, where they are public, its nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from discreet.accounting.region import Value
+from discreet.engines.network.exact_graph import ExactGraph
+from discreet.graph.graph_statistics import Unit
+from discreet.kernel.curator import Curator, Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphSource:
+    """How the exact network of a version is read.
+
+    ends: the two columns that name the ends of an edge; None where the table is declared with `ends`.
+    keys: the public nodes, in the codes of the ends, which number them; edges to others are left out.
+
+    Guarantee: neighbours under the version's unit have networks that differ by one edge (`unit` "edge"), or by one
+        node and all its edges ("node").
+    Because: without `ends` a row names one pair, and the simple graph has a pair once however many rows name it; with
+        `ends` the declared table keeps the whole simple graph, in which a person is a node.
+    """
+
+    version: Version
+    ends: tuple[str, str] | None
+    directed: bool = False
+    keys: tuple[Value, ...] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.ends is None and self.keys is not None:
+            raise ValueError("nodes whose presence is hidden cannot be public")
+
+    @property
+    def unit(self) -> Unit:
+        return "node" if self.ends is None else "edge"
+
+    def exact_graph(self, curator: Curator) -> ExactGraph:
+        """The exact network. For draws that are paid, in `graph_steps`."""
+        engine = curator.engine.at(self.version.engine)
+        place = engine.place(self.version.file, folder=curator.folder)
+        return engine.graph(place, self.ends, directed=self.directed, nodes=self.keys)
+
+    def to_data(self) -> dict[str, Any]:
+        """What it is, for the digest of a step. Public facts."""
+        return {"ends": self.ends, "directed": self.directed, "keys": None if self.keys is None else digest(self.keys)}
+
+
+@lru_cache(maxsize=8)  # of a million nodes it takes a second, and every step asks for it
+def digest(keys: tuple[Any, ...]) -> str:
+    """By what public values are known again."""
+    return hashlib.sha256(json.dumps(keys).encode()).hexdigest()

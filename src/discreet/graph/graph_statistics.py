@@ -1,0 +1,318 @@
+"""What can be asked of a graph as whole numbers, and how far each moves when a unit comes or goes.
+
+Two units. An *edge*: neighbours differ by one edge (a row can add no more than one). A *node*: neighbours differ by one
+node and all its edges; then degrees are bounded first, by the projection of `engines.network.projection`.
+
+Every bound is proved in docs/proofs/graphs.md and tried on all small graphs in tests/graph/test_statistics.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.engines.network import triangles
+from discreet.engines.network.exact_graph import ExactGraph
+from discreet.engines.network.projection import project
+from discreet.mechanisms.noise_addition import Integers
+
+Unit = Literal["edge", "node"]
+Direction = Literal["both", "in", "out"]
+
+#: Why under node privacy nothing but the number of edges and degrees is counted.
+NOT_STABLE = "one more node can replace every edge that a projection keeps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edges:
+    """The number of edges; with `limit`, of those that the projection to this degree keeps."""
+
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        return np.array([_projected(graph, self.limit).exact_from.size], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee: 1 for an edge; `limit` for a node.
+
+        Because: a node keeps at most `limit` edges, and each of them makes at most one further one stay or go away
+            (a chain of replacements, which begins with one more edge, changes the number by 0 or 1).
+        """
+        if unit == "edge":
+            return _alone(_unprojected(self.limit, 1), "a row is one edge at most")
+        most = _projected_to(self.limit)
+        return _alone(most, f"a person keeps at most {most} edges, each of which replaces others one for one")
+
+    def to_data(self) -> Any:
+        return ["edges", self.limit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AtLeast:
+    """For each group of nodes and each threshold k, the number of nodes of degree k or more; groups one after another.
+
+    `codes` are the groups of the nodes, public, by their numbers. `direction`: which edges count, if they have one.
+    """
+
+    thresholds: tuple[int, ...]
+    limit: int | None = None
+    direction: Direction = "both"
+    codes: NDArray[np.int64] | None = None
+    groups: int = 1
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+        steps = (0, *self.thresholds)
+        if not self.thresholds or any(low >= high for low, high in pairwise(steps)):
+            raise ValueError("thresholds are 1 or more, and rise")
+        if self.limit is not None and self.thresholds[-1] > self.limit:
+            raise ValueError("no node keeps so many edges")
+        _check_codes(self.codes, self.groups)
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        exact_degrees = degrees(_projected(graph, self.limit), self.direction)
+        size = len(self.thresholds) + 1
+        reached = np.searchsorted(np.array(self.thresholds), exact_degrees, side="right")
+        if self.codes is not None:
+            reached = reached + size * _of_nodes(self.codes, graph)
+        counts = np.bincount(reached, minlength=size * self.groups).reshape(self.groups, size)
+        return np.asarray(counts[:, :0:-1].cumsum(axis=1)[:, ::-1].ravel(), dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee, for T thresholds: an edge moves 2 entries by 1, or one by 2 (1 and 1 where it counts at one end
+            only). A node moves all entries by at most limit + T in sum, and by (limit + 1)^2 + T - 1 in squares.
+
+        Because: a degree that changes by one crosses at most one threshold, and an edge changes two degrees. A node
+            adds 1 to each entry at most, and the degrees of others change by `limit` in sum: one for each kept edge.
+        """
+        if unit == "edge":
+            ends = _unprojected(self.limit, 2 if self.direction == "both" else 1)
+            because = f"an edge changes {ends} degree{'s'[: ends - 1]} by one, and each crosses one threshold at most"
+            return Sensitivity(l0=ends, l1=ends, l2_squared=ends**2, linf=ends, because=(because,))
+        most, entries = _projected_to(self.limit), len(self.thresholds)
+        if self.direction != "both" or self.codes is not None:
+            raise ValueError(NOT_STABLE)
+        return Sensitivity(
+            l0=entries,
+            l1=most + entries,
+            l2_squared=(most + 1) ** 2 + entries - 1,
+            linf=most + 1,
+            because=(
+                f"a person adds 1 to each of {entries} entries at most",
+                f"and keeps at most {most} edges, each of which changes one other degree by one in the end",
+            ),
+        )
+
+    def to_data(self) -> Any:
+        return ["at least", list(self.thresholds), self.limit, self.direction, _digest(self.codes), self.groups]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mixing:
+    """The number of edges between each two groups of nodes: from (row) to (column), or with both ways in one entry.
+
+    `codes` are the groups of the nodes, public, by their numbers. `pairs` says what each entry counts.
+    """
+
+    codes: NDArray[np.int64]
+    groups: int
+    directed: bool = False
+
+    def __post_init__(self) -> None:
+        _check_codes(self.codes, self.groups)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The two groups of each entry, in order; undirected, the first is not above the second."""
+        return [
+            (one, other)
+            for one in range(self.groups)
+            for other in range(0 if self.directed else one, self.groups)
+        ]  # fmt: skip
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        if self.directed and not graph.directed:
+            raise ValueError("these edges have no direction")
+        codes = _of_nodes(self.codes, graph)
+        one, other = codes[graph.exact_from], codes[graph.exact_to]
+        if not self.directed:
+            one, other = np.minimum(one, other), np.maximum(one, other)
+        counts = np.bincount(one * self.groups + other, minlength=self.groups**2).reshape(self.groups, self.groups)
+        return np.asarray(counts.ravel() if self.directed else counts[np.triu_indices(self.groups)], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee: 1 for an edge. Because: it lies between one pair of groups."""
+        return _alone(_of_edges(unit, 1), "an edge lies between one pair of groups")
+
+    def to_data(self) -> Any:
+        return ["mixing", _digest(self.codes), self.groups, self.directed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchedNodes:
+    """The number of nodes with an edge."""
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        return np.array([np.count_nonzero(degrees(graph))], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee: 2 for an edge. Because: it has two ends."""
+        return _alone(_of_edges(unit, 2), "an edge has two ends, which may have no other")
+
+    def to_data(self) -> Any:
+        return ["touched nodes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargestCommon:
+    """The largest number of common neighbours that any two nodes have: how far an edge moves the triangles at most."""
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        return np.array([triangles.largest_common(graph)], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee: 1 for an edge. Because: what two nodes share changes by one of its ends at most."""
+        return _alone(_of_edges(unit, 1), "an edge gives any two nodes one more common neighbour at most")
+
+    def to_data(self) -> Any:
+        return ["largest common"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargestDegrees:
+    """The two largest degrees in sum: how far an edge moves the wedges at most."""
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        return np.array([triangles.largest_degrees(graph)], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee: 2 for an edge. Because: it changes two degrees by one, and the largest sum of two by no more."""
+        return _alone(_of_edges(unit, 2), "an edge changes two degrees by one")
+
+    def to_data(self) -> Any:
+        return ["largest degrees"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triangles:
+    """Triangles, for a `Ladder` of this step: their number, and the most that an edge can move it by (edges alone).
+
+    Guarantee: what `Ladder` asks for. Because: an edge makes or breaks a triangle with each common neighbour of its
+        ends, so from either of two neighbouring graphs the number moves by at most its `LargestCommon`.
+    """
+
+    step: ClassVar[int] = 1
+    first: ClassVar[LargestCommon] = LargestCommon()
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        return np.array([triangles.triangles(graph), triangles.largest_common(graph)], dtype=np.int64)
+
+    def to_data(self) -> Any:
+        return ["triangles"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wedges:
+    """Paths of two edges, for a `Ladder` of this step: their number, and the most that an edge can move it by.
+
+    Guarantee: what `Ladder` asks for. Because: an edge more makes a path with each edge at its ends, so from the graph
+        without it the number moves by the sum of two degrees, at most `LargestDegrees` there, and no less with it.
+    """
+
+    step: ClassVar[int] = 2
+    first: ClassVar[LargestDegrees] = LargestDegrees()
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        return np.array([triangles.wedges(graph), triangles.largest_degrees(graph)], dtype=object)
+
+    def to_data(self) -> Any:
+        return ["wedges"]
+
+
+Statistic = Edges | AtLeast | Mixing | TouchedNodes | LargestCommon | LargestDegrees
+LadderCount = Triangles | Wedges
+
+
+def apply_statistics(statistics: Sequence[Statistic], graph: ExactGraph) -> list[Integers]:
+    """What each statistic is of a graph; a projection that several ask for is made once.
+
+    Because: projecting what is projected to the same limit changes nothing, and is quick.
+    """
+    limits = [statistic.limit if isinstance(statistic, Edges | AtLeast) else None for statistic in statistics]
+    projections = {limit: _projected(graph, limit) for limit in set(limits)}
+    return [statistic.apply(projections[limit]) for statistic, limit in zip(statistics, limits, strict=True)]
+
+
+def degrees(graph: ExactGraph, direction: Direction = "both") -> NDArray[np.int64]:
+    """The exact degree of each node: the edges at it, or those of a direction alone."""
+    if direction != "both" and not graph.directed:
+        raise ValueError("these edges have no direction")
+    exact_degrees = np.zeros(graph.exact_nodes, dtype=np.int64)
+    if direction != "in":
+        exact_degrees += np.bincount(graph.exact_from, minlength=graph.exact_nodes)
+    if direction != "out":
+        exact_degrees += np.bincount(graph.exact_to, minlength=graph.exact_nodes)
+    return exact_degrees
+
+
+def _projected(graph: ExactGraph, limit: int | None) -> ExactGraph:
+    return graph if limit is None else project(graph, limit)
+
+
+def _projected_to(limit: int | None) -> int:
+    if limit is None:
+        raise ValueError("a person may have any number of edges: nothing bounds how far this moves")
+    return limit
+
+
+def _unprojected(limit: int | None, moves: int) -> int:
+    """`moves`, of a graph as it is. A projection has no use where an edge is the unit, and moves further."""
+    if limit is not None:
+        raise ValueError("where an edge is the unit, edges are counted without a limit")
+    return moves
+
+
+def _of_edges(unit: Unit, moves: int) -> int:
+    """`moves`, where an edge is the unit."""
+    if unit != "edge":
+        raise ValueError(NOT_STABLE)
+    return moves
+
+
+def _alone(moves: int, because: str) -> Sensitivity:
+    """One entry moves so far, and no other."""
+    return Sensitivity(l0=1, l1=moves, l2_squared=moves**2, linf=moves, because=(because,))
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise ValueError("a limit on edges is 1 at least")
+
+
+def _check_codes(codes: NDArray[np.int64] | None, groups: int) -> None:
+    if groups < 1 or (codes is None and groups != 1):
+        raise ValueError("groups need codes")
+    if codes is not None and codes.size and not 0 <= codes.min() <= codes.max() < groups:
+        raise ValueError("a code that is no group")
+
+
+def _of_nodes(codes: NDArray[np.int64], graph: ExactGraph) -> NDArray[np.int64]:
+    """Codes, one for each node. Their number is public, and so is that of the nodes that have them."""
+    if codes.size != graph.exact_nodes:
+        raise ValueError("not a code for each node")
+    return codes
+
+
+def _digest(codes: NDArray[np.int64] | None) -> str | None:
+    """Which codes: they are many, and public."""
+    return None if codes is None else hashlib.sha256(codes.astype("<i8").tobytes()).hexdigest()

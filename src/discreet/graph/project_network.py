@@ -1,0 +1,200 @@
+"""A network of a project: what can be asked of it. Checks what is said of it by public facts alone, free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import Refused, UsageError
+from discreet.graph.edge_ends import Declaration, ends_of
+from discreet.graph.graph_shape import shape_of
+from discreet.graph.graph_source import GraphSource
+from discreet.graph.graph_statistics import NOT_STABLE
+from discreet.graph.public_nodes import PublicNodes, public_nodes
+from discreet.graph.statistics_release import GraphStats
+from discreet.graph.statistics_request import GraphQuote, GraphRequest, quote, release
+from discreet.kernel.curator import Version
+from discreet.tables.table_reservation import ReservationTerms
+
+if TYPE_CHECKING:
+    from discreet.graph.model.graph_model import GraphModel
+    from discreet.project.publications import ProjectPublications
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """The network of a declared table. Making one is free, and reads nothing but the declaration and public nodes.
+
+    ends: its columns of ends; None where the table is declared with `ends`. declared: what the declaration says of
+    them; a version that is declared otherwise is not asked. nodes: public ones. counted: the name of the private table
+    whose persons are the nodes.
+    """
+
+    project: ProjectPublications
+    table: str
+    ends: tuple[str, str] | None
+    declared: Declaration
+    nodes: PublicNodes | None = None
+    counted: str | None = None
+
+    def stats(
+        self,
+        *,
+        epsilon: object,
+        delta: object = None,
+        only: str | Sequence[str] | None = None,
+        fresh: bool = False,
+        analyst: str | None = None,
+    ) -> GraphStats:
+        """Nodes, edges, degrees and more, each with an interval. Charged once; the same question again is free.
+
+        `only`: names of what is wanted, which gets all of the epsilon.
+        """
+        project, terms = self.project, ReservationTerms.of(epsilon, delta)
+        asker = project.asker(analyst)
+        self.plan(epsilon=epsilon, delta=delta, only=only)  # what cannot be is refused before a first version is made
+        version = project.versions.newest(self.table)
+        return release(
+            self.request(version, only, counted=self._counted_version(version)),
+            terms,
+            guarantee=project.guarantee(self.table),
+            curator=project.curator,
+            asker=asker,
+            fresh=fresh,
+        )
+
+    def plan(self, *, epsilon: object, delta: object = None, only: str | Sequence[str] | None = None) -> GraphQuote:
+        """What statistics would cost, and how exact they would be. Free: no edge is looked at."""
+        terms, version = ReservationTerms.of(epsilon, delta), self._known_version()
+        event = terms.event(self.project.guarantee(self.table), version, self.project.curator)
+        return quote(self.request(version, only), event)
+
+    def synth(
+        self, *, epsilon: object, delta: object = None, fresh: bool = False, analyst: str | None = None
+    ) -> GraphModel:
+        """A model of the network, from which graphs are sampled for ever. Charged once; the same again is free."""
+        from discreet.graph.model.model_measurement import measure_model
+        from discreet.graph.model.recipe import recipe_of
+
+        project, terms = self.project, ReservationTerms.of(epsilon, delta)
+        asker = project.asker(analyst)
+        recipe_of(self.source(self._known_version()), self.nodes, counted=self.counted is not None)
+        version = project.versions.newest(self.table)
+        return measure_model(
+            self.source(version),
+            self.nodes,
+            terms,
+            counted=self._counted_version(version),
+            guarantee=project.guarantee(self.table),
+            curator=project.curator,
+            asker=asker,
+            fresh=fresh,
+        )
+
+    def source(self, version: Version) -> GraphSource:
+        """How the network of a version is read; refuses one that is declared otherwise, before any charge."""
+        if Declaration.of(version, self.ends) != self.declared:
+            raise UsageError("the table was refreshed with another declaration", hint="ask for the network again")
+        ends_of(version, self.ends)  # it may lie elsewhere by now
+        keys = None if self.nodes is None else self.nodes.keys
+        return GraphSource(version=version, ends=self.ends, directed=version.schema.directed, keys=keys)
+
+    def request(
+        self, version: Version, only: str | Sequence[str] | None, *, counted: Version | None = None
+    ) -> GraphRequest:
+        """What is asked of a version; refuses what cannot be."""
+        source = self.source(version)
+        shape = shape_of(only, source, self.nodes, counted=self.counted is not None)
+        return GraphRequest(shape=shape, source=source, nodes=self.nodes, counted=counted)
+
+    def _known_version(self) -> Version:
+        return self.project.versions.peek(self.table)
+
+    def _counted_version(self, version: Version) -> Version | None:
+        if self.counted is None:
+            return None
+        counted = self.project.version(self.counted)
+        _check_counted(counted, version)  # it, too, may have been refreshed
+        return counted
+
+
+def network(
+    project: ProjectPublications,
+    name: str,
+    *,
+    ends: Sequence[str] | None = None,
+    nodes: str | None = None,
+    key: str | None = None,
+    by: str | None = None,
+) -> Network:
+    """The network of a project's table, in the words of Python or of the command line, checked."""
+    table = project.private(name).name
+    version = project.versions.peek(table)
+    end_columns = ends_of(version, None if ends is None else _pair(ends))
+    declared = Declaration.of(version, end_columns)
+    if nodes is None:
+        _refuse_without_nodes(key=key, by=by)
+        return Network(project=project, table=table, ends=end_columns, declared=declared)
+    if end_columns is None:
+        _refuse_of_persons(key=key, by=by)
+        counted = _counted(project, version, nodes)
+        return Network(project=project, table=table, ends=None, declared=declared, counted=counted)
+    other = project.table(nodes)
+    if not other.public:
+        raise Refused(
+            f"{other.name!r} is not public, and under edge privacy the nodes are: only their links are hidden",
+            hint="declare it with public = true, if everybody may know it; or leave --nodes out",
+        )
+    end = version.schema.column(end_columns[0])
+    assert end is not None
+    public = public_nodes(project.public(other.name), end, end_columns, key=key, by=by)
+    return Network(project=project, table=table, ends=end_columns, declared=declared, nodes=public)
+
+
+def _pair(ends: Sequence[str]) -> tuple[str, str]:
+    names = [part.strip() for part in ends.split(",")] if isinstance(ends, str) else list(ends)
+    if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
+        raise UsageError("an edge has two ends", hint="--ends from,to")
+    return names[0], names[1]
+
+
+def _refuse_without_nodes(**given: str | None) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"--{name} names a column of a table of nodes", hint=f"--nodes NODES --{name} COLUMN")
+
+
+def _refuse_of_persons(**given: str | None) -> None:
+    if given["by"] is not None:
+        raise Refused(
+            f"edges cannot be sorted by an attribute under node privacy: a limit leaves some of them, and {NOT_STABLE}",
+            hint="leave ends out of the table's declaration to protect single edges",
+        )
+    if given["key"] is not None:
+        raise UsageError("the key of a private table of nodes is its person", hint="leave --key out")
+
+
+def _counted(project: ProjectPublications, version: Version, nodes: str) -> str:
+    """A private table of the same population, whose persons are the nodes."""
+    other = project.table(nodes)
+    if other.public:
+        raise Refused(
+            f"{other.name!r} is public, and under node privacy it is hidden who the nodes are",
+            hint="leave --nodes out; or leave ends out of the table's declaration to protect single edges",
+        )
+    _check_counted(project.peek_version(other.name), version)
+    return other.name
+
+
+def _check_counted(counted: Version, version: Version) -> None:
+    if counted.population != version.population:
+        raise UsageError(
+            f"{counted.table!r} is of population {counted.population!r}, and {version.table!r} of "
+            f"{version.population!r}",
+            hint="tables about the same people name one population, whose budget they share",
+        )
+    if not counted.schema.unit.person:
+        raise UsageError(
+            f"{counted.table!r} does not say whose its rows are", hint=f'person = "id" in [tables.{counted.table}]'
+        )

@@ -1,0 +1,173 @@
+"""One clique of a belief propagation, with its buffers.
+
+Up: A = the potentials, the children's messages and a shift for each row, spread and added along the summation tree;
+E = exp(A), in place; sums of E. The message is log(row sums) - shift. Down: rows are scaled to what the parent gives.
+
+The shift is minus the clique's message of the last run. Potentials move little between two runs, so a row of E sums to
+about 1 and no pass over the table is spent on finding each row's largest cell; where a sum leaves the safe range after
+all, the rows' own maxima are found and the clique is done again. A row that is ruled out altogether is dead: its
+message is -inf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.inference.axes import Axes, Table, broadcast_over, shape_of
+from discreet.inference.summation_tree import SummationNode, plan_sums, sum_into
+
+#: A row's sum of exponentials outside this range is found again from the row's own maximum.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CliqueTerm:
+    """Something over some axes of a clique: a potential to add on the way up, a marginal to fill on the way down."""
+
+    axes: Axes
+    potential: Table
+    marginal: Table | None = None
+
+
+class CliqueBuffers:
+    """A clique and its buffers: `message` goes to the parent, which fills `given`, the marginal of the separator."""
+
+    def __init__(self, sizes: Sequence[int], axes: Axes, separator: int, parts: Sequence[CliqueTerm]) -> None:
+        shared = axes[:separator]
+        self.message, self.separator_marginal = np.zeros(shape_of(sizes, shared)), np.ones(shape_of(sizes, shared))
+        self._shift, self._scale = np.zeros_like(self.message), np.ones_like(self.message)
+        self._dead = np.zeros_like(self.message)
+        self._settled = False
+        nodes = plan_sums(sizes, axes, [*(part.axes for part in parts), shared])
+        self._buffers, self._copies = _buffers(sizes, nodes, parts)
+        self._table = self._buffers[0]
+        self._rows = self._buffers[_node_over(nodes, shared)]
+        self._additions = _additions(nodes, parts, CliqueTerm(axes=shared, potential=self._shift), self._table)
+        self._plan_sums(nodes, shared)
+        self._scaled = [self._by_row(self._buffers[place]) for place in self._early]
+        # The table itself is scaled only where something is read from it afterwards.
+        self._whole = any(part.axes == axes and part.marginal is not None for part in parts) or any(
+            node.parent == 0 and place in self._late for place, node in enumerate(nodes)
+        )
+        if self._whole:
+            self._scaled.append(self._by_row(self._table))
+
+    def _plan_sums(self, nodes: Sequence[SummationNode], shared: Axes) -> None:
+        """Marginals that hold the separator are summed on the way up and scaled later; the others after scaling."""
+        sums = {
+            place: sum_into(self._buffers[node.parent], nodes[node.parent].axes, self._buffers[place], node.axes)
+            for place, node in enumerate(nodes)
+            if place
+        }
+        self._early = [place for place in sums if set(shared) <= set(nodes[place].axes)]
+        self._late = [place for place in sums if place not in self._early]
+        self._sums_up = [step for place in self._early for step in sums[place]]
+        self._sums_down = [step for place in self._late for step in sums[place]]
+
+    def _by_row(self, table: Table) -> Table:
+        """A view of a table that holds the separator: one row for each of its cells."""
+        return table.reshape(self.message.size, -1)
+
+    def collect_message(self) -> None:
+        """Find `message` from the potentials and the children's messages."""
+        self._exponentials()
+        if not (self._settled and self._rows.min() > SMALLEST and self._rows.max() < LARGEST):
+            self._settle()
+        np.log(self._rows, out=self.message)
+        self.message -= self._shift
+        np.negative(self.message, out=self._shift)
+        if self._dead.any():
+            self.message[self._dead > 0] = -np.inf
+
+    def _exponentials(self) -> None:
+        self._add()
+        np.exp(self._table, out=self._table)
+        for source, target in self._sums_up:
+            np.einsum("ijk->ik", source, out=target)
+        self._rows += self._dead
+
+    def _add(self) -> None:
+        for left, right, out in self._additions:
+            np.add(left, right, out=out)
+
+    def _settle(self) -> None:
+        """Shift each row by its own maximum, and learn which rows are dead."""
+        self._shift[...] = 0
+        self._add()
+        largest = self._by_row(self._table).max(axis=1).reshape(self.message.shape)
+        self._dead[...] = np.isneginf(largest)
+        np.negative(largest, out=self._shift, where=self._dead == 0)
+        self._exponentials()
+        self._settled = True
+
+    def distribute_marginal(self) -> None:
+        """Scale to what the parent gave, and fill the marginals."""
+        np.divide(self.separator_marginal, self._rows, out=self._scale)
+        scale = self._scale.reshape(-1, 1)
+        for table in self._scaled:
+            table *= scale
+        for source, target in self._sums_down:
+            np.einsum("ijk->ik", source, out=target)
+        for source, target in self._copies:
+            np.copyto(target, source)
+
+    def table(self) -> Table:
+        """The clique's probabilities, by the last run."""
+        if self._whole:
+            return self._table.copy()
+        return (self._by_row(self._table) * self._scale.reshape(-1, 1)).reshape(self._table.shape)
+
+
+def _node_over(nodes: Sequence[SummationNode], axes: Axes) -> int:
+    return next(place for place, node in enumerate(nodes) if set(node.axes) == set(axes))
+
+
+def _buffers(
+    sizes: Sequence[int], nodes: Sequence[SummationNode], parts: Sequence[CliqueTerm]
+) -> tuple[list[Table], list[tuple[Table, Table]]]:
+    """A buffer for each node: the marginal that is to be filled where there is one; and what is then to be copied."""
+    buffers: list[Table] = []
+    copies: list[tuple[Table, Table]] = []
+    for node in nodes:
+        marginals = [part.marginal for part in parts if part.axes == node.axes and part.marginal is not None]
+        buffers.append(marginals[0] if marginals else np.zeros(shape_of(sizes, node.axes)))
+        copies += [(buffers[-1], other) for other in marginals[1:]]
+    return buffers, copies
+
+
+def _additions(
+    nodes: Sequence[SummationNode], parts: Sequence[CliqueTerm], shift: CliqueTerm, table: Table
+) -> list[tuple[Table, Table, Table]]:
+    """The additions, in order, that bring every potential and the shift into the table: smallest nodes first."""
+    operands: list[list[Table]] = [[] for _ in nodes]
+    for part in (*parts, shift):
+        place = _node_over(nodes, part.axes)
+        operands[place].append(broadcast_over(part.potential, part.axes, nodes[place].axes))
+    steps: list[tuple[Table, Table, Table]] = []
+    for place in range(len(nodes) - 1, -1, -1):
+        node, node_operands = nodes[place], operands[place]
+        if place and not node_operands:
+            continue
+        out = (
+            node_operands[0]
+            if place and len(node_operands) == 1
+            else _add_operands(node_operands, table if place == 0 else None, steps)
+        )
+        if place:
+            operands[node.parent].append(broadcast_over(out, node.axes, nodes[node.parent].axes))
+    return steps
+
+
+def _add_operands(operands: list[Table], out: Table | None, steps: list[tuple[Table, Table, Table]]) -> Table:
+    """The sum of the operands, as steps; what is small is added up before what is large."""
+    first, *rest = sorted(operands, key=lambda operand: operand.size)
+    if out is None:
+        out = np.zeros(np.broadcast_shapes(*(operand.shape for operand in operands)))
+    if not rest:
+        rest = [np.zeros(())]
+    steps.append((first, rest[0], out))
+    steps += [(out, operand, out) for operand in rest[1:]]
+    return out

@@ -1,0 +1,121 @@
+"""What a model is fitted to, checked: noisy marginals, and facts that are public.
+
+Everything is brought to sorted attributes here, so that the same marginal in another order of axes is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from discreet.errors import UsageError
+from discreet.inference.axes import Axes, Table, check_attributes, shape_of
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+#: A total and the sum of a public table may differ by this share: the caller adds floats.
+_TOTAL_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredMarginal:
+    """A noisy marginal: `values` has one axis for each of `attributes`, each cell with noise of this variance.
+
+    `variances`: of each cell, where they differ; `variance` is then what a fit weighs the marginal by.
+    """
+
+    attributes: Axes
+    values: Table
+    variance: float
+    variances: Table | None = None
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=np.float64)
+        if not self.attributes or values.ndim != len(self.attributes):
+            raise ValueError(f"a noisy marginal has one axis an attribute: {self.attributes}, {values.shape}")
+        if not np.isfinite(values).all() or not 0 < self.variance < math.inf:
+            raise ValueError("a noisy marginal holds finite numbers and has a variance above 0")
+        object.__setattr__(self, "values", values)
+        if self.variances is not None:
+            variances = np.asarray(self.variances, dtype=np.float64)
+            if variances.shape != values.shape or not (np.isfinite(variances) & (variances > 0)).all():
+                raise ValueError("a noisy marginal has a variance above 0 for each cell, or one for all")
+            object.__setattr__(self, "variances", variances)
+
+    @property
+    def cell_variances(self) -> Table:
+        """The variance of each cell's noise."""
+        return np.full(self.values.shape, self.variance) if self.variances is None else self.variances
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitInputs:
+    """All that a fit knows, by sorted attributes: noisy marginals with their variances, public counts, public zeros."""
+
+    sizes: tuple[int, ...]
+    total: float
+    noisy: Mapping[Axes, tuple[Table, float]]
+    public_counts: Mapping[Axes, Table]
+    allowed: tuple[tuple[Axes, NDArray[np.bool_]], ...]
+
+    def __post_init__(self) -> None:
+        if any(size < 1 for size in self.sizes):
+            raise ValueError(f"an attribute has at least one value: {self.sizes}")
+        if not 0 <= self.total < math.inf:
+            raise ValueError(f"a total is finite and not negative, got {self.total}")
+        for counts in self.public_counts.values():
+            if abs(counts.sum() - self.total) > _TOTAL_TOLERANCE * max(self.total, 1):
+                raise UsageError("the totals said to be public do not sum to the number of rows")
+
+    @property
+    def factors(self) -> tuple[Axes, ...]:
+        """The marginals that shape the model."""
+        return (*self.noisy, *self.public_counts)
+
+
+def gather_inputs(
+    sizes: Sequence[int],
+    total: float,
+    measurements: Iterable[MeasuredMarginal],
+    allowed: Iterable[tuple[Sequence[int], ArrayLike]],
+    totals: Iterable[tuple[Sequence[int], ArrayLike]],
+) -> FitInputs:
+    """Check and put together. What is known exactly need not be measured; where it is 0, nothing is allowed."""
+    public_counts: dict[Axes, Table] = {}
+    for attributes, given in totals:
+        axes, counts = _sorted(sizes, attributes, np.asarray(given, dtype=np.float64))
+        if not np.isfinite(counts).all() or (counts < 0).any():
+            raise ValueError("public totals are finite and not negative")
+        public_counts[axes] = counts
+    ruled = [_sorted(sizes, attributes, np.asarray(given, dtype=np.bool_)) for attributes, given in allowed]
+    ruled += [(axes, counts > 0) for axes, counts in public_counts.items() if total > 0]
+    return FitInputs(
+        sizes=tuple(int(size) for size in sizes),
+        total=float(total),
+        noisy={axes: fact for axes, fact in _merged(sizes, measurements).items() if axes not in public_counts},
+        public_counts=public_counts,
+        allowed=tuple((axes, table) for axes, table in ruled if not table.all()),
+    )
+
+
+def _merged(sizes: Sequence[int], measurements: Iterable[MeasuredMarginal]) -> dict[Axes, tuple[Table, float]]:
+    """One noisy marginal for each set of attributes: the mean by inverse variance, which has the least variance."""
+    sums: dict[Axes, tuple[Table, float]] = {}
+    for marginal in measurements:
+        axes, values = _sorted(sizes, marginal.attributes, marginal.values)
+        weighted, precision = sums.get(axes, (np.zeros(values.shape), 0.0))
+        sums[axes] = weighted + values / marginal.variance, precision + 1 / marginal.variance
+    return {axes: (weighted / precision, 1 / precision) for axes, (weighted, precision) in sums.items()}
+
+
+def _sorted(sizes: Sequence[int], attributes: Sequence[int], table: NDArray[Scalar]) -> tuple[Axes, NDArray[Scalar]]:
+    axes = check_attributes(sizes, attributes)
+    if table.shape != shape_of(sizes, axes):
+        raise ValueError(f"a table over {axes} has the shape {shape_of(sizes, axes)}, not {table.shape}")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    return tuple(axes[place] for place in order), table.transpose(order)

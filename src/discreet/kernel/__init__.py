@@ -1,0 +1,1 @@
+"""The waist: the only code in which exact numbers and randomness meet."""

@@ -1,0 +1,301 @@
+"""The curator: the only place where exact numbers and randomness meet.
+
+    charge -> count -> noise -> store -> release
+
+Read this file to believe the rest. It imports the engines, the mechanisms and the ledger together;
+nothing else does but `program` and `tables.stream.stream_step`, which keep the same promises step by step (and
+`invariant`, through which exact totals leave that an owner publishes, without noise and without this guarantee):
+
+1. No data is touched before the charge is durable: `Ledger.charge` returns after its commit.
+2. Nothing is refunded. A failure after the charge is one constant sentence, counted for the owner.
+3. The event that was charged is the event that the draw returns; they are compared.
+4. An answer is stored before it is shown, and what is shown is read back from the store.
+5. Exact cells live in one local variable between counting and noise, and are never written down.
+
+Cost, refusal and the order of rows are functions of the question and public facts, so this file
+needs no branch on data, and has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, assert_never
+
+from discreet.accounting.events import Event, compose
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.engines import deadline, stop_signal
+from discreet.engines.engine import DeclarationOutcome, Engine, ExactPersons, TableLocations
+from discreet.engines.keyed_hashes import person_tag
+from discreet.engines.person_erasure import erase_from_stream_counts
+from discreet.engines.person_keys import MARK, PersonKeys
+from discreet.errors import DiscreetError, LedgerFault, QueryFailed
+from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
+from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
+from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.bits import Bits, system
+from discreet.mechanisms.exponential import ExponentialMechanism
+from discreet.mechanisms.ladder import Ladder
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.threshold import KeyThreshold, most_common
+from discreet.plan.cells import Cells, DiscoveredAxis
+from discreet.plan.price import ChooseBin, Discover, Measure, Price, Step
+from discreet.plan.relation import Scan, scans
+from discreet.schema.schema import Table
+from discreet.timing import wait_until_due
+
+__all__ = ["Curator", "Version"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curator:
+    """Answers priced questions over declared tables under a ledger. `_bits` is for tests alone."""
+
+    ledger: Ledger
+    engine: Engine
+    folder: Path
+    _bits: Bits = field(default_factory=system, repr=False)
+
+    def make(
+        self,
+        table: Table,
+        *,
+        schema: Mapping[str, Any],
+        source: Mapping[str, Any],
+        base: Path,
+        guarantee: Guarantee,
+        number: int | None = None,
+        path: tuple[Table, ...] = (),
+        whose: Sequence[str],
+    ) -> DeclarationOutcome:
+        """Make a new version of a declared table, and open its population's account where there is none.
+
+        An act of the owner; costs nothing.
+        `number`: refused if it is not the next one. `path`: the tables on the way to the person, nearest first.
+        `whose`: the tables of whose forgotten persons none is let in.
+
+        It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
+        """
+        engine = self.engine.at(table.engine)
+        name = new_version_name(table.name, ledger=self.ledger.id, ending=engine.ending)
+        target = engine.place(name, folder=self.folder)
+        keys = None if table.schema.unit.is_row else self.keys
+        forgotten = self.ledger.refresh().tombstones(whose)
+        if keys is not None:
+            source = {**source, MARK: keys.mark}
+        try:
+            making = engine.declare(
+                table,
+                folder=base,
+                target=target,
+                key=None if keys is None else keys.rows,
+                tag_key=None if keys is None else keys.tags,
+                path=path,
+                forgotten=[bytes.fromhex(tag) for tag in forgotten],
+            )
+        finally:
+            wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
+        try:
+            check_in_time(name)
+            self.ledger.declare(table.population, guarantee, unit="row" if table.schema.unit.is_row else "person")
+            self.ledger.add_version(
+                table.name,
+                population=table.population,
+                schema=dict(schema),
+                source=dict(source),
+                file=name,
+                number=number,
+                forgotten=None if keys is None else (whose, forgotten),
+            )
+        except BaseException:
+            with suppress(DiscreetError, OSError):  # what stays no ledger names, and `leftovers` looks after it
+                engine.drop(target)
+            raise
+        return making
+
+    @property
+    def keys(self) -> PersonKeys:
+        """The keys by which persons are told apart and their rows picked; made when they are first needed.
+
+        Under another key than before nothing goes on: the forgotten would come back, and joins find nobody.
+        """
+        state = self.ledger.refresh()
+        marks = {mark for tags in state.forgotten.values() for mark in tags.values()}
+        sources = [record.source for made in state.versions.values() for record in made.values()]
+        return PersonKeys.at(self.folder, earlier_marks=marks | {str(one[MARK]) for one in sources if MARK in one})
+
+    def forget(self, person: tuple[str, ...], tables: Sequence[str], *, locations: Sequence[tuple[str, str]]) -> int:
+        """Erase a person from every version of these tables, and leave a tombstone. How many versions held them.
+
+        `locations`: the addresses of the versions' engines, and their names there.
+        """
+        keys = self.keys
+        tag = person_tag(person, keys.tags)
+        self.ledger.forget(tables, tag, key=keys.mark)
+        erase_from_stream_counts(self.folder, tables, [tag], seal=self.ledger.keyed_digest)
+        targets = ((self.engine.at(address), name) for address, name in locations)
+        return sum(engine.erase(engine.place(name, folder=self.folder), [tag]) for engine, name in targets)
+
+    def measure(
+        self,
+        price: Price,
+        versions: Sequence[Version],
+        *,
+        text: str = "",
+        publics: Mapping[int, Any] | None = None,
+        analyst: str | None = None,
+        quota: Fraction | None = None,
+        key: str | None = None,
+        also: tuple[str, ...] = (),
+    ) -> Measurement:
+        """Charge, count, add noise, store, and return what was stored.
+
+        `versions` are those of the tables in the question, the one asked about first: its population pays.
+
+        Guarantee: the answer's privacy loss, for neighbours under the version's unit, is that of
+            `price.event` on the records of `price.region`, and the ledger holds it before data is read.
+        Because: each step's sensitivity bounds how far its cells move (plan/stability), its mechanism is
+            exact for that bound (mechanisms/), losses add, and everything after reads noisy values alone.
+        """
+        tables = self.tables(price, versions, publics or {})
+        version = versions[0]
+        stop_signal.check_stop()
+        charge = self.ledger.charge(
+            population=version.population,
+            table=version.table,
+            version=version.number,
+            region=price.region,
+            event=price.event,
+            question=price.inquiry.question(),
+            price=price.epsilon,
+            analyst=analyst,
+            quota=quota,
+            key=key,
+            reads=[(read.table, read.number) for read in versions[1:]],
+        )
+        with deadline.watch_deadline() as time_over:
+            try:
+                parts, event = self.draw(price, tables)
+            except Exception:  # whatever it was may quote a cell: say one constant thing
+                self.ledger.fail(charge.id, stopped=stop_signal.is_stop_requested(), late=time_over.passed)
+                raise QueryFailed from None
+        if event != price.event:
+            self.ledger.fail(charge.id)
+            raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
+        measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also)
+        text_stored = self.ledger.store(charge.id, measurement.to_text())
+        return measurement if self.ledger.answer(charge.id) == text_stored else self.stored_measurement(charge.id)
+
+    def stored_measurement(self, id_: str) -> Measurement:
+        """A stored measurement, as it was first stored."""
+        return Measurement.from_text(self.ledger.answer(id_))
+
+    def tables(self, price: Price, versions: Sequence[Version], publics: Mapping[int, Any]) -> TableLocations:
+        """Where the tables of a question lie; refuses before the charge where one is not there."""
+        version_of = {(version.table, version.number): version for version in versions}
+        version_of_scan = {scan: version_of[scan.table, scan.version] for scan in scans(price.inquiry.plan)}
+        if any(version.population != versions[0].population for version in version_of_scan.values()):
+            raise ValueError("a question over two populations")
+        tables = self.locate_tables(version_of_scan, publics)
+        self.engine.at(tables.engine).ready(tables)
+        return tables
+
+    def locate_tables(self, version_of_scan: Mapping[Scan, Version], publics: Mapping[int, Any]) -> TableLocations:
+        """Where the versions of scans lie."""
+        return locate_tables(version_of_scan, publics, engine=self.engine, folder=self.folder)
+
+    def check_ready(self, version: Version) -> None:
+        """Refuse, before anything is charged, where a version is not there or its engine cannot be reached."""
+        self.engine.at(version.engine).ready(self.locate_tables({version.scan: version}, {}))
+
+    def persons(self, version: Version) -> ExactPersons:
+        """The exact persons of a version. For steps that are paid, in `tables.stream`."""
+        engine = self.engine.at(version.engine)
+        return engine.persons(engine.place(version.file, folder=self.folder))
+
+    def draw(self, price: Price, tables: TableLocations) -> tuple[tuple[Part, ...], Event]:
+        """Exact numbers in, noisy parts and the event out, for what is paid. Steps run in order: keys first."""
+        parts: list[Part] = []
+        happened: list[Event] = []
+        discovered_axis: DiscoveredAxis | None = None
+        for step in price.steps:
+            part, events = self._step(step, price, tables, discovered_axis)
+            if isinstance(part, DiscoveredKeys) and isinstance(step, Discover):
+                discovered_axis = DiscoveredAxis(of=step.keys, keys=part.keys)
+            parts.append(part)
+            happened += events
+        return tuple(parts), compose(happened)
+
+    def _step(
+        self, step: Step, price: Price, tables: TableLocations, discovered_axis: DiscoveredAxis | None
+    ) -> tuple[Part, list[Event]]:
+        match step:
+            case Discover():
+                return self._discover(step, price, tables)
+            case Measure(cells=cells):
+                exact_values = self._count(replace(cells, discovered_axis=discovered_axis), price, tables)
+                drawn = [
+                    self.add_noise(law, exact, moves)
+                    for law, exact, moves in zip(step.laws, exact_values, step.moves, strict=True)
+                ]
+                noisy = tuple(tuple(values.tolist()) for values, _ in drawn)
+                part = NoisyCells(place=step.place, statistics=step.statistics, noisy_values=noisy, laws=step.laws)
+                return part, [event for _, event in drawn]
+            case ChooseBin(cells=cells, mechanism=mechanism):
+                (exact_counts,) = self._count(replace(cells, discovered_axis=discovered_axis), price, tables)
+                bins, event = mechanism.choose(exact_counts.reshape(-1, mechanism.bins), bits=self._bits)
+                chosen = tuple((int(low), int(middle), int(high)) for low, middle, high in bins)
+                return (
+                    ChosenBins(
+                        place=step.place,
+                        quantile=step.quantile,
+                        noisy_bins=chosen,
+                        confidence=mechanism.confidence,
+                    ),
+                    [event],
+                )
+            case _:
+                assert_never(step)
+
+    def _count(self, cells: Cells, price: Price, tables: TableLocations) -> tuple[Integers, ...]:
+        exact_values = self.engine.at(tables.engine).count(cells, price.region, tables=tables).exact_values
+        if len(exact_values) != len(cells.statistics) or any(values.size != cells.size for values in exact_values):
+            raise ValueError("the engine returned another number of cells")
+        return exact_values
+
+    def add_noise(self, law: Law, exact_values: Integers, moves: Sensitivity) -> tuple[Integers, Event]:
+        """Noise on exact cells, and the event that this was. For steps that are paid: here and in `program`."""
+        if isinstance(law, DiscreteLaplace):
+            return law.release(exact_values, l1=moves.l1, bits=self._bits)
+        return law.release(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
+
+    def choose(self, mechanism: ExponentialMechanism | Ladder, exact_scores: Integers) -> tuple[int, Event]:
+        """A choice by exact scores, and the event that this was. For steps that are paid, in `program`."""
+        return mechanism.choose(exact_scores, bits=self._bits)
+
+    def _discover(self, step: Discover, price: Price, tables: TableLocations) -> tuple[Part, list[Event]]:
+        """Keys that enough persons share. Sorted before the noise, so that an order tells nothing."""
+        exact_groups = self.engine.at(tables.engine).keys(
+            step.plan, step.keys, price.region, persons=step.persons, tables=tables
+        )
+        mechanism = step.mechanism
+        if isinstance(mechanism, KeyThreshold):
+            places, noisy, event = mechanism.release(exact_groups.exact_persons, bits=self._bits)
+            is_truncated = len(places) > price.most_keys
+            places, noisy = most_common(places, noisy, most=price.most_keys)
+            part = DiscoveredKeys(
+                keys=tuple(exact_groups.exact_keys[place] for place in places),
+                answers=step.answers,
+                noisy_values=() if step.answers is None else tuple(noisy.tolist()),
+                law=None if step.answers is None else mechanism.noise,
+                threshold=mechanism.threshold,
+                is_truncated=is_truncated,
+            )
+            return part, [event]
+        chosen, event = mechanism.choose(exact_groups.exact_persons, bits=self._bits)
+        return DiscoveredKeys(keys=tuple(exact_groups.exact_keys[place] for place in chosen)), [event]

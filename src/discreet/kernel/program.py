@@ -1,0 +1,236 @@
+"""Programs: fits that choose their next step by what the earlier ones said. They see noisy values alone.
+
+A program reserves its whole guarantee in one charge, and draws its steps from that. It is the second place
+where exact numbers and randomness meet (the third, and last, is the step of a stream). What `curator` promises holds
+here for every step:
+
+1. No data is touched before the step is durable, and the steps' losses stay within the reservation.
+2. Nothing is refunded. A draw that raises is one constant sentence, and ends the program.
+3. The event of the step is the event that the draw returns; they are compared.
+4. What a step drew is stored before it is shown, and what is shown is read back from the store.
+
+So a program that is started again, after a crash or to get the same model once more, reads its steps from the
+ledger and draws only what was never stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting import events
+from discreet.accounting.events import Event, ReservationEvent, compose
+from discreet.accounting.region import Region
+from discreet.engines import deadline, stop_signal
+from discreet.engines.engine import CodedRows
+from discreet.errors import LedgerFault, QueryFailed
+from discreet.kernel.binned_table import BinnedTable, Law, Measurable
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Measurement
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
+from discreet.plan.cell_statistics import RowCount
+from discreet.plan.cells import Axis, Cells
+from discreet.plan.price import Price, event_of
+from discreet.plan.relation import Plan, Scan, scans
+from discreet.plan.stability import reach, sensitivity
+
+#: A choice's epsilon is a square root, rounded down to this grid.
+_GRID = 10**12
+
+
+class ReservationSteps:
+    """A reservation over one version of a declared table, and the next step of it.
+
+    Shares are parts of the reservation: of its rho, or of its epsilon where it is pure. What a step draws from is for
+    whoever takes it to say: the rows of a plan (`Program`), or a network (`graph`).
+    """
+
+    def __init__(self, curator: Curator, version: Version, reservation: str) -> None:
+        self.version = version
+        self.id = reservation
+        self._curator = curator
+        self._event = curator.ledger.reservation(reservation).event
+        charge = curator.ledger.state.charges[reservation]
+        if (charge.table, charge.version, charge.population) != (version.table, version.number, version.population):
+            raise LedgerFault(f"{reservation} was not reserved for version {version.number} of {version.table!r}")
+        self._spent: list[events.Loss] = []
+        #: What shares went to: describing, selecting, measuring.
+        self.shares: dict[str, Fraction] = {}
+
+    @property
+    def event(self) -> ReservationEvent:
+        """What was reserved."""
+        return self._event
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken, in this run or read back."""
+        return len(self._spent)
+
+    @property
+    def share_left(self) -> Fraction:
+        """The share that is left."""
+        if self._event.epsilon is not None:
+            spent = sum((loss.epsilon or Fraction(0) for loss in self._spent), Fraction(0))
+            return 1 - spent / self._event.epsilon
+        return 1 - sum((loss.rho for loss in self._spent), Fraction(0)) / self._event.rho
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether shares are of a pure epsilon; else of rho."""
+        return self._event.epsilon is not None
+
+    def choice_epsilon(self, share: Fraction) -> Fraction:
+        """The epsilon of a choice by the exponential mechanism that costs this share at most."""
+        return choice_epsilon(self._event, share)
+
+    def pure_epsilon(self, share: Fraction) -> Fraction:
+        """The epsilon of a pure mechanism that costs this share at most: epsilon^2 / 2 in rho."""
+        if self._event.epsilon is not None:
+            return self._event.epsilon * share
+        return _root(2 * self._event.rho * share)
+
+    def beside(self, number: int) -> Any:
+        """What was stored beside the numbers of a step that was drawn before; None where it was not."""
+        id_ = f"{self.id}.{number}"
+        ledger = self._curator.ledger
+        return json.loads(ledger.answer(id_))["beside"] if id_ in ledger.refresh().answers else None
+
+    def finish(self, summary: str) -> None:
+        """Store what the program came to, under its charge. Noisy and public facts only."""
+        self._curator.ledger.store(self.id, summary)
+
+    def step(
+        self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"
+    ) -> Any:
+        """Take one step: read it back where it is stored, else pay, draw, store, and read it back.
+
+        `word`: what its share goes to, for people.
+        """
+        ledger = self._curator.ledger
+        digest = step_digest(of)
+        loss = events.loss(event)
+        step = ledger.step(self.id, event, of=digest, number=len(self._spent) + 1)
+        if step.id not in ledger.state.answers:
+            with deadline.watch_deadline() as time_over:
+                try:
+                    noisy, happened = draw(self._curator)
+                except Exception:  # whatever it was may quote a cell: say one constant thing
+                    ledger.fail(self.id, stopped=stop_signal.is_stop_requested(), late=time_over.passed)
+                    raise QueryFailed from None
+            if happened != event:
+                ledger.fail(self.id)
+                raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
+            ledger.store(step.id, json.dumps(noisy, separators=(",", ":")))
+        before = self.share_left
+        self._spent.append(loss)
+        self.shares[word] = self.shares.get(word, Fraction(0)) + before - self.share_left
+        return json.loads(ledger.answer(step.id))
+
+
+class Program(ReservationSteps):
+    """Steps that measure the rows of a plan over a declared table."""
+
+    def __init__(
+        self,
+        curator: Curator,
+        version: Version,
+        reservation: str,
+        *,
+        plan: Plan | None = None,
+        publics: Mapping[int, Any] | None = None,
+    ) -> None:
+        """`plan`: where rows come from, if not from the declared table as it is; `publics`: the tables it joins."""
+        super().__init__(curator, version, reservation)
+        scan = Scan(table=version.table, version=version.number)
+        self._plan: Plan = plan or scan
+        unit_reach = reach(self._plan, {version.table: version.schema})
+        if unit_reach.rows != version.schema.unit.rows or scans(self._plan) != [scan]:
+            raise ValueError("a plan that gives somebody more rows, or reads another table")
+        self.moves = sensitivity(RowCount(), unit_reach, touched=1)
+        self._tables = curator.locate_tables({scan: version}, publics or {})
+
+    def law(self, share: Fraction) -> Law:
+        """The noise on one marginal that costs this share, exactly."""
+        if self._event.epsilon is not None:
+            return DiscreteLaplace(scale=self.moves.l1 / (self._event.epsilon * share))
+        return DiscreteGaussian(sigma2=Fraction(self.moves.l2_squared) / (2 * self._event.rho * share))
+
+    def run(self, price: Price) -> Measurement:
+        """A priced inquiry as one step: choices of bounds, keys that are found."""
+        question = price.inquiry.question()
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            parts, event = curator.draw(price, curator.tables(price, [self.version], {}))
+            return json.loads(Measurement(id=self.id, text="", parts=parts, event=event).to_text()), event
+
+        return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
+
+    def linear(
+        self, axes: tuple[Axis, ...], parts: Sequence[tuple[Measurable, Law]], *, beside: Any = None
+    ) -> list[Integers]:
+        """What strategies make of the numbers of rows in the cells of some axes, each under its own law, as one step.
+
+        `beside`: public data to store with the step.
+
+        Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
+        Because: each strategy says, by its own columns, how far such a unit moves what it measures.
+        """
+        cells = Cells(plan=self._plan, axes=axes, statistics=(RowCount(),))
+        rows = self.version.schema.unit.rows
+        moves = [strategy.sensitivity(rows) for strategy, _ in parts]
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            (exact_counts,) = (
+                curator.engine.at(self.version.engine).count(cells, Region.whole(), tables=self._tables).exact_values
+            )
+            drawn = [
+                curator.add_noise(law, strategy.apply(exact_counts), own)
+                for (strategy, law), own in zip(parts, moves, strict=True)
+            ]
+            noisy = [pack_integers(values) for values, _ in drawn]
+            return {"noisy": noisy, "beside": beside}, compose([event for _, event in drawn])
+
+        of = {"linear": [strategy.to_data() for strategy, _ in parts], "axes": [axis.to_data() for axis in axes]}
+        event = compose([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
+        return [unpack_integers(text) for text in self.step(of, event, draw)["noisy"]]
+
+    def binned_table(self, axes: tuple[Axis, ...]) -> BinnedTable:
+        """The table cut by axes, to be measured. Reads nothing yet."""
+        return BinnedTable(self, axes)
+
+    def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
+        """The rows as numbers of cells, for `BinnedTable` alone."""
+        return self._curator.engine.at(self.version.engine).coded(self._plan, axes, Region.whole(), tables=self._tables)
+
+
+def step_digest(of: Any) -> str:
+    """What stands in the ledger for what a step measures."""
+    return hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def noise_sd(event: ReservationEvent, *, most_rows: int, share: Fraction) -> float:
+    """The standard deviation of the noise on a marginal that costs a share of a reservation. Before any data."""
+    if event.epsilon is not None:
+        return math.sqrt(2) * float(most_rows / (event.epsilon * share))
+    return float(most_rows) / math.sqrt(2 * float(event.rho * share))
+
+
+def choice_epsilon(event: ReservationEvent, share: Fraction) -> Fraction:
+    """The epsilon of a choice by the exponential mechanism that costs a share of a reservation at most.
+
+    In rho a choice of epsilon costs epsilon^2 / 8.
+    """
+    return event.epsilon * share if event.epsilon is not None else _root(8 * event.rho * share)
+
+
+def _root(square: Fraction) -> Fraction:
+    """A square root, rounded down."""
+    return Fraction(math.isqrt(square.numerator * _GRID**2 // square.denominator), _GRID)

@@ -1,0 +1,1 @@
+"""Attacks: functions that return Evidence."""

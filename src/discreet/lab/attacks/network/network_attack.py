@@ -1,0 +1,73 @@
+"""Networks: is there this link, is there this person? From exact statistics, from badly noised ones, and from ours."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.lab import pictures
+from discreet.lab.attacks.contest import check_epsilon, check_server, contest_evidence
+from discreet.lab.attacks.network import coin_guesses, keepers
+from discreet.lab.attacks.network.tales import TALE_MAKERS, TALES
+from discreet.lab.evidence import Evidence
+
+#: Towns, each with a coin of its own: every one of them asks Discreet once or twice.
+TOWNS, MOST_TOWNS = 60, 2_000
+
+
+def attack(
+    *, tale: str = "keepers", epsilon: object = 1, targets: int | None = None, server: str = "exact"
+) -> Evidence:
+    """Guess coins from what is published of networks that differ by one link, or by one person with all links.
+
+    The servers: exact statistics; noise on each number as if it were the only one and moved by one at most; Discreet,
+    driven by its public path, with a whole budget of `epsilon` for each coin.
+    """
+    start, total = time.process_time(), check_epsilon(epsilon)
+    check_server(server)  # before the work
+    coins = np.random.default_rng().random(_targets(tale, targets)) < 0.5
+    if tale == "keepers":
+        rounds, story, unit = keepers.attack_owners(coins, total), keepers.STORY, "edge"
+    else:
+        made = TALE_MAKERS[tale]()
+        rounds = (
+            coin_guesses.against_exact(made, coins),
+            coin_guesses.against_noisy(made, coins, total),
+            coin_guesses.against_discreet(made, coins, total),
+        )
+        story, unit = made.story, made.unit
+    shares = {each.server: each.share for each in rounds}
+    what = "link" if unit == "edge" else "person"
+    return contest_evidence(
+        "network",
+        rounds,
+        server=server,
+        epsilon=total,
+        steps=1,
+        seconds=time.process_time() - start,
+        story=(story,),
+        details={"tale": tale, "unit": unit},
+        picture=lambda bound: pictures.bars(
+            f"Networks: whether a {what} is there, epsilon {float(total):g} in all",
+            shares,
+            marks={"chance": 0.5, "bound": bound},
+        ),
+    )
+
+
+def demo() -> Evidence:
+    """The attack on the keepers of lighthouses."""
+    return attack()
+
+
+def _targets(tale: str, targets: int | None) -> int:
+    """How many coins, checked."""
+    if tale not in TALES:
+        raise UsageError(f"there is no tale {tale!r}", hint=f"--tale {', '.join(TALES)}")
+    usual, most = (keepers.PAIRS, keepers.MOST_PAIRS) if tale == "keepers" else (TOWNS, MOST_TOWNS)
+    count = usual if targets is None else targets
+    if not 2 <= count <= most:
+        raise UsageError(f"the tale {tale!r} has 2 to {most:,} targets, not {count:,}")
+    return count

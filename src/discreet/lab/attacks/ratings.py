@@ -1,0 +1,252 @@
+"""Whose record is this? The attack on sparse records by Narayanan and Shmatikov (2008): Scoreboard-RH.
+
+Somebody knows a few things that a person rated, roughly when and how, some of it wrong. Every record gets a score:
+for each known item that it holds, a weight (rare items say more: 1 / log of how many rated it) times how near its
+stars and its day are. The best record is named only where it stands out from the second best.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import UsageError
+from discreet.lab.attacks.rating_records import (
+    COLUMNS,
+    AuxiliaryInformation,
+    Floats,
+    Integers,
+    RatingRecords,
+    index_ratings,
+    read_auxiliary,
+)
+from discreet.lab.evidence import Evidence, clopper_pearson, percent
+from discreet.lab.phrases import count_phrase
+from discreet.lab.pictures import bars
+from discreet.lab.table_reader import select_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The paper's constants: how fast a difference in stars, and in days, stops to count; how far the best must stand out.
+STARS, DAYS, ECCENTRICITY = 1.5, 30.0, 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordGuess:
+    """The record with the best score, and by how many standard deviations it beats the second."""
+
+    user: int
+    eccentricity: float
+
+    @property
+    def sure(self) -> bool:
+        return self.eccentricity >= ECCENTRICITY
+
+
+def scores(records: RatingRecords, auxiliary: AuxiliaryInformation) -> Floats:
+    """Every record's score."""
+    record_scores = np.zeros(records.users)
+    for item, stars, day in zip(
+        auxiliary.items.tolist(), auxiliary.stars.tolist(), auxiliary.days.tolist(), strict=True
+    ):
+        item_slice = slice(records.starts[item], records.starts[item + 1])
+        near = np.zeros(item_slice.stop - item_slice.start)
+        for values, value, width in ((records.stars, stars, STARS), (records.day, day, DAYS)):
+            if np.isfinite(value):
+                near += np.exp(np.abs(values[item_slice] - value) / -width)
+        record_scores[records.user[item_slice]] += records.weights[item] * near  # a user stands once under an item
+    return record_scores
+
+
+def identify(records: RatingRecords, auxiliary: AuxiliaryInformation) -> RecordGuess:
+    """Whose record it is."""
+    record_scores = scores(records, auxiliary)
+    spread = float(record_scores.std())
+    best = int(record_scores.argmax())
+    top = float(record_scores[best])
+    record_scores[best] = -np.inf
+    second = float(record_scores.max())
+    return RecordGuess(user=best, eccentricity=(top - second) / spread if spread > 0 else 0.0)
+
+
+def draw_auxiliary(
+    records: RatingRecords, user: int, *, count: int, wrong: int, days: int | None, draw: np.random.Generator
+) -> AuxiliaryInformation:
+    """What an acquaintance knows of a user: `count` items, `wrong` of them not the user's, days to within `days`."""
+    own = records.of(user)
+    places = own[draw.permutation(len(own))[: count - wrong]]
+    chosen = np.concatenate([places, _other_ratings(records, records.item[own], wrong, draw)]) if wrong else places
+    day = records.day[chosen] + (0 if days is None else draw.integers(-days, days + 1, size=count))
+    return AuxiliaryInformation(
+        items=records.item[chosen],
+        stars=records.stars[chosen],
+        days=np.full(count, np.nan) if days is None else day,
+    )
+
+
+def _other_ratings(records: RatingRecords, own_items: Integers, wrong: int, draw: np.random.Generator) -> Integers:
+    """Somebody else's ratings of `wrong` different items that are not held: popular items are likelier."""
+    other_places = _first_unrated(records, own_items, draw.integers(len(records.user), size=16 * wrong))
+    if len(other_places) < wrong:  # hardly ever: somebody rated nearly everything
+        other_places = _first_unrated(records, own_items, draw.permutation(len(records.user)))
+    return other_places[:wrong]
+
+
+def _first_unrated(records: RatingRecords, own_items: Integers, places: Integers) -> Integers:
+    """Of these places the first of each item that is not held, in their order."""
+    free = places[~np.isin(records.item[places], own_items)]
+    return free[np.sort(np.unique(records.item[free], return_index=True)[1])]
+
+
+def attack(
+    records: RatingRecords, *, count: int = 8, wrong: int = 2, days: int | None = 14, targets: int = 500, seed: int = 1
+) -> Evidence:
+    """How often a user's record is found from `count` things known of that user."""
+    if not 0 <= wrong < count:
+        raise UsageError(f"{wrong} of {count} known ratings cannot be wrong", hint="--known 8 --wrong 2")
+    if days is not None and days < 0:
+        raise UsageError(f"days cannot be known to {days}", hint="--days 14")
+    if targets < 1:
+        raise UsageError(f"{targets} targets tell nothing", hint="--targets 500")
+    rating_counts = np.diff(records.user_starts)
+    able = np.flatnonzero((rating_counts >= count - wrong) & (rating_counts <= len(records.item_names) - wrong))
+    if not len(able) or records.users < 2:
+        raise UsageError(
+            f"nobody in the table rated {count - wrong} items and left {wrong} out", hint="--known 4 --wrong 0"
+        )
+    draw = np.random.default_rng(seed)
+    chosen = able[draw.permutation(len(able))[:targets]]
+    began = time.process_time()
+    outcomes = np.zeros(4, dtype=np.int64)  # found, wrongly named, not sure but right, not sure
+    for user in chosen.tolist():
+        guess = identify(records, draw_auxiliary(records, user, count=count, wrong=wrong, days=days, draw=draw))
+        outcomes[2 * (not guess.sure) + (guess.user != user)] += 1
+    seconds = time.process_time() - began
+    return _evidence(records, outcomes, seconds, count=count, wrong=wrong, days=days)
+
+
+def _evidence(
+    records: RatingRecords, outcomes: Integers, seconds: float, *, count: int, wrong: int, days: int | None
+) -> Evidence:
+    identified, misled, near, unsure = (int(outcome) for outcome in outcomes)
+    n = identified + misled + near + unsure
+    when = "no days" if days is None else f"days known to {days}"
+    values = {"found": identified / n, "best, not sure": near / n, "not found": unsure / n, "wrongly named": misled / n}
+    return Evidence(
+        attack="ratings",
+        success=identified / n,
+        chance=1 / records.users,
+        n=n,
+        seconds=seconds,
+        interval=clopper_pearson(identified, n),
+        story=(
+            f"Somebody who knows {count_phrase(count, 'rating', 'ratings')} of a person ({wrong or 'none'} of them "
+            "wrong, "
+            f"{when}) picks that person's "
+            f"record out of {records.users:,} and is sure of it in {percent(identified / n)} of cases; "
+            f"in {percent(misled / n)} they are sure and wrong.",
+            *(
+                ["The record has no name, and needs none: whoever finds it reads everything else the person rated."]
+                if identified
+                else []
+            ),
+        ),
+        details={
+            "known": count,
+            "wrong": wrong,
+            "days": days,
+            "users": records.users,
+            "ratings": len(records.user),
+            "found": identified,
+            "wrongly_named": misled,
+            "best_but_not_sure": near,
+            "not_found": unsure,
+            "seconds_per_target": seconds / n,
+        },
+        picture=lambda: bars(f"{count} ratings known, {wrong} wrong, {when}", values),
+    )
+
+
+def recognise(
+    records: RatingRecords, about: pa.Table, names: Sequence[str] = COLUMNS, *, truth: str | None = None
+) -> Evidence:
+    """Find the records of named people from what `about` says of them, with columns as the ratings have them.
+
+    `truth`: a column of `about` that says which user each person is. Without it `success` is the share of people
+    for whom some record stands out.
+    """
+    began = time.process_time()
+    who, auxiliaries = read_auxiliary(records, about, names, of="the file about people")
+    guesses = {person: identify(records, auxiliary) for person, auxiliary in zip(who, auxiliaries, strict=True)}
+    users = records.user_names.to_pylist()
+    sure_users = {person: users[guess.user] for person, guess in guesses.items() if guess.sure}
+    if truth is None:
+        right = len(sure_users)
+    else:
+        # One by one: the people may be called by their user's name themselves.
+        called, owned = (
+            select_columns(about, [each], of="the file about people")[each].to_pylist() for each in (names[0], truth)
+        )
+        owner = dict(zip(called, map(str, owned), strict=True))
+        right = sum(str(user) == owner[person] for person, user in sure_users.items())
+    what = "stands out" if truth is None else "is found, and is the right one"
+    n = len(guesses)
+    return Evidence(
+        attack="ratings",
+        success=right / n,
+        chance=1 / records.users,
+        n=n,
+        seconds=time.process_time() - began,
+        interval=clopper_pearson(right, n),
+        story=(f"For {right:,} of {count_phrase(n, 'person', 'people')} one record out of {records.users:,} {what}.",),
+        details={
+            "users": records.users,
+            "ratings": len(records.user),
+            "sure": len(sure_users),
+            "right": None if truth is None else right,
+            "people": [
+                {
+                    "person": str(person),
+                    "record": str(users[guess.user]),
+                    "eccentricity": guess.eccentricity,
+                    "sure": guess.sure,
+                }
+                for person, guess in guesses.items()
+            ],
+        },
+        picture=lambda: bars(
+            "Records of named people", {"sure": len(sure_users) / n, "not sure": 1 - len(sure_users) / n}
+        ),
+    )
+
+
+def demo() -> Evidence:
+    """On a generated service of 20,000 users: eight ratings, and beside it two, and eight without days."""
+    from discreet.lab.worlds.rating_service import make_ratings
+
+    service = index_ratings(make_ratings())
+    main, two, undated = (
+        attack(service, count=count, wrong=wrong, days=days)
+        for count, wrong, days in ((8, 2, 14), (2, 0, 3), (8, 2, None))
+    )
+    sentence = (
+        f"Two ratings, with days known to 3, are enough for {percent(two.success)}; "
+        f"eight without any day for {percent(undated.success)}."
+    )
+    shares = {
+        "8 known, 2 wrong, 14 days": main.success,
+        "2 known, 3 days": two.success,
+        "8 known, 2 wrong, no days": undated.success,
+    }
+    return replace(
+        main,
+        seconds=main.seconds + two.seconds + undated.seconds,
+        story=(*main.story, sentence),
+        details={**main.details, "settings": shares},
+        picture=lambda: bars("Records found by what is known of a person", shares),
+    )

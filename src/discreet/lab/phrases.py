@@ -1,0 +1,24 @@
+"""Numbers and lists as sentences have them: one person, two people; and never cut without saying so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def count_phrase(number: int, one: str, several: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "person", "people"), counted(2_000, "person", "people"), counted(0, "person", "people")
+    ('1 person', '2,000 people', 'no people')
+    """
+    return f"{number:,} {one if number == 1 else several}" if number else f"no {several}"
+
+
+def shorten_list(names: Sequence[str], most: int = 20) -> str:
+    """The first of these names, and how many more there are.
+
+    >>> some(["a", "b"]), some(["a", "b", "c", "d"], 2)
+    ('a, b', 'a, b and 2 more')
+    """
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")

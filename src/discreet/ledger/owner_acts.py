@@ -1,0 +1,132 @@
+"""The owner's acts, inside a section: a population is opened, a limit raised, a version entered, somebody forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.errors import UsageError
+from discreet.ledger.account import check_rise
+from discreet.ledger.entry_checks import check_name
+from discreet.ledger.journal import Journal
+from discreet.ledger.state import LedgerState
+from discreet.schema.person_identity import Naming, describe, naming_of, same_persons, sources_of
+
+
+def declare_population(
+    journal: Journal, state: LedgerState, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"]
+) -> None:
+    """Open an account, or find it as it was opened; while nothing was released, its unit may be corrected."""
+    name, data = check_name(population, what="a population's name"), guarantee.to_data()
+    account = state.accounts.get(name)
+    if account is None:
+        journal.append("population", {"population": name, "guarantee": data, "unit": unit})
+    elif state.units.get(name, unit) != unit and state.is_unit_fixed(name):
+        raise UsageError(
+            f"population {name!r} protects each {state.units[name]}. Answers about it were released, so this "
+            "cannot change",
+            hint="declare `person` as before",
+        )
+    elif account.guarantee.to_data() != data:
+        raise UsageError(
+            f"population {name!r} is declared already, with another budget",
+            hint="discreet budget grant raises a limit",
+        )
+    elif state.units.get(name, unit) != unit:
+        journal.append("population", {"population": name, "guarantee": data, "unit": unit})
+
+
+def raise_limit(journal: Journal, state: LedgerState, population: str, guarantee: Guarantee) -> None:
+    """Raise a limit."""
+    account = state.account(population)
+    check_rise(account.guarantee, guarantee)
+    if account.guarantee.to_data() == guarantee.to_data():
+        raise UsageError(f"{population!r} has that limit already")
+    journal.append("grant", {"population": population, "guarantee": guarantee.to_data()})
+
+
+def add_version(
+    journal: Journal,
+    state: LedgerState,
+    body: dict[str, Any],
+    *,
+    number: int | None,
+    forgotten: tuple[Sequence[str], Collection[str]] | None,
+) -> int:
+    """Enter a version under the next number; see `Ledger.add_version`."""
+    table, population = body["table"], body["population"]
+    state.account(population)
+    following = state.next_version(table)
+    if state.population_of_table.get(table, population) != population:
+        raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
+    if number is not None and number != following:
+        raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
+    if forgotten is not None and set(state.tombstones(forgotten[0])) - set(forgotten[1]):
+        raise UsageError(f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}")
+    naming = naming_of(table, body["schema"], body["source"])
+    refuse_other_naming(state, population, table, naming)
+    refuse_shared_source(state, body, is_unit_correction=is_unit_correction(state, population, table, naming))
+    journal.append("version", {**body, "version": following})
+    return following
+
+
+def refuse_other_naming(state: LedgerState, population: str, table: str, naming: Naming) -> None:
+    """Refuse a version that identifies people otherwise than before, once something was released about them."""
+    unit = state.protected_units.get(population)
+    other = None if unit is None or not state.is_unit_fixed(population) else unit.conflict(table, naming)
+    if unit is None or other is None:
+        return
+    by = describe(unit.namings[other])
+    raise UsageError(
+        f"{other!r} identifies people by {by}. Answers about population {population!r} were released, so this cannot "
+        "change: the limit is a promise to these people",
+        hint="declare `person` as before, with the same column names and types; rows_per_person may change",
+    )
+
+
+def is_unit_correction(state: LedgerState, population: str, table: str, naming: Naming) -> bool:
+    """Whether a version corrects whom its population protects: all others are stale from then on."""
+    unit = state.protected_units.get(population)
+    return unit is not None and not state.is_unit_fixed(population) and unit.conflict(table, naming) is not None
+
+
+def refuse_shared_source(state: LedgerState, body: dict[str, Any], *, is_unit_correction: bool) -> None:
+    """Refuse a source that another table has under another population, or with other persons.
+
+    By sealed files alone, and under the lock: of two processes that make such tables at once, one is refused.
+    """
+    mine = sources_of(body["table"], body["schema"], body["source"])
+    for name, made in state.versions.items():
+        for version in made.values() if name != body["table"] else ():
+            pairs = [(own, other) for own in mine for other in sources_of(name, version.schema, version.source)]
+            both = [(own[2], other[2]) for own, other in pairs if own[1] & other[1]]
+            if both and version.population != body["population"]:
+                raise UsageError(
+                    f"{body['table']!r} has the same source as {name!r}, which is in population {version.population!r}",
+                    hint=f'these are the same people, so share their budget: population = "{version.population}"',
+                )
+            if is_unit_correction or state.is_stale(version):
+                continue
+            if any(not same_persons(*namings) for namings in both):
+                raise UsageError(
+                    f"{body['table']!r} and {name!r} have the same source but identify its people differently",
+                    hint="declare the same `person` in both tables",
+                )
+
+
+def refuse_stale(state: LedgerState, table: str, version: int) -> None:
+    """Refuse to read a version that identifies people by what was corrected since it was made."""
+    made = state.version(table, version)
+    if state.is_stale(made):
+        raise UsageError(
+            f"version {version} of {table!r} identifies people by {describe(made.naming)}, but `person` was changed "
+            "later, in this table or in another table of its population",
+            hint=f"the owner runs discreet refresh {table}",
+        )
+
+
+def forget(journal: Journal, state: LedgerState, tables: Sequence[str], tag: bytes, *, key: str) -> None:
+    """Enter a tombstone, where one of the tables has none."""
+    if any(tag.hex() not in state.forgotten.get(table, {}) for table in tables):
+        journal.append("forget", {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key})

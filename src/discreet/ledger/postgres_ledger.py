@@ -1,0 +1,388 @@
+"""The ledger in PostgreSQL, for curators on several machines: psycopg 3, one connection, one writer at a time.
+
+    BEGIN READ COMMITTED; settings of this transaction, read back; pg_advisory_xact_lock
+    -> read what others appended -> append -> COMMIT, whose answer must be "COMMIT" and no warning
+
+Guarantee: an entry is appended after the newest one or not at all, whoever else writes.
+Because: writers wait for each other at an advisory lock that ends with the transaction, and each statement after it
+    sees what it waited for. Where somebody writes without that lock, the numbers of entries are a primary key, and a
+    trigger compares `previous` with the entry before: the second of two writers is refused by the database.
+
+Settings are made for each transaction, not for the connection: behind a pooler the next one may have another server
+process. A COMMIT whose outcome is not known (the connection was lost, the server warned that a standby did not
+confirm) is a fault, and counts as made: the lock is held until the server has decided, and whoever takes it next
+reads what stands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+from discreet.errors import LedgerFault, UsageError
+from discreet.ledger import postgres_tables
+from discreet.ledger.chain import LedgerEntry
+from discreet.ledger.ledger_location import DatabaseAddress
+from discreet.ledger.postgres_faults import faults, unreachable
+from discreet.ledger.summary_tables import SummaryRows
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.errors import Diagnostic
+
+    LedgerConnection = Connection[tuple[Any, ...]]
+
+#: How long a writer waits for another, and for the server, before it gives up.
+WAIT_S = 60
+#: How long to wait for a connection.
+CONNECT_S = 10
+#: Rows fetched at once.
+_PAGE = 1000
+#: The first half of the advisory lock's number; the other half is the table's.
+_LOCK = 0x44_4C_45_44
+_LEAST_SEQ = -(2**63)
+
+#: What a transaction needs. `synchronous_commit` is raised to on; where it waits for more, that stays. Warnings are
+#: asked for, since one is all that tells of a standby that did not confirm, and a role may have them kept back.
+_SETTINGS = f"""SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
+    set_config('client_min_messages', 'warning', true),
+    set_config('lock_timeout', '{WAIT_S}s', true),
+    set_config('statement_timeout', '{2 * WAIT_S}s', true),
+    set_config('idle_in_transaction_session_timeout', '{2 * WAIT_S}s', true)"""
+_READ_BACK = """SELECT current_setting('synchronous_commit') IN ('on', 'remote_apply'), current_setting('fsync') = 'on',
+    current_setting('full_page_writes') = 'on', NOT pg_is_in_recovery(),
+    current_setting('transaction_read_only') = 'off', current_setting('server_encoding') = 'UTF8',
+    current_setting('session_replication_role') = 'origin', current_setting('client_min_messages') = 'warning'"""
+_SERVER_REQUIREMENTS = (
+    ("synchronous_commit is off", "so a charge might be lost"),
+    ("fsync is off", "so a charge might be lost"),
+    ("full_page_writes is off", "so a charge might be lost"),
+    ("it is a standby", "which cannot be written"),
+    ("its transactions are read-only", "so nothing can be charged"),
+    ("its encoding is not UTF8", "so the ledger would not read as it was written"),
+    ("it skips triggers", "so the ledger's own rules would not hold"),
+    ("it keeps its warnings back", "so a charge might be lost"),
+)
+
+
+class PostgresLedgerStore:
+    """One connection, shared by the threads of one process under the journal's lock. See `Store`."""
+
+    shared = True
+
+    @property
+    def exposed(self) -> bool:
+        """Whether what is said to the server crosses a network in the clear."""
+        return not self._connection.pgconn.ssl_in_use and _is_remote(self._connection.info.hostaddr)
+
+    def __init__(self, address: DatabaseAddress, connection: LedgerConnection, schema: str) -> None:
+        self._address = address
+        self._schema = schema
+        self._pid = os.getpid()
+        self._warnings: list[str] = []
+        self._connection = self._watch_connection(connection)
+
+    @staticmethod
+    def has_ledger(address: DatabaseAddress) -> bool:
+        """Whether there is a ledger."""
+        with closing(_connect(address)) as connection, faults():
+            return postgres_tables.ledger_exists(connection, _current_schema(connection))
+
+    @staticmethod
+    def create(address: DatabaseAddress) -> PostgresLedgerStore:
+        """A transaction at a place where no ledger is; `make` makes the tables, which appear when it is committed."""
+        connection = _connect(address)
+        try:
+            with faults():
+                schema = _current_schema(connection)
+                store = PostgresLedgerStore(address, connection, schema)
+                store._begin(str(_LOCK))
+                if postgres_tables.ledger_exists(connection, schema):
+                    raise UsageError(f"there is a ledger already at {address.name!r}")
+                return store
+        except BaseException:
+            connection.close()
+            raise
+
+    @staticmethod
+    def open(address: DatabaseAddress) -> PostgresLedgerStore:
+        """A store that exists; refused where its tables, checks and triggers are not the ones we made."""
+        connection = _connect(address)
+        try:
+            with faults():
+                return PostgresLedgerStore(address, connection, _verified_schema(connection, address))
+        except BaseException:
+            connection.close()
+            raise
+
+    def make(self) -> None:
+        """Make the tables, in the transaction that `create` began."""
+        with faults():
+            postgres_tables.create_tables(self._connection, self._schema)
+
+    def begin(self) -> None:
+        self._reconnect()
+        entries = postgres_tables.table(self._schema, "entries").replace("'", "''")
+        with faults():
+            self._begin(f"({_LOCK}::bigint << 32) | '{entries}'::regclass::oid::bigint")
+
+    def snapshot(self) -> None:
+        self._reconnect()
+        with faults():
+            self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def commit(self) -> None:
+        with faults():
+            self._warnings.clear()
+            status_message = self._connection.execute("COMMIT").statusmessage
+            if status_message != "COMMIT" or self._warnings:
+                raise LedgerFault(
+                    "the ledger's server did not confirm that the charge is durable",
+                    hint="it counts as charged if it is found; ask again",
+                )
+
+    def rollback(self) -> None:
+        """A connection that cannot be brought back to rest is given up: the server then forgets by itself."""
+        from psycopg.pq import TransactionStatus as Status
+
+        with suppress(Exception):
+            status = self._connection.info.transaction_status
+            if status in (Status.INTRANS, Status.INERROR):
+                self._connection.execute("ROLLBACK")
+            if self._connection.info.transaction_status == Status.IDLE:
+                return
+        with suppress(Exception):
+            self._connection.close()
+
+    def entries(self, *, after: int | None = None) -> Iterator[LedgerEntry]:
+        least = _LEAST_SEQ if after is None else after + 1
+        select = (
+            f"SELECT seq, time, kind, body, previous, digest, mac FROM {self._table('entries')}"
+            f" WHERE seq >= %s ORDER BY seq LIMIT {_PAGE}"
+        )
+        while True:
+            with faults():
+                page = self._connection.execute(select, (least,)).fetchall()
+            for seq, time, kind, body, previous, digest, mac in page:
+                yield LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
+            if len(page) < _PAGE:
+                return
+            least = page[-1][0] + 1
+
+    def append(self, entry: LedgerEntry, rows: SummaryRows, *, payload: tuple[str, str, str] | None = None) -> None:
+        """All of it in one statement, which is one journey to the server. Keys are compared when it ends."""
+        writes = [self._insert("entries", _entry_row(entry))]
+        writes += [self._upsert("populations", row, key=("name",)) for row in rows.populations]
+        writes += [self._upsert("segments", row, key=("population", "table_name", "version")) for row in rows.segments]
+        writes += [self._insert("charges", row) for row in rows.charges]
+        if payload is not None:
+            writes.append(self._insert("answers", _answer_row(payload)))
+        parts = ", ".join(f"w{number} AS ({text})" for number, (text, _) in enumerate(writes))
+        with faults():
+            if rows.replace:
+                # An update could not let one fall.
+                self._connection.execute(f"DELETE FROM {self._table('segments')}", ())
+            self._connection.execute(f"WITH {parts} SELECT 1", [value for _, row in writes for value in row])
+
+    def restore(
+        self, entries: Iterable[LedgerEntry], rows: SummaryRows, payloads: Iterable[tuple[str, str, str]]
+    ) -> None:
+        """Write a whole ledger that comes from elsewhere. Its triggers see every row, in the order of history."""
+        with faults():
+            self._insert_all("entries", map(_entry_row, entries), width=7)
+            self._insert_all("populations", rows.populations, width=8)
+            self._insert_all("segments", rows.segments, width=8)
+            self._insert_all("charges", rows.charges, width=11)
+            self._insert_all("answers", map(_answer_row, payloads), width=3)
+
+    def rows(self) -> SummaryRows:
+        with faults():
+            return SummaryRows(
+                populations=tuple(self._all("populations", "name")),
+                segments=tuple(self._all("segments", "population, table_name, version")),
+                charges=tuple(self._all("charges", "seq")),
+            )
+
+    def payload(self, id_: str) -> str | None:
+        with faults():
+            select = f"SELECT payload FROM {self._table('answers')} WHERE id = %s"
+            payload_row = self._connection.execute(select, (id_,)).fetchone()
+            return None if payload_row is None else _text(payload_row[0])
+
+    def payloads(self) -> Iterator[tuple[str, str, str]]:
+        select = f"SELECT id, sha256, payload FROM {self._table('answers')} WHERE id > %s ORDER BY id LIMIT {_PAGE}"
+        last = ""
+        while True:
+            with faults():
+                page = self._connection.execute(select, (last,)).fetchall()
+            for id_, sha256, payload in page:
+                yield id_, sha256, _text(payload)
+            if len(page) < _PAGE:
+                return
+            last = page[-1][0]
+
+    def integrity(self) -> str:
+        return ""  # a server checks its pages as it reads them, and `load` reads every row
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self._connection.close()
+
+    def _reconnect(self) -> None:
+        """Make the connection again where it was lost, with every check: between transactions nothing hangs on it."""
+        if self._pid != os.getpid():
+            raise LedgerFault(
+                "this process was forked from one that was using a ledger just then", hint="start it as a new process"
+            )
+        if not self._connection.closed:
+            return
+        connection = _connect(self._address)
+        try:
+            with faults():
+                if _verified_schema(connection, self._address) != self._schema:
+                    raise LedgerFault("the ledger's server now leads to another schema", hint="open the ledger again")
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = self._watch_connection(connection)
+
+    def _watch_connection(self, connection: LedgerConnection) -> LedgerConnection:
+        """Hear a connection's warnings, and close it when nobody has this store any more."""
+        warnings = self._warnings  # not self: a connection that knew its store would keep it
+
+        def hear(notice: Diagnostic) -> None:
+            if notice.severity_nonlocalized == "WARNING":
+                warnings.append(notice.sqlstate or "")
+
+        connection.add_notice_handler(hear)
+        finalize(self, connection.close)
+        return connection
+
+    def _begin(self, lock: str) -> None:
+        """Begin, make what durability needs, read it back, and wait for the lock: in one journey to the server."""
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+        cursor = self._connection.execute(
+            f"{begin}; {_SETTINGS}; {_READ_BACK}; SELECT pg_advisory_xact_lock({lock}) IS NULL"
+        )
+        cursor.nextset()
+        cursor.nextset()
+        requirement_row = cursor.fetchone()
+        for (what, why), holds in zip(_SERVER_REQUIREMENTS, requirement_row or (), strict=True):
+            if not holds:
+                raise LedgerFault(f"the ledger's server cannot be used: {what}, {why}")
+
+    def _table(self, name: str) -> str:
+        """A table's name in a statement with parameters, empty as they may be: there a % is written twice."""
+        return postgres_tables.table(self._schema, name).replace("%", "%%")
+
+    def _all(self, table: str, order: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(f"SELECT * FROM {self._table(table)} ORDER BY {order}", ()).fetchall()
+
+    def _insert(self, table: str, row: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+        return f"INSERT INTO {self._table(table)} VALUES ({_placeholders(len(row))})", row
+
+    def _insert_all(self, table: str, rows: Iterable[tuple[Any, ...]], *, width: int) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO {self._table(table)} VALUES ({_placeholders(width)})", rows)
+
+    def _upsert(self, table: str, row: tuple[Any, ...], *, key: tuple[str, ...]) -> tuple[str, tuple[Any, ...]]:
+        sets = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[table] if name not in key)
+        insert, values = self._insert(table, row)
+        return f"{insert} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {sets}", values
+
+
+_COLUMNS = {
+    "populations": ("name", "epsilon", "delta", "delta_limit", "delta_spent", "used", "charges", "seq"),
+    "segments": ("population", "table_name", "version", "pure", "rho", "pure_sum", "rho_sum", "seq"),
+}
+
+
+def _entry_row(entry: LedgerEntry) -> tuple[Any, ...]:
+    return (entry.seq, entry.time, entry.kind, entry.body, entry.previous, entry.digest, entry.mac)
+
+
+def _answer_row(answer: tuple[str, str, str]) -> tuple[Any, ...]:
+    id_, sha256, payload = answer
+    return (id_, sha256, payload.encode("utf-8", "surrogateescape"))
+
+
+def _text(payload: bytes) -> str:
+    """An answer is kept as bytes: PostgreSQL's text has no NUL, and what is no UTF-8 must reach the digests."""
+    return payload.decode("utf-8", "surrogateescape")
+
+
+def _placeholders(width: int) -> str:
+    return ", ".join(["%s"] * width)
+
+
+def _connect(address: DatabaseAddress) -> LedgerConnection:
+    """A connection; transactions are spelt out. A network that falls silent is noticed."""
+    try:
+        import psycopg
+    except ImportError:
+        raise UsageError("a ledger in PostgreSQL needs psycopg", hint="pip install 'discreet[postgres]'") from None
+    try:
+        return psycopg.connect(
+            address.url,
+            autocommit=True,
+            prepare_threshold=None,  # a pooler's next server process would not know the statement
+            connect_timeout=CONNECT_S,
+            client_encoding="UTF8",
+            application_name="discreet ledger",
+            keepalives_idle=WAIT_S // 2,
+            tcp_user_timeout=WAIT_S * 1000,
+        )
+    except psycopg.ProgrammingError as fault:
+        raise UsageError("this is no address of a PostgreSQL database") from fault
+    except psycopg.Error as fault:
+        raise unreachable(fault) from fault
+
+
+def _is_remote(address: str) -> bool:
+    """Whether an address is another machine's. A socket in the file system has none.
+
+    >>> _is_remote("10.0.0.7"), _is_remote("127.0.0.1"), _is_remote("::1"), _is_remote("")
+    (True, False, False, False)
+    """
+    try:
+        return not ip_address(address).is_loopback
+    except ValueError:
+        return bool(address)
+
+
+def _verified_schema(connection: LedgerConnection, address: DatabaseAddress) -> str:
+    """The schema that a ledger lies in, whose tables are the ones we made."""
+    schema = _current_schema(connection)
+    if not postgres_tables.ledger_exists(connection, schema):
+        raise LedgerFault(
+            f"there is no ledger at {address.name!r}",
+            hint="discreet ledger restore FILE brings a backup back; discreet init or discreet ledger move makes one "
+            "where there never was any",
+        )
+    with _rolled_back_transaction(connection):
+        postgres_tables.check_catalog(connection, schema)
+    return schema
+
+
+def _current_schema(connection: LedgerConnection) -> str:
+    schema_row = connection.execute("SELECT current_schema()::text").fetchone()
+    if schema_row is None or schema_row[0] is None:
+        raise LedgerFault(
+            "the ledger's database has no schema to keep it in", hint="CREATE SCHEMA, or options=-csearch_path"
+        )
+    return str(schema_row[0])
+
+
+@contextmanager
+def _rolled_back_transaction(connection: LedgerConnection) -> Iterator[None]:
+    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+    try:
+        yield
+    finally:
+        with suppress(Exception):
+            connection.execute("ROLLBACK")

@@ -1,0 +1,368 @@
+"""The ledger in SQLite: WAL, synchronous=FULL, strict tables, append-only triggers, local disk only.
+
+FULL is what makes a commit survive a power cut in WAL mode; it is read back, for a pragma that is
+misspelt or unsupported is ignored in silence. The CHECKs repeat what the types say already: a cost
+is a positive whole number of units, nobody goes over a limit, a balance never falls.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from discreet.errors import LedgerFault
+from discreet.ledger.chain import GENESIS, KINDS, LedgerEntry
+from discreet.ledger.filesystem import refuse_network
+from discreet.ledger.summary_tables import SummaryRows
+
+#: The version of the tables below. Another one needs a migration, never a silent change.
+VERSION = 1
+
+#: Strict tables came with this SQLite.
+LEAST_SQLITE = (3, 37, 0)
+
+#: How long a writer waits for another before it gives up.
+WAIT_S = 60
+
+#: The least number that a row can have. A row below 1 is not ours, and must be seen.
+_LEAST_SEQ = -(2**63)
+
+_KINDS = ", ".join(f"'{kind}'" for kind in sorted(KINDS))
+_BALANCES = ["pure", "rho", "pure_sum", "rho_sum"]
+
+SCHEMA = (
+    f"""CREATE TABLE entries (
+        seq INTEGER PRIMARY KEY CHECK (seq > 0),
+        time TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ({_KINDS})),
+        body TEXT NOT NULL,
+        previous TEXT NOT NULL CHECK (length(previous) = 64),
+        digest TEXT NOT NULL CHECK (length(digest) = 64),
+        mac TEXT NOT NULL CHECK (length(mac) = 64)
+    ) STRICT""",
+    """CREATE TABLE populations (
+        name TEXT PRIMARY KEY,
+        epsilon TEXT NOT NULL,
+        delta TEXT NOT NULL,
+        delta_limit INTEGER NOT NULL CHECK (delta_limit BETWEEN 0 AND 1000000000000000000),
+        delta_spent INTEGER NOT NULL CHECK (delta_spent BETWEEN 0 AND delta_limit),
+        used INTEGER NOT NULL CHECK (used BETWEEN 0 AND 1000000000000),
+        charges INTEGER NOT NULL CHECK (charges >= 0),
+        seq INTEGER NOT NULL REFERENCES entries (seq)
+    ) STRICT""",
+    """CREATE TABLE segments (
+        population TEXT NOT NULL REFERENCES populations (name),
+        table_name TEXT NOT NULL,
+        version INTEGER NOT NULL CHECK (version > 0),
+        pure INTEGER NOT NULL CHECK (pure BETWEEN 1 AND pure_sum),
+        rho INTEGER NOT NULL CHECK (rho BETWEEN 1 AND rho_sum),
+        pure_sum INTEGER NOT NULL CHECK (pure_sum <= 1000000000000000000),
+        rho_sum INTEGER NOT NULL CHECK (rho_sum <= 1000000000000000000),
+        seq INTEGER NOT NULL REFERENCES entries (seq),
+        PRIMARY KEY (population, table_name, version)
+    ) STRICT""",
+    """CREATE TABLE charges (
+        seq INTEGER PRIMARY KEY REFERENCES entries (seq),
+        id TEXT NOT NULL UNIQUE CHECK (id GLOB 'r-????????????*'),
+        population TEXT NOT NULL REFERENCES populations (name),
+        table_name TEXT NOT NULL,
+        version INTEGER NOT NULL CHECK (version > 0),
+        analyst TEXT,
+        question TEXT NOT NULL,
+        price TEXT NOT NULL,
+        pure INTEGER NOT NULL CHECK (pure BETWEEN 1 AND 1000000000000 OR pure = 1000000000000000000),
+        rho INTEGER NOT NULL CHECK (rho BETWEEN 1 AND 500000000000000000),
+        delta INTEGER NOT NULL CHECK (delta BETWEEN 0 AND 999999999999999999)
+    ) STRICT""",
+    """CREATE TABLE answers (
+        id TEXT PRIMARY KEY,
+        sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
+        payload TEXT NOT NULL
+    ) STRICT""",
+    *(
+        f"""CREATE TRIGGER {table}_{act.lower()} BEFORE {act} ON {table}
+        BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"""
+        for table in ("entries", "charges", "answers")
+        for act in ("UPDATE", "DELETE")
+    ),
+    f"""CREATE TRIGGER entries_insert BEFORE INSERT ON entries
+        WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM entries)
+            OR NEW.previous IS NOT coalesce((SELECT digest FROM entries WHERE seq = NEW.seq - 1), '{GENESIS}')
+        BEGIN SELECT RAISE(ABORT, 'entries follow one another'); END""",
+    *(  # without these, INSERT OR REPLACE would delete in silence
+        f"""CREATE TRIGGER {table}_insert BEFORE INSERT ON {table}
+        WHEN EXISTS (SELECT 1 FROM {table} WHERE id = NEW.id)
+        BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"""
+        for table in ("charges", "answers")
+    ),
+    """CREATE TRIGGER answers_charge BEFORE INSERT ON answers
+        WHEN NOT EXISTS (SELECT 1 FROM charges WHERE id = substr(NEW.id, 1, instr(NEW.id || '.', '.') - 1))
+            AND NOT EXISTS (SELECT 1 FROM entries WHERE kind = 'invariant' AND instr(body, '"id":"' || NEW.id || '"'))
+        BEGIN SELECT RAISE(ABORT, 'an answer belongs to a charge, to a step of it, or to an invariant'); END""",
+    f"""CREATE TRIGGER segments_fall BEFORE UPDATE ON segments
+        WHEN {" OR ".join(f"NEW.{name} < OLD.{name}" for name in _BALANCES)}
+        BEGIN SELECT RAISE(ABORT, 'a balance never falls'); END""",
+)
+
+#: The connections that are open. SQLite keeps its locks for each process and does not notice a fork: in a child
+#: of a process that had one open, even a new connection would believe that it holds locks which it does not.
+_OPEN: WeakSet[SqliteLedgerStore] = WeakSet()
+
+
+class SqliteLedgerStore:
+    """One connection, shared by the threads of one process under the journal's lock."""
+
+    shared = False
+    exposed = False
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._file = _file_identity(path)
+        self._pid = os.getpid()
+        _OPEN.add(self)
+
+    @staticmethod
+    def create(path: Path) -> SqliteLedgerStore:
+        """A new, empty store, readable by its owner only."""
+        refuse_network(path.parent)
+        with _faults():
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            connection = _connect(path)
+            _apply_settings(connection)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in SCHEMA:
+                connection.execute(statement)
+            connection.execute("COMMIT")
+            return SqliteLedgerStore(path, connection)
+
+    @staticmethod
+    def open(path: Path) -> SqliteLedgerStore:
+        """A store that exists; refused where its tables, checks and triggers are not the ones we made."""
+        refuse_network(path.parent)
+        _refuse_forked(_OPEN)
+        if not path.is_file():
+            raise LedgerFault(
+                f"there is no ledger at {path.name!r}",
+                hint="discreet ledger restore FILE brings a backup back; discreet init makes one where there was none",
+            )
+        with _faults():
+            connection = _connect(path)
+            _apply_settings(connection)
+            if connection.execute("PRAGMA user_version").fetchone()[0] > VERSION:
+                connection.close()
+                raise LedgerFault("a newer Discreet wrote this ledger", hint="upgrade")
+            if _schema(connection) != _expected_schema():
+                connection.close()
+                raise LedgerFault("the ledger's tables, checks or triggers are not the ones that Discreet made")
+            return SqliteLedgerStore(path, connection)
+
+    def begin(self) -> None:
+        _refuse_forked([self])
+        with _faults():
+            if _file_identity(self.path) != self._file:
+                raise LedgerFault("the ledger's file was replaced while it was open", hint="open it again")
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def snapshot(self) -> None:
+        with _faults():
+            self._connection.execute("BEGIN")
+
+    def commit(self) -> None:
+        with _faults():
+            self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def entries(self, *, after: int | None = None) -> Iterator[LedgerEntry]:
+        least = _LEAST_SEQ if after is None else after + 1
+        select = "SELECT seq, time, kind, body, previous, digest, mac FROM entries WHERE seq >= ? ORDER BY seq"
+        with _faults():
+            for seq, time, kind, body, previous, digest, mac in self._connection.execute(select, (least,)):
+                yield LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
+
+    def append(self, entry: LedgerEntry, rows: SummaryRows, *, payload: tuple[str, str, str] | None = None) -> None:
+        with _faults():
+            self._insert(
+                "entries",
+                (entry.seq, entry.time, entry.kind, entry.body, entry.previous, entry.digest, entry.mac),
+            )
+            if rows.replace:
+                self._connection.execute("PRAGMA defer_foreign_keys = ON")  # populations are referred to
+                self._connection.execute("DELETE FROM segments")
+                self._connection.execute("DELETE FROM populations")
+            for population in rows.populations:
+                self._upsert("populations", population, key="name")
+            for segment in rows.segments:
+                self._upsert("segments", segment, key="population, table_name, version")
+            for charge in rows.charges:
+                self._insert("charges", charge)
+            if payload is not None:
+                self._insert("answers", payload)
+
+    def rows(self) -> SummaryRows:
+        with _faults():
+            return SummaryRows(
+                populations=tuple(self._connection.execute("SELECT * FROM populations ORDER BY name")),
+                segments=tuple(
+                    self._connection.execute("SELECT * FROM segments ORDER BY population, table_name, version")
+                ),
+                charges=tuple(self._connection.execute("SELECT * FROM charges ORDER BY seq")),
+            )
+
+    def payload(self, id_: str) -> str | None:
+        with _faults():
+            payload_row = self._connection.execute("SELECT payload FROM answers WHERE id = ?", (id_,)).fetchone()
+            return None if payload_row is None else payload_row[0]
+
+    def payloads(self) -> Iterator[tuple[str, str, str]]:
+        with _faults():
+            yield from self._connection.execute("SELECT id, sha256, payload FROM answers")
+
+    def integrity(self) -> str:
+        with _faults():
+            messages = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
+            return "" if messages == ["ok"] else "SQLite finds its file damaged"
+
+    def close(self) -> None:
+        _OPEN.discard(self)
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def _insert(self, table: str, row: tuple[Any, ...]) -> None:
+        self._connection.execute(f"INSERT INTO {table} VALUES ({_placeholders(row)})", row)
+
+    def _upsert(self, table: str, row: tuple[Any, ...], *, key: str) -> None:
+        names = _COLUMNS[table]
+        sets = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key.split(", "))
+        self._connection.execute(
+            f"INSERT INTO {table} VALUES ({_placeholders(row)}) ON CONFLICT ({key}) DO UPDATE SET {sets}", row
+        )
+
+
+_COLUMNS = {
+    "populations": ["name", "epsilon", "delta", "delta_limit", "delta_spent", "used", "charges", "seq"],
+    "segments": ["population", "table_name", "version", *_BALANCES, "seq"],
+}
+
+
+def _placeholders(row: tuple[Any, ...]) -> str:
+    return ", ".join("?" * len(row))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Autocommit; transactions are spelt out. `mode=rw`: never make a file by mistake."""
+    if sqlite3.sqlite_version_info < LEAST_SQLITE:
+        raise LedgerFault(f"the ledger needs SQLite 3.37 or newer, and this is {sqlite3.sqlite_version}")
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=WAIT_S,
+    )
+    connection.text_factory = _text
+    return connection
+
+
+def _text(raw: bytes) -> str:
+    """Text as it stands: bytes that are no UTF-8 were not written by us, and must reach the digests."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _apply_settings(connection: sqlite3.Connection) -> None:
+    """Set what durability needs, and read it back."""
+    for name, value, expected in (
+        ("journal_mode", "WAL", "wal"),
+        ("synchronous", "FULL", 2),
+        ("fullfsync", "ON", 1),
+        ("foreign_keys", "ON", 1),
+        ("trusted_schema", "OFF", 0),
+        ("ignore_check_constraints", "OFF", 0),
+    ):
+        connection.execute(f"PRAGMA {name} = {value}")
+        setting_row = connection.execute(f"PRAGMA {name}").fetchone()
+        if setting_row is None or setting_row[0] != expected:
+            raise LedgerFault(f"SQLite did not accept {name} = {value} here, so a charge might be lost")
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return list(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"))
+
+
+def _expected_schema() -> list[tuple[Any, ...]]:
+    """What an untouched ledger's schema reads like: made by the same SQLite, in memory."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        return _schema(connection)
+    finally:
+        connection.close()
+
+
+def _refuse_forked(stores: Iterable[SqliteLedgerStore]) -> None:
+    if any(store._pid != os.getpid() for store in stores):
+        raise LedgerFault(
+            "this process was forked from one that was using a ledger just then", hint="start it as a new process"
+        )
+
+
+def _file_identity(path: Path) -> tuple[int, int]:
+    try:
+        file_status = path.stat()
+    except OSError as fault:
+        raise LedgerFault("the ledger's file is gone", hint=_RESTORE_HINT) from fault
+    return file_status.st_dev, file_status.st_ino
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """SQLite's and the system's errors, in one sentence each."""
+    try:
+        yield
+    except sqlite3.Error as fault:
+        raise LedgerFault(_sentence(fault), hint=_hint(fault)) from fault
+    except OSError as fault:
+        raise LedgerFault(f"the ledger cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
+
+
+_RESTORE_HINT = "discreet ledger restore FILE puts a backup in its place"
+_SENTENCES = {
+    sqlite3.SQLITE_BUSY: ("another process holds the ledger and does not let go", "try again later"),
+    sqlite3.SQLITE_FULL: (
+        "the disk is full, so nothing can be charged",
+        "make room, then open the ledger again",
+    ),
+    sqlite3.SQLITE_READONLY: ("the ledger cannot be written: it is read-only", "make it writable"),
+    sqlite3.SQLITE_IOERR: ("the disk failed under the ledger", "check the disk, then open the ledger again"),
+    sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened", "check that its folder is there and writable"),
+    sqlite3.SQLITE_CORRUPT: (
+        "the ledger's file is damaged",
+        _RESTORE_HINT,
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        "the ledger's file is not a ledger",
+        _RESTORE_HINT,
+    ),
+    sqlite3.SQLITE_CONSTRAINT: ("the database refused the entry: it breaks a rule of the ledger", ""),
+}
+
+
+def _sentence(fault: sqlite3.Error) -> str:
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    return _SENTENCES.get(code, ("the ledger's database failed", ""))[0]
+
+
+def _hint(fault: sqlite3.Error) -> str:
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    return _SENTENCES.get(code, ("", ""))[1]

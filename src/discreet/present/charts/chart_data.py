@@ -1,0 +1,58 @@
+"""Charts from plain JSON data, as a page holds them: what the .json of the page says is what the page draws.
+
+    {"chart": "bars", "title": …, "bars": [{"label", "value", "low", "high", "drowned", "text"}, …]}
+    {"chart": "lines", "title", "across", "up", "zero", "series": [{"name", "points": [{"x", "value", "low", "high"}]}]}
+    {"chart": "heatmap", "title", "rows", "columns", "diverging", "cells": [{"row", "column", "value", …}]}
+    {"chart": "burn_down", "title", "unit", "steps": [{"when", "remaining", "limit", "who"}]}
+    {"chart": "distribution", "title", "across", "bins", "draws", "densities", "marks"}
+
+A date or a time on an x axis is ISO text; a label that is text stays text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from discreet.present.charts.bars import Bar, bars
+from discreet.present.charts.budget_chart import BudgetStep, burn_down
+from discreet.present.charts.heat_map import HeatCell, heatmap
+from discreet.present.charts.line_chart import LinePoint, LineSeries, lines
+from discreet.present.charts.noise_distribution import Density, Mark, distribution
+
+
+def draw(data: Mapping[str, Any]) -> Markup:
+    """The chart that the data say; the rest of the data are the arguments of its function."""
+    arguments = dict(data)
+    match arguments.pop("chart"):
+        case "bars":
+            return bars([Bar(**each) for each in arguments.pop("bars")], **arguments)
+        case "lines":
+            return lines([_series(each) for each in arguments.pop("series")], **arguments)
+        case "heatmap":
+            return heatmap([HeatCell(**each) for each in arguments.pop("cells")], **arguments)
+        case "burn_down":
+            steps = [
+                BudgetStep(**{**each, "when": datetime.fromisoformat(each["when"])}) for each in arguments.pop("steps")
+            ]
+            return burn_down(steps, **arguments)
+        case "distribution":
+            densities = [Density(**each) for each in arguments.pop("densities", ())]
+            marks = [Mark(**each) for each in arguments.pop("marks", ())]
+            return distribution(densities=densities, marks=marks, **arguments)
+        case other:
+            raise ValueError(f"there is no chart {other!r}")
+
+
+def _series(data: Mapping[str, Any]) -> LineSeries:
+    points = tuple(LinePoint(**{**each, "x": _place(each["x"])}) for each in data["points"])
+    return LineSeries(name=data.get("name", ""), points=points)
+
+
+def _place(x: float | str) -> float | date | datetime:
+    if not isinstance(x, str):
+        return x
+    return date.fromisoformat(x) if len(x) == 10 else datetime.fromisoformat(x)

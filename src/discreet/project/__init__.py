@@ -1,0 +1,1 @@
+"""A project folder as Python sees it: queries, budgets, declarations, versions, and the same over HTTP."""

@@ -1,0 +1,220 @@
+"""Where budgets stand: the limit as the ledger holds it, else as declared; what is spent and what remains.
+
+The guarantee is the limit. An edit of discreet.toml does not move it once the ledger holds it; a grant does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import exact
+from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee
+from discreet.answers import affordability, query_quote
+from discreet.answers.caveats import invariant_caveats
+from discreet.errors import SchemaError, UsageError
+from discreet.ledger.account import Account, RemainingByArm
+from discreet.ledger.ledger import Ledger
+from discreet.present import notebook
+from discreet.release import Spending
+from discreet.schema.privacy_unit import PrivacyUnit
+from discreet.schema.project_file import NAME
+from discreet.schema.schema import Budget, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetStatus:
+    """Where a population's budget stands. The guarantee is the limit; `spent` is bookkeeping.
+
+    largest_question: the epsilon that one more count of everybody may have. In small questions what remains may buy
+        more than that, for in rho a question costs the square of its epsilon.
+    """
+
+    population: str
+    limit: Spending
+    spent: Spending
+    remaining: Spending
+    events: int
+    by_analyst: Mapping[str, Spending]
+    accounting: str
+    counts: int
+    largest_question: Fraction
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Budget of {self.population}: {self._summary()}>"
+
+    def _summary(self) -> str:
+        limit, spent, left = self.limit.epsilon, self.spent.epsilon, self.remaining.epsilon
+        shown = [None if each is None else exact.show(each, up=up) for each, up in ((spent, True), (left, False))]
+        of = "" if limit is None else f" of {exact.show(limit)}"
+        return f"epsilon {shown[0] or '?'}{of} spent, {shown[1] or '?'} left"
+
+    def _repr_html_(self) -> str:
+        """The budget in a notebook, as it stood when it was asked for."""
+        return notebook.notebook_html(self._html_parts, lambda: repr(self))
+
+    def _html_parts(self) -> Iterator[str]:
+        yield notebook.head(f"Budget of {self.population}")
+        limit, spent = self.limit.epsilon, self.spent.epsilon
+        if limit and spent is not None:
+            yield notebook.meter(exact.as_float(spent / limit, up=True), self._summary())
+        yield notebook.line(f"{self._summary()}; about {self.counts:,} more counts of everybody within 50.")
+        if self.by_analyst:
+            rows = [
+                [
+                    notebook.NotebookCell(text=who or "nobody named"),
+                    notebook.NotebookCell(text=_epsilon(paid), number=True),
+                ]
+                for who, paid in self.by_analyst.items()
+            ]
+            yield notebook.table(["analyst", "epsilon spent"], rows[: notebook.MOST_ROWS])
+        delta = f", delta {exact.show(self.limit.delta)}" if self.limit.delta else ", pure differential privacy"
+        yield notebook.small_print(f"{self.events:,} questions so far{delta}. The guarantee is the limit.")
+        for note in self.notes:
+            yield notebook.small_print(f"note: {note}")
+
+
+def _epsilon(paid: Spending) -> str:
+    return "?" if paid.epsilon is None else exact.show(paid.epsilon, up=True)
+
+
+def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
+    """Where the budget of a table's population stands now."""
+    if table.population not in ledger.refresh().accounts:
+        account = Account(name=table.population, guarantee=declared_limit(table))
+        account_status, limits, room = account.status(), account.limits, account.remaining_by_arm()
+    else:
+        account_status, room = ledger.account_status(table.population), ledger.remaining_by_arm(table.population)
+        limits = ledger.limits(table.population)
+    return BudgetStatus(
+        population=table.population,
+        limit=query_quote.spending(account_status.limit),
+        spent=query_quote.spending(account_status.spent),
+        remaining=query_quote.spending(account_status.remaining),
+        events=account_status.charges,
+        by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in account_status.by_analyst.items()},
+        accounting=guarantee(table, ledger).accounting,
+        counts=_counts(table.schema.unit, limits, room),
+        largest_question=affordability.largest_question(room),
+        notes=(*invariant_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
+    )
+
+
+def _unit_changes(ledger: Ledger, population: str) -> list[str]:
+    """What an older program let change of whom a population protects: its limit holds for nobody's whole history."""
+    unit = ledger.state.protected_units.get(population)
+    changes = [] if unit is None else unit.changes
+    return [f"no single limit holds: after answers were released, {change}" for change in changes]
+
+
+def _counts(unit: PrivacyUnit, limits: FilterLimits, room: RemainingByArm) -> int:
+    """About how many more counts at plus or minus 50 there are; of persons, in a network without a limit on edges."""
+    rows = unit.limit or 1 if unit.ends else unit.rows
+    try:
+        return affordability.counts_left(limits, room, width=50, rows=rows)
+    except UsageError:  # one person alone moves a count so far that none is so exact
+        return 0
+
+
+def guarantee(table: Table, ledger: Ledger) -> Guarantee:
+    """The limit of a table's population: as the ledger holds it, else as declared."""
+    account = ledger.state.accounts.get(table.population)
+    return declared_limit(table) if account is None else account.guarantee
+
+
+def declared_limit(table: Table) -> Guarantee:
+    """The limit that discreet.toml declares."""
+    if table.budget is None:
+        raise SchemaError(
+            f"table {table.name!r} has no budget",
+            hint="budget = { epsilon = 3.0, delta = 1e-6 } under its source",
+        )
+    budget = table.budget
+    accounting: Accounting = budget.accounting  # type: ignore[assignment]
+    return Guarantee(epsilon=budget.epsilon, delta=budget.delta, delta_keys=budget.delta_keys, accounting=accounting)
+
+
+def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None) -> Guarantee:
+    """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
+    old = guarantee(table, ledger)
+    if table.population not in ledger.state.accounts:
+        ledger.declare(table.population, old, unit="row" if table.schema.unit.is_row else "person")
+    new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
+    keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
+    raised = Guarantee(
+        epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+        delta=new_delta,
+        delta_keys=None if old.delta == 0 else keys,
+        accounting=old.accounting,
+    )
+    ledger.grant(table.population, raised)
+    return raised
+
+
+def limit_difference(table: Table, ledger: Ledger) -> str | None:
+    """A sentence where the ledger's limit is not the one that discreet.toml declares: each part that differs."""
+    if table.budget is None:
+        return None
+    ledger_limit, file_limit = guarantee(table, ledger), declared_limit(table)
+    parts = _differing_parts(ledger_limit, file_limit, keys_declared=table.budget.delta_keys is not None)
+    if not parts:
+        return None
+    listed = " and ".join(f"{name} {mine}, where {NAME} says {theirs}" for name, mine, theirs in parts)
+    more = "" if _file_lags(ledger_limit, file_limit) else ", or `discreet budget grant` more"
+    return f"the ledger's limit for {table.population!r} holds: {listed}; correct the file{more}"
+
+
+def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
+    """The line that discreet.toml needs where it says less than was granted; None where it says as much or more."""
+    if table.budget is None:
+        return None
+    ledger_limit, file_limit = guarantee(table, ledger), declared_limit(table)
+    parts = _differing_parts(ledger_limit, file_limit, keys_declared=table.budget.delta_keys is not None)
+    if not parts or not _file_lags(ledger_limit, file_limit):
+        return None
+    named = [("epsilon", ledger_limit.epsilon), ("delta", ledger_limit.delta)]
+    if any(name == "delta_keys" for name, _, _ in parts):
+        named.append(("delta_keys", ledger_limit.keys))
+    return f"budget = {{ {', '.join(f'{name} = {_number(value)}' for name, value in named)} }}"
+
+
+def _file_lags(ledger_limit: Guarantee, file_limit: Guarantee) -> bool:
+    """Whether the file says no more than the ledger holds, so that there is nothing to grant."""
+    return (
+        ledger_limit.accounting == file_limit.accounting
+        and ledger_limit.epsilon >= file_limit.epsilon
+        and ledger_limit.keys >= file_limit.keys
+        and ledger_limit.delta_rho >= file_limit.delta_rho
+    )
+
+
+def _differing_parts(
+    ledger_limit: Guarantee, file_limit: Guarantee, *, keys_declared: bool
+) -> list[tuple[str, str, str]]:
+    """What differs: its name, the ledger's, the file's. delta_keys that only follows delta is no difference."""
+    limits = [("epsilon", ledger_limit.epsilon, file_limit.epsilon), ("delta", ledger_limit.delta, file_limit.delta)]
+    if keys_declared or ledger_limit.keys * file_limit.delta != file_limit.keys * ledger_limit.delta:
+        limits.append(("delta_keys", ledger_limit.keys, file_limit.keys))
+    parts = [(name, _number(mine), _number(theirs)) for name, mine, theirs in limits if mine != theirs]
+    if ledger_limit.accounting != file_limit.accounting:
+        parts.append(("accounting", ledger_limit.accounting, file_limit.accounting))
+    return parts
+
+
+def _number(value: Fraction) -> str:
+    """All digits: two numbers that differ must not look alike."""
+    return exact.show(value, digits=40)
+
+
+def budget_of(epsilon: object, delta: object) -> Budget | None:
+    """A budget as it was asked for; None where none was."""
+    if epsilon is None and delta is not None:
+        raise UsageError("a delta needs an epsilon", hint="--epsilon 3 --delta 1e-6")
+    if epsilon is None:
+        return None
+    return Budget(
+        epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON),
+        delta=exact.probability(0 if delta is None else delta, name="delta"),
+    )

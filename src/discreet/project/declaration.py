@@ -1,0 +1,438 @@
+"""Declaring tables: what `discreet add` proposes, and that nobody gets a second budget by a second name.
+
+Budgets belong to people. A source that is declared, or was ever made into a version, under another
+population is refused: by the same path, through a link, or as a copy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.engine import Engine, SourceTrace
+from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
+from discreet.errors import UsageError
+from discreet.ledger.owner_acts import is_unit_correction, refuse_other_naming
+from discreet.ledger.records import VersionRecord
+from discreet.ledger.state import LedgerState
+from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
+from discreet.schema.edge_table import look_like_ends, refuse_other_engine
+from discreet.schema.person_identity import Naming, describe, same_persons, sources_of
+from discreet.schema.project_file import NAME, ProjectFile, read_table
+from discreet.schema.schema import Budget, Table, closest_name_hint
+
+#: Words for people, and for what tells them apart, as columns are called: patient_id, customerNumber, e-mail.
+_PEOPLE = re.compile(
+    r"(?!(n|num|number|count)_)(.*_)?(person|people|patient|user|customer|client|member|employee|student|pupil|subject|participant|respondent"
+    r"|citizen|resident|household|individual|account|owner|voter|passenger|driver|worker|tenant|borrower|guest|visitor"
+    r"|subscriber|donor|player|applicant|beneficiary|insured|buyer|seller|cardholder)s?"
+    r"(_?(id|ident|identifier|no|nr|num|number|key|code|uid|uuid|guid|hash|name|ref))?"
+    r"|(.*_)?(e_?mail|ssn|nhs_number|mrn|passport|phone|username|login|imei|device_id|card_number)(_.*)?"
+)
+_IDENTIFIER = re.compile(r".+_(id|ids|uid|uuid|guid)")
+
+#: What no column should be called: a number, a date, true or false.
+_VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|false", re.IGNORECASE)
+
+
+def propose_table(
+    source: str,
+    *,
+    name: str | None,
+    person: str | None,
+    rows_per_person: int | None,
+    ends: tuple[str, str] | None = None,
+    budget: Budget | None,
+    public: bool,
+    population: str | None,
+    file: ProjectFile,
+    folder: Path,
+    engine: Engine,
+    check: Callable[[Table], None],
+    address: str = DEFAULT,
+) -> tuple[str, dict[str, Any], dict[str, dict[str, Any]]]:
+    """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
+
+    Names and types are proposed; bounds and categories never are, for they would be read from data. `check` refuses
+    people whom the ledger knows already: their rows do not become public by a second name.
+    """
+    engine, engines = engine.at(check_address(address, where="--engine")), engine
+    source_name = _relative(Path(source), folder) if _is_path(source, address) else source
+    table_name = _name_of(Path(source).name if _is_file(source, address) else source.rpartition(".")[2])
+    table_name = table_name if name is None else name
+    if not table_name.strip() or not table_name.isprintable() or len(table_name) > 100:
+        raise UsageError("a table's name must be printable text of at most 100 characters")
+    if any(each.lower() == table_name.lower() for each in file.tables):
+        raise UsageError(
+            f"there is a table {table_name!r} already",
+            hint="discreet.toml declares it, and can be edited; a table of other rows gets a name of its own by --name",
+        )
+    if rows_per_person is not None and person is None and ends is None:
+        raise UsageError("--rows-per-person needs a person", hint="--person COLUMN says whose row it is")
+    if ends is not None and (person is not None or public):
+        raise UsageError("--ends are two persons who are protected: neither --person nor --public goes with them")
+    header, trace = engine.header(source_name, folder=folder), engine.trace(source_name, folder=folder)
+    declared_traces = {name: _trace_declared(file.raw[name], folder, engines, beside=address) for name in file.tables}
+    twin = next((table for name, table in file.tables.items() if is_same_source(declared_traces[name], trace)), None)
+    if twin is not None and (population is None or twin.population != population):
+        raise _already_declared(twin.name, twin.population, declared=twin.population in file.populations)
+    if population is not None and population not in file.populations:
+        raise UsageError(f"there is no population {population[:60]!r}", hint=_shared_budget_hint(population))
+    _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
+    columns = {column: {"type": type_} for column, type_ in engine.columns(source_name, folder=folder).items()}
+    if person is not None and person not in columns and "," in person:
+        raise _several_person_columns(person)
+    for person_column in (*(() if person is None else (person,)), *(ends or ())):
+        if person_column not in columns:
+            raise UsageError(
+                f"there is no column {person_column[:60]!r} in the source",
+                hint=closest_name_hint(person_column, columns),
+            )
+    settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
+    if public:
+        settings["public"] = True
+    elif population is not None:
+        settings["population"] = population
+    elif budget is not None:
+        settings["budget"] = {"epsilon": budget.epsilon, "delta": budget.delta}
+    if person is not None:
+        settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
+        del columns[person]
+    if ends is not None:
+        refuse_other_engine(table_name, address)
+        settings |= {"ends": list(ends)} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
+        columns = {}  # of an edge nothing but its ends can be asked
+    table = read_table(table_name, settings | {"columns": columns}, populations={population: {}} if population else {})
+    if public:
+        check(table)
+    return table_name, settings, columns
+
+
+def unit_notes(table: Table, others: Iterable[Table]) -> list[str]:
+    """What the owner should know of whose rows they are, and who is not protected. From names alone, never from data.
+
+    The unit is what the guarantee is about: with a person's rows taken for so many persons it protects each row, and
+    somebody of many rows hardly at all.
+    """
+    if table.public:
+        return []
+    if not table.schema.unit.is_row:
+        return [*_same_people(table, others), *_nobody_else(table)]
+    if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
+        return [
+            f"each row of {table.name!r} is protected, because no --ends were given: if a row is an edge between "
+            f"{pair[0]!r} and {pair[1]!r} and both are persons, that protects an edge, not a person with all their "
+            f"edges. For that, remove [tables.{table.name}] from {NAME} before the first answer and add it "
+            f"again with --ends {','.join(pair)}"
+        ]
+    plain = f"each row of {table.name!r} counts as one person, because no --person was given"
+    doubt, column = _likely_person_column([column.name for column in table.schema.columns], others)
+    if not doubt:
+        return [f"{plain}; where a person has several rows, each row is protected, not each person"]
+    return [
+        f"{plain}, but {doubt}. If a person can have several rows, this protects each row, not each person. To protect "
+        f"persons, remove [tables.{table.name}] from {NAME} before the first answer and add it again with "
+        f"--person {column}"
+    ]
+
+
+def row_unit_notes(table: Table, others: Iterable[Table], *, fixed: bool) -> list[str]:
+    """What the owner should know when the first version of a table of rows is made: that rows are the unit.
+
+    From names alone. fixed: something was released, so that the unit stays.
+    """
+    if not table.schema.unit.is_row or fixed:
+        return []
+    if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
+        return [
+            f"each row of {table.name!r}, which looks like an edge, is protected, not each person at its ends. Until "
+            f'the first answer you can change this: write ends = ["{pair[0]}", "{pair[1]}"] in {NAME} instead of '
+            f"declaring columns, then run discreet refresh {table.name}"
+        ]
+    doubt, column = _likely_person_column([column.name for column in table.schema.columns], others)
+    if not doubt:
+        return []
+    return [
+        f"each row of {table.name!r} is protected, not each person, but {doubt}. Until the first answer you can change "
+        f'this: write person = "{column}" in {NAME} instead of declaring that column, then run discreet refresh '
+        f"{table.name}"
+    ]
+
+
+def other_identity_notes(table: Table, *, state: LedgerState) -> list[str]:
+    """A note where another table of the population identifies people by other columns: are they the same people?"""
+    unit = state.protected_units.get(table.population)
+    namings = {} if unit is None else unit.namings
+    own = namings.get(table.name) or []
+    columns = {name: naming[-1].get("person") for name, naming in namings.items() if naming}
+    others = [name for name, person in columns.items() if own and person != columns[table.name]]
+    return [
+        f"{table.name!r} identifies people by {describe(own)}, and {name!r} by {describe(namings[name])}: the limit of "
+        f"{table.population!r} holds for both together only if these are the same people"
+        for name in others[:1]
+    ]
+
+
+def restart_hint(table: str) -> str:
+    """How a ledger that holds no charge begins anew. (Where it holds one, `init` refuses.)"""
+    return f"take .discreet/ledger.db* and .discreet/tables away, then discreet init and discreet refresh {table}"
+
+
+def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> None:
+    """Refuse a table whose unit is not the one that its population protects, once something was released about it.
+
+    What was answered under that one protects no other. While nothing was, the owner corrects it freely.
+    """
+    unit = state.units.get(table.population)
+    if not state.is_unit_fixed(table.population) or unit is None:
+        return
+    if unit != ("row" if table.schema.unit.is_row else "person"):
+        raise UsageError(
+            f"population {table.population!r} protects each {unit}. Answers about it were released, so this "
+            "cannot change",
+            hint="declare `person` as before; the released answers do not protect another unit",
+        )
+    refuse_other_naming(state, table.population, table.name, naming)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSources:
+    """The sources of a table that is to be made, its own first, then those on the way to its persons.
+
+    `seal`: by which the ledger knows files again.
+    """
+
+    tables: tuple[Table, ...]
+    naming: Naming
+    folder: Path
+    engine: Engine
+    seal: Callable[[str], str]
+
+    def shared_with(self, version: VersionRecord) -> Iterator[tuple[Naming, Naming]]:
+        """For every source that a version shares with these: who its persons are here, and there."""
+        version_sources = sources_of(version.table, version.schema, version.source)
+        for place, table in enumerate(self.tables):
+            trace = self.engine.at(table.engine).trace(table.source, folder=self.folder)
+            mine = set(fingerprint(trace, seal=self.seal)["files"])
+            for declared, files, naming in version_sources:
+                there = _trace_declared(declared, self.folder, self.engine, beside=table.engine)
+                if mine & files or is_same_source(there, trace):
+                    yield self.naming[place:], naming
+
+
+def refuse_second_unit(sources: TableSources, *, state: LedgerState) -> None:
+    """Refuse a table that identifies the people of one source otherwise than another table of its population does.
+
+    Guarantee: a source has one kind of person, by whatever names it is declared, so that what its tables lose adds up
+        for the same persons.
+    Because: every table made from it, or through it, is compared with all versions of others that are not stale; one
+        that corrects itself makes the others stale, which are then compared with it before they can be asked.
+    """
+    table = sources.tables[0]
+    if is_unit_correction(state, table.population, table.name, sources.naming):
+        return
+    for name, made in state.versions.items():
+        for version in made.values():
+            if name == table.name or version.population != table.population or state.is_stale(version):
+                continue
+            for here, there in sources.shared_with(version):
+                if not same_persons(here, there):
+                    raise UsageError(
+                        f"{table.name!r} and {name!r} have the same source but identify its people differently: by "
+                        f"{describe(here)} and by {describe(there)}. One limit cannot hold for both",
+                        hint=f"declare the same `person` in both tables; if you change {name!r}, refresh it first",
+                    )
+
+
+def refuse_forgotten_sources(table: Table, *, state: LedgerState) -> None:
+    """Refuse a new table while a restored ledger does not know the sources of those that it forgot."""
+    newest_number = {name: max(made) for name, made in state.versions.items()}
+    forgotten = [name for name, number in state.largest_versions.items() if number > newest_number.get(name, 0)]
+    if table.name not in state.versions and table.name not in forgotten and forgotten:
+        raise UsageError(
+            f"the ledger was restored from a backup, which does not contain the source of {forgotten[0]!r}",
+            hint=f"run discreet refresh {forgotten[0]} first, from the same source as before",
+        )
+
+
+def _same_people(table: Table, others: Iterable[Table]) -> list[str]:
+    """A note where another table names its people by a column of the same name, and has a budget of its own."""
+    if table.schema.unit.ends:
+        return _whose_ends(table, others)
+    person = [part.lower() for part in table.schema.unit.person]
+    for other in others:
+        other_person = [part.lower() for part in other.schema.unit.person]
+        if other_person == person and not other.public and other.population != table.population:
+            named = " and ".join(table.schema.unit.person)
+            return [
+                f"{table.name!r} and {other.name!r} both say by {named} whose row it is, and have a budget each: the "
+                f"same people would lose the sum of both. To share one, {_shared_budget_hint(other.population)}"
+            ]
+    return []
+
+
+def _nobody_else(table: Table) -> list[str]:
+    """A note where a column beside the person looks like it tells others apart: one kind of person is protected."""
+    own = {part.lower() for part in table.schema.unit.person}
+    names = [column.name for column in table.schema.columns if column.name.lower() not in own]
+    seen = [name for name in names if _IDENTIFIER.fullmatch(_snake(name))]
+    if not seen or not own:
+        return []
+    whom = " and ".join(repr(part) for part in table.schema.unit.person)
+    others = ", ".join(map(repr, seen[:3]))
+    return [
+        f"{table.name!r} protects the persons of {whom}, with all their rows, and nobody else: "
+        f"if {others} {'tells' if len(seen) == 1 else 'tell'} other people apart, those are not protected"
+    ]
+
+
+def _whose_ends(table: Table, others: Iterable[Table]) -> list[str]:
+    """A note where another table has persons, and a budget of its own: they may be those at the ends."""
+    for other in others:
+        if not other.public and not other.schema.unit.is_row and other.population != table.population:
+            return [
+                f"if the ends of {table.name!r} are persons of {other.name!r}, they would lose the sum of two budgets. "
+                f"To share one, {_shared_budget_hint(other.population)}"
+            ]
+    return []
+
+
+def _likely_person_column(names: list[str], others: Iterable[Table]) -> tuple[str, str]:
+    """Why a row may not be a person, and the column to name as the person; empty where no name looks so.
+
+    An identifier of who knows what may be one of rows, so that it is not proposed as the person.
+    """
+    persons = {part.lower(): other.name for other in others for part in other.schema.unit.person}
+    for name in names:
+        if name.lower() in persons:
+            return f"{name!r} is the person of {persons[name.lower()]!r}", name
+    for name in names:
+        if _PEOPLE.fullmatch(_snake(name)):
+            return f"{name!r} looks like it names people", name
+    for name in names:
+        if _IDENTIFIER.fullmatch(_snake(name)):
+            return f"{name!r} looks like an identifier", "COLUMN"
+    return "", ""
+
+
+def _snake(name: str) -> str:
+    """A name in small letters with underscores between its words.
+
+    >>> _snake("PatientID"), _snake("customer-Number"), _snake("E-Mail")
+    ('patient_id', 'customer_number', 'e_mail')
+    """
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()).strip("_")
+
+
+def refuse_second_budget(
+    sources: TableSources, *, versions: Mapping[str, Mapping[int, VersionRecord]], begun: bool = True
+) -> None:
+    """Refuse a table whose source, or one on its way, the ledger knows under another population.
+
+    Whatever discreet.toml says now. A public table has no population: rows that are private under any are not public,
+    by whatever name. begun: something was charged, so that the ledger cannot begin anew.
+    """
+    table = sources.tables[0]
+    for name, made in versions.items():
+        for version in made.values():
+            other = table.public or version.population != table.population
+            if other and any(sources.shared_with(version)):
+                raise _ledger_has_source(name, version.population, table, begun=begun)
+
+
+def _ledger_has_source(name: str, population: str, table: Table, *, begun: bool) -> UsageError:
+    other = "" if begun else f"; or, as nothing was charged yet, {restart_hint(table.name)}"
+    if table.public:
+        return UsageError(
+            f"{NAME} declares {table.name!r} as public, but the ledger has its source as the private table {name!r} of "
+            f"population {population!r}",
+            hint=f"the same rows cannot be private and public; name another source for {table.name!r}{other}",
+        )
+    return UsageError(
+        f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says {table.population!r}",
+        hint=f"budgets belong to people, not to names; to share that one, {_shared_budget_hint(population)}{other}",
+    )
+
+
+def _already_declared(name: str, population: str, *, declared: bool) -> UsageError:
+    how = (
+        f"--population {population} shares its budget"
+        if declared
+        else f"to share its budget, {_shared_budget_hint(population)}"
+    )
+    return UsageError(
+        f"this source is declared already, as {name!r}", hint=f"budgets belong to people, not to names; {how}"
+    )
+
+
+def _shared_budget_hint(population: str) -> str:
+    return f'move the budget to [populations.{population}] in {NAME}, and say population = "{population}" in each table'
+
+
+def _several_person_columns(person: str) -> UsageError:
+    """Why a list is no column, and what a list of columns means where it is one."""
+    parts = [part.strip()[:60] for part in person.split(",") if part.strip()][:4]
+    listed = ", ".join(f'"{part}"' for part in parts)
+    return UsageError(
+        f"--person names one column, got {person[:60]!r}",
+        hint=f"only one kind of person is protected: add it with the column of those who are to be; if it takes all "
+        f"these columns together to name one person, say person = [{listed}] in {NAME}",
+    )
+
+
+def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:
+    """A file without a header would write its first person into discreet.toml as names of columns."""
+    if any(_VALUE.fullmatch(name.strip()) for name in names):
+        raise UsageError(
+            f"the first line of {shown} looks like a row of data, not like names of columns",
+            hint="add a header line, or rename columns that are called like a number or a date",
+        )
+
+
+def _trace_declared(declared: Mapping[str, Any], folder: Path, engine: Engine, *, beside: str) -> SourceTrace:
+    """By what a declared source is known again. No engine of a third kind is started for it: its rows lie elsewhere.
+
+    One server has many addresses, so those of the same kind are all asked. Files of this machine are the same at all
+    of them, and no Spark is started to look at them. A version that the ledger holds has no address, and is known by
+    its fingerprint or by its files.
+    """
+    address = declared.get("engine", DEFAULT)
+    if engine_kind(address) == "spark":
+        from discreet.engines.spark.spark_source import trace_here
+
+        here = trace_here(declared.get("source", ""), folder=folder)
+        if here.files:
+            return here
+    if address != DEFAULT and (scheme(address) == address or engine_kind(address) != engine_kind(beside)):
+        return SourceTrace(same=())
+    return trace_of(declared.get("source", ""), folder=folder, engine=engine.at(address))
+
+
+def _relative(path: Path, folder: Path) -> str:
+    """A source as the project's file names it: relative to the project folder where it lies inside."""
+    whole = path if path.is_absolute() else Path.cwd() / path
+    try:
+        return str(whole.relative_to(folder))
+    except ValueError:
+        return str(whole)
+
+
+def _is_path(source: str, address: str) -> bool:
+    """Whether a source names files of this machine, not a table of an engine's."""
+    return _is_file(source, address) and (address == DEFAULT or "://" not in source)
+
+
+def _is_file(source: str, address: str) -> bool:
+    """Whether a source names files, here or in a lake: by a slash, or by how it ends."""
+    return address == DEFAULT or (
+        engine_kind(address) != "postgresql" and ("/" in source or source.lower().endswith((".parquet", ".pq", ".csv")))
+    )
+
+
+def _name_of(source: str) -> str:
+    """A table's name from its file's: letters, digits and underscores."""
+    name = "".join(letter if letter.isalnum() else "_" for letter in source.split(".")[0]).strip("_").lower()
+    return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")

@@ -1,0 +1,124 @@
+"""A project's folder: found at or above a place, or made, with its discreet.toml and its ledger."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from discreet import exact
+from discreet.errors import ProjectError, UsageError
+from discreet.ledger.filesystem import state_root
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation, is_address
+from discreet.ledger.ledger_move import move_to_postgres
+from discreet.project.budget import budget_of
+from discreet.schema.project_file import DEFAULT_LEDGER, NAME, ProjectFile, read_file
+from discreet.schema.schema import Budget
+from discreet.schema.toml_edit import set_ledger, write
+
+_SQLITE = "sqlite:///"
+
+
+def nearest_project_folder(path: str | PathLike[str]) -> Path:
+    """The nearest folder at or above `path` that holds a discreet.toml."""
+    start = Path(path).resolve()
+    if not start.exists():
+        raise ProjectError(f"there is no folder {str(path)!r}")
+    for folder in (start, *start.parents):
+        if (folder / NAME).is_file():
+            return folder
+    raise ProjectError(f"there is no {NAME} here or above", hint="discreet init makes one")
+
+
+def make_project_folder(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Path:
+    """Write a new discreet.toml and an empty ledger; refuses to overwrite. Beside a discreet.toml: the ledger alone."""
+    folder = Path(path)
+    if (folder / NAME).exists():
+        if epsilon is not None or delta is not None:
+            raise ProjectError(f"there is a {NAME} here already, and it says the budgets", hint=f"write it into {NAME}")
+        return _make_missing_ledger(folder.resolve())
+    if (folder / ".discreet" / "ledger.db").exists():
+        raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"bring {NAME} back; a ledger is for ever")
+    text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
+    if (budget := budget_of(epsilon, delta)) is not None:
+        text += _budget_line(budget) + "\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write(folder / NAME, text)
+    except OSError as problem:
+        raise ProjectError(f"cannot write {NAME} in {str(path)!r}: {problem.strerror}") from None
+    try:
+        return _make_missing_ledger(folder.resolve())
+    except BaseException:
+        (folder / NAME).unlink()
+        raise
+
+
+def ledger_path(folder: Path, file: ProjectFile) -> LedgerLocation:
+    """Where the ledger lies: a file, or a database that several machines share."""
+    if is_address(file.ledger):
+        address = DatabaseAddress(url=file.ledger)
+        if address.has_secret:
+            raise _password_refusal("[project] ledger")
+        return address
+    if not file.ledger.startswith(_SQLITE):
+        raise ProjectError(f"[project] ledger = {file.ledger[:40]!r} is not known", hint=f'ledger = "{DEFAULT_LEDGER}"')
+    return folder / file.ledger.removeprefix(_SQLITE)
+
+
+def move_ledger(folder: Path, url: str) -> tuple[DatabaseAddress, int]:
+    """Move a project's ledger to PostgreSQL, point discreet.toml at it, and set the old file aside.
+
+    Returns where it is now, and how many rows it has. What fails on the way leaves nothing that answers twice: from
+    the moment the ledger is there, the anchor refuses the file.
+    """
+    source, target = ledger_path(folder, read_file(folder / NAME)), DatabaseAddress(url=url)
+    if target.has_secret:
+        raise _password_refusal("the address")
+    refuse_state_inside(folder)
+    rows = move_to_postgres(source, target)
+    set_ledger(folder / NAME, url)
+    if isinstance(source, Path):
+        _set_aside(source)
+    return target, rows
+
+
+def _password_refusal(where: str) -> UsageError:
+    return UsageError(f"{where} holds a password, and {NAME} is no place for one", hint="~/.pgpass, or PGPASSWORD")
+
+
+def _set_aside(path: Path) -> None:
+    """Keep the file of a ledger that moved as evidence, with its log where another process still has it open."""
+    for ending in ("", "-wal", "-shm"):
+        old = path.with_name(path.name + ending)
+        if old.exists():
+            old.rename(path.with_name(f"{path.name}.moved{ending}"))
+
+
+def refuse_state_inside(folder: Path) -> None:
+    """The key and the head lie outside the project, or restoring its folder would restore the budget unseen."""
+    state = state_root()
+    if not state.is_absolute() or folder.resolve() in (state.resolve(), *state.resolve().parents):
+        raise ProjectError(
+            "the state folder lies inside the project folder",
+            hint="set DISCREET_STATE to an absolute path outside it, or keep the project in a folder of its own",
+        )
+
+
+def _make_missing_ledger(folder: Path) -> Path:
+    """Make the ledger of a project that has none yet."""
+    path = ledger_path(folder, read_file(folder / NAME))
+    if isinstance(path, Path) and path.exists():
+        raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
+    refuse_state_inside(folder)
+    Ledger.create(path).close()
+    beside = path.parent if isinstance(path, Path) else folder / ".discreet"
+    if beside.name == ".discreet" and not (beside / ".gitignore").exists():
+        beside.mkdir(mode=0o700, exist_ok=True)
+        (beside / ".gitignore").write_text("*\n")  # copies of private tables lie here
+    return folder
+
+
+def _budget_line(budget: Budget) -> str:
+    epsilon, delta = (exact.show(part, digits=40) for part in (budget.epsilon, budget.delta))
+    return f"budget = {{ epsilon = {epsilon}, delta = {delta} }}"

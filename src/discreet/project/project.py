@@ -1,0 +1,388 @@
+"""The facade: a project folder, its questions and its budget.
+
+One class of many short methods, one for each verb; what they do lies in answers, declaring, versions and the curator.
+
+clinic = discreet.open("clinic/")
+release = clinic.sql("select disease, count(*) n from patients group by disease").ask(epsilon=0.5)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers import bounds as bounding
+from discreet.answers import sql as answers
+from discreet.answers.batch import ask_batch
+from discreet.answers.sql import Asker
+from discreet.engines.engine import DeclarationOutcome
+from discreet.engines.engine_registry import EngineRegistry
+from discreet.errors import UsageError, no_release
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.exact_totals import edited_places
+from discreet.ledger import repair
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger_location import LedgerLocation
+from discreet.project import budget
+from discreet.project.budget import BudgetStatus, budget_of
+from discreet.project.declaration import propose_table
+from discreet.project.folder import ledger_path, make_project_folder, nearest_project_folder, refuse_state_inside
+from discreet.project.publications import ProjectPublications
+from discreet.project.question import Question, wish_of
+from discreet.project.recall import RecalledRelease, read_back, recall_release, repeatable_statement
+from discreet.project.versions import ErasureReport, Versions
+from discreet.release import Release
+from discreet.schema.address import DEFAULT
+from discreet.schema.edge_table import refuse_edge_table
+from discreet.schema.project_file import NAME, read_file
+from discreet.schema.schema import Table, closest_name_hint
+from discreet.schema.toml_edit import add_table, set_keys
+from discreet.sql.parsed_query import ParsedQuery
+from discreet.sql.query_parser import parse_batch, parse_query
+
+if TYPE_CHECKING:
+    from discreet.sql.catalog import PublicTable
+
+__all__ = ["BudgetStatus", "ErasureReport", "Project", "Question"]
+
+#: A question that counts longer than this is stopped; it stays charged.
+DEADLINE_S = 600.0
+
+
+class Project(ProjectPublications):
+    """A folder with a discreet.toml, a ledger and declared tables."""
+
+    def __init__(self, folder: Path, *, deadline_s: float = DEADLINE_S) -> None:
+        self.folder = folder
+        self.deadline_s = deadline_s
+        self.file = read_file(folder / NAME)
+
+    @staticmethod
+    def find(path: str | PathLike[str]) -> Project:
+        """The nearest project at or above `path`."""
+        return Project(nearest_project_folder(path))
+
+    @staticmethod
+    def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Project:
+        """Write a new discreet.toml and an empty ledger; refuses to overwrite."""
+        return Project(make_project_folder(path, epsilon=epsilon, delta=delta))
+
+    @cached_property
+    def ledger_path(self) -> LedgerLocation:
+        """Where the ledger lies."""
+        return ledger_path(self.folder, self.file)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The open ledger, verified."""
+        refuse_state_inside(self.folder)
+        return Ledger.open(self.ledger_path)
+
+    @cached_property
+    def curator(self) -> Curator:
+        """The kernel over this project's ledger and engine."""
+        return Curator(
+            ledger=self.ledger,
+            engine=EngineRegistry(deadline_s=self.deadline_s),
+            folder=self.folder / ".discreet" / "tables",
+        )
+
+    @cached_property
+    def versions(self) -> Versions:
+        """The versions of the declared tables."""
+        return Versions(folder=self.folder, file=self.file, curator=self.curator)
+
+    def reread(self) -> Project:
+        """The project as its file is now, over the same ledger and engine."""
+        reread_project = Project(self.folder, deadline_s=self.deadline_s)
+        if reread_project.ledger_path != self.ledger_path:
+            raise UsageError(f"{NAME} names another ledger than the one in use", hint="start again")
+        reread_project.__dict__.update(ledger=self.ledger, curator=self.curator)
+        return reread_project
+
+    def _reload_file(self) -> None:
+        """After the file was written to."""
+        self.file = read_file(self.folder / NAME)
+        self.__dict__.pop("versions", None)
+
+    def sql(self, text: str) -> Question:
+        """A question in SQL. Reading it is free; a refusal says what and where."""
+        return Question(project=self, query=parse_query(text, self.versions.catalog()))
+
+    def batch(
+        self,
+        text: str,
+        *,
+        epsilon: object = None,
+        within: object = None,
+        confidence: object = "0.95",
+        delta: object = None,
+        analyst: str | None = None,
+        key: str | None = None,
+    ) -> list[Release]:
+        """Answer several statements as one plan, for one epsilon in all. Charged all or not at all."""
+        wish, asker = wish_of(epsilon, within, confidence, delta), self.asker(analyst, key)
+        queries = parse_batch(text, self.versions.catalog())
+        if not queries:
+            raise UsageError("there is no question in the batch")
+        queries, made = self.versions.settle_queries(queries, lambda: parse_batch(text, self.versions.catalog()))
+        version_of = {(version.table, version.number): version for versions in made for version in versions}
+        return ask_batch(
+            queries,
+            wish,
+            versions=lambda each: [version_of[scan.table, scan.version] for scan in each.tables],
+            guarantee=self.guarantee,
+            curator=self.curator,
+            asker=asker,
+        )
+
+    def settle_query(self, query: ParsedQuery) -> tuple[ParsedQuery, list[Version]]:
+        """A question as read against versions that exist, and those versions; first ones are made where none is.
+
+        Codes mean what a version's own schema says.
+        """
+        (settled,), (versions,) = self.versions.settle_queries(
+            [query], lambda: [parse_query(query.text, self.versions.catalog())]
+        )
+        return settled, versions
+
+    def asker(self, analyst: str | None, key: str | None = None) -> Asker:
+        """Who asks, and their quota. Where the file names analysts, whoever asks must be one of them.
+
+        `key`: a digest of the request; see `Ledger.charge`.
+        """
+        quotas = self.file.analysts
+        name = next((name for name in quotas if name.casefold() == (analyst or "").casefold()), analyst)
+        if quotas and name not in quotas:
+            raise UsageError(
+                f"{NAME} gives analysts quotas, and "
+                + ("nobody is named as asking" if analyst is None else f"{analyst[:60]!r} is none of them"),
+                hint="--analyst NAME, with a name that has an [analysts.NAME]; "
+                "the owner adds one for everybody who asks, and for themselves; "
+                f"{closest_name_hint(analyst or '', quotas)}",
+            )
+        return Asker(name=name, quota=quotas.get(name or ""), key=key)
+
+    def again(
+        self,
+        release: str,
+        *,
+        epsilon: object,
+        confidence: object = "0.95",
+        analyst: str | None = None,
+        key: str | None = None,
+    ) -> Release:
+        """Measure an earlier question of this project once more and read both answers together. Charged."""
+        asker = self.asker(analyst, key)
+        charge = self.ledger.refresh().charges.get(release)
+        if charge is None:
+            raise no_release(release)
+        text = repeatable_statement(release, versions=self.versions)
+        version = self.version(charge.table)
+        query, versions = self.settle_query(parse_query(text, self.versions.catalog()))
+        if version.number != charge.version or query.inquiry.question() != charge.question:
+            raise UsageError(
+                f"release {release} is about version {charge.version} of {charge.table!r}, which is not the newest",
+                hint="ask the question anew",
+            )
+        return answers.again(
+            query,
+            release,
+            wish_of(epsilon, None, confidence),
+            versions=versions,
+            guarantee=self.guarantee(version.table),
+            curator=self.curator,
+            asker=asker,
+        )
+
+    def release(self, release: str, *, confidence: object = None, statement: int = 1, within: object = None) -> Release:
+        """An SQL answer of this project, of any version, read back from the ledger. Free; its cost is what was paid.
+
+        `statement`: which one of a batch, from 1. `within`: the width that it was asked for; where only the rest of it
+        was bought, it is read together with the others. Releases of other kinds are refused, with what they are.
+        """
+        return read_back(release, versions=self.versions, confidence=confidence, statement=statement, within=within)
+
+    def recall(self, release: str) -> RecalledRelease:
+        """What the ledger says of a release of any kind: what it is, whose, of what, and what it cost. Free."""
+        return recall_release(release, ledger=self.ledger)
+
+    def add(
+        self,
+        source: str | PathLike[str],
+        *,
+        name: str | None = None,
+        person: str | None = None,
+        rows_per_person: int | None = None,
+        ends: tuple[str, str] | None = None,
+        epsilon: object = None,
+        delta: object = None,
+        public: bool = False,
+        population: str | None = None,
+        engine: str = DEFAULT,
+    ) -> Table:
+        """Declare a table: propose names and types for its columns and write them into discreet.toml.
+
+        The proposal is for the owner. From then on the file, not the data, says what a column is; bounds
+        and categories are never proposed, for they would be read from data.
+        """
+        table_name, settings, columns = propose_table(
+            os.fspath(source),
+            name=name,
+            person=person,
+            rows_per_person=rows_per_person,
+            ends=ends,
+            budget=budget_of(epsilon, delta),
+            public=public,
+            population=population,
+            file=self.file,
+            folder=self.folder,
+            engine=self.curator.engine,
+            check=self.versions.refuse_second_budget,
+            address=engine,
+        )
+        add_table(self.folder / NAME, table_name, settings, columns)
+        self._reload_file()
+        return self.table(table_name)
+
+    def bounds(
+        self,
+        name: str,
+        columns: Sequence[str] = (),
+        *,
+        epsilon: object,
+        delta: object = None,
+        cells: object = 50,
+        for_epsilon: object = 1,
+    ) -> bounding.BoughtBounds:
+        """Buy rows_per_person, bounds and values that are not declared, and write them into discreet.toml. Charged.
+
+        `cells` and `for_epsilon` say what for: rows_per_person fits counts by so many groups at that epsilon.
+        `refresh` applies what was found. `columns`: else all that is missing and can be found without a name.
+        """
+        terms = bounding.BoundsTerms.of(epsilon=epsilon, delta=delta, cells=cells, for_epsilon=for_epsilon)
+        table = self.private(name)
+        missing = bounding.find_missing_bounds(
+            table, self.file.raw[table.name], self.peek_version(name), columns, terms
+        )
+        version = self.version(name)
+        bought = bounding.buy_bounds(
+            missing, terms, version=version, guarantee=self.guarantee(name), curator=self.curator
+        )
+        set_keys(self.folder / NAME, table.name, *bought.toml_settings())
+        self._reload_file()
+        return bought
+
+    def bias(
+        self, name: str, columns: Sequence[str] = (), *, epsilon: object, cells: object = 50, for_epsilon: object = 1
+    ) -> bounding.Bias:
+        """What rows_per_person and the bounds take away, estimated privately, beside the noise. Charged."""
+        terms = bounding.BoundsTerms.of(epsilon=epsilon, cells=cells, for_epsilon=for_epsilon)
+        scope = bounding.bias_scope(self.private(name), self.peek_version(name), columns)
+        version = self.version(name)
+        return bounding.estimate_bias(
+            scope, terms, version=version, guarantee=self.guarantee(name), curator=self.curator
+        )
+
+    def public(self, name: str) -> PublicTable:
+        """A declared table that is public, to be read."""
+        read = self.versions.catalog()[self.table(name).name].public
+        if read is None:
+            raise UsageError(f"{name!r} is not public", hint="declare it with public = true, if it is")
+        return read()
+
+    def private(self, name: str) -> Table:
+        """A declared table that is not public."""
+        table = self.table(name)
+        if table.public:
+            raise UsageError(
+                f"{table.name!r} is public: what it holds can be read off it", hint="declare what is there"
+            )
+        return table
+
+    def refresh(self, name: str) -> tuple[int, DeclarationOutcome]:
+        """Make a new version of a declared table from its source. An act of the owner."""
+        return self.versions.refresh(name)
+
+    def edited_places(self, name: str) -> list[str]:
+        """The public tables that exact totals of a table were published by, and that have been edited since."""
+        return edited_places(self.ledger, self.table(name).name, self.public)
+
+    def forget(self, name: str, person: Sequence[str]) -> ErasureReport:
+        """Erase a person from every version of a table and of those reached through it. An act of the owner."""
+        return self.versions.forget(name, person)
+
+    def table(self, name: str) -> Table:
+        """A declared table by name, capitals or not."""
+        return self.file.table(name)
+
+    def ledger_table(self, name: str) -> Table:
+        """A declared table as the ledger has it: an edit of its population or unit is nothing until a refresh."""
+        return self.versions.ledger_table(self.table(name))
+
+    def version(self, name: str) -> Version:
+        """The newest version of a table; the first one is made when it is first needed. Refuses networks with ends.
+
+        Every verb comes by here, or by `known_version`, before it charges; graph statistics alone take
+        `versions.newest`, for they know what a network keeps.
+        """
+        self.peek_version(name)
+        return self.versions.newest(name)
+
+    def peek_version(self, name: str) -> Version:
+        """The version that questions are read against: the newest, else what the first one would be; see `version`."""
+        version = self.versions.peek(name)
+        refuse_edge_table(version.schema)
+        return version
+
+    def guarantee(self, name: str) -> Guarantee:
+        """The limit of a table's population: as the ledger holds it, else as declared."""
+        return budget.guarantee(self.ledger_table(name), self.ledger)
+
+    def budget(self, name: str | None = None) -> BudgetStatus:
+        """Where the budget of a table's population stands; of the only private table where none is named."""
+        private = [table.name for table in self.file.tables.values() if not table.public]
+        if name is None and len(private) != 1:
+            raise UsageError("which table?", hint=closest_name_hint("", private) or "declare a table first")
+        table = self.table(name if name is not None else private[0])
+        if table.public:
+            raise UsageError(f"{table.name!r} is public and has no budget")
+        return budget.budget_status(self.ledger_table(table.name), self.ledger)
+
+    def grant(self, name: str, *, epsilon: object, delta: object = None) -> Guarantee:
+        """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
+        return budget.grant(self.ledger_table(name), self.ledger, epsilon=epsilon, delta=delta)
+
+    def owns_file(self, path: Path) -> bool:
+        """Whether a file belongs to the project: its declaration, a source, or anything beside the ledger."""
+        target, own = path.resolve(), (self.folder / ".discreet").resolve()
+        files = [path.resolve() for path in (self.folder / NAME, self.ledger_path) if isinstance(path, Path)]
+        return target in (*files, own) or own in target.parents or self.versions.is_source_file(target)
+
+    def verify(self) -> repair.LedgerVerification:
+        """Verify the whole ledger from the disk."""
+        return repair.verify(self.ledger_path)
+
+    def acknowledge(self) -> repair.RepairOutcome:
+        """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
+        return repair.acknowledge(self.ledger_path)
+
+    def adopt(self, state: str | PathLike[str] | None = None, *, alone: bool = False) -> repair.RepairOutcome:
+        """Take a ledger to this machine, with its state folder or, at the price of the whole budget, without.
+
+        `alone`: shuts out every other machine that shares it.
+        """
+        return repair.adopt(self.ledger_path, None if state is None else Path(state), alone=alone)
+
+    def source_changed(self, name: str) -> bool:
+        """Whether the source is not what the newest version was made from. For the owner's eyes only."""
+        return self.versions.source_changed(name)
+
+    def warnings(self, name: str) -> list[str]:
+        """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
+        return self.versions.warnings(name)

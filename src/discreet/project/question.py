@@ -1,0 +1,208 @@
+"""A question of a project: priced free by `explain`, paid and answered by `ask`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet import exact
+from discreet.answers import affordability, query_quote
+from discreet.answers import sql as answers
+from discreet.answers.explain import explain
+from discreet.answers.query_quote import QueryWish
+from discreet.answers.reconcile.history_estimation import estimate_from_history
+from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
+from discreet.plan.price import confidence_of
+from discreet.present import notebook
+from discreet.release import Release
+from discreet.sql.parsed_query import ParsedQuery
+
+if TYPE_CHECKING:
+    from discreet.project.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that can be answered: price it free with `explain`, or pay with `ask`."""
+
+    project: Project
+    query: ParsedQuery
+    #: The last explanation or answer, for a notebook to show.
+    _last_shown: list[Explanation | Release] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def explain(
+        self,
+        *,
+        epsilon: object = None,
+        within: object = None,
+        confidence: object = "0.95",
+        delta: object = None,
+    ) -> Explanation:
+        """Sensitivity with its reasons, noise, expected error and price. Free; touches no data."""
+        wish = wish_of(epsilon, within, confidence, delta)
+        project = self.project
+        guarantee = project.guarantee(self.query.table)
+        query, version = self.query, project.peek_version(self.query.table)
+        curator, ledger = project.curator, project.ledger
+        stored_reading = answers.stored_reading(
+            query, wish, version=version, curator=curator, reads=self._read_statement
+        )
+        earlier_estimate = (
+            None
+            if stored_reading is not None
+            else estimate_from_history(query, version=version, curator=curator, reads=self._read_statement)
+        )
+        enough = earlier_estimate is not None and suffices(
+            earlier_estimate, wish, version=version, guarantee=guarantee, ledger=ledger
+        )
+        helping = (
+            earlier_estimate if earlier_estimate is not None and not enough and helps(earlier_estimate, wish) else None
+        )
+        quoted = query_quote.quote(
+            query, wish, version=version, guarantee=guarantee, ledger=ledger, earlier_estimate=helping
+        )
+        if stored_reading is None and not enough and not quoted.decision.accepted:
+            raise affordability.budget_refusal(quoted, wish, ledger)
+        shown = earlier_estimate if enough else estimate_behind_price(helping, quoted.price, wish)
+        explanation = Explanation(
+            data=explain(
+                quoted, stored_reading, confidence=wish.confidence, ledger=ledger, earlier_estimate=shown, enough=enough
+            )
+        )
+        self._last_shown[:] = [explanation]
+        return explanation
+
+    def ask(
+        self,
+        *,
+        epsilon: object = None,
+        within: object = None,
+        confidence: object = "0.95",
+        delta: object = None,
+        analyst: str | None = None,
+        fresh: bool = False,
+        key: str | None = None,
+    ) -> Release:
+        """Charge the ledger and answer; a repeat returns the stored answer, free. `key`: see `Ledger.charge`."""
+        wish = wish_of(epsilon, within, confidence, delta)
+        asker = self.project.asker(analyst, key)
+        query, versions = self.project.settle_query(self.query)
+        release = answers.ask(
+            query,
+            wish,
+            versions=versions,
+            guarantee=self.project.guarantee(versions[0].table),
+            curator=self.project.curator,
+            asker=asker,
+            fresh=fresh,
+            reads=self._read_statement,
+        )
+        self._last_shown[:] = [release]
+        return release
+
+    def _read_statement(self, text: str) -> ParsedQuery:
+        """A statement, read as this project's questions are."""
+        return self.project.sql(text).query
+
+    def __repr__(self) -> str:
+        return f"<Question about {self.query.table}: {one_line(self.query.text)}>"
+
+    def _repr_html_(self) -> str:
+        """The question in a notebook, with its price where one was told. Free: it explains and asks nothing."""
+        return notebook.notebook_html(lambda: question_html(self.query.text, self._last_shown), lambda: repr(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What a question would cost, and why. `data` is what `--json` prints."""
+
+    data: dict[str, Any]
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    @property
+    def price(self) -> str:
+        """What it costs, in words."""
+        cost, estimate_data = self.data["cost"], self.data["told"]
+        if estimate_data is not None and estimate_data["enough"]:
+            return f"nothing: {estimate_text(estimate_data)}"
+        if self.data["stored"] is not None:
+            return f"nothing: it is answered already, by release {self.data['stored']['release']}"
+        price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
+        return price + (f", delta {cost['delta']}" if cost["delta"] else "")
+
+    @property
+    def widths(self) -> list[tuple[str, float]]:
+        """How wrong the columns may be, where that is known; of a stored answer how wrong that one is, at most."""
+        stored = self.data["stored"]
+        if stored is not None:
+            return [] if stored["plus_minus"] is None else [("the stored numbers", stored["plus_minus"])]
+        return [(each["column"], each["plus_minus"]) for each in self.data["noise"] if each["plus_minus"] is not None]
+
+    def __str__(self) -> str:
+        parts = [*self._parts(), ("runs", self.data["engine_sql"])]
+        return "\n".join(f"{name:10}" + text.replace("\n", "\n" + " " * 10) for name, text in parts)
+
+    def _parts(self) -> Iterator[tuple[str, str]]:
+        """What there is to say, line by line, but for the SQL."""
+        data, estimate_data = self.data, self.data["told"]
+        after, left = data["spent_after"]["epsilon"], data["remaining_after"]["epsilon"]
+        yield "costs", f"{self.price}; after it {after} is spent, {left} remains"
+        if estimate_data is not None and not estimate_data["enough"]:
+            yield "known", estimate_text(estimate_data)
+        yield "noise", "\n".join([*data["steps"], f"({data['because']})"])
+        if estimate_data is None and self.widths:
+            sure = f"{100 * data['confidence']:g}%"
+            yield "error", "\n".join(f"{name} within {width:,g} at {sure}" for name, width in self.widths)
+        yield "touches", data["region"]
+        yield "because", "\n".join(dict.fromkeys(line for part in self._sensitivities() for line in part["because"]))
+
+    def _sensitivities(self) -> list[dict[str, Any]]:
+        return self.data["parts"] or [self.data["sensitivity"]]
+
+    def _repr_html_(self) -> str:
+        """The explanation in a notebook."""
+        return notebook.notebook_html(self._html_parts, lambda: str(self))
+
+    def _html_parts(self) -> Iterator[str]:
+        yield notebook.definition_table(self._parts())
+        yield notebook.collapsible_code("the SQL that would run", self.data["engine_sql"])
+
+
+def one_line(text: str) -> str:
+    """A question's text, as short as a name."""
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def question_html(text: str, last_shown: Sequence[Explanation | Release]) -> Iterator[str]:
+    """A question in a notebook; `last_shown`: its last explanation or answer, if there was one."""
+    yield notebook.code_block(text)
+    if not last_shown:
+        yield notebook.small_print(
+            "Not priced yet: .explain(epsilon=0.5) or .explain(within=10) does, free. .ask(…) pays."
+        )
+        return
+    last = last_shown[-1]
+    if isinstance(last, Release):
+        yield notebook.line(f"It was asked, and answered by release {last.id}: {last.price}.")
+        return
+    yield notebook.line(f"When it was explained, it would have cost {last.price}.")
+    widths = [] if last.data["told"] is not None else last.widths
+    if widths:
+        shown = ", ".join(f"{one_line(name)} ± {width:,g}" for name, width in widths[:8])
+        more = f", and {len(widths) - 8} more" if len(widths) > 8 else ""
+        yield notebook.line(f"Noise at {100 * last.data['confidence']:g}%: {shown}{more}.")
+    yield notebook.small_print("Nothing is charged until .ask(…).")
+
+
+def wish_of(epsilon: object, within: object, confidence: object, delta: object = None) -> QueryWish:
+    """What was wished for, checked."""
+    return QueryWish(
+        epsilon=None if epsilon is None else exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
+        within=None if within is None else exact.number(within, name="within"),
+        confidence=confidence_of(confidence),
+        delta=None if delta is None else exact.probability(delta, name="delta"),
+    )

@@ -1,0 +1,112 @@
+"""The text of a question: bounded before it is parsed, and pointed at when it is refused."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from discreet.errors import Refused
+from discreet.sql.duckdb_grammar import syntax_fault
+from discreet.sql.keyword_typos import find_keyword_typo
+from discreet.sql.text_limits import SyntaxFault, argument_count_fault, size_fault, split_statements
+
+__all__ = ["QueryText", "parse_statement", "span", "split_statements"]
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
+
+
+_SEVERAL = "ask the statements one by one, or all as one batch: discreet query -f FILE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryText:
+    """A question's text; makes refusals that point into it."""
+
+    text: str
+
+    def refusal(self, reason: str, *, at: exp.Expr | tuple[int, int] | None = None, hint: str = "") -> Refused:
+        """A refusal with carets under `at`: a node, or a span of characters."""
+        start, end = (0, 0) if at is None else at if isinstance(at, tuple) else span(at) or (0, 0)
+        line = self.text.count("\n", 0, start) + 1
+        column = start - (self.text.rfind("\n", 0, start) + 1) + 1
+        return Refused(reason, hint=hint, sql=self.text, line=line, column=column, width=max(1, end - start))
+
+    def text_of(self, node: exp.Expr) -> str:
+        """The text of a node as it was written, parentheses that close inside it included."""
+        place = span(node)
+        if place is None:
+            return node.sql(dialect="duckdb")
+        start, end = place
+        while end < len(self.text) and self.text[start:end].count("(") > self.text[start:end].count(")"):
+            end += 1
+        return self.text[start:end]
+
+    def clause(self, *keywords: str) -> tuple[int, int]:
+        """Where a clause that begins with one of these keywords stands, to the end of the text at most."""
+        for keyword in keywords:
+            keyword_match = re.search(rf"\b{keyword.replace(' ', chr(92) + 's+')}\b", self.text, re.IGNORECASE)
+            if keyword_match:
+                rest = self.text[keyword_match.start() :].split("\n", 1)[0].rstrip("; \t")
+                return keyword_match.start(), keyword_match.start() + len(rest)
+        return (0, 0)
+
+
+def span(node: exp.Expr) -> tuple[int, int] | None:
+    """The characters a node covers, as far as the parser remembers them."""
+    places = [part.meta for part in node.walk() if "start" in part.meta]
+    if not places:
+        return None
+    return min(place["start"] for place in places), max(place["end"] for place in places) + 1
+
+
+def parse_statement(text: str) -> tuple[QueryText, exp.Expr]:
+    """One statement as a syntax tree; anything else is refused, before parsing where it is too large."""
+    source = QueryText(text=text)
+    _refuse_fault(source, size_fault(text))
+    try:
+        trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
+    except ParseError as problem:
+        raise _parse_refusal(source, problem) from None
+    except (SqlglotError, RecursionError, ValueError):
+        raise source.refusal("this is not SQL that can be read", hint="check quotes and parentheses") from None
+    if not trees:
+        raise source.refusal("there is no question here", hint="SELECT count(*) FROM patients")
+    if len(trees) > 1:
+        raise source.refusal(
+            "one question at a time",
+            at=trees[1],
+            hint=_SEVERAL,
+        )
+    # What the parser forgave, and what it dropped.
+    if (fault := syntax_fault(text)) is not None:
+        raise _syntax_refusal(source, fault)
+    _refuse_fault(source, argument_count_fault(text))
+    return source, trees[0]
+
+
+def _refuse_fault(source: QueryText, fault: SyntaxFault | None) -> None:
+    """Refuse a text with a fault."""
+    if fault is not None:
+        raise source.refusal(fault.reason, at=(fault.start, fault.end), hint=fault.hint)
+
+
+def _parse_refusal(source: QueryText, problem: ParseError) -> Refused:
+    """A parse error as a refusal: where, and what stands there; never the parser's own jargon."""
+    error_fields = problem.errors[0] if problem.errors else {}
+    highlight = str(error_fields.get("highlight") or "")
+    before = str(error_fields.get("start_context") or "")
+    start = source.text.find(before + highlight) + len(before) if highlight else len(source.text)
+    start = max(0, start)
+    what = f"the SQL cannot be read at {highlight[:30]!r}" if highlight else "the SQL ends too early"
+    return _syntax_refusal(source, SyntaxFault(reason=what, start=start, end=start + len(highlight)))
+
+
+def _syntax_refusal(source: QueryText, fault: SyntaxFault) -> Refused:
+    """The refusal of a fault in the syntax; where a keyword before it is misspelled, of that."""
+    best_fault = fault if fault.hint else find_keyword_typo(source.text, until=fault.start) or fault
+    return source.refusal(best_fault.reason, at=(best_fault.start, best_fault.end), hint=best_fault.hint)

@@ -1,0 +1,379 @@
+"""Plan to SQL of any dialect. Everything an engine ever runs for a question is written here, from our own plan.
+
+Numbers and texts are written by us, identifiers are quoted, and no function can fail on a value: see
+`emit` for expressions, and here arithmetic on codes that the WHERE clause has already kept within their edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from discreet.accounting.region import NOT_NULL, Region, ValueSet
+from discreet.plan.cell_statistics import (
+    DistinctCount,
+    Inner,
+    PersonCount,
+    PersonMaximum,
+    PersonMean,
+    PersonMinimum,
+    RowCount,
+    Statistic,
+    Sum,
+)
+from discreet.plan.cells import Axis, Cells
+from discreet.plan.expression_facts import reach_of
+from discreet.plan.expressions import Code, Expression, Words
+from discreet.plan.predicate import TRUE, Every, Predicate, within
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
+from discreet.schema.privacy_unit import OURS
+from discreet.sql.dialect import Dialect
+from discreet.sql.emitter import Emitter
+
+#: What the declared table calls the number of a row's person.
+PERSON = f"{OURS}person"
+
+#: The number of no person: theirs count from 0.
+NOBODY = -1
+
+#: What the table of discovered keys calls the number of a key.
+PLACE = f"{OURS}place"
+
+#: A column of so few values is grouped by its dictionary.
+_FEW = 2048
+
+#: Sums come back in two halves of 62 bits each.
+HALF = 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlTableNames:
+    """What tables are called in the SQL: quoted names for people, table functions for an engine."""
+
+    scan: Callable[[Scan], str]
+    persons: Callable[[Scan], str]
+    public: Callable[[JoinPublic], str]
+    discovered_keys: str = "found"
+
+
+def key_name(number: int) -> str:
+    """What the table of discovered keys calls its columns."""
+    return f"{OURS}key {number}"
+
+
+def display_names(dialect: Dialect) -> SqlTableNames:
+    """Tables by their own names, for explain: no path, no key."""
+    return SqlTableNames(
+        scan=lambda scan: dialect.identifier(scan.table),
+        persons=lambda scan: dialect.identifier(f"persons of {scan.table}"),
+        public=lambda join: dialect.identifier(join.table),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """A relation: what stands after FROM, and the conditions that go with it."""
+
+    text: str
+    conditions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlWriter:
+    """Writes questions for one dialect, with what tables are called there."""
+
+    emitter: Emitter
+    names: SqlTableNames
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.emitter.dialect
+
+    def _name(self, name: str) -> str:
+        return self.dialect.identifier(name)
+
+    def count(self, cells: Cells, region: Region) -> str:
+        """One SELECT of a flat cell number, row-major over the axes, and the statistics of that cell.
+
+        Cells without rows are left out. A sum comes as two numbers, `high` and `low`: high * 2^62 + low.
+
+        Guarantee: a row of a unit outside `region` is in no cell, and each row of the relation is in at most one.
+        Because: the region's boxes are ANDed where the table asked about is scanned, and GROUP BY is of one
+            expression of that row alone.
+        """
+        rows = self._relation(cells.plan, region)
+        text, conditions = rows.text, list(rows.conditions)
+        counted_statistics = [self._counted_column(statistic, cells.statistics) for statistic in cells.statistics]
+        filters = {where for _, where in counted_statistics}
+        if len(filters) == 1:
+            conditions += self._conjuncts(*filters)
+        if cells.discovered_axis is not None:
+            matches = [
+                self.dialect.same(self._plain(of), self._name(key_name(number)), texts=isinstance(of, Words))
+                for number, of in enumerate(cells.discovered_axis.of)
+            ]
+            text += f"\nJOIN {self.names.discovered_keys} ON {' AND '.join(matches)}"
+        conditions += [self._within(axis) for axis in cells.axes]
+        listed: list[str] = []
+        for place, (counted, where) in enumerate(counted_statistics):
+            filter_clause = "" if len(filters) == 1 else self._filter(where)
+            listed += self._statistic(cells.statistics[place], counted, filter_clause, place)
+        if self.dialect.dictionaries and _is_simple(cells):
+            return self._by_one_column(cells.axes[0], listed, text, conditions)
+        lines = [f"SELECT {', '.join([f'{self._cell(cells)} AS cell', *listed])}", f"FROM {text}", *_where(conditions)]
+        if cells.shape:
+            lines.append("GROUP BY 1")
+        return "\n".join(lines)
+
+    def places(self, plan: Plan, axes: tuple[Axis, ...], region: Region) -> str:
+        """Every row that has a cell on each axis, as the numbers of those cells: p0, p1, ...
+
+        Guarantee: a row of a unit outside `region` is left out, and what a row becomes depends on that row alone.
+        """
+        rows = self._relation(plan, region)
+        listed = [
+            f"CAST({self._place(axis)} AS {self.dialect.numbers(axis.size)}) AS p{turn}"
+            for turn, axis in enumerate(axes)
+        ]
+        conditions = [*rows.conditions, *(self._within(axis) for axis in axes)]
+        return "\n".join([f"SELECT {', '.join(listed)}", f"FROM {rows.text}", *_where(conditions)])
+
+    def _counted_column(self, statistic: Statistic, others: tuple[Statistic, ...]) -> tuple[str, Predicate]:
+        """What a count counts, and its condition. Where a summed column is not NULL, it is a count of that column."""
+        if isinstance(statistic, RowCount):
+            for other in others:
+                if isinstance(other, Sum) and isinstance(other.of, Code) and other.where == TRUE:
+                    code = other.of
+                    if statistic.where == within(code, NOT_NULL):
+                        return self._name(code.column), TRUE
+        return "*", statistic.where
+
+    def _by_one_column(self, axis: Axis, listed: list[str], text: str, conditions: list[str]) -> str:
+        """Groups by the text of a code, which DuckDB takes from the file's dictionary, and turns back the few keys."""
+        assert isinstance(axis.of, Code)
+        key = self._name(f"{OURS}key")
+        columns = [line.rsplit(" AS ", 1)[1] for line in listed]
+        number = Axis(of=Code(f"{OURS}key", None, None, null=axis.null), edges=axis.edges, null=axis.null, labels=())
+        inner = [
+            f"SELECT CAST({self._name(axis.of.column)} AS VARCHAR) AS {key}, {', '.join(listed)}",
+            f"FROM {text}",
+            *_where(conditions),
+            "GROUP BY 1",
+        ]
+        return (
+            f"SELECT {self._place(number)} AS cell, {', '.join(columns)}\nFROM (\n  "
+            + "\n  ".join("\n".join(inner).split("\n"))
+            + "\n)"
+        )
+
+    def keys(self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool) -> str:
+        """The keys that exist, each with its number of persons, sorted."""
+        rows = self._relation(plan, region)
+        listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
+        counted = f"count(DISTINCT {self._name(PERSON)})" if persons else "count(*)"
+        places = ", ".join(str(place + 1) for place in range(len(keys)))
+        return "\n".join(
+            [
+                f"SELECT {', '.join(listed)}, {counted} AS persons",
+                f"FROM {rows.text}",
+                *_where(list(rows.conditions)),
+                f"GROUP BY {places}",
+                f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
+            ]
+        )
+
+    def _relation(self, plan: Plan, region: Region | None) -> _Rows:
+        match plan:
+            case Scan():
+                return _Rows(
+                    text=self.names.scan(plan), conditions=() if region is None else tuple(self._sides(region))
+                )
+            case Filter(source=source, where=where):
+                inner = self._relation(source, region)
+                return _Rows(text=inner.text, conditions=(*inner.conditions, *self._conjuncts(where)))
+            case JoinPublic():
+                inner = self._relation(plan.source, region)
+                matches = [f"{self._plain(left)} = {self._name(right)}" for left, right in plan.on]
+                word = "LEFT JOIN" if plan.outer else "JOIN"
+                text = f"{inner.text}\n{word} {self.names.public(plan)} ON {' AND '.join(matches)}"
+                return _Rows(text=text, conditions=inner.conditions)
+            case JoinPerson():
+                return self._join_person(plan, region)
+            case PerPerson():
+                return _Rows(text=self._per_person(plan, region), conditions=())
+            case _:
+                assert_never(plan)
+
+    def _join_person(self, plan: JoinPerson, region: Region | None) -> _Rows:
+        """The same person's rows of another relation; across tables persons meet by their tags.
+
+        One more row, of nobody, is on the other side: an engine that sees no row there would not read this side at all,
+        and how long a question runs would tell whether one person meets its conditions.
+        """
+        inner, other = self._relation(plan.source, region), self._relation(plan.other, None)
+        word = "LEFT JOIN" if plan.outer else "JOIN"
+        own, theirs = base(plan.source), base(plan.other)
+        number = self._name(f"{OURS}person {plan.place}")
+        listed = [f"{self._name(PERSON)} AS {number}"]
+        listed += [f"{self.emitter.expression(expression)} AS {self._name(name)}" for name, expression in plan.columns]
+        lines = [f"SELECT {', '.join(listed)}", f"FROM {other.text}", *_where(list(other.conditions))]
+        if not plan.outer:
+            lines.append(f"UNION ALL SELECT {', '.join([str(NOBODY), *['NULL'] * len(plan.columns)])}")
+        joined = "\n  ".join("\n".join(lines).split("\n"))
+        text = inner.text
+        left = self._name(PERSON)
+        if own != theirs:
+            mine, yours = self._name(f"{OURS}mine {plan.place}"), self._name(f"{OURS}theirs {plan.place}")
+            pairs = (
+                f"SELECT a.number AS {mine}, b.number AS {yours} "
+                f"FROM {self.names.persons(own)} AS a JOIN {self.names.persons(theirs)} AS b ON a.tag = b.tag "
+                f"UNION ALL SELECT {NOBODY}, {NOBODY}"
+            )
+            text += f"\n{word} {self._derived(pairs, f'pairs {plan.place}')} ON {left} = {mine}"
+            left = yours
+        rows = self._derived(f"\n  {joined}\n", f"rows {plan.place}")
+        return _Rows(text=f"{text}\n{word} {rows} ON {left} = {number}", conditions=inner.conditions)
+
+    def _derived(self, select: str, name: str) -> str:
+        """A SELECT as a table. Its columns are named without it; names of tables in one FROM differ all the same."""
+        return self.dialect.derived(select, self._name(f"{OURS}{name}"))
+
+    def _per_person(self, plan: PerPerson, region: Region | None) -> str:
+        inner = self._relation(plan.source, region)
+        listed = [self._name(PERSON)]
+        listed += [f"{self.emitter.expression(expression)} AS {self._name(name)}" for name, expression in plan.keys]
+        grouped = ", ".join(str(place + 1) for place in range(len(listed)))
+        listed += [f"{self._inner(value)} AS {self._name(name)}" for name, value in plan.values]
+        lines = [
+            f"SELECT {', '.join(listed)}",
+            f"FROM {inner.text}",
+            *_where(list(inner.conditions)),
+            f"GROUP BY {grouped}",
+        ]
+        return self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", "rows")
+
+    def _inner(self, inner: Inner) -> str:
+        """A statistic of one person's rows; within 62 bits it is written as BIGINT."""
+        filter_clause = self._filter(inner.where)
+        match inner:
+            case RowCount():
+                return f"count(*){filter_clause}"
+            case Sum(of=of):
+                return f"CAST({self._total(of, filter_clause)} AS {self.dialect.huge})"
+            case DistinctCount(of=of):
+                return f"count(DISTINCT {self._plain(of)}){filter_clause}"
+            case PersonMinimum(of=of):
+                return f"min({self.emitter.expression(of)}){filter_clause}"
+            case PersonMaximum(of=of):
+                return f"max({self.emitter.expression(of)}){filter_clause}"
+            case PersonMean(of=of, finer=finer):
+                total = f"(CAST({self._total(of, filter_clause)} AS {self.dialect.huge}) * {finer})"
+                number = f"CAST(count({self.emitter.expression(of)}){filter_clause} AS {self.dialect.huge})"
+                return self.emitter.floor(total, number, wide=True)
+            case _:
+                assert_never(inner)
+
+    def _statistic(self, statistic: Statistic, counted: str, filter_clause: str, place: int) -> list[str]:
+        match statistic:
+            case RowCount():
+                return [f"count({counted}){filter_clause} AS s{place}"]
+            case PersonCount():
+                return [f"count(DISTINCT {self._name(PERSON)}){filter_clause} AS s{place}"]
+            case DistinctCount(of=of):
+                return [f"count(DISTINCT {self._plain(of)}){filter_clause} AS s{place}"]
+            case Sum(of=of, centre=centre):
+                total = f"coalesce({self._total(of, filter_clause)}, 0)"
+                if centre:  # once for all rows, not once for each
+                    many = f"CAST(count({self._plain(of)}){filter_clause} AS {self.dialect.huge})"
+                    total = f"({total} {'-' if centre > 0 else '+'} {many} * {abs(centre)})"
+                high = self.dialect.quotient(total, str(2**HALF), wide=True)
+                low = self.dialect.remainder(total, str(2**HALF), wide=True)
+                return [
+                    f"CAST({high} AS {self.dialect.big}) AS high{place}",
+                    f"CAST({low} AS {self.dialect.big}) AS low{place}",
+                ]
+            case _:
+                assert_never(statistic)
+
+    def _total(self, of: Expression, filter_clause: str) -> str:
+        return self.dialect.total(self.emitter.expression(of), filter_clause, most=reach_of(of.low, of.high))
+
+    def _filter(self, where: Predicate) -> str:
+        return "" if where == TRUE else f" FILTER (WHERE {self.emitter.predicate(where)})"
+
+    def _plain(self, expression: Expression) -> str:
+        """An expression that is only compared: a column as it is stored."""
+        return self._name(expression.column) if isinstance(expression, Code) else self.emitter.expression(expression)
+
+    def _conjuncts(self, predicate: Predicate) -> list[str]:
+        """A predicate as conditions that must all hold: one line each, for the reader."""
+        parts = predicate.parts if isinstance(predicate, Every) else (predicate,)
+        return [self.emitter.predicate(part) for part in parts]
+
+    def _sides(self, region: Region) -> list[str]:
+        """A region in the same way. The box of a plain conjunction is that conjunction, and is written once."""
+        if len(region.boxes) != 1:
+            return [self.emitter.region(region)]
+        return [
+            self.emitter.allowed(self.emitter.column(name, allowed), allowed)
+            for name, allowed in region.boxes[0].sides.items()
+        ]
+
+    def _within(self, axis: Axis) -> str:
+        """The row has a cell on this axis. Always so in a declared table; without it an index could go astray."""
+        return self.emitter.allowed(self._plain(axis.of), ValueSet(((axis.edges[0], axis.edges[-1]),), axis.null))
+
+    def _cell(self, cells: Cells) -> str:
+        """The flat cell number: each axis in turn, the last one varying fastest."""
+        places = [] if cells.discovered_axis is None else [(self._name(PLACE), cells.discovered_axis.size)]
+        places += [(self._place(axis), axis.size) for axis in cells.axes]
+        text = ""
+        for turn, (place, size) in enumerate(places):
+            text = f"{f'({text})' if turn > 1 else text} * {size} + {place}" if turn else place
+        return text or "0"
+
+    def _place(self, axis: Axis) -> str:
+        """The number of the cell on one axis, for a code within its edges or, if the axis has such a cell, NULL."""
+        first, size, bins = axis.edges[0], axis.edges[-1] - axis.edges[0], len(axis.edges) - 1
+        wide = (size + 1) * bins >= 2**62 or max(abs(first), abs(axis.edges[-1])) >= 2**62
+        code = self._name(axis.of.column) if isinstance(axis.of, Code) else self.emitter.expression(axis.of)
+        if isinstance(axis.of, Code):
+            code = f"CAST({code} AS {self.dialect.huge if wide else self.dialect.big})"
+        else:  # what is wider than 64 bits lies within the edges here, but nothing rests on the order of evaluation
+            code = self.dialect.fitting(code, first, axis.edges[-1] - 1, wide=wide)
+        steps = f"({code} - {first})" if first > 0 else f"({code} + {-first})" if first < 0 else code
+        even = size == bins or all(edge == first + place * size // bins for place, edge in enumerate(axis.edges))
+        if even:
+            # With edges at first + place * size // bins, the last edge at or below a code is found by
+            # one division: place * size // bins <= x  <=>  place * size < (x + 1) * bins.
+            if size % bins:
+                steps = self.dialect.quotient(f"(({steps} + 1) * {bins} - 1)", str(size), wide=wide)
+            elif size > bins:
+                steps = self.dialect.quotient(steps, str(size // bins), wide=wide)
+            steps = f"CAST({steps} AS {self.dialect.big})" if wide else steps
+            return f"coalesce({steps}, {bins})" if axis.null else steps
+        name = self._plain(axis.of)
+        search = self._search(name, axis.edges, 0, bins)
+        return f"CASE WHEN {name} IS NULL THEN {bins} ELSE {search} END" if axis.null else search
+
+    def _search(self, name: str, edges: tuple[int, ...], low: int, high: int) -> str:
+        """A binary search for the cell among [low, high), as nested CASEs."""
+        if high - low == 1:
+            return str(low)
+        middle = (low + high) // 2
+        below, above = self._search(name, edges, low, middle), self._search(name, edges, middle, high)
+        return f"CASE WHEN {name} < {edges[middle]} THEN {below} ELSE {above} END"
+
+
+def _is_simple(cells: Cells) -> bool:
+    """Whether the groups are the few single values of one stored column."""
+    if cells.discovered_axis is not None or len(cells.axes) != 1 or not isinstance(cells.axes[0].of, Code):
+        return False
+    edges = cells.axes[0].edges
+    return len(edges) <= _FEW and edges[-1] - edges[0] == len(edges) - 1
+
+
+def _where(conditions: list[str]) -> list[str]:
+    kept = [text for text in dict.fromkeys(conditions) if text != "TRUE"]
+    return ["WHERE " + "\n  AND ".join(kept)] if kept else []

@@ -1,0 +1,93 @@
+"""From what an owner says about the answers to a randomizer, and why this one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+
+from discreet.errors import UsageError
+from discreet.surveys.collector.survey_definition import protocol_classes
+from discreet.surveys.protocols.choice_randomizer import check_choices
+from discreet.surveys.protocols.randomizer import Randomizer
+
+#: Letters that a terminal or a page would obey: controls, ends of lines, changes of direction.
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+#: How many people are expected where nothing is said. It matters only where protocols are nearly alike.
+EXPECTED_PEOPLE = 10_000
+#: Protocols that the JavaScript client does not know: their respondents use a program.
+NOT_IN_BROWSERS = frozenset({"laplace", "prefix-words", "puzzle", "tree"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerDomain:
+    """What an answer can be: one of `choices`, or a number from `low` to `high`, or any word."""
+
+    choices: tuple[str, ...] | None = None
+    low: str | None = None
+    high: str | None = None
+    step: str | None = None
+    words: bool = False
+
+    def __post_init__(self) -> None:
+        number = (self.low, self.high, self.step) != (None, None, None)
+        if (self.choices is not None) + number + self.words != 1:
+            raise UsageError(
+                "Say what an answer can be: one of some choices, a number, or any word.",
+                hint="--choices yes,no, or --low 0 --high 100 --step 1, or --words",
+            )
+        if number and None in (self.low, self.high, self.step):
+            raise UsageError("A number needs its bounds and its grid.", hint="--low 0 --high 100 --step 1")
+        if self.choices is not None and any(map(CONTROL_CHARACTERS.search, check_choices(self.choices))):
+            raise UsageError("A choice is one line of letters, without any that move others about.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomizerDesign:
+    """A randomizer, and one sentence that says why it."""
+
+    randomizer: Randomizer
+    because: str
+
+
+def design_randomizer(
+    answers: AnswerDomain, *, epsilon: object, protocol: str | None = None, people: int = EXPECTED_PEOPLE
+) -> RandomizerDesign:
+    """The protocol that was asked for, or the best one for such answers."""
+    if protocol is not None:
+        return RandomizerDesign(randomizer=_make_randomizer(protocol, answers, epsilon), because="you asked for it")
+    if answers.choices is not None:
+        from discreet.surveys.protocols.coins import check_epsilon
+        from discreet.surveys.protocols.protocol_registry import best_protocol
+
+        pick = best_protocol(len(answers.choices), check_epsilon(epsilon), people)
+        return RandomizerDesign(randomizer=_make_randomizer(pick.protocol, answers, epsilon), because=pick.because)
+    if answers.words:
+        because = "its report is the shortest of those that take any word, and browsers can make it"
+        return RandomizerDesign(randomizer=_make_randomizer("hadamard-sketch", answers, epsilon), because=because)
+    because = "it has the least error of a mean, whatever the numbers are"
+    return RandomizerDesign(randomizer=_make_randomizer("hybrid", answers, epsilon), because=because)
+
+
+def _make_randomizer(protocol: str, answers: AnswerDomain, epsilon: object) -> Randomizer:
+    kind = protocol_classes().get(protocol)
+    if kind is None:
+        raise UsageError(f"There is no protocol {protocol[:40]!r}.", hint=f"one of {', '.join(protocol_classes())}")
+    given: dict[str, object] = {"epsilon": epsilon}
+    if answers.choices is not None:
+        given["choices"] = answers.choices
+    elif not answers.words:
+        given |= {"low": answers.low, "high": answers.high, "step": answers.step}
+    if not _fits(kind, given):
+        fitting = [name for name, other in protocol_classes().items() if _fits(other, given)]
+        raise UsageError(f"{protocol} is not for such answers.", hint=f"one of {', '.join(fitting)}")
+    return kind(**given)
+
+
+def _fits(kind: type[Randomizer], given: dict[str, object]) -> bool:
+    """Whether this kind can be made from what was said, all of it, and from nothing that was not."""
+    try:
+        inspect.signature(kind).bind(**given)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,125 @@
+"""A survey: a question, the randomizer that answers it, and the rules of its collection."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.surveys.protocols.randomizer import Randomizer, randomizer_from_parameters
+
+#: The version of a survey's document and of a report on the wire.
+VERSION = 1
+#: Fewer reports than this are not estimated unless the survey says otherwise.
+MINIMUM = 20
+#: From this epsilon on an answer is hard to deny; the respondent's page says so too.
+WEAK_EPSILON = 3
+#: The longest question, in characters.
+LONGEST_QUESTION = 2_000
+#: The longest name of who asks.
+LONGEST_ASKER = 120
+#: Protocols that noise the answers to several questions at once.
+SEVERAL_QUESTION_PROTOCOLS = ("sampled", "split")
+
+#: Letters and figures that are not mistaken for one another; 10 of them are 50 bits.
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+_ID_LENGTH = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """One question. Only `closed` ever changes, once, and for good."""
+
+    id: str
+    question: str
+    randomizer: Randomizer
+    minimum: int = MINIMUM
+    #: Whether a report needs an enrolment token.
+    token: bool = False
+    created: str
+    closed: bool = False
+    #: Who asks, as respondents are told; empty where nobody said it.
+    asker: str = ""
+
+    def __post_init__(self) -> None:
+        if not is_survey_id(self.id):
+            raise UsageError(f"{self.id[:40]!r} is no id of a survey")
+        if not self.question.strip() or len(self.question) > LONGEST_QUESTION or not self.question.isprintable():
+            raise UsageError(f"A question is one line of at most {LONGEST_QUESTION:,} characters.")
+        if len(self.asker) > LONGEST_ASKER or not self.asker.isprintable():
+            raise UsageError(f"Who asks is said in one line of at most {LONGEST_ASKER} characters.")
+        if self.randomizer.protocol in SEVERAL_QUESTION_PROTOCOLS:
+            raise UsageError(
+                "A survey asks one question.", hint="make a survey of each; randomizers of several are for programs"
+            )
+        if not 1 <= self.minimum <= 10**9:
+            raise UsageError(f"The minimum of reports is at least 1; this is {self.minimum}.")
+
+    @classmethod
+    def new(
+        cls, question: str, randomizer: Randomizer, *, minimum: int = MINIMUM, token: bool = False, asker: str = ""
+    ) -> Survey:
+        """A survey that begins now, under an id that nobody has."""
+        return cls(
+            id="".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH)),
+            question=question,
+            randomizer=randomizer,
+            minimum=minimum,
+            token=token,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            asker=asker,
+        )
+
+    def as_closed(self) -> Survey:
+        """The same survey, closed."""
+        return replace(self, closed=True)
+
+    def to_data(self) -> dict[str, Any]:
+        """What a respondent's device is told."""
+        return {
+            "version": VERSION,
+            "survey": self.id,
+            "question": self.question,
+            "randomizer": self.randomizer.parameters(),
+            "minimum": self.minimum,
+            "closed": self.closed,
+            "token": self.token,
+            "asker": self.asker,
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Survey:
+        """What a collector told this device. Numbers that do not follow from the stated epsilon are refused."""
+        try:
+            if data["version"] != VERSION:
+                raise UsageError(f"This is a survey of version {data['version']!r}; version {VERSION} is known here.")
+            question, minimum, id_ = str(data["question"]), int(data["minimum"]), str(data["survey"])
+            token, closed, asker = bool(data["token"]), bool(data["closed"]), str(data.get("asker", ""))
+            randomizer = randomizer_from_parameters(data["randomizer"], protocol_classes())
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise UsageError("This is no survey's document.") from problem
+        return cls(
+            id=id_,
+            question=question,
+            randomizer=randomizer,
+            minimum=minimum,
+            token=token,
+            closed=closed,
+            created="",
+            asker=asker,
+        )
+
+
+def is_survey_id(text: str) -> bool:
+    """Whether this can be the id of a survey: safe in an address, a file name and a shell."""
+    return len(text) == _ID_LENGTH and set(text) <= set(_LETTERS)
+
+
+def protocol_classes() -> Mapping[str, type[Randomizer]]:
+    """Every protocol that a survey can use."""
+    from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES
+
+    return PROTOCOL_CLASSES

@@ -1,0 +1,1 @@
+"""What runs on the respondent's own device: randomizing, remembering, sending."""

@@ -1,0 +1,141 @@
+"""What a device keeps on disk: its key, the reports that it has made, and what they have cost.
+
+A report is on disk before anybody sees it. The key is final (has its name) only when the store has committed the
+proof that it is that key's: so a key beside a store without a proof is one whose reports were lost, and a fault.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from discreet.errors import LedgerFault
+from discreet.storage.sqlite_file import sync_folder
+
+KEY_BYTES = 32
+#: How long one process waits for another that is answering.
+WAIT_S = 60
+
+_KEY, _STORE = "device.key", "device.sqlite"
+
+SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS owner (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        proof BLOB NOT NULL
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS donations (
+        place BLOB PRIMARY KEY CHECK (length(place) = 32),
+        report BLOB NOT NULL,
+        epsilon TEXT NOT NULL,
+        time REAL NOT NULL
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS permanents (
+        place BLOB PRIMARY KEY CHECK (length(place) = 32),
+        kept BLOB NOT NULL,
+        epsilon TEXT NOT NULL
+    ) STRICT""",
+)
+
+
+@contextmanager
+def open_device_store(folder: Path) -> Iterator[tuple[sqlite3.Connection, bytes]]:
+    """The store, inside a transaction that no other process can share, and the key."""
+    try:
+        if not folder.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            sync_folder(folder.parent)
+        if (folder / _KEY).exists() and not (folder / _STORE).exists():
+            raise _reports_lost()
+        # Readable by its owner only; SQLite gives its journal the same mode.
+        os.close(os.open(folder / _STORE, os.O_CREAT | os.O_RDWR, 0o600))
+        with closing(connect_durably(folder / _STORE)) as store:
+            key = _load_or_make_key(store, folder / _KEY)
+            store.execute("BEGIN IMMEDIATE")
+            yield store, key
+    except sqlite3.Error as fault:
+        raise LedgerFault(f"this device's store cannot be used ({fault})") from fault
+    except OSError as fault:
+        raise LedgerFault(f"this device's folder cannot be used ({os.strerror(fault.errno or 0).lower()})") from fault
+
+
+def connect_durably(path: Path) -> sqlite3.Connection:
+    """EXTRA: a commit survives a power cut, even between it and the removal of its journal. Read back."""
+    store = sqlite3.connect(path, isolation_level=None, timeout=WAIT_S)
+    for name, value in (("synchronous", 3), ("fullfsync", 1), ("trusted_schema", 0)):
+        store.execute(f"PRAGMA {name} = {value}")
+        setting_row = store.execute(f"PRAGMA {name}").fetchone()
+        if setting_row is None or setting_row[0] != value:
+            raise LedgerFault(f"SQLite did not accept {name} = {value} here, so a report might be lost")
+    return store
+
+
+def _load_or_make_key(store: sqlite3.Connection, path: Path) -> bytes:
+    """The key of this store; made once, under the store's lock. A store is never used with another key.
+
+    Killed anywhere in between: without a proof in the store the key that was put aside is nobody's, and is made
+    again; with one it is this store's, and gets its name now.
+    """
+    aside = path.with_suffix(".new")
+    store.execute("BEGIN IMMEDIATE")
+    for statement in SCHEMA:
+        store.execute(statement)
+    proof = store.execute("SELECT proof FROM owner").fetchone()
+    if proof is None:
+        if path.exists():
+            raise _reports_lost()
+        proof = (keyed_hash(_write_new_key(aside), "owner"),)
+        store.execute("INSERT INTO owner VALUES (1, ?)", proof)
+    store.execute("COMMIT")
+    if not path.exists() and aside.exists() and hmac.compare_digest(proof[0], keyed_hash(_read_key(aside), "owner")):
+        with suppress(FileNotFoundError):  # another process was quicker
+            aside.rename(path)
+        sync_folder(path.parent)
+    key = _read_key(path)
+    if not hmac.compare_digest(proof[0], keyed_hash(key, "owner")):
+        raise LedgerFault("this device's key is not the one that its reports were kept under", hint="restore it")
+    return key
+
+
+def _write_new_key(aside: Path) -> bytes:
+    """A new key, on disk under a name that is not final."""
+    with suppress(FileNotFoundError):
+        aside.unlink()  # of a process that died here; we hold the lock
+    key = os.urandom(KEY_BYTES)
+    descriptor = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        os.write(descriptor, key)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    sync_folder(aside.parent)
+    return key
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        key = path.read_bytes()
+    except FileNotFoundError:
+        raise LedgerFault(
+            "this device's key is gone", hint="restore device.key; with a new one old answers would be noised again"
+        ) from None
+    if len(key) != KEY_BYTES:
+        raise LedgerFault("this device's key is damaged", hint="restore device.key")
+    return key
+
+
+def _reports_lost() -> LedgerFault:
+    return LedgerFault(
+        "this device's key is here, but the reports that it has made are gone",
+        hint="restore device.sqlite; without it the same answers would be noised again",
+    )
+
+
+def keyed_hash(key: bytes, *parts: str) -> bytes:
+    """A keyed hash. Each part is led by its length, so that no two lists of parts read alike."""
+    written = [part.encode("utf-8", "surrogatepass") for part in parts]
+    text = b"".join(len(part).to_bytes(8, "big") + part for part in written)
+    return hmac.digest(key, b"discreet device 1" + text, "sha256")

@@ -1,0 +1,1 @@
+"""Local protocols: randomizers, their laws, and estimates from reports."""

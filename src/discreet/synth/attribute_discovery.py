@@ -1,0 +1,173 @@
+"""Describing a table: its attributes, from what is declared or, where nothing is, bought with a stated share.
+
+Bounds of numbers and moments are chosen as `discreet bounds` chooses them, values of text are found by a threshold.
+What is found so serves this model alone; `discreet bounds` writes it down for everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.accounting.region import ValueSet
+from discreet.answers.bounds.end_search import STAGES, End, after_stage, make_searches, stage_price
+from discreet.kernel.curator import Version
+from discreet.kernel.measurement import DiscoveredKeys
+from discreet.kernel.program import Program
+from discreet.plan.expressions import Choose, Member, Null, Predicate, TextCode, Whole
+from discreet.plan.expressions import Number as WholeNumber
+from discreet.plan.inquiry import Inquiry
+from discreet.plan.price import price
+from discreet.plan.relation import Scan
+from discreet.plan.stability import reach
+from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
+from discreet.synth.attribute import Attribute, attribute_of
+from discreet.synth.constraint_bounds import open_ended_attribute
+from discreet.synth.outside_rows import OutsideCells, widen_bounds
+
+#: What text that too few people share is written as.
+OTHER = "(other)"
+
+#: The most values that a column of text is described by, the first in order.
+MOST_WORDS = 1000
+
+#: Such a share is set aside for each column that is not declared, and no more than the last for all of them.
+SHARE = Fraction(1, 40)
+MOST_SHARE = Fraction(1, 4)
+
+#: Of what finding the bounds of a column costs, this part counts the rows outside of those that were chosen.
+OUTSIDE = Fraction(1, 3)
+
+#: Shares of a pure epsilon are larger: a share s of rho buys choices of epsilon sqrt(s), of a pure one of s alone.
+PURE_SHARE = Fraction(1, 8)
+MOST_PURE = Fraction(2, 5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndeclaredColumns:
+    """What must be bought: the columns without bounds, and those of text."""
+
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    def share_per_column(self, *, pure: bool) -> Fraction:
+        """What describing one of them costs of the whole guarantee."""
+        share, most = (PURE_SHARE, MOST_PURE) if pure else (SHARE, MOST_SHARE)
+        return min(share, most / max(1, len(self.numbers) + len(self.texts)))
+
+
+def undeclared_columns(
+    columns: Sequence[Column], *, keys: bool, from_constraints: Collection[str] = ()
+) -> UndeclaredColumns:
+    """What these columns leave open. Values of text can only be found where there is a delta for keys.
+
+    `from_constraints`: columns that public constraints declare.
+    """
+    unbounded = [
+        column.name
+        for column in columns
+        if isinstance(column, NumberColumn | MomentColumn)
+        and attribute_of(column) is None
+        and column.name not in from_constraints
+    ]
+    texts = [column.name for column in columns if isinstance(column, TextColumn)] if keys else []
+    return UndeclaredColumns(numbers=tuple(unbounded), texts=tuple(texts))
+
+
+def describe_attributes(
+    program: Program, columns: Sequence[Column], needs: UndeclaredColumns, *, from_constraints: Mapping[str, Attribute]
+) -> list[Attribute]:
+    """The attributes of a table: declared, given by public constraints (`from_constraints`), or bought.
+
+    Text without shared values has none; where there is nothing else, it is told whether it is there at all, for then
+    a model knows how many rows the table has.
+    """
+    undeclared_attributes = {**from_constraints, **_find_bounds(program, needs), **_find_words(program, needs)}
+    attributes = [undeclared_attributes.get(column.name) or attribute_of(column) for column in columns]
+    return [attribute for attribute in attributes if attribute is not None] or [
+        attribute_of_words(name, ()) for name in needs.texts
+    ]
+
+
+def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
+    """Low and high of each column: three choices an end, one step a stage; then moved out to where rows are seen."""
+    if not needs.numbers:
+        return {}
+    version = program.version
+    open_ends = {name: _open_ends(version, name) for name in needs.numbers}
+    plan, column_searches = make_searches(version, open_ends)
+    epsilon = choice_epsilon(program, needs)
+    for _ in range(STAGES):
+        # Every choice of the stage gets the same share; `stage_price` divides what a column gets over its choices.
+        stage_prices = [
+            stage_price(version, plan, [each], share=epsilon * STAGES * len(each.missing_ends))
+            for each in column_searches
+        ]
+        column_searches = [
+            after_stage([each], program.run(priced))[0]
+            for each, priced in zip(column_searches, stage_prices, strict=True)
+        ]
+    share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers) * OUTSIDE
+    bounds = widen_bounds(program, [OutsideCells.of(search) for search in column_searches], share=share)
+    return {
+        search.column.name: open_ended_attribute(search.column, *own)
+        for search, own in zip(column_searches, bounds, strict=True)
+    }
+
+
+def choice_epsilon(program: Program, needs: UndeclaredColumns) -> Fraction:
+    """The epsilon of each choice of an end: all choices have the same."""
+    choices = STAGES * sum(len(_open_ends(program.version, name)) for name in needs.numbers)
+    return program.choice_epsilon(
+        needs.share_per_column(pure=program.is_pure) * len(needs.numbers) * (1 - OUTSIDE) / choices
+    )
+
+
+def _open_ends(version: Version, name: str) -> tuple[End, ...]:
+    column = version.schema.column(name)
+    assert isinstance(column, NumberColumn | MomentColumn)
+    ends: list[tuple[End, int | None]] = [("low", column.low), ("high", column.high)]
+    return tuple(end for end, declared in ends if declared is None)
+
+
+def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
+    """The values of text that enough people share, each column as one step. All other text is one more value."""
+    version, attributes = program.version, {}
+    plan = Scan(table=version.table, version=version.number)
+    for name in needs.texts:
+        priced = price(
+            Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(name),)),
+            reach(plan, {version.table: version.schema}),
+            needs={},
+            epsilon=program.pure_epsilon(needs.share_per_column(pure=program.is_pure)),
+            delta=program.event.delta / len(needs.texts),
+        )
+        (part,) = program.run(priced).parts
+        assert isinstance(part, DiscoveredKeys)
+        words = sorted(str(key) for (key,) in part.keys if key is not None)[:MOST_WORDS]
+        if words:
+            attributes[name] = attribute_of_words(name, words)
+    return attributes
+
+
+def attribute_of_words(name: str, words: Sequence[str]) -> Attribute:
+    """A column of text as one of some words, or another one, or NULL."""
+    cases: list[tuple[Predicate, WholeNumber]] = [(Member(name, ValueSet((), null=True)), Null())]
+    cases += [(Member(name, ValueSet.of([word])), Whole(place)) for place, word in enumerate(words)]
+    others = OTHER
+    while others in words:
+        others = f"({others})"
+    return Attribute(
+        column=CategoryColumn(name=name, values=(*words, others)),
+        of=Choose(tuple(cases), Whole(len(words))),
+        edges=tuple(range(len(words) + 2)),
+        null=True,
+    )
+
+
+def has_no_words(attribute: Attribute) -> bool:
+    """Whether it is text of which no value is known: it is there or NULL, and comes out as placeholders."""
+    return (
+        attribute.of is not None and isinstance(attribute.column, CategoryColumn) and len(attribute.column.values) == 1
+    )

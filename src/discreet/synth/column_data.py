@@ -1,0 +1,90 @@
+"""Columns as plain data, in codes: what a saved model says about the table that it is a model of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet import exact
+from discreet.schema.column import (
+    BooleanColumn,
+    CategoryColumn,
+    Column,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
+    type_name,
+)
+
+
+def column_data(column: Column) -> dict[str, Any]:
+    """A column as data."""
+    data: dict[str, Any] = {"name": column.name, "type": type_name(column), "constant": column.constant}
+    if isinstance(column, NumberColumn):
+        data["step"] = exact.write(column.step)
+    if isinstance(column, NumberColumn | MomentColumn):
+        edges = None if column.edges is None else list(column.edges)
+        data |= {"low": column.low, "high": column.high, "edges": edges}
+    if isinstance(column, BooleanColumn | CategoryColumn):
+        data["closed"] = column.closed
+    if isinstance(column, CategoryColumn):
+        data |= {"values": list(column.values), "other": column.other}
+    return data
+
+
+def column_of(data: Any) -> Column:
+    """The column that was written; its own checks refuse what makes no sense."""
+    name, type_, constant = text_of(data["name"]), data["type"], flag_of(data["constant"])
+    match type_:
+        case "integer" | "decimal":
+            return NumberColumn(
+                name=name, type=type_, constant=constant, step=exact.read(data["step"]), **_ordered(data)
+            )
+        case "date" | "timestamp":
+            return MomentColumn(name=name, type=type_, constant=constant, **_ordered(data))
+        case "boolean":
+            return BooleanColumn(name=name, constant=constant, closed=flag_of(data["closed"]))
+        case "category":
+            return CategoryColumn(
+                name=name,
+                constant=constant,
+                closed=flag_of(data["closed"]),
+                values=tuple(text_of(value) for value in data["values"]),
+                other=None if data["other"] is None else text_of(data["other"]),
+            )
+        case "text":
+            return TextColumn(name=name, constant=constant)
+        case _:
+            raise ValueError(f"column {name[:60]!r} has a type that is not known")
+
+
+def _ordered(data: Any) -> dict[str, Any]:
+    edges = data["edges"]
+    return {
+        "low": _code(data["low"]),
+        "high": _code(data["high"]),
+        "edges": None if edges is None else tuple(_whole(edge) for edge in edges),
+    }
+
+
+def _code(value: Any) -> int | None:
+    return None if value is None else _whole(value)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError("a bound that is no whole number")
+    return value
+
+
+def text_of(value: Any) -> str:
+    """A value that must be text."""
+    if not isinstance(value, str):
+        raise ValueError("a text is missing")
+    return value
+
+
+def flag_of(value: Any) -> bool:
+    """A value that must be true or false."""
+    if not isinstance(value, bool):
+        raise ValueError("a yes or no is missing")
+    return value

@@ -1,0 +1,110 @@
+"""Each table of one, two or three columns: how far off it is expected to be, and how much of it can be relied on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from discreet.inference.axes import Axes, Table, cells_of
+from discreet.inference.projections import projections
+from discreet.synth.inspect.model_evidence import ModelEvidence, NoisyMarginal, is_laplace, names_of
+
+#: Larger tables are not judged, nor more of them than this of three columns.
+MOST_CELLS = 50_000
+MOST_TRIPLES = 1000
+
+#: A table is good if cells that are within 5% hold this share of its rows, and partly good from that share on.
+GOOD = 0.9
+PARTLY = 0.5
+
+Verdict = Literal["good", "partly", "poor", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedMarginal:
+    """A table of some columns.
+
+    `near_share`: of the model's rows those in cells whose counts are expected within 5% of the truth.
+    `expected_distance`: of the model's table from the real one, in total variation (the share of rows that would have
+    to move); None where the columns were never measured together, or bought bounds may be too narrow.
+    """
+
+    columns: tuple[str, ...]
+    cells: int
+    measured: bool
+    near_share: float
+    expected_distance: float | None
+    verdict: Verdict
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedMarginals:
+    """Those that were judged, and how many others there are: too large, or of three columns where these are many."""
+
+    judged: tuple[JudgedMarginal, ...]
+    passed_over: int
+
+
+def judge_marginals(evidence: ModelEvidence) -> JudgedMarginals:
+    """Judge all tables of one and two columns, and of three as far as they are not too many."""
+    sets = [own for own in _sets(evidence) if cells_of(evidence.sizes, own) <= MOST_CELLS]
+    judged = {own: _judge(evidence, own, table) for own, table in projections(evidence.model.calibrated, sets)}
+    there_are = sum(math.comb(len(evidence.sizes), order) for order in (1, 2, 3))
+    return JudgedMarginals(judged=tuple(judged[own] for own in sets), passed_over=there_are - len(sets))
+
+
+def _sets(evidence: ModelEvidence) -> Iterator[Axes]:
+    places = range(len(evidence.sizes))
+    many = math.comb(len(places), 3) > MOST_TRIPLES
+    yield from ((place,) for place in places)
+    yield from combinations(places, 2)
+    yield from (own for own in combinations(places, 3) if not many or evidence.measured(own))
+
+
+def _judge(evidence: ModelEvidence, own: Axes, table: Table) -> JudgedMarginal:
+    bounds = evidence.bounds(own, np.ascontiguousarray(table))
+    noisy_marginal = evidence.noisy_marginal(own)
+    doubtful = [name for name in names_of(evidence.model, own) if name in evidence.model.card.doubtful]
+    share = float(table[bounds.near].sum()) / max(evidence.total, 1e-9)
+    distance = (
+        None
+        if noisy_marginal is None or doubtful
+        else expected_distance(table, noisy_marginal, laplace=is_laplace(evidence.model))
+    )
+    verdict, why = _verdict(own, share, measured=bounds.measured, doubtful=doubtful)
+    return JudgedMarginal(
+        columns=names_of(evidence.model, own),
+        cells=table.size,
+        measured=bounds.measured,
+        near_share=min(1.0, share),
+        expected_distance=distance,
+        verdict=verdict,
+        why=why,
+    )
+
+
+def _verdict(own: Axes, share: float, *, measured: bool, doubtful: Sequence[str]) -> tuple[Verdict, str]:
+    if doubtful:
+        return "unknown", f"the bounds of {', '.join(doubtful)} were bought and may be too narrow"
+    if share >= GOOD:
+        return "good", "" if measured else "never measured together, but the single columns leave no room"
+    if not measured:
+        return "unknown", "never measured" if len(own) == 1 else "never measured together"
+    reason = "its rows are spread thin against the noise"
+    return ("partly", "its rarer cells are lost in the noise") if share >= PARTLY else ("poor", reason)
+
+
+def expected_distance(table: Table, noisy_marginal: NoisyMarginal, *, laplace: bool) -> float:
+    """About how far a measured marginal of the model is from the true one, in total variation.
+
+    The mean size of the noise in each cell, but no more than twice the model's count there: where almost nobody is,
+    the fit has pressed the noise out, and what is left is about what the model and the truth hold.
+    """
+    sizes = np.sqrt(noisy_marginal.variances) * (math.sqrt(1 / 2) if laplace else math.sqrt(2 / math.pi))
+    return min(1.0, float(np.minimum(sizes, 2 * table).sum()) / (2 * max(float(table.sum()), 1e-9)))

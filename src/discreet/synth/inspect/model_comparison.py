@@ -1,0 +1,184 @@
+"""A charged comparison: how far the model's pairs of columns are from the real table, in total variation.
+
+The distance of a pair is the sum over its cells of |exact count - the model's count|, half of it over the number of
+rows the share of rows that would have to move. Three steps of one reservation: the sum of the distances over all
+pairs (those that were measured together, and those that were not), a choice of the worst pair, and its distance.
+Laplace noise under a pure epsilon, Gaussian noise where a delta is given with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet import exact
+from discreet.accounting import events
+from discreet.accounting.events import ReservationEvent
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.answers.sql import Asker
+from discreet.answers.whole_table_charge import charge_whole_table
+from discreet.errors import UsageError
+from discreet.inference.axes import Axes
+from discreet.kernel.binned_table import BinnedTable, Candidate
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.program import Program
+from discreet.mechanisms.noise_combination import CombinedNoise
+from discreet.synth.inspect.model_evidence import names_of
+from discreet.synth.inspect.noisy_distances import PARTS, ComparisonPlan, comparison_plan, law_of, measure_distances
+from discreet.synth.inspect.version_check import check_model_of_version
+from discreet.synth.model import Model
+
+#: How the epsilon is split: the choice of the worst pair needs most, for its noise counts against one pair's distance.
+SHARES = {"mean": Fraction(1, 4), "choice": Fraction(1, 2), "worst": Fraction(1, 4)}
+
+CONFIDENCE = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """A noisy distance in total variation, and between what the exact one lies with 95% confidence."""
+
+    noisy_value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a comparison with the real table told, and what it cost.
+
+    `measured`, `others`: the mean over pairs that were measured together, and over those that were not; None where
+    there are none of them.
+    """
+
+    release: str
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction | None
+    pairs: int
+    mean: Distance
+    measured: Distance | None
+    others: Distance | None
+    worst: tuple[str, ...]
+    worst_distance: Distance
+
+
+def compare(
+    model: Model,
+    *,
+    epsilon: Fraction,
+    delta: Fraction = Fraction(0),
+    version: Version,
+    curator: Curator,
+    asker: Asker,
+    fresh: bool = False,
+) -> Comparison:
+    """Compare a model with the version of the table that it was fitted to. The same comparison again is free.
+
+    Guarantee: (epsilon, delta)-DP for neighbours under the version's unit; pure where delta is 0.
+    Because: three steps whose losses, in epsilon or in the rho that converts to (epsilon, delta), add up to no more
+        than what is reserved; all that they release is drawn by exact mechanisms; and the model is public.
+    """
+    event = reservation(epsilon, delta)
+    check_model_of_version(model, version)
+    plan = comparison_plan(model)
+    program = Program(curator, version, _reserve(plan, event, epsilon, version, curator, asker, fresh=fresh))
+    cut = _cut(program, model)
+    means = _means(cut, plan)
+    worst = _choose_worst(cut, plan)
+    law = law_of(program, SHARES["worst"], ((worst,),))
+    (noisy,) = measure_distances(cut, plan, ((worst,),), law)
+    program.finish(json.dumps({"kind": "comparison", "steps": program.steps}))
+    return Comparison(
+        release=program.id,
+        epsilon=epsilon,
+        delta=delta,
+        rho=None if event.epsilon is not None else event.rho,
+        pairs=len(plan.sets),
+        mean=means[0],
+        measured=means[1],
+        others=means[2],
+        worst=names_of(model, plan.sets[worst]),
+        worst_distance=_distance(noisy, float(law.half_width(CONFIDENCE)), 1, model.total),
+    )
+
+
+def reservation(epsilon: Fraction, delta: Fraction) -> ReservationEvent:
+    """What (epsilon, delta) is in the terms of the ledger: rho by inverse conversion, or pure where delta is 0."""
+    exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)
+    if exact.probability(delta, name="delta") == 0:
+        return ReservationEvent(epsilon=epsilon, rho=epsilon**2 / 2, delta=Fraction(0))
+    rho = rho_from_epsilon(epsilon, delta)
+    if rho <= 0:
+        raise UsageError(
+            f"epsilon {exact.show(epsilon)} at delta {exact.show(delta)} is too small for any noise to be finite"
+        )
+    return ReservationEvent(epsilon=None, rho=rho, delta=Fraction(0))
+
+
+def _reserve(
+    plan: ComparisonPlan,
+    event: ReservationEvent,
+    epsilon: Fraction,
+    version: Version,
+    curator: Curator,
+    asker: Asker,
+    *,
+    fresh: bool,
+) -> str:
+    """The id of the reservation: that of the same comparison, or a new charge."""
+    question_text = json.dumps({"compare": plan.digest(), "event": events.to_data(event)}, sort_keys=True)
+    question = hashlib.sha256(question_text.encode()).hexdigest()
+    earlier_reservation = None if fresh else curator.ledger.find_reservation(version.table, version.number, question)
+    if earlier_reservation is not None:
+        return earlier_reservation.id
+    # Once: another may reserve the same this very moment.
+    return charge_whole_table(
+        version, event, question=question, price=epsilon, curator=curator, asker=asker, once=not fresh
+    )
+
+
+def _cut(program: Program, model: Model) -> BinnedTable:
+    return program.binned_table(tuple(each.axis() for each in model.attributes)).merged(
+        tuple(each.groups for each in model.attributes)
+    )
+
+
+def _means(cut: BinnedTable, plan: ComparisonPlan) -> tuple[Distance, Distance | None, Distance | None]:
+    """The mean distance of all sets, of those measured and of the others, from one noisy sum for each group.
+
+    An empty group has no sum: it would be noise alone.
+    """
+    filled_groups, total = tuple(group for group in plan.groups if group), plan.model.total
+    law = law_of(cut.program, SHARES["mean"], filled_groups)
+    noisy = dict(zip(filled_groups, measure_distances(cut, plan, filled_groups, law), strict=True))
+    one, both = float(law.half_width(CONFIDENCE)), CombinedNoise(parts=((Fraction(1), law),) * len(filled_groups))
+    mean = _distance(sum(noisy.values()), float(both.half_width(CONFIDENCE)), len(plan.sets), total)
+    parts = [_distance(noisy[group], one, len(group), total) if group else None for group in plan.groups]
+    return mean, parts[0], parts[1]
+
+
+def _choose_worst(cut: BinnedTable, plan: ComparisonPlan) -> int:
+    """The place of the set that is furthest off, by the exponential mechanism."""
+
+    def candidates() -> Iterator[tuple[Axes, Candidate]]:
+        for place, own in enumerate(plan.sets):
+            estimate = np.rint(plan.estimate(place) / PARTS).astype(np.int64)
+            yield own, Candidate(estimate=estimate, weight=1, penalty=0)
+
+    return cut.choose(plan.sets, candidates, epsilon=cut.program.choice_epsilon(SHARES["choice"]), most_weight=1)
+
+
+def _distance(noisy: int, width: float, pairs: int, total: float) -> Distance:
+    """A sum of distances in parts of a row as a mean total variation, which lies in [0, 1] where totals agree."""
+    scale = 2 * PARTS * pairs * max(total, 1.0)
+    return Distance(
+        noisy_value=max(0.0, noisy / scale),
+        low=max(0.0, (noisy - width) / scale),
+        high=max(0.0, (noisy + width) / scale),
+    )

@@ -1,0 +1,111 @@
+"""Numbers and names as the page shows them. Everything that comes from a table is escaped here."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from html import escape
+from itertools import accumulate
+
+from discreet.schema.column import Label
+from discreet.synth.inspect.simple_questions import value_text
+
+#: Turn the direction of what follows them, beyond their own label.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+
+
+def escape_html(text: object) -> str:
+    """Text as HTML shows it, letter by letter: nothing in it is markup, and what cannot be seen is a mark.
+
+    >>> escape_html('<b>"x"\\n')
+    '&lt;b&gt;&quot;x&quot;\\ufffd'
+    """
+    return escape(visible_text(text), quote=True)
+
+
+def visible_text(text: object) -> str:
+    """Text in which what cannot be seen is a mark: no control character, no turn of direction, half no letter."""
+    return "".join("\ufffd" if _is_unseen(letter) else letter for letter in str(text))
+
+
+def _is_unseen(letter: str) -> bool:
+    return letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def shorten(text: str, letters: int) -> str:
+    """Text cut to the width of so many Latin letters, not escaped yet.
+
+    >>> shorten("widowed or divorced", 8), shorten("single", 8), shorten("東京都新宿区", 8)
+    ('widowed…', 'single', '東京都…')
+    """
+    ends = list(accumulate(_width(letter) for letter in text))
+    if not ends or ends[-1] <= letters:
+        return text
+    return text[: sum(end < letters for end in ends)].rstrip() + "…"
+
+
+def _width(letter: str) -> int:
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def label_text(label: Label) -> str:
+    """A value of a column, not escaped yet."""
+    return "NULL" if label is None else value_text(label) or "(empty)"
+
+
+def rounded(count: float) -> str:
+    """A number of rows with no more digits than anybody needs.
+
+    >>> rounded(48842.4), rounded(3.26), rounded(0.02), rounded(0)
+    ('48,842', '3.3', '0.02', '0')
+    """
+    if abs(count) >= 10:
+        return f"{count:,.0f}"
+    return f"{count:.1f}".removesuffix(".0") if abs(count) >= 1 else f"{count:.2g}"
+
+
+def model_count_text(count: float) -> str:
+    """A model's number of rows: what is less than half a row is none.
+
+    >>> model_count_text(2e-19), model_count_text(0.49), model_count_text(0.5), model_count_text(48842.4)
+    ('0', '0', '0.5', '48,842')
+    """
+    return "0" if abs(count) < 0.5 else rounded(count)
+
+
+def percent(share: float) -> str:
+    """A share in percent.
+
+    >>> percent(0.5), percent(0.012), percent(0.00001), percent(1)
+    ('50%', '1.2%', '<0.1%', '100%')
+    """
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return f"{100 * share:.1f}".removesuffix(".0") + "%" if share < 0.1 else f"{100 * share:.0f}%"
+
+
+def tenths(share: float) -> str:
+    """A share in percent, to a tenth: for numbers that stand below each other.
+
+    >>> tenths(0.13), tenths(0.0402)
+    ('13.0%', '4.0%')
+    """
+    return f"{100 * share:.1f}%"
+
+
+def crossed_names(names: Sequence[str]) -> str:
+    """Columns of one table, escaped.
+
+    >>> crossed_names(["age", "sex"])
+    'age × sex'
+    """
+    return " × ".join(escape_html(name) for name in names)
+
+
+def count_noun(count: int, one: str, many: str = "") -> str:
+    """A number and its noun.
+
+    >>> count_noun(1, "pair"), count_noun(2, "pair")
+    ('1 pair', '2 pairs')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,228 @@
+"""A model as plain data and back: card, columns, attributes, noisy measurements, potentials, constraints.
+
+What is read may have been written by anybody: whatever does not fit together raises ValueError, TypeError, KeyError
+or one of our own errors, before a table is made of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from discreet import exact
+from discreet.inference.axes import Axes, Table, cells_of, check_attributes, shape_of
+from discreet.inference.fit import FittedGraphicalModel, restore_fit
+from discreet.inference.fit_inputs import MeasuredMarginal
+from discreet.inference.junction_tree import model_cells
+from discreet.schema.column import CategoryColumn, Column, TextColumn
+from discreet.sql.typed_expression import column_expression
+from discreet.synth.archive import DocumentArrays
+from discreet.synth.attribute import Attribute
+from discreet.synth.attribute_discovery import attribute_of_words
+from discreet.synth.column_data import column_data, column_of, flag_of, text_of
+from discreet.synth.constraints import PublicConstraints
+from discreet.synth.model import Model, ModelCard
+
+NAME = "discreet model"
+FORMAT = 1
+
+#: A file that makes a model of more cells is refused: 2**25 cells take 256 megabytes.
+MOST_CELLS = 2**25
+
+
+def model_data(model: Model, arrays: DocumentArrays) -> dict[str, Any]:
+    """A model as data."""
+    return {
+        "format": NAME,
+        "version": FORMAT,
+        "card": _card_data(model.card),
+        "columns": [column_data(column) for column in model.columns],
+        "attributes": [_attribute_data(attribute, arrays) for attribute in model.attributes],
+        "total": model.fitted.total,
+        "total_sd": model.total_sd,
+        "constraints": model.constraints.to_data(),
+        "measured": [
+            {
+                "attributes": list(measured.attributes),
+                "values": arrays.put(measured.values),
+                "variance": arrays.put(measured.variance),
+                **({} if measured.variances is None else {"variances": arrays.put(measured.variances)}),
+            }
+            for measured in model.measured
+        ],
+        "potentials": [
+            {"attributes": list(axes), "values": arrays.put(table)} for axes, table in model.fitted.potentials.items()
+        ],
+        "fit": {name: getattr(model.fitted, name) for name in ("residual", "misfit", "iterations")},
+    }
+
+
+def model_of(data: dict[str, Any], arrays: DocumentArrays) -> Model:
+    """The model that was written."""
+    columns = tuple(column_of(entry) for entry in data["columns"])
+    if len({column.name.lower() for column in columns}) != len(columns):
+        raise ValueError("two columns have the same name")
+    attributes = tuple(_attribute_of(entry, columns, arrays) for entry in data["attributes"])
+    if len({attribute.name for attribute in attributes}) != len(attributes):
+        raise ValueError("two attributes have the same name")
+    sizes = tuple(attribute.size for attribute in attributes)
+    constraints = PublicConstraints.from_saved(data["constraints"])
+    return Model(
+        card=_card_of(data["card"]),
+        columns=columns,
+        attributes=attributes,
+        fitted=_fitted_of(data, sizes, attributes, constraints, arrays),
+        measured=tuple(_measured_of(entry, sizes, arrays) for entry in data["measured"]),
+        total_sd=_finite(data["total_sd"]),
+        constraints=constraints,
+    )
+
+
+def _card_data(card: ModelCard) -> dict[str, Any]:
+    return {
+        "kind": card.kind,
+        "table": card.table,
+        "version": card.version,
+        "unit": card.unit,
+        "release": card.release,
+        "epsilon": None if card.epsilon is None else exact.write(card.epsilon),
+        "delta": exact.write(card.delta),
+        "rho": None if card.rho is None else exact.write(card.rho),
+        "steps": card.steps,
+        "shares": {name: exact.write(share) for name, share in card.shares.items()},
+        "because": card.because,
+        "warnings": list(card.warnings),
+        "doubtful": list(card.doubtful),
+        "outside": dict(card.outside),
+    }
+
+
+def _card_of(data: dict[str, Any]) -> ModelCard:
+    return ModelCard(
+        kind=text_of(data["kind"]),
+        table=text_of(data["table"]),
+        version=_whole(data["version"]),
+        unit=text_of(data["unit"]),
+        release=None if data["release"] is None else text_of(data["release"]),
+        epsilon=None if data["epsilon"] is None else exact.read(data["epsilon"]),
+        delta=exact.read(data["delta"]),
+        rho=None if data["rho"] is None else exact.read(data["rho"]),
+        steps=_whole(data["steps"]),
+        shares={text_of(name): exact.read(share) for name, share in data["shares"].items()},
+        because=text_of(data["because"]),
+        warnings=tuple(text_of(warning) for warning in data["warnings"]),
+        doubtful=tuple(text_of(name) for name in data["doubtful"]),
+        outside={text_of(name): _finite(rows) for name, rows in data.get("outside", {}).items()},
+    )
+
+
+def _attribute_data(attribute: Attribute, arrays: DocumentArrays) -> dict[str, Any]:
+    return {
+        "column": column_data(attribute.column),
+        "edges": arrays.put(np.array(attribute.edges, dtype=np.int64)),
+        "null": attribute.null,
+        "binned": attribute.binned,
+        "open": attribute.open,
+        "groups": arrays.put(attribute.groups),
+        "weights": arrays.put(attribute.weights),
+    }
+
+
+def _attribute_of(data: dict[str, Any], columns: tuple[Column, ...], arrays: DocumentArrays) -> Attribute:
+    """An attribute. How its cells are counted follows from its column and the table's, and is not in the file."""
+    column = column_of(data["column"])
+    own = [table_column for table_column in columns if table_column.name == column.name]
+    if isinstance(column, TextColumn) or not own:
+        raise ValueError(f"column {column.name[:60]!r} cannot be modelled")
+    edges = arrays.integers(data["edges"])
+    groups, weights = arrays.integers(data["groups"]), arrays.floats(data["weights"])
+    null, open_ = flag_of(data["null"]), flag_of(data["open"])
+    _check_cells(column, edges, groups, weights)
+    of = None
+    if isinstance(own[0], TextColumn) and isinstance(column, CategoryColumn):
+        of = attribute_of_words(column.name, column.values[:-1]).of
+    elif open_:
+        of = column_expression(own[0]).expression
+    return Attribute(
+        column=column,
+        edges=tuple(edges.tolist()),
+        null=null,
+        binned=flag_of(data["binned"]),
+        of=of,
+        open=open_,
+        groups=groups,
+        weights=weights,
+    )
+
+
+def _check_cells(column: Column, edges: Any, groups: Any, weights: Any) -> None:
+    if len(edges) < 2 or (np.diff(edges) <= 0).any():
+        raise ValueError(f"the cells of column {column.name[:60]!r} do not rise")
+    if isinstance(column, CategoryColumn) and not (edges[0] >= 0 and edges[-1] <= len(column.values)):
+        raise ValueError(f"column {column.name[:60]!r} has cells beyond its values")
+    if not len(groups) or set(np.unique(groups).tolist()) != set(range(len(np.unique(groups)))):
+        raise ValueError(f"the groups of column {column.name[:60]!r} are not numbered from 0")
+    if (weights < 0).any():
+        raise ValueError(f"a weight of column {column.name[:60]!r} is negative")
+
+
+def _fitted_of(
+    data: dict[str, Any],
+    sizes: tuple[int, ...],
+    attributes: tuple[Attribute, ...],
+    constraints: PublicConstraints,
+    arrays: DocumentArrays,
+) -> FittedGraphicalModel:
+    potentials: dict[Axes, Table] = {}
+    for entry in data["potentials"]:
+        axes = _axes(entry, sizes)
+        potentials[axes] = _shaped(arrays.floats(entry["values"]), sizes, axes)
+    total = _finite(data["total"])
+    limits = constraints.on(attributes, total)
+    factors = [*potentials, *(axes for axes, _ in limits.allowed), *(axes for axes, _ in limits.totals)]
+    if model_cells(sizes, factors) > MOST_CELLS:
+        raise ValueError(f"its tables would have more than {MOST_CELLS:,} cells")
+    restored_fit = restore_fit(sizes, total, potentials, allowed=limits.allowed, totals=limits.totals)
+    fit = data["fit"]
+    return replace(
+        restored_fit,
+        residual=_finite(fit["residual"]),
+        misfit=_finite(fit["misfit"]),
+        iterations=_whole(fit["iterations"]),
+    )
+
+
+def _measured_of(data: dict[str, Any], sizes: tuple[int, ...], arrays: DocumentArrays) -> MeasuredMarginal:
+    axes = _axes(data, sizes)
+    (variance,) = arrays.floats(data["variance"])
+    return MeasuredMarginal(
+        attributes=axes,
+        values=_shaped(arrays.floats(data["values"]), sizes, axes),
+        variance=float(variance),
+        variances=_shaped(arrays.floats(data["variances"]), sizes, axes) if "variances" in data else None,
+    )
+
+
+def _axes(data: dict[str, Any], sizes: tuple[int, ...]) -> Axes:
+    return check_attributes(sizes, [_whole(place) for place in data["attributes"]])
+
+
+def _shaped(values: Table, sizes: tuple[int, ...], axes: Axes) -> Table:
+    if len(values) != cells_of(sizes, axes):
+        raise ValueError(f"a table over {axes} has {cells_of(sizes, axes)} cells, and {len(values)} are there")
+    return values.reshape(shape_of(sizes, axes))
+
+
+def _finite(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+        raise ValueError("a number is missing, or is negative or not finite")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("a whole number is missing")
+    return value

@@ -1,0 +1,72 @@
+"""Save a model and load it again: JSON, or npz. No pickle, no code, nothing exact.
+
+A loaded model is the saved one: its tables are made again from the potentials, equal to the last digits, so that the
+same seed gives the same rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DiscreetError, UsageError
+from discreet.synth import archive
+from discreet.synth.archive import DocumentArrays
+from discreet.synth.model import Model
+from discreet.synth.model_document import FORMAT, NAME, model_data, model_of
+
+
+def save(model: Model, path: Path) -> None:
+    """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
+    path = Path(path)
+    if path.exists():
+        _refuse_other(path)
+    arrays = DocumentArrays({} if path.suffix.lower() == ".npz" else None)
+    archive.write(path, model_data(model, arrays), arrays)
+
+
+def load(path: Path) -> Model:
+    """The model that `save` wrote; one sentence where the file is none."""
+    path = Path(path)
+    try:
+        document, arrays = archive.read(path)
+        check_format(document, path, name=NAME, newest=FORMAT)
+    except ValueError as problem:
+        raise _no_model(path, str(problem)) from None
+    try:
+        return model_of(document, arrays)
+    except DiscreetError as problem:
+        raise _no_model(path, problem.reason) from None
+    except KeyError as problem:
+        raise _no_model(path, f"it does not say {problem}") from None
+    except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError) as problem:
+        raise _no_model(path, str(problem)) from None
+
+
+def _no_model(path: Path, why: str) -> UsageError:
+    return UsageError(f"{path.name} is not a model: {why[:200]}", hint="discreet synth fit TABLE --epsilon 1 -o MODEL")
+
+
+def check_format(document: Any, path: Path, *, name: str, newest: int) -> None:
+    """Refuse what is no document of this name (ValueError: why), or of a format that is yet to come."""
+    if not isinstance(document, dict) or document.get("format") != name:
+        raise ValueError("it holds something else")
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise ValueError("it does not say which version of the format it has")
+    if version > newest:
+        raise UsageError(
+            f"{path.name} is a model of format {version}, and this Discreet reads up to {newest}",
+            hint="use the Discreet that wrote it, or a newer one",
+        )
+
+
+def _refuse_other(path: Path) -> None:
+    """Refuse to overwrite what is not a model. A model of a newer format is one."""
+    try:
+        document, _ = archive.read(path)
+        is_model = isinstance(document, dict) and document.get("format") == NAME
+    except (ValueError, UsageError):
+        is_model = False
+    if not is_model:
+        raise UsageError(f"{path.name} is there and is not a model", hint="choose another name, or take it away first")

@@ -1,0 +1,26 @@
+"""Models that a project keeps, beside its tables: the newest one is meant where none is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.errors import UsageError
+from discreet.synth.model import Model
+
+
+def save_in_project(project: Path, model: Model) -> Path:
+    """Keep a model in a project's folder, as the newest; where it lies."""
+    folder = project / ".discreet" / "models"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"{model.card.release or f'random-{model.card.table}-{model.card.version}'}.npz"
+    model.save(path)
+    return path
+
+
+def newest_model(project: Path) -> Path:
+    """The file of the model that was kept last."""
+    model_files = (project / ".discreet" / "models").glob("*.npz")
+    path = max(model_files, key=lambda path: path.stat().st_mtime_ns, default=None)
+    if path is None:
+        raise UsageError("no model was fitted in this project", hint="discreet synth fit TABLE --epsilon 1")
+    return path

@@ -1,0 +1,75 @@
+"""Sampled rows as a file: CSV or Parquet, part by part, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.synth.model import Model
+
+
+def write_rows(
+    model: Model, target: Path | BinaryIO, *, n: int | None, given: Mapping[str, object], seed: int | None
+) -> int:
+    """Write a sample; how many rows it has."""
+    row_count = model.rows(n)
+    parts = model.batches(row_count, given=given, seed=seed)
+    if not isinstance(target, Path):
+        _csv(parts, target)
+        return row_count
+    if target.suffix.lower() not in (".csv", ".parquet"):
+        raise UsageError(f"{str(target)!r} is neither .csv nor .parquet", hint="-o rows.csv")
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as stream:
+            (_csv if target.suffix.lower() == ".csv" else _parquet)(parts, stream)
+        draft.replace(target)
+    except OSError as problem:
+        raise UsageError(f"{target.name!r} cannot be written: {problem.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return row_count
+
+
+def _csv(parts: Any, stream: BinaryIO) -> None:
+    """Quotes stand only where a value needs them."""
+    import csv
+    import io
+
+    import pyarrow.csv as pc
+
+    for place, part in enumerate(parts):
+        if place == 0:
+            header = io.StringIO()
+            csv.writer(header, lineterminator="\n").writerow(part.column_names)
+            stream.write(header.getvalue().encode())
+        quoting = "needed" if any(_needs_quotes(column) for column in part.columns) else "none"
+        pc.write_csv(part, stream, pc.WriteOptions(include_header=False, quoting_style=quoting))
+
+
+def _needs_quotes(column: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    if not pa.types.is_string(column.type):
+        return False
+    has_special = compute.any(compute.match_substring_regex(column, '^$|[",\\r\\n]'))
+    return bool(has_special.as_py())
+
+
+def _parquet(parts: Any, stream: BinaryIO) -> None:
+    import pyarrow.parquet as pq
+
+    writer = None
+    try:
+        for part in parts:
+            writer = writer or pq.ParquetWriter(stream, part.schema)
+            writer.write_table(part)
+    finally:
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,291 @@
+"""From a declared table and an epsilon to a model: reserve, describe, fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet import exact
+from discreet.accounting.events import ReservationEvent, to_data
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.answers.sql import Asker
+from discreet.answers.whole_table_charge import charge_whole_table
+from discreet.errors import BudgetExceeded, UsageError
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.program import Program, noise_sd
+from discreet.schema.column import Column
+from discreet.schema.schema import closest_name_hint
+from discreet.sql.catalog import PublicTable
+from discreet.synth.attribute import Attribute, attribute_of
+from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, has_no_words, undeclared_columns
+from discreet.synth.constraint_bounds import attributes_from_totals, refuse_contradiction, stretch_to_constraints
+from discreet.synth.fit_request import FitRequest
+from discreet.synth.fit_task import FitTask, ModelFit, Progress, no_progress
+from discreet.synth.model import Model, ModelCard
+from discreet.synth.model_choice import ModelChoice, choose_model
+from discreet.synth.model_kinds import KINDS
+from discreet.synth.model_size import refuse_large_marginals
+from discreet.synth.public_rows import public_rows, refuse_other_columns
+from discreet.synth.random_model import random_model
+
+#: Such a part of delta finds the values of text columns; the rest converts rho.
+KEYS_PART = Fraction(1, 20)
+
+#: Where more than this share of the rows may lie outside bought bounds, nothing about the column is relied on.
+MOST_OUTSIDE = 0.05
+
+#: Noise of a standard deviation beyond this is not drawn.
+MOST_NOISE = 5e11
+
+
+def synthesize(
+    request: FitRequest,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+    order: Sequence[str] = (),
+    public: PublicTable | None = None,
+    progress: Progress = no_progress,
+) -> Model:
+    """Fit a model. The same fit of the same version is read back from the ledger, free; a broken-off one goes on.
+
+    Guarantee: one charge of a reservation, and all that the model holds is drawn from it or public.
+    """
+    columns = modelled_columns(version, request.columns)  # in the version's own order, whatever the file's is now
+    if request.kind == "random":
+        return random_model(version, in_shown_order(columns, order))
+    from_constraints = attributes_from_totals(columns, request.constraints.totals)
+    needs = undeclared_columns(columns, keys=_keys_delta(guarantee, request) > 0, from_constraints=from_constraints)
+    open_ = (*from_constraints, *needs.numbers, *needs.texts)
+    if all(attribute_of(column) is None and column.name not in open_ for column in columns):
+        raise UsageError(
+            "no column of the table can be modelled: values of text are found by a threshold, which needs a delta",
+            hint="declare bounds, values or bins for some columns, or give the table a budget with a delta",
+        )
+    _refuse_unknown(request, columns, public)
+    event = reservation(guarantee, request, texts=bool(needs.texts))
+    _refuse_noise(request, columns, event, version)
+    refuse_contradiction(request.constraints, columns, from_constraints)
+    choice = choose_model(request, columns, event, most_rows=version.schema.unit.rows)
+    refuse_large_marginals(request, columns, from_constraints, model_mb=choice.model_mb)
+    reservation_id, is_repeat = _reserve(request, event, version, curator, asker)
+    program = Program(curator, version, reservation_id)
+    progress("describing", 0.0)
+    attributes = stretch_to_constraints(
+        request.constraints, describe_attributes(program, columns, needs, from_constraints=from_constraints), columns
+    )
+    task = FitTask(
+        program=program,
+        attributes=attributes,
+        constraints=request.constraints,
+        degree=request.degree,
+        rounds=choice.rounds,
+        model_mb=choice.model_mb,
+        workload=choice.workload,
+        weights={_places(attributes, names): weight for names, weight in request.weights},
+        marginals=tuple(filter(None, dict.fromkeys(_places(attributes, names) for names in request.marginals))),
+        adjacent=request.adjacent,
+        public=None if public is None else public_rows(public, attributes),
+        progress=progress,
+    )
+    made = KINDS[choice.kind](task)
+    outside = _outside(made, needs)
+    doubted = tuple(name for name, rows in outside.items() if rows > MOST_OUTSIDE * made.total)
+    model = Model(
+        card=replace(
+            _card(choice, request, event, program, version, delta=_delta(guarantee, request)),
+            repeat=is_repeat,
+            doubtful=doubted,
+            outside=outside,
+            warnings=(
+                *choice.warnings,
+                *_bounds_warnings(doubted),
+                *_column_warnings(columns, attributes, needs, version),
+            ),
+        ),
+        columns=in_shown_order(columns, order),
+        attributes=made.attributes,
+        fitted=made.fitted,
+        measured=made.measured,
+        total_sd=made.total_sd,
+        constraints=request.constraints,
+    )
+    program.finish(json.dumps({"kind": "model", "model": choice.kind, "steps": program.steps}))
+    progress("done", 1.0)
+    return model
+
+
+def _refuse_unknown(request: FitRequest, columns: Sequence[Column], public: PublicTable | None) -> None:
+    """What is named must be there, and is looked for before anything is paid."""
+    sets = [*request.marginals, *(names for names, _ in request.weights)]
+    column_names = [column.name for column in columns]
+    for name in (name for names in sets for name in names):
+        if name.lower() not in {each.lower() for each in column_names}:
+            raise UsageError(f"no column {name[:60]!r} is modelled", hint=closest_name_hint(name, column_names))
+    if (public is None) != (request.public is None):
+        raise UsageError("a public table to choose by must be named, and be there")
+    if public is not None:
+        refuse_other_columns(public, column_names)
+
+
+def _places(attributes: Sequence[Attribute], names: Sequence[str]) -> tuple[int, ...]:
+    """Which attributes names mean, in rising order. Text of which no value is known is none."""
+    lowered_names = {name.lower() for name in names}
+    return tuple(place for place, attribute in enumerate(attributes) if attribute.name.lower() in lowered_names)
+
+
+def _refuse_noise(request: FitRequest, columns: Sequence[Column], event: ReservationEvent, version: Version) -> None:
+    """An epsilon so small that its noise cannot be drawn is refused before anything is paid."""
+    finest = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 30 * len(columns)))
+    if finest > MOST_NOISE:
+        raise UsageError(f"epsilon {exact.show(request.epsilon or Fraction(0))} is too small: all would be noise")
+
+
+def modelled_columns(version: Version, names: Sequence[str] | None) -> tuple[Column, ...]:
+    """The columns that are modelled: all of the table's, or those that are named."""
+    columns = version.schema.columns
+    if names is None:
+        return columns
+    for name in names:
+        if version.schema.column(name) is None:
+            hint = closest_name_hint(name, [column.name for column in columns])
+            raise UsageError(f"table {version.table!r} has no column {name[:60]!r}", hint=hint)
+    return tuple(column for column in columns if column.name.lower() in [name.lower() for name in names])
+
+
+def in_shown_order(columns: Sequence[Column], order: Sequence[str]) -> tuple[Column, ...]:
+    """The columns as they come out: in the order in which people know them."""
+    places = {name.lower(): place for place, name in enumerate(order)}
+    return tuple(sorted(columns, key=lambda column: places.get(column.name.lower(), len(places))))
+
+
+def _delta(guarantee: Guarantee, request: FitRequest) -> Fraction:
+    """The delta of the fit's guarantee: as asked, else what the population converts rho with."""
+    if request.delta is not None:
+        return request.delta
+    return guarantee.delta_rho or guarantee.keys
+
+
+def _keys_delta(guarantee: Guarantee, request: FitRequest) -> Fraction:
+    """The part of delta that finding values of text may cost, as for the keys of a question."""
+    delta = _delta(guarantee, request)
+    return min(guarantee.keys, delta * KEYS_PART)
+
+
+def reservation(guarantee: Guarantee, request: FitRequest, *, texts: bool) -> ReservationEvent:
+    """What (epsilon, delta) is in the terms of the ledger: rho by inverse conversion, or pure where no delta is."""
+    assert request.epsilon is not None
+    delta, keys = _delta(guarantee, request), _keys_delta(guarantee, request) if texts else Fraction(0)
+    if guarantee.delta_rho == 0 or delta - keys <= 0:
+        return ReservationEvent(epsilon=request.epsilon, rho=request.epsilon**2 / 2, delta=keys)
+    rho = rho_from_epsilon(request.epsilon, delta - keys)
+    if rho <= 0:
+        raise UsageError(
+            f"epsilon {exact.show(request.epsilon)} at delta {exact.show(delta)} is too small for any noise to be "
+            "finite"
+        )
+    return ReservationEvent(epsilon=None, rho=rho, delta=keys)
+
+
+def _outside(made: ModelFit, needs: UndeclaredColumns) -> dict[str, float]:
+    """For each column with bought bounds the most rows that lie outside of them, from noisy counts."""
+    limits = zip(made.attributes, made.outside, strict=True)
+    return {attribute.name: rows for attribute, rows in limits if attribute.name in needs.numbers}
+
+
+def _bounds_warnings(doubted: Sequence[str]) -> Iterator[str]:
+    """The loudest of warnings: what comes out of these columns may be cut off."""
+    if doubted:
+        yield (
+            f"the bounds of {', '.join(doubted)} may be too narrow: they were bought, and the noise allows that "
+            f"more than {MOST_OUTSIDE:.0%} of the rows lie outside; declare low and high, give the table a delta, or "
+            "use a larger epsilon"
+        )
+
+
+def _column_warnings(
+    columns: Sequence[Column], attributes: Sequence[Attribute], needs: UndeclaredColumns, version: Version
+) -> Iterator[str]:
+    """What the owner should know about the columns of a model. Public: what was found is noisy."""
+    modelled_names = {attribute.name for attribute in attributes if not has_no_words(attribute)}
+    bought = [name for name in (*needs.numbers, *needs.texts) if name in modelled_names]
+    if bought:
+        advice = f"discreet bounds {version.table} writes such facts down for all questions"
+        yield f"bounds or values of {', '.join(bought)} were not declared and were bought; {advice}"
+    for column in columns:
+        if column.name not in modelled_names:
+            why = (
+                "no value of it is shared by enough people"
+                if column.name in needs.texts
+                else "finding its values needs a delta"
+            )
+            yield f"{column.name} comes out as placeholders: it is text, and {why}; or declare it as a category"
+    if not version.schema.unit.is_row:
+        yield "rows of one person are not tied together: a sample has no persons, and rows for each cannot be studied"
+
+
+def _reserve(
+    request: FitRequest, event: ReservationEvent, version: Version, curator: Curator, asker: Asker
+) -> tuple[str, bool]:
+    """The id of the reservation, one that is there for the same fit or a new charge; and whether it was there."""
+    question_data = {
+        "synth": request.data(),
+        "table": version.table,
+        "version": version.number,
+        "event": to_data(event),
+    }
+    question_text = json.dumps(question_data, sort_keys=True)
+    question = hashlib.sha256(question_text.encode()).hexdigest()
+    earlier_reservation = (
+        None if request.fresh else curator.ledger.find_reservation(version.table, version.number, question)
+    )
+    if earlier_reservation is not None:
+        return earlier_reservation.id, True
+    try:
+        assert request.epsilon is not None
+        id_ = charge_whole_table(
+            version,
+            event,
+            question=question,
+            price=request.epsilon,
+            curator=curator,
+            asker=asker,
+            once=not request.fresh,
+        )
+    except BudgetExceeded as problem:
+        if problem.binding == "keys":
+            problem.hint = "leave text columns out with --columns, or declare their values: finding them takes delta"
+        raise
+    return id_, False
+
+
+def _card(
+    choice: ModelChoice,
+    request: FitRequest,
+    event: ReservationEvent,
+    program: Program,
+    version: Version,
+    *,
+    delta: Fraction,
+) -> ModelCard:
+    unit = version.schema.unit
+    return ModelCard(
+        kind=choice.kind,
+        table=version.table,
+        version=version.number,
+        unit="row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+        release=program.id,
+        epsilon=request.epsilon,
+        delta=delta,
+        rho=None if event.epsilon is not None else event.rho,
+        steps=program.steps,
+        shares=dict(program.shares),
+        because=choice.because,
+        warnings=choice.warnings,
+    )

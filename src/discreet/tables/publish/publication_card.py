@@ -1,0 +1,193 @@
+"""The card of a publication: what is guaranteed, what is exact, how wrong the rest may be. JSON, and one plain page."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet import exact
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
+from discreet.tables.publish.layout import Layout
+from discreet.tables.publish.permitted_totals import COSTS
+from discreet.tables.publish.publication_price import PublicationPrice
+from discreet.tables.publish.table_estimates import Accuracy
+
+if TYPE_CHECKING:
+    from discreet.tables.publish.published_tables import PublishedTables
+
+
+def card_data(made: PublishedTables, files: Sequence[str]) -> dict[str, Any]:
+    """The card as JSON data."""
+    layout, version = made.layout, made.layout.version
+    return {
+        "kind": "published tables",
+        "table": version.table,
+        "version": version.number,
+        "release": made.release,
+        "guarantee": guarantee_data(layout, made.price, has_exact_totals=made.offer.has_exact_totals),
+        "noise": "discrete Laplace" if made.price.is_pure else "discrete Gaussian",
+        "exact": exact_words(layout, has_exact_totals=made.offer.has_exact_totals),
+        "confidence": float(made.confidence),
+        "rows": made.total,
+        "levels": levels_data(layout, made.accuracy),
+        "columns": COLUMNS,
+        "rules": [rule.name for rule in layout.plan.rules],
+        "notes": notes(layout),
+        "files": list(files),
+        "cite": f"Discreet release {made.release}, version {version.number} of {version.table!r}",
+    }
+
+
+#: What each column of the tables means.
+COLUMNS = {
+    "count": "a whole number; counts add up exactly at every level, and none is negative",
+    "estimate": "the least-squares estimate from all that was measured; unbiased, and may be negative",
+    "standard_error": "of the estimate, from the noise alone",
+    "low, high": "confidence interval of the added noise, per row: between them lies the number of the declared table",
+}
+
+
+def guarantee_data(layout: Layout, price: PublicationPrice, *, has_exact_totals: bool) -> dict[str, Any]:
+    """What is promised, and for whom. `has_exact_totals`: exact totals of these people are published, here or before.
+
+    Exact totals leave neighbours that change one unit: two steps of adding or removing one, so that a pure epsilon
+    counts twice and rho four times; the epsilon told is what that rho converts to at the same delta.
+    """
+    unit = layout.version.schema.unit
+    one = "row" if unit.is_row else "person"
+    epsilon, rho = price.epsilon, None if price.is_pure else price.event.rho
+    if has_exact_totals and rho is not None:
+        rho *= 4
+        epsilon = epsilon_from_rho(rho, price.delta)
+    elif has_exact_totals:
+        epsilon *= 2
+    return {
+        "epsilon": exact.as_float(epsilon, up=True),
+        "delta": exact.as_float(price.delta, up=True),
+        "rho": None if rho is None else exact.as_float(rho, up=True),
+        "unit": "row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+        "neighbours": f"one {one} is "
+        + ("changed, and the exact totals stay" if has_exact_totals else "added or removed"),
+        "presence_protected": not has_exact_totals,
+    }
+
+
+def in_plain_words(guarantee: Mapping[str, Any]) -> str:
+    """What the unit and its neighbours mean, for somebody who has never read of them."""
+    rows = "one row" if guarantee["unit"] == "row" else "all rows of one person"
+    if guarantee["presence_protected"]:
+        return (
+            "That is: whoever reads these tables, whatever else they know, can hardly tell them from those of the same "
+            f"data without {rows}; the smaller epsilon, the less they can."
+        )
+    return (
+        "That is: whoever reads these tables, whatever else they know, can hardly tell them from those of data in "
+        f"which {rows} said something else and every exact total were the same; the smaller epsilon, the less they can."
+    )
+
+
+def exact_words(layout: Layout, *, has_exact_totals: bool) -> list[str]:
+    """What carries no noise, here or in what was published of the same people before, and what that does."""
+    if not has_exact_totals:
+        return []
+    of = ", ".join(layout.plan.invariants)
+    return [
+        f"exact totals{f' of {of}' if of else ', published before'}: {COSTS}; what stays protected is what somebody is "
+        "like, as far as the totals leave it open"
+    ]
+
+
+def levels_data(layout: Layout, accuracy: Accuracy) -> list[dict[str, Any]]:
+    """For each level what it has, what was measured, and how exact it is expected to be."""
+    return [
+        {
+            "level": name,
+            "places": layout.places.tree.sizes[level],
+            "cells": layout.size(level),
+            "measured": [query.words for query in layout.queries[level]],
+            "share": float(sum(query.share for query in layout.queries[level])),
+            "expected_error": {
+                "cell": accuracy.typical(level, accuracy.cell_errors(level)),
+                "total": accuracy.typical(level, accuracy.total_errors(level)[None, :]),
+            },
+        }
+        for level, name in enumerate(layout.levels)
+    ]
+
+
+def notes(layout: Layout) -> list[str]:
+    """What a reader should know."""
+    note_lines = list(layout.warnings)
+    unit = layout.version.schema.unit
+    if not unit.is_row:
+        note_lines.append(f"rows are counted, of each person at most {unit.rows:,}")
+    if layout.plan.rules:
+        note_lines.append("rows that break a rule are left out of every table; impossible cells are not listed")
+    if layout.plan.hierarchy is not None:
+        kept = layout.plan.hierarchy.elsewhere
+        where = "have places of their own, without a label" if kept else "are left out of every table"
+        note_lines.append(f"rows without a known place {where}")
+    note_lines.append(
+        "counts cannot be negative, which makes nearly empty cells a little too large and others too small: "
+        "for sums, shares and models of small places use the estimates"
+    )
+    return note_lines
+
+
+def card_text(data: dict[str, Any]) -> str:
+    """The card as a file."""
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def card_page(data: dict[str, Any]) -> str:
+    """The card as a page that asks nothing of the network."""
+    guarantee = data["guarantee"]
+    delta = f", delta {guarantee['delta']:g}" if guarantee["delta"] else ""
+    rho = "" if guarantee["rho"] is None else f" (rho {guarantee['rho']:g})"
+    rows = "".join(
+        f"<tr><td>{_text(each['level'])}</td><td>{each['places']:,}</td><td>{each['cells']:,}</td>"
+        f"<td>{_text(', '.join(each['measured']) or 'nothing')}</td><td>{each['share']:.1%}</td>"
+        f"<td>{each['expected_error']['cell']:.3g}</td><td>{each['expected_error']['total']:.3g}</td></tr>"
+        for each in data["levels"]
+    )
+    exact_part = "".join(f"<p><strong>{_text(words[0].upper() + words[1:])}.</strong></p>" for words in data["exact"])
+    listed = "".join(f"<li>{_text(note)}</li>" for note in data["notes"])
+    columns = "".join(f"<dt>{_text(name)}</dt><dd>{_text(words)}</dd>" for name, words in data["columns"].items())
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Tables of {_text(data["table"])}</title>
+<style>{_STYLE}</style></head><body><main>
+<h1>Tables of {_text(data["table"])}</h1>
+<p>About {data["rows"]:,} rows. Version {data["version"]}, release <code>{_text(data["release"])}</code>.</p>
+<h2>What is guaranteed</h2>
+<p>Differential privacy with epsilon {guarantee["epsilon"]:g}{delta}{rho}, by {_text(data["noise"])} noise.
+Protected: each {_text(guarantee["unit"])}. Neighbours: {_text(guarantee["neighbours"])}.</p>
+<p>{_text(in_plain_words(guarantee))}</p>
+{exact_part}
+<h2>Levels</h2>
+<p class="cue">A narrow screen shows part of this table: it scrolls sideways.</p>
+<div class="wide" tabindex="0" role="region" aria-label="Levels"><table>
+<tr><th>level</th><th>places</th><th>cells</th><th>measured</th><th>budget</th>
+<th>typical error of a cell</th><th>of a total</th></tr>{rows}</table></div>
+<h2>Columns</h2>
+<p>Intervals, from low to high, are stated with {100 * data["confidence"]:g}% confidence.</p>
+<dl>{columns}</dl>
+<h2>Notes</h2><ul>{listed}</ul>
+<p>Cite as: {_text(data["cite"])}.</p>
+</main></body></html>
+"""
+
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff;overflow-wrap:anywhere}main{max-width:52rem;"
+    "margin:2rem auto;padding:0 1rem}.wide{overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal}td,th{"
+    "padding:.3rem .7rem;border-bottom:1px solid #ccc;text-align:right}td:first-child,th:first-child{text-align:left;"
+    "position:sticky;left:0;background:#fff}dt{font-weight:600}.cue{display:none;color:#555}"
+    "@media(max-width:44rem){.cue{display:block}td,th{padding:.3rem .4rem;font-size:.9rem}}"
+)
+
+
+def _text(words: object) -> str:
+    return html.escape(str(words))

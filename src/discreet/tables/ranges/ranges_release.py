@@ -1,0 +1,399 @@
+"""From a column and an epsilon to a release of its ranges: cut, plan, reserve, measure. Or a stored one, free."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from discreet.accounting import events
+from discreet.accounting.events import ReservationEvent
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.query_quote import FREE, cost_of
+from discreet.answers.sql import Asker
+from discreet.errors import UsageError
+from discreet.inference.linear.solver_choice import solver_for
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Law, law_from_data, law_to_data
+from discreet.kernel.program import Program
+from discreet.ledger.records import Reservation
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.strategy import strategy_data
+from discreet.schema.schema import closest_name_hint
+from discreet.tables.ranges.adaptive_partition import (
+    TEST,
+    AdaptiveMeasurement,
+    evenness_test,
+    law_of,
+    measure_adaptively,
+)
+from discreet.tables.ranges.range_answers import Ranges
+from discreet.tables.ranges.range_pairs import Pair, cells_of_pairs, read_pairs
+from discreet.tables.ranges.ruler import Ruler, ruler_of
+from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
+from discreet.tables.strategy_choice.strategy_text import strategy_text
+from discreet.tables.strategy_choice.workload_error import mean_variance
+from discreet.tables.table_reservation import ReservationTerms, count_caveats, reserve
+from discreet.tables.workload import AllRanges, GivenRanges, Workload
+
+#: Strategies that can be asked for by name.
+STRATEGIES = ("best", "adaptive", "identity", "binary")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangesRequest:
+    """What is asked: a column, perhaps ranges, how long to plan and by which strategy."""
+
+    column: str
+    pairs: list[Pair] | None = None
+    strategy: str = "best"
+    seconds: float = 1.0
+    only: bool = False
+
+    @staticmethod
+    def of(
+        column: str,
+        ranges: Iterable[Pair] | str | PathLike[str] | None,
+        strategy: str = "best",
+        seconds: object = 1,
+        only: bool = False,
+    ) -> RangesRequest:
+        """What is asked, checked. `only`: planned for the given ranges alone, with less noise for them."""
+        if not isinstance(column, str) or not isinstance(strategy, str):
+            raise UsageError("a column and a strategy are named by text")
+        if strategy not in STRATEGIES:
+            raise UsageError(f"no strategy is called {strategy[:40]!r}", hint=closest_name_hint(strategy, STRATEGIES))
+        if only and (ranges is None or strategy != "best"):
+            raise UsageError("only is for given ranges, and the best strategy", hint="--ranges FILE --only")
+        try:
+            plan_seconds = float(str(seconds))
+        except ValueError:
+            plan_seconds = float("nan")
+        if not 0 < plan_seconds <= 3600:
+            raise UsageError(f"seconds must be above 0 and at most 3600, got {str(seconds)[:40]}")
+        return RangesRequest(
+            column=column, pairs=read_pairs(ranges), strategy=strategy, seconds=plan_seconds, only=only
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangesQuote:
+    """What a release would be: its ruler, plan and noise. Free, and the same on an empty table."""
+
+    ruler: Ruler
+    planned: StrategyPlan
+    law: Law
+    event: ReservationEvent
+    places: tuple[tuple[int, int], ...]
+    rows: int
+
+    @property
+    def expected_rmse(self) -> float:
+        return rmse(self.planned, self.law)
+
+    @property
+    def lower_bound(self) -> float:
+        """What no strategy of this kind goes below.
+
+        The planner's bound is for continuous noise; discrete noise has less variance, in proportion least on a
+        strategy whose columns are as short as whole numbers can be. That is taken off.
+        """
+        if isinstance(self.law, DiscreteLaplace):
+            whole, least = 2 * self.law.scale**2, Fraction(self.rows) / (self.event.epsilon or Fraction(1))
+            share = _variance(DiscreteLaplace, scale=least) / float(2 * least**2)
+        else:
+            whole, least = self.law.sigma2, Fraction(self.rows**2) / (2 * self.event.rho)
+            share = _variance(DiscreteGaussian, sigma2=least) / float(least)
+        return math.sqrt(self.planned.lower_bound * float(whole) * min(1.0, share))
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "column": self.ruler.column.name,
+            "cells": self.ruler.cells,
+            "strategy": self.planned.words,
+            "expected_rmse": self.expected_rmse,
+            "lower_bound": self.lower_bound,
+            "rows_measured": self.planned.strategy.rows,
+            "cost": cost_of(self.event).to_data(up=True),
+        }
+
+
+def quote(
+    request: RangesRequest, terms: ReservationTerms, *, version: Version, guarantee: Guarantee, curator: Curator
+) -> RangesQuote:
+    """Plan a release. Reads public facts alone."""
+    return plan_release(request, terms.event(guarantee, version, curator), version)
+
+
+@lru_cache(maxsize=4)
+def _plan(workload: Workload, gaussian: bool, seconds: float, name: str) -> StrategyPlan:
+    """A plan takes a second to make, and is asked for twice."""
+    return plan_strategy(workload, gaussian=gaussian, seconds=seconds, strategy=name)
+
+
+def plan_release(request: RangesRequest, event: ReservationEvent, version: Version) -> RangesQuote:
+    """The plan of a release that costs a reservation."""
+    ruler = _ruler(request, version)
+    places = cells_of_pairs(request.pairs, ruler)
+    workload: Workload = AllRanges(ruler.cells)
+    if request.only:
+        lows, highs = (np.array(ends, dtype=np.int64) for ends in zip(*places, strict=True))
+        workload = GivenRanges(ruler.cells, lows, highs)
+    names = {"best": ("best", "identity"), "adaptive": ("best", "identity")}.get(request.strategy, (request.strategy,))
+    plans = [_plan(workload, event.epsilon is None, request.seconds, name) for name in names]
+    rows, share = version.schema.unit.rows, Fraction(1) - (TEST if request.strategy == "adaptive" else 0)
+    # By the real law: at a large epsilon discrete noise on single cells is all but nothing, and no plan is better.
+    best = min(plans, key=lambda each: rmse(each, law_of(each.strategy, event, rows, share)))
+    if request.strategy == "adaptive":
+        evenness_test(ruler.cells, best, event, rows)
+    law = law_of(best.strategy, event, rows, share)
+    return RangesQuote(ruler=ruler, planned=best, law=law, event=event, places=places, rows=rows)
+
+
+def _variance(kind: Any, **given: Fraction) -> float:
+    try:
+        return float(kind(**given).variance())
+    except UsageError:  # noise so small that nobody draws it
+        return 0.0
+
+
+def _ruler(request: RangesRequest, version: Version) -> Ruler:
+    column = version.schema.column(request.column)
+    if column is None:
+        hint = closest_name_hint(request.column, [each.name for each in version.schema.columns])
+        raise UsageError(f"table {version.table!r} has no column {request.column[:60]!r}", hint=hint)
+    return ruler_of(column)
+
+
+def release(
+    request: RangesRequest,
+    terms: ReservationTerms | None,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    asker: Asker,
+    fresh: bool = False,
+) -> Ranges:
+    """The ranges of a column: from a stored release that is exact enough, free; else measured and charged.
+
+    Guarantee: one charge of a reservation, and all that is read is drawn from it or public.
+    """
+    ruler = _ruler(request, version)
+    places = cells_of_pairs(request.pairs, ruler)
+    stored = None if fresh else _find_stored(request, ruler, places, terms, version, guarantee, curator)
+    if stored is not None:
+        return stored
+    if terms is None:
+        raise UsageError(
+            f"no stored release of {request.column!r} tells these ranges of version {version.number}",
+            hint=_hint_elsewhere(ruler, version, curator),
+        )
+    event = terms.event(guarantee, version, curator)
+    question_data = {
+        "ranges": ruler.column.name,
+        "edges": _edges(ruler),
+        "workload": places if request.only else "all",
+        "strategy": request.strategy,
+        "seconds": request.seconds,
+    }
+    plan_release(request, event, version)  # what cannot be planned is refused before it is paid
+    reservation_id, event, is_repeat = reserve(
+        question_data, event, terms, version=version, curator=curator, asker=asker, fresh=fresh
+    )
+    # Stored before the draw: a planner may get better, and what is begun must be gone on with.
+    summary = _summary(request, plan_release(request, event, version))
+    payload = json.loads(curator.ledger.store(reservation_id, json.dumps(summary)))
+    made = replace(
+        _read(payload, reservation_id, ruler, version=version, curator=curator, cached=is_repeat),
+        requested_cells=places,
+    )
+    return replace(made, warnings=(*made.warnings, *terms.notes(event, guarantee)))
+
+
+def _summary(request: RangesRequest, quoted: RangesQuote) -> dict[str, Any]:
+    """What a release is read by for ever. Public facts."""
+    return {
+        "kind": "ranges",
+        "column": quoted.ruler.column.name,
+        "edges": _edges(quoted.ruler),
+        "only": request.only,
+        "name": request.strategy,
+        "adaptive": request.strategy == "adaptive",
+        "strategy": strategy_data.strategy_to_data(quoted.planned.strategy),
+        "mean_variance": quoted.planned.mean_variance,
+        "law": law_to_data(quoted.law),
+        "words": quoted.planned.words,
+        "expected_rmse": quoted.expected_rmse,
+    }
+
+
+def _edges(ruler: Ruler) -> list[int]:
+    """The cut of a column in few numbers: first edge, last edge and cells where they are even."""
+    return [ruler.edges[0], ruler.edges[-1], ruler.cells] if ruler.column.edges is None else list(ruler.edges)
+
+
+def _read(
+    payload: dict[str, Any], reservation_id: str, ruler: Ruler, *, version: Version, curator: Curator, cached: bool
+) -> Ranges:
+    """A release as it was begun: what was drawn is read back, what was not is drawn now."""
+    program = Program(curator, version, reservation_id)
+    ranges = Ranges(
+        release=reservation_id,
+        table=version.table,
+        version=version.number,
+        ruler=ruler,
+        strategy=strategy_data.strategy_from_data(payload["strategy"]),
+        law=law_from_data(payload["law"]),
+        noisy=np.zeros(0, dtype=np.int64),
+        words=payload["words"],
+        expected_rmse=payload["expected_rmse"],
+        cost=FREE if cached else cost_of(program.event),
+        cached=cached,
+        warnings=(
+            "rows where the column is NULL are in no range",
+            *count_caveats(version, curator, [ruler.column.name]),
+        ),
+    )
+    drawn = read_or_measure(program, payload, ruler)
+    return _with_measurement(ranges, drawn) if isinstance(drawn, AdaptiveMeasurement) else replace(ranges, noisy=drawn)
+
+
+def read_or_measure(program: Program, payload: dict[str, Any], ruler: Ruler) -> Integers | AdaptiveMeasurement:
+    """What a stored release says it measures: read back where it was drawn, else drawn now."""
+    strategy = strategy_data.strategy_from_data(payload["strategy"])
+    if not payload["adaptive"]:
+        return program.linear((ruler.axis(),), [(strategy, law_from_data(payload["law"]))])[0]
+    planned = StrategyPlan(
+        workload=AllRanges(ruler.cells),
+        strategy=strategy,
+        gaussian=program.event.epsilon is None,
+        mean_variance=payload["mean_variance"],
+        lower_bound=0.0,
+        words=payload["words"],
+    )
+    return measure_adaptively(program, ruler.axis(), planned)
+
+
+def is_self_consistent(payload: dict[str, Any], ruler: Ruler) -> bool:
+    """Whether what a stored release says of itself follows from its column and strategy.
+
+    Of a strategy for given ranges alone, which are not stored, the variance that was planned is what it says.
+    """
+    if type(payload["only"]) is not bool or payload["name"] not in STRATEGIES:
+        return False
+    if (payload["edges"], payload["adaptive"]) != (_edges(ruler), payload["name"] == "adaptive"):
+        return False
+    variance, strategy = payload["mean_variance"], strategy_data.strategy_from_data(payload["strategy"])
+    if not payload["only"]:
+        planned_variance = mean_variance(AllRanges(ruler.cells), solver_for(strategy))
+        if payload["words"] != strategy_text(strategy) or not math.isclose(variance, planned_variance, rel_tol=1e-9):
+            return False
+    expected = math.sqrt(variance * law_from_data(payload["law"]).variance())
+    return math.isclose(payload["expected_rmse"], expected, rel_tol=1e-9)
+
+
+def _with_measurement(ranges: Ranges, drawn: AdaptiveMeasurement) -> Ranges:
+    """A release by a partition, or by the fixed strategy where the test spoke against one."""
+    ranges = replace(ranges, strategy=drawn.strategy, law=drawn.law, noisy=drawn.noisy, expected_rmse=drawn.noise_rmse)
+    if drawn.buckets is None:
+        return replace(ranges, words=f"{ranges.words} (a test said that a partition would not pay)")
+    return replace(
+        ranges,
+        spread=True,
+        words=f"{drawn.buckets:,} buckets, chosen by a private test",
+        warnings=(
+            *ranges.warnings,
+            "cells of a bucket are taken to be even; intervals speak of the noise and not of that",
+        ),
+    )
+
+
+def _find_stored(
+    request: RangesRequest,
+    ruler: Ruler,
+    places: tuple[tuple[int, int], ...],
+    terms: ReservationTerms | None,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+) -> Ranges | None:
+    """The most exact stored release of the column that tells these ranges and cost what is offered now, or more."""
+    least = Fraction(0) if terms is None else terms.event(guarantee, version, curator).rho
+    releases = [each for each in _releases(ruler, version, curator) if events.loss(each[1]).rho >= least]
+    # The most exact first; one by a partition, whose intervals speak of noise alone, only where there is no other.
+    for reservation_id, _, payload in sorted(
+        releases, key=lambda each: (each[2]["adaptive"], each[2]["expected_rmse"], each[0])
+    ):
+        if terms is not None and (payload["only"], payload["name"]) != (request.only, request.strategy):
+            continue  # who pays gets what they ask for
+        if request.strategy not in ("best", payload["name"]):
+            continue
+        made = replace(
+            _read(payload, reservation_id, ruler, version=version, curator=curator, cached=True), requested_cells=places
+        )
+        if made.determines(places):
+            return made
+    return None
+
+
+def _hint_elsewhere(ruler: Ruler, version: Version, curator: Curator) -> str:
+    """Where ranges might be read that are not stored for this version."""
+    ledger = curator.ledger
+    for reservation in reversed(ledger.refresh().reservations.values()):
+        charge = ledger.state.charges[reservation.id]
+        if charge.table != version.table or reservation.id not in ledger.state.answers:
+            continue
+        payload = json.loads(ledger.answer(reservation.id))
+        if payload.get("kind") != "ranges" or payload["column"] != ruler.column.name:
+            continue
+        if charge.version != version.number:
+            return f"{reservation.id} is about version {charge.version}; --epsilon 1 measures this one"
+        if not _is_used_up(reservation):
+            return (
+                f"{reservation.id} was paid but not finished: run the same command with its --epsilon to continue, free"
+            )
+    return "--epsilon 1 makes one that does"
+
+
+def _releases(
+    ruler: Ruler, version: Version, curator: Curator
+) -> Iterator[tuple[str, ReservationEvent, dict[str, Any]]]:
+    """Finished releases of the ranges of a column of this version."""
+    ledger = curator.ledger
+    for reservation in ledger.refresh().reservations.values():
+        charge = ledger.state.charges[reservation.id]
+        if (charge.table, charge.version) != (
+            version.table,
+            version.number,
+        ) or reservation.id not in ledger.state.answers:
+            continue
+        if (
+            not reservation.steps
+            or reservation.steps[-1].id not in ledger.state.answers
+            or not _is_used_up(reservation)
+        ):
+            continue
+        payload = json.loads(ledger.answer(reservation.id))
+        if payload.get("kind") == "ranges" and (payload["column"], payload["edges"]) == (
+            ruler.column.name,
+            _edges(ruler),
+        ):
+            yield reservation.id, reservation.event, payload
+
+
+def _is_used_up(reservation: Reservation) -> bool:
+    """Whether a reservation was used up: its last step was drawn."""
+    losses = [step.loss for step in reservation.steps]
+    if reservation.event.epsilon is not None:
+        return sum((loss.epsilon or Fraction(0) for loss in losses), Fraction(0)) == reservation.event.epsilon
+    return sum((loss.rho for loss in losses), Fraction(0)) == reservation.event.rho

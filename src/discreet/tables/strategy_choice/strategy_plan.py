@@ -1,0 +1,141 @@
+"""From a workload to the strategy that answers it with the least noise. Free: no data is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from discreet.errors import UsageError
+from discreet.inference.linear.solver_choice import solver_for
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.strategy.strategy import ProductStrategy as ProductStrategy
+from discreet.mechanisms.strategy.strategy import Strategy
+from discreet.tables.strategy_choice import integer_strategy
+from discreet.tables.strategy_choice.factorisation import factorisation
+from discreet.tables.strategy_choice.level_trees import LevelTree, TreeSearch
+from discreet.tables.strategy_choice.p_identity import optimise_p_identity
+from discreet.tables.strategy_choice.range_atoms import atoms, plan_over_cells
+from discreet.tables.strategy_choice.strategy_text import strategy_text
+from discreet.tables.strategy_choice.workload_error import mean_variance, sensitivity_squared, singular_bound
+from discreet.tables.workload import GivenRanges, ProductWorkload, Workload
+
+Law = DiscreteLaplace | DiscreteGaussian
+
+#: Strategies that can be asked for by name.
+NAMES = ("best", "identity", "binary")
+
+#: Rounds of changes to the levels of a tree.
+_CHANGES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyPlan:
+    """A strategy for a workload, and what it will cost in noise.
+
+    `mean_variance`: the mean over the queries of the variance of their least-squares answers, where every row of the
+        strategy gets noise of variance 1. Multiply by the law's variance, whose scale follows from `strategy.moves`.
+    `lower_bound`: in the same unit, what no strategy of the same sensitivity (l1, or l2 where `gaussian`) goes below,
+        with unbiased linear answers from independent noise of one law on its rows. Under l1 it is seldom near.
+    """
+
+    workload: Workload
+    strategy: Strategy
+    gaussian: bool
+    mean_variance: float
+    lower_bound: float
+    words: str
+
+
+def plan_strategy(workload: Workload, *, gaussian: bool, seconds: float = 1.0, strategy: str = "best") -> StrategyPlan:
+    """The best strategy found with about so many seconds of work, for Laplace noise or for Gaussian noise.
+
+    Work is counted, not timed: the same arguments give the same plan, whatever else the machine does.
+    By name: "identity" (single cells), "binary" (the tree of lectures: every level alike, up to the root).
+    """
+    if strategy not in NAMES:
+        raise UsageError(f"there is no strategy {strategy[:40]!r}", hint="one of " + ", ".join(NAMES))
+    if not seconds >= 0:
+        raise UsageError("seconds to plan for must be 0 or more")
+    if isinstance(workload, ProductWorkload):
+        return _product(workload, gaussian=gaussian, seconds=seconds, strategy=strategy)
+    if strategy != "best":
+        return _evaluated_plan(workload, _named(workload.cells, strategy), gaussian=gaussian)
+    if isinstance(workload, GivenRanges):
+        groups, inner = atoms(workload)
+        if inner.cells < workload.cells:
+            atom_plan = plan_strategy(inner, gaussian=gaussian, seconds=seconds)
+            return plan_over_cells(workload, groups, atom_plan)
+    return _best(workload, gaussian=gaussian, seconds=seconds)
+
+
+def rmse(planned: StrategyPlan, law: Law) -> float:
+    """The root of the mean squared error over the queries, under noise of this law on every row."""
+    return math.sqrt(planned.mean_variance * law.variance())
+
+
+def _named(cells: int, name: str) -> Strategy:
+    sizes = [1]
+    while name == "binary" and sizes[-1] < cells:
+        sizes.append(2 * sizes[-1])
+    return integer_strategy.of_tree(
+        cells, LevelTree(sizes=tuple(sizes), weights=(1.0,) * len(sizes), variance=math.inf)
+    )
+
+
+def _best(workload: Workload, *, gaussian: bool, seconds: float) -> StrategyPlan:
+    plans = [
+        _evaluated_plan(workload, strategy, gaussian=gaussian, lower_bound=bound)
+        for strategy, bound in _candidates(workload, gaussian=gaussian, seconds=seconds)
+    ]
+    return min(plans, key=lambda one: one.mean_variance * sensitivity_squared(one.strategy, gaussian=gaussian))
+
+
+def _candidates(workload: Workload, *, gaussian: bool, seconds: float) -> Iterator[tuple[Strategy, float]]:
+    """Strategies that may be best, each with a lower bound at sensitivity 1 that was proved on the way."""
+    tree = TreeSearch(workload, gaussian).best(_CHANGES)
+    yield integer_strategy.of_tree(workload.cells, tree), 0.0
+    if gaussian:
+        factored = factorisation(workload, seconds=seconds)
+        if factored is not None:
+            yield integer_strategy.of_matrix(factored.matrix), factored.lower_bound
+    else:
+        wide = optimise_p_identity(workload, tree, seconds=seconds)
+        if wide is not None:
+            yield integer_strategy.of_p_identity(wide.rows), 0.0
+
+
+def _evaluated_plan(
+    workload: Workload, strategy: Strategy, *, gaussian: bool, lower_bound: float = 0.0
+) -> StrategyPlan:
+    scale = sensitivity_squared(strategy, gaussian=gaussian)
+    return StrategyPlan(
+        workload=workload,
+        strategy=strategy,
+        gaussian=gaussian,
+        mean_variance=mean_variance(workload, solver_for(strategy)),
+        # At a larger sensitivity the rows hold more for the same noise.
+        lower_bound=max(lower_bound, singular_bound(workload)) / scale,
+        words=strategy_text(strategy),
+    )
+
+
+def _product(workload: ProductWorkload, *, gaussian: bool, seconds: float, strategy: str) -> StrategyPlan:
+    """A product of strategies, each the best for its axis: variances, bounds and sensitivities multiply."""
+    first, second = (
+        plan_strategy(axis, gaussian=gaussian, seconds=seconds * axis.cells / _both(workload), strategy=strategy)
+        for axis in (workload.first, workload.second)
+    )
+    return replace(
+        first,
+        workload=workload,
+        strategy=ProductStrategy((first.strategy, second.strategy)),
+        mean_variance=first.mean_variance * second.mean_variance,
+        lower_bound=first.lower_bound * second.lower_bound,
+        words=f"every pair of ({first.words}) and ({second.words})",
+    )
+
+
+def _both(workload: ProductWorkload) -> int:
+    return workload.first.cells + workload.second.cells

@@ -1,0 +1,29 @@
+"""Who a person of a version is: by what the version was made by, whatever discreet.toml says by now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.errors import UsageError
+from discreet.kernel.curator import Curator, Version
+from discreet.schema.person_identity import REACHED, step_of
+
+
+def person_identity(version: Version, curator: Curator) -> list[dict[str, Any]]:
+    """Who a person of a version is, as data: the columns that name them, and those on the way to them.
+
+    Guarantee: in two versions for which this is equal, made with the same keys, whoever has one name has one tag.
+    Because: tags were made from just these columns when the version was, and the ledger has kept which they were. The
+        file cannot say it: it may have been changed, and changed back, around a refresh.
+    """
+    unit = version.schema.unit
+    own = step_of(version.table, unit)
+    if unit.through is None:
+        return [own]
+    path = curator.ledger.refresh().version(version.table, version.number).source.get(REACHED)
+    if path is None:
+        raise UsageError(
+            f"version {version.number} of {version.table!r} does not say how its persons were reached",
+            hint=f"it was made by an older program; discreet refresh {version.table} makes one that does",
+        )
+    return [own, *path]

@@ -1,0 +1,141 @@
+"""What a release of tables may lose, in the terms of the ledger, and its one charge."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet import exact
+from discreet.accounting.events import ReservationEvent
+from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.answers.affordability import largest_question
+from discreet.answers.caveats import declared_table_caveats, invariant_caveats
+from discreet.answers.sql import Asker
+from discreet.answers.whole_table_charge import charge_whole_table
+from discreet.errors import BudgetExceeded, UsageError
+from discreet.kernel.curator import Curator, Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationTerms:
+    """What may be spent: an epsilon, or, with a delta, the pair as the guarantee of this release."""
+
+    epsilon: Fraction
+    delta: Fraction | None = None
+
+    @staticmethod
+    def of(epsilon: object, delta: object = None) -> ReservationTerms:
+        """The terms in the words of the command line or of Python, checked."""
+        return ReservationTerms(
+            epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
+            delta=None if delta is None else exact.probability(delta, name="delta"),
+        )
+
+    def event(self, guarantee: Guarantee, version: Version, curator: Curator) -> ReservationEvent:
+        """The reservation: pure Laplace noise, unless a delta is given or only the zCDP filter can take it.
+
+        As for questions in SQL: an epsilon without a delta costs rho = epsilon^2 / 2 on Gaussian noise.
+        """
+        pure = ReservationEvent(epsilon=self.epsilon, rho=self.epsilon**2 / 2, delta=Fraction(0))
+        gaussian = ReservationEvent(epsilon=None, rho=self.epsilon**2 / 2, delta=Fraction(0))
+        if self.delta == 0:
+            return pure
+        if self.delta is not None:
+            return ReservationEvent(epsilon=None, rho=self._rho(guarantee), delta=Fraction(0))
+        if guarantee.accounting == "zcdp":
+            return gaussian
+        if guarantee.limits.rho is None or _accepting_arm(pure, guarantee, version, curator) == "pure":
+            return pure
+        return gaussian if _accepting_arm(gaussian, guarantee, version, curator) is not None else pure
+
+    def _rho(self, guarantee: Guarantee) -> Fraction:
+        assert self.delta is not None
+        if guarantee.limits.rho is None:
+            raise UsageError(
+                "--delta means Gaussian noise, and the table's budget has no delta to convert its rho with",
+                hint="leave --delta out",
+            )
+        rho = rho_from_epsilon(self.epsilon, self.delta)
+        if rho <= 0:
+            raise UsageError(f"epsilon {exact.show(self.epsilon)} at this delta is too small for noise to be finite")
+        return rho
+
+    def notes(self, event: ReservationEvent, guarantee: Guarantee) -> list[str]:
+        """What the reader should know of the noise, where it is not of the kind that was asked for."""
+        if event.epsilon is not None or self.delta is not None or guarantee.accounting == "zcdp":
+            return []
+        return [
+            "the budget's pure part is used up, so the noise is Gaussian: this cost rho "
+            f"{exact.show(event.rho, up=True)} of its (epsilon, delta), and no pure epsilon"
+        ]
+
+
+def _affordable_hint(terms: ReservationTerms, version: Version, curator: Curator) -> str:
+    """What still fits, without a delta."""
+    most = largest_question(curator.ledger.remaining_by_arm(version.population))
+    if most <= 0:
+        return "nothing fits any more; the owner can grant more, or read what was released"
+    return f"--epsilon {exact.show(min(most, terms.epsilon))} fits, without --delta; or ask the owner to grant more"
+
+
+def count_caveats(version: Version, curator: Curator, columns: Sequence[str] = ()) -> list[str]:
+    """What the counts of a version describe by these columns, and what is not protected; intervals do not tell."""
+    read = [(version.table, column) for column in columns]
+    notes = declared_table_caveats({version.table: version.schema}, read)
+    return notes + invariant_caveats(curator.ledger, version.population)
+
+
+def _accepting_arm(event: ReservationEvent, guarantee: Guarantee, version: Version, curator: Curator) -> str | None:
+    decision = curator.ledger.preview(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=Region.whole(),
+        event=event,
+        guarantee=guarantee,
+        booking=False,
+    )
+    return decision.arm
+
+
+def reserve(
+    request_data: dict[str, Any],
+    event: ReservationEvent,
+    terms: ReservationTerms,
+    *,
+    version: Version,
+    curator: Curator,
+    asker: Asker,
+    fresh: bool = False,
+) -> tuple[str, ReservationEvent, bool]:
+    """The reservation, one that is there for what is asked or a new charge, its event, and whether it was there.
+
+    What is asked for on the same terms is the same, whatever noise the ledger's state would have it bring by now: so
+    the event is that of the reservation, not always the one given.
+    """
+    question_data = request_data | {"table": version.table, "version": version.number}
+    question_data |= {"epsilon": str(terms.epsilon), "delta": str(terms.delta)}
+    question = hashlib.sha256(json.dumps(question_data, sort_keys=True).encode()).hexdigest()
+    earlier_reservation = None if fresh else curator.ledger.find_reservation(version.table, version.number, question)
+    if earlier_reservation is not None:
+        return earlier_reservation.id, earlier_reservation.event, True
+    try:
+        id_ = charge_whole_table(
+            version,
+            event,
+            question=question,
+            price=terms.epsilon,
+            curator=curator,
+            asker=asker,
+            once=not fresh,
+        )
+    except BudgetExceeded as problem:
+        problem.hint = problem.hint or _affordable_hint(terms, version, curator)
+        raise
+    return id_, curator.ledger.reservation(id_).event, False
