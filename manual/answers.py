@@ -12,9 +12,10 @@ from manual.verbs import application, verbs
 from manual.words import Undocumented, words
 
 OPENING = """\
-What each verb prints with `--json`: one object on one line. A key with `[]` behind it is a list, and what follows is of
-each of its members; `NAME` stands for a name of yours. These keys were found by running the verbs on a small project;
-keys are added, and never bent. The console's HTTP API has [a page of its own](../api.md)."""
+What each verb prints with `--json`: one object on one line. A key followed by `[]` is a list, and the keys after it
+belong to each of its members; `NAME` stands for a name that you chose. These keys were collected by running the verbs
+on a small project; keys may be added, but existing keys do not change. The console's HTTP API has
+[its own page](../api.md)."""
 WHERE = "manual/words/json.toml"
 
 
@@ -67,7 +68,7 @@ def text() -> str:
         "## The others\n\n" + table(("verb", "what it prints"), [(code(f"discreet {v}"), t) for v, t in others.items()])
     )
     if strange := sorted(set(said["keys"]) - used):
-        raise Undocumented(f"words of JSON keys that no verb prints: {', '.join(strange)}; take them out of {WHERE}")
+        raise Undocumented(f"documented JSON keys that no verb prints: {', '.join(strange)}; remove them from {WHERE}")
     return page("JSON", OPENING, *parts)
 
 
@@ -80,10 +81,10 @@ def _complete(said: dict[str, Any]) -> None:
     told = {verb for verb, _ in CALLS} | set(said["notes"])
     if missing := sorted(_known() - told):
         raise Undocumented(
-            f"JSON of {', '.join(missing)} is not told: call them in manual/scenario.py, or note it in {WHERE}"
+            f"the JSON of {', '.join(missing)} is not documented: call it in manual/scenario.py, or note it in {WHERE}"
         )
     if strange := sorted(told - _known() - {name for name, _ in FAILURES}):
-        raise Undocumented(f"JSON of verbs that there are not: {', '.join(strange)}")
+        raise Undocumented(f"documented JSON of verbs that do not exist: {', '.join(strange)}")
 
 
 def _meaning(verb: str, path: str, keys: dict[str, str]) -> tuple[str, str]:
@@ -92,4 +93,4 @@ def _meaning(verb: str, path: str, keys: dict[str, str]) -> tuple[str, str]:
     for key in (f"{verb}: {path}", f"{verb}: {last}", last):
         if key in keys:
             return keys[key], key
-    raise Undocumented(f"JSON key {path!r} of {verb!r} has no words; write them into {WHERE}")
+    raise Undocumented(f"JSON key {path!r} of {verb!r} is not documented; add it to {WHERE}")

@@ -13,10 +13,9 @@ import discreet
 from discreet.errors import DiscreetError
 
 OPENING = """\
-Every error says what is wrong, where, and what can be done, and holds no datum. The number is the exit code of the
-command line; in Python the classes are raised, those of `discreet.errors` for everybody to catch. Wrong usage, a
-refusal and a budget that does not hold it cost nothing; `QueryFailed`, and what lies below it, comes after the
-charge."""
+Every error says what is wrong, where, and what you can do; it never contains data. The number is the exit code of the
+command line. In Python the classes are raised; catch those of `discreet.errors`. Wrong usage, a refusal and an
+exceeded budget cost nothing; `QueryFailed` and its subclasses are raised after the charge."""
 
 
 def errors() -> list[type[DiscreetError]]:
@@ -44,7 +43,7 @@ def text(kinds: list[type[DiscreetError]] | None = None) -> str:
         "Errors",
         OPENING,
         table(("error", "exit code", "is a", "meaning"), [_row(kind) for kind in everybody]),
-        "## Kinds of the above\n\nThey are told like their parent, and named here for those who read tracebacks.\n",
+        "## Subclasses\n\nThey behave like their parent, and are listed here for readers of tracebacks.\n",
         table(("error", "exit code", "is a", "meaning"), [_row(kind) for kind in inner]),
     )
 

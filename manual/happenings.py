@@ -14,8 +14,8 @@ from discreet.accounting import events
 from discreet.ledger.chain import KINDS
 
 OPENING = """\
-What was done, in mathematics, and stored for ever: the meaning of a kind never changes.
-[Why the filters hold](../proofs/filters.md) says how losses add up."""
+An event is the mathematical description of what a charge did. The ledger stores it permanently, and the meaning of a
+kind of event never changes. [Why the filters hold](../proofs/filters.md) shows how losses add up."""
 
 
 def kinds() -> dict[str, type[Any]]:
@@ -32,11 +32,11 @@ def text() -> str:
         OPENING,
         "## Events\n",
         table(("event", "fields", "what it is, and what it costs"), [_event(*each) for each in kinds().items()]),
-        "## Rows of the ledger\n\nEach row holds the digest of the one before it, and a time in whole seconds. "
+        "## Rows of the ledger\n\nEach row contains the digest of the row before it, and a time in whole seconds. "
         "An answer, a failure and a step have the time of their charge, because their own time would reveal how long "
-        "counting took. "
+        "the query took. "
         "`discreet ledger show` lists them.\n",
-        table(("row", "what it says"), [(code(name), rows[name]) for name in rows]),
+        table(("row", "meaning"), [(code(name), rows[name]) for name in rows]),
     )
 
 

@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
         lines = difflib.unified_diff(before.splitlines(), now.splitlines(), "committed", "generated", lineterm="", n=1)
         print("\n".join(list(lines)[:40]), file=sys.stderr)
     if old and "--write" not in arguments:
-        print(f"docs: {', '.join(old)} is not what the code says; renew it: ./do docs --write", file=sys.stderr)
+        print(f"docs: {', '.join(old)} is out of date; run ./do docs --write", file=sys.stderr)
         return 1
     return 0
 

@@ -26,8 +26,8 @@ from discreet.schema.project_file import _KEYS
 
 WHERE = "manual/words/settings.toml"
 OPENING = """\
-What can be written into the files that Discreet reads, and what it takes from the environment. A key that is not known
-is refused with the closest one that is, so a typing error never passes for a setting."""
+The keys of the files that Discreet reads, and the environment variables that it uses. An unknown key is refused, and
+the error names the closest known key, so a typing error is never ignored."""
 #: Modules that read TOML, by the file that they read; `about.toml` is a dataclass.
 READERS = {
     "discreet.toml": "discreet.schema.project_file",

@@ -94,7 +94,7 @@ def staged(source: Path, place: str, sources: dict[Path, str], pictures: dict[Pa
         if path.is_relative_to(ROOT / "docs") and path.is_file():
             return f"{picture}[{words}]({_from(place, path.relative_to(ROOT / 'docs').as_posix())})"
         if not path.exists():
-            raise Broken(f"{place}: [{words}]({address}) leads nowhere")
+            raise Broken(f"{place}: [{words}]({address}) is a broken link")
         if picture:
             pictures[path] = f"project/{path.relative_to(ROOT).as_posix()}"
             return f"![{words}]({_from(place, pictures[path])})"
@@ -129,11 +129,11 @@ def check_nav(pages: list[str]) -> None:
     places = list(_places(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
     told = set(places)
     if twice := sorted(place for place in told if places.count(place) > 1):
-        raise Broken(f"zensical.toml lists twice: {', '.join(twice)}")
+        raise Broken(f"zensical.toml lists these pages twice: {', '.join(twice)}")
     if missing := sorted(set(pages) - told):
-        raise Broken(f"no place in the navigation of zensical.toml for {', '.join(missing)}")
+        raise Broken(f"the navigation of zensical.toml does not list {', '.join(missing)}")
     if strange := sorted(told - set(pages)):
-        raise Broken(f"zensical.toml names pages that there are not: {', '.join(strange)}")
+        raise Broken(f"zensical.toml lists pages that do not exist: {', '.join(strange)}")
 
 
 def _places(nav: Any) -> Iterator[str]:

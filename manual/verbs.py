@@ -13,13 +13,12 @@ from manual.words import Undocumented, agree, words
 #: Flags that every verb takes, told once.
 EVERYWHERE = {"--json", "--project"}
 OPENING = """\
-Every verb, as `discreet --help` knows it. All of them take `--json` (print JSON, whose [keys are listed](json.md)),
-`--project DIR` (the project folder; else the nearest one above) and `--help`.
+Every verb, as `discreet --help` shows it. All of them accept `--json` (print JSON; its [keys are listed](json.md)),
+`--project DIR` (the project folder; default: the nearest one above) and `--help`.
 
 Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or store fault; 6 the charged query could
-not be completed; 130 stopped by the keyboard (where the verb charges, it says what was charged until then, which stays
-charged); 141 the program that reads the output closed it, as in `| head -1`. [Errors](errors.md) says which error is
-which."""
+not be completed; 130 stopped by Ctrl-C (a verb that charges says what was charged until then; that stays charged); 141
+the program that reads the output closed it, as in `| head -1`. [Errors](errors.md) lists the errors and their codes."""
 
 
 def application() -> Any:

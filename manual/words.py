@@ -21,8 +21,8 @@ def words(name: str) -> dict[str, Any]:
 def agree(known: set[str], told: set[str], *, what: str, where: str) -> None:
     """Refuse where code and words know different things; both ways, so that no word outlives its key."""
     if missing := sorted(known - told):
-        raise Undocumented(f"{what} without words: {', '.join(missing)}; write them into {where}")
+        raise Undocumented(f"{what} without documentation: {', '.join(missing)}; add them to {where}")
     if strange := sorted(told - known):
         raise Undocumented(
-            f"words of {what} that the code does not have: {', '.join(strange)}; take them out of {where}"
+            f"documented {what} that the code does not have: {', '.join(strange)}; remove them from {where}"
         )

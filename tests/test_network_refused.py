@@ -171,7 +171,7 @@ def test_a_network_too_large_or_unreadable_says_so_at_a_refresh_alone(tmp_path, 
     with pytest.raises(UsageError, match="'friends' has no version yet"):
         project.versions.newest("friends")
     monkeypatch.setattr("discreet.engines.network.network_size.MOST_EDGES", 3)
-    with pytest.raises(UsageError, match="has 3 different edges"):
+    with pytest.raises(UsageError, match="has 3 distinct edges"):
         project.refresh("friends")
     assert project.ledger.refresh().versions == {}
     assert not list((tmp_path / ".discreet" / "tables").glob("*.parquet"))
@@ -210,8 +210,8 @@ def test_declared_from_the_command_line(tmp_path, capsys):
         (["--ends", "src"], "two columns"),
         (["--ends", "src,SRC"], "two columns"),
         (["--ends", "src,dts"], "there is no column 'dts'"),
-        (["--ends", "src,dst", "--person", "src"], "neither --person nor --public"),
-        (["--ends", "src,dst", "--public"], "neither --person nor --public"),
+        (["--ends", "src,dst", "--person", "src"], "--ends cannot be combined with"),
+        (["--ends", "src,dst", "--public"], "--ends cannot be combined with"),
         (["--ends", "src,dst", "--rows-per-person", "60000000"], "below 50,000,000"),
     ):
         capsys.readouterr()

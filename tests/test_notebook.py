@@ -147,7 +147,7 @@ def test_numbers_no_larger_than_their_noise_are_grey_and_others_are_not(project)
 
 
 def test_a_stored_answer_is_free_and_says_so(project, release):
-    assert "stored answer, bought for epsilon 50, free now" in text(
+    assert "stored answer, free (epsilon 50 was charged earlier)" in text(
         read(project.sql(COUNT).ask(epsilon=1)._repr_html_())
     )
     assert "derived answer, free" in text(read(replace(release, derived=True)._repr_html_()))
@@ -164,7 +164,7 @@ def test_a_question_shows_its_price_only_once_it_was_explained(project):
     assert "Not priced yet" in text(read(question._repr_html_()))
     question.explain(epsilon="0.5")
     tree = read(question._repr_html_())
-    assert "would have cost epsilon 0.5." in text(tree) and "Noise at 95%: n ± 6." in text(tree)
+    assert "would have cost epsilon 0.5." in text(tree) and "Noise at 95% confidence: n ± 6." in text(tree)
     assert tree.find("pre").text == question.query.text
     question.explain(epsilon=2)
     assert "would have cost epsilon 2." in text(read(question._repr_html_()))  # the last one
@@ -177,10 +177,10 @@ def test_a_question_that_was_asked_says_what_it_cost(tmp_path):
     question.explain(epsilon=2)
     release = question.ask(epsilon=2)
     told = text(read(question._repr_html_()))
-    assert f"answered by release {release.id}: cost epsilon 2." in told
+    assert f"Answered by release {release.id}: cost epsilon 2." in told
     assert "would have cost" not in told and "Nothing is charged" not in told
     question.ask(epsilon=1)
-    assert "stored answer, bought for epsilon 2, free now." in text(read(question._repr_html_()))
+    assert "stored answer, free (epsilon 2 was charged earlier)." in text(read(question._repr_html_()))
 
 
 def test_of_a_stored_answer_its_own_noise_is_shown(tmp_path):
@@ -188,8 +188,8 @@ def test_of_a_stored_answer_its_own_noise_is_shown(tmp_path):
     release = question.ask(epsilon=1)
     explained = question.explain(epsilon="0.1")  # alone it would be ± 30
     told = text(read(question._repr_html_()))
-    assert f"cost nothing: it is answered already, by release {release.id}." in told
-    assert "Noise at 95%: the stored numbers ± 3." in told and "± 30" not in told
+    assert f"cost nothing: release {release.id} already answers it." in told
+    assert "Noise at 95% confidence: the stored numbers ± 3." in told and "± 30" not in told
     assert "error     the stored numbers within 3 at 95%" in str(explained)
 
 
@@ -257,13 +257,13 @@ def test_a_question_to_a_server_shows_what_it_was_told(project, release):
     question.explain(epsilon=3)
     assert "would have cost epsilon 3." in text(read(question._repr_html_()))
     question.ask(epsilon=50)
-    assert f"answered by release {HOSTILE}: cost epsilon 50." in text(read(question._repr_html_()))
+    assert f"Answered by release {HOSTILE}: cost epsilon 50." in text(read(question._repr_html_()))
     assert len(sent) == 2
 
 
 def test_a_budget_is_a_bar_rounded_to_the_safe_side():
     tree = read(budget(by_analyst={HOSTILE: Spending(epsilon=Fraction(1, 3), delta=Fraction(0))})._repr_html_())
-    assert "epsilon 0.333334 of 1 spent, 0.666666 left; about 7 more counts of everybody within 50." in text(tree)
+    assert "epsilon 0.333334 of 1 spent, 0.666666 left; about 7 more counts of the whole table at ±50." in text(tree)
     _, filled = tree.find("svg").findall("rect")
     assert filled.get("width") == "133.3"
     assert [HOSTILE, "0.333334"] in rows(tree)
@@ -277,7 +277,7 @@ def test_a_model_says_what_it_is_good_for(model):
     assert re.search(r"mst model of patients: about [\d,]+ rows, epsilon 50", text(tree))
     head, *body = rows(tree)
     assert head == ["tables of", "good", "partly", "poor", "unknown"]
-    assert [(row[0], sum(map(int, row[1:]))) for row in body] == [("single columns", 3), ("pairs", 3), ("threes", 1)]
+    assert [(row[0], sum(map(int, row[1:]))) for row in body] == [("single columns", 3), ("pairs", 3), ("triples", 1)]
     assert "Rely on: " in text(tree) and model.card.release in text(tree)
     judged = judge_marginals(Measured(model)).judged
     for row, size in zip(body, (1, 2, 3), strict=True):
@@ -306,7 +306,7 @@ def test_a_wide_model_and_an_empty_one_are_drawn_at_once(model, monkeypatch):
         assert (f"{columns} columns are modelled" in text(read(many._repr_html_()))) == wide
     card = ModelCard(kind="random", table=HOSTILE, version=1, unit="row", warnings=(HOSTILE,))
     bare = replace(model, measured=(), card=card)
-    assert "say nothing of the data" in text(read(bare._repr_html_())) and HOSTILE in text(read(bare._repr_html_()))
+    assert "say nothing about the data" in text(read(bare._repr_html_())) and HOSTILE in text(read(bare._repr_html_()))
 
 
 def test_a_model_of_a_network_has_a_face(network):
@@ -317,22 +317,22 @@ def test_a_model_of_a_network_has_a_face(network):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "It surely does better than chance."),
-        ({"bound": 0.95}, "Within the claimed guarantee, as far as n tells."),
-        ({"bound": 0.6}, "It surely does better than the claimed guarantee."),
-        ({"judged": False}, "that cannot be judged"),
-        ({"n": 0}, "there was nothing to try it on"),
+        ({}, "Significantly better than chance."),
+        ({"bound": 0.95}, "Not significantly better than the claimed guarantee, at this n."),
+        ({"bound": 0.6}, "Significantly better than the claimed guarantee."),
+        ({"judged": False}, "this cannot be judged"),
+        ({"n": 0}, "there were no cases to try"),
         ({"attack": HOSTILE, "story": (HOSTILE,)}, HOSTILE),
     ],
 )
 def test_evidence_stands_beside_chance_and_bound(changes, said):
     tree = read(evidence(**changes)._repr_html_())
     assert said in text(tree)
-    verdict = re.search("It surely does better|as far as n tells", text(tree))
+    verdict = re.search("Significantly better|significantly better", text(tree))
     assert (verdict is not None) == (changes.get("judged", True) and changes.get("n", 1) > 0)
     shares = {row[0]: row[1] for row in rows(tree)[1:]}
     wanted = {"success": "90.0%", "chance": "50.0%"} | (
-        {"the most under the claim": f"{changes.get('bound', 0):.1%}"} if "bound" in changes else {}
+        {"most allowed by the claim": f"{changes.get('bound', 0):.1%}"} if "bound" in changes else {}
     )
     assert shares == ({} if changes.get("n") == 0 else wanted)
 

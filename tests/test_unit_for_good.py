@@ -60,7 +60,7 @@ def test_a_person_is_not_made_of_units_that_were_protected_apart(declare):
         project.refresh("visits")
     assert "declare `person` as before" in caught.value.hint
     (told,) = project.versions.warnings("visits")  # the file is not what is in force, and cannot be
-    assert "names another person for 'visits' than the ledger protects" in told and "applies it" not in told
+    assert "declares another `person` for 'visits' than the ledger protects" in told and "applies it" not in told
     project = declare('"visit_id"', 20)  # more rows are no other unit
     assert "`discreet refresh visits` applies it" in project.versions.warnings("visits")[0]
     project.refresh("visits")
@@ -141,7 +141,7 @@ def test_nor_by_a_source_on_the_way_to_a_person(declare, tmp_path, population):
     second = SECOND.format(source="visits.csv", person='"visit_id"', rows=1).replace('"people"', f'"{population}"')
     second += "[populations.others]\nbudget = { epsilon = 2 }\n"
     project = declare('"patient_id"', 20, more=THROUGH + second)
-    match = "have the same source" if population == "people" else "the ledger knows this source as 'items'"
+    match = "have the same source" if population == "people" else "the ledger has this source as 'items'"
     with pytest.raises(UsageError, match=match):
         project.refresh("again")
 
@@ -237,8 +237,9 @@ def test_a_card_promises_no_limit_where_an_older_program_let_the_unit_change(dec
     bundles.write(bundles.make_bundle(project, release), tmp_path / "out")
     card = (tmp_path / "out" / "card.yaml").read_text()
     assert "No single limit holds for all releases about these people" in card
-    assert "All that is ever released" not in card
+    assert "All releases ever made" not in card
     (note,) = project.budget("visits").notes
     assert note.startswith(
-        "no single limit holds: after answers were released, 'visits' identified people by visit_id (text), and with version 2"
+        "no single limit holds, because `person` changed after answers were released: "
+        "'visits' identified people by visit_id (text), and with version 2"
     )

@@ -67,8 +67,8 @@ def test_what_rows_say_is_told_by_refresh_alone(tmp_path):
         with pytest.raises(UsageError) as caught:
             found.sql(f"select count(*) from {table}").ask(epsilon=1)
         assert caught.value.reason == f"table {table!r} could not be made from its source"
-        assert caught.value.hint == f"the owner runs discreet refresh {table}, which says why"
-    with pytest.raises(UsageError, match=r"line 4 of orders\.csv has 1 fields where the header has 4"):
+        assert caught.value.hint == f"ask the owner to run discreet refresh {table}, which says why"
+    with pytest.raises(UsageError, match=r"line 4 of orders\.csv has 1 fields, but the header has 4"):
         found.refresh("orders")
 
 

@@ -31,9 +31,9 @@ def check_declared(table: str, declared: Node) -> None:
     columns, person = declared.get("columns", {}), declared.get("person", [])
     budget = [each for name, each in declared.get("budget", {}).items() if name != "accounting"]
     if not all(map(number, [*budget, declared.get("rows_per_person_measured", 1)])):
-        raise Broken(f"a number is declared of {table} that is none")
+        raise Broken(f"a declared number of {table} is not a number")
     if declared.get("accounting", "either") not in ACCOUNTINGS:
-        raise Broken(f"{table} is declared with an accounting that there is not")
+        raise Broken(f"{table} is declared with an unknown accounting")
     flags(declared, ("public", "directed"), table)
     whole(declared.get("rows_per_person", 1))
     if isinstance(person, dict):
@@ -42,11 +42,11 @@ def check_declared(table: str, declared: Node) -> None:
     ends = declared.get("ends", [])
     named = [declared.get("population", ""), *listed(person), *listed(ends), *declared.get("invariants", [])]
     if not all(type(each) is str for each in named):
-        raise Broken(f"a name is declared of {table} that is no text")
+        raise Broken(f"a declared name of {table} is not a text")
     known = [name.lower() for name in columns]
     for told in declared.get("invariants", []):
         if told.strip() != "*" and told.partition(">")[0].strip().lower() not in known:
-            raise Broken(f"exact totals of {table} by something that is no declared column")
+            raise Broken(f"exact totals of {table} by something that is not a declared column")
     for name, column in columns.items():
         check_column(f"the column {name} of {table}", column)
 
@@ -59,18 +59,18 @@ def check_column(what: str, told: Node) -> None:
     if not all(map(number, numbers)) or not all(
         map(number if told["type"] in ("integer", "decimal") else moment, ends)
     ):
-        raise Broken(f"{what} has a bound or a number that is none")
+        raise Broken(f"{what} has a bound or a number that is not a number")
     if type(told.get("bins", 1)) is not int:
-        raise Broken(f"{what} has a number of bins that is none")
+        raise Broken(f"{what} has an invalid number of bins")
     values = told.get("values", [])
     words = [*values, told.get("other", "")]
     if not isinstance(values, list) or not all(type(each) in (str, int, bool) for each in words):
-        raise Broken(f"{what} holds something that is no single value")
+        raise Broken(f"{what} contains something that is not a single value")
 
 
 def flags(told: Node, names: tuple[str, ...], what: str) -> None:
     if not all(type(told.get(name, False)) is bool for name in names):
-        raise Broken(f"{what}: something is neither true nor false")
+        raise Broken(f"{what}: a flag is neither true nor false")
 
 
 def number(told: Any) -> bool:

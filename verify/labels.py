@@ -168,18 +168,19 @@ class Keys:
             if any(called(values, places[key], labels) for key, lists in self.labels.items() for labels in lists):
                 continue
             if self.sure or not any(function(values, places[key]) for key in self.labels):
-                raise Broken(f"{name} is said to be a key, and no key of the question has these values")
+                raise Broken(f"{name} is marked as a key, but no key of the query has these values")
             left.append(name)
         if left:
-            raise Open(f"neither declared nor stored, and said in the text alone: the keys {', '.join(map(str, left))}")
+            keys = ", ".join(map(str, left))
+            raise Open(f"these keys are neither declared nor stored, only named in the query's text: {keys}")
 
     def alone(self, names: list[str], shown: list[list[Any]], rows: int) -> None:
         """A table of keys alone, which tells no groups: no more rows than there are groups of such keys."""
         every = [(place, group) for place in range(len(self.sets)) for group in range(self.groups(place))]
         if rows > len(every):
-            raise Broken("a table of keys has more rows than the question has groups")
+            raise Broken("a table of keys has more rows than the query has groups")
         if len(every) > MOST_GROUPS:
-            raise Open("so many groups that it does not compare their keys")
+            raise Open("too many groups to compare their keys")
         lying = [self.positions(*group) for group in every]
         fits = [[(key, labels) for key, lists in self.labels.items() for labels in lists if within(values, labels)]
                 for values in shown]  # fmt: skip
@@ -191,8 +192,8 @@ class Keys:
             if all(there[row] >= count for row, count in wanted.items()):
                 return
         if self.sure:
-            raise Broken(f"{', '.join(names)}: no key that was discovered has these values")
-        raise Open(f"neither declared nor stored, and said in the text alone: the keys {', '.join(names)}")
+            raise Broken(f"{', '.join(names)}: no discovered key has these values")
+        raise Open(f"these keys are neither declared nor stored, only named in the query's text: {', '.join(names)}")
 
 
 def within(values: list[Any], labels: Labels) -> bool:

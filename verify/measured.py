@@ -26,17 +26,17 @@ Loss = tuple[Fraction | None, Fraction, Fraction]  # epsilon (None: no pure boun
 def ratio(text: Any) -> Fraction:
     """A Fraction as it is written: whole numbers around a stroke, in lowest terms."""
     if not isinstance(text, str) or len(text) > 4000 or not re.fullmatch(r"-?\d+/[1-9]\d*", text, re.ASCII):
-        raise Broken("a number that is no exact ratio")
+        raise Broken("a number is not an exact ratio")
     found = Fraction(text)
     if f"{found.numerator}/{found.denominator}" != text:
-        raise Broken("a ratio that is not in lowest terms")
+        raise Broken("a ratio is not in lowest terms")
     return found
 
 
 def closed(told: Any, known: set[str], what: str) -> None:
     """No member but these: whatever else stands in an object was derived by nobody."""
     if not isinstance(told, dict):
-        raise Broken(f"{what} is no object")
+        raise Broken(f"{what} is not an object")
     if strange := sorted(set(told) - known):
         raise Broken(f"{what} has an unknown member {strange[0]!r}")
 
@@ -49,7 +49,7 @@ def loss(event: dict[str, Any]) -> Loss:
         parts = [loss(part) for part in event["events"]]
         pure = [part[0] for part in parts]
         if sum(len(str(value)) for part in event["events"] for value in part.values() if type(value) is str) > 200_000:
-            raise Open("so many long numbers that it does not add them up")
+            raise Open("too many long numbers to add up")
         total = None if None in pure else sum((each or none for each in pure), none)
         return total, sum((part[1] for part in parts), none), sum((part[2] for part in parts), none)
     if kind in ("laplace", "threshold"):
@@ -66,14 +66,14 @@ def loss(event: dict[str, Any]) -> Loss:
     if kind == "reserved":
         pure, rho = event["epsilon"], positive(ratio(event["rho"]))
         if pure is not None and rho != positive(ratio(pure)) ** 2 / 2:
-            raise Broken("a reservation whose rho is not that of its epsilon")
+            raise Broken("the rho of a reservation does not match its epsilon")
         return None if pure is None else ratio(pure), rho, ratio(event["delta"])
-    raise Open(f"an event that it does not know: {kind}")
+    raise Open(f"an unknown kind of event: {kind}")
 
 
 def positive(value: Any) -> Fraction:
     if value <= 0:
-        raise Broken("a number that must be above 0")
+        raise Broken("a number must be above 0")
     return Fraction(value)
 
 
@@ -142,7 +142,7 @@ def converted(rho: Fraction, delta: Fraction) -> Fraction:
 def agree(told: Fraction, found: Fraction) -> None:
     """A delta may be rounded up in its last digits, and no further."""
     if not found <= told <= found * CLOSE:
-        raise Broken("the delta of discovered keys does not follow from their law")
+        raise Broken("the delta of discovered keys does not follow from their noise distribution")
 
 
 def spread(total: int, most: int, cells: int) -> dict[str, int]:
@@ -156,13 +156,13 @@ def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] |
     """How far a statistic's cells move when one unit with `rows` rows, in at most `touched` cells, comes or goes."""
     kind = statistic[0]
     if len(statistic) != {"sum": 5, "distinct": 3}.get(kind, 2):
-        raise Broken("a statistic with other parts than it has")
+        raise Broken("a statistic has unknown or missing members")
     if kind == "persons":  # one for each cell that the unit is in
         return {"l0": touched, "l1": touched, "l2_squared": touched, "linf": 1}
     if kind in ("rows", "distinct"):  # one for each row
         return spread(rows, rows, touched)
     if kind != "sum" or terms is None:
-        raise Open(f"a statistic that it does not know: {kind}")
+        raise Open(f"an unknown kind of statistic: {kind}")
     centre, grain = whole(statistic[2]), whole(statistic[3])
     if terms["low"] is None or terms["high"] is None or grain < 1:
         raise Broken("a sum without bounds")
@@ -214,7 +214,7 @@ class Steps:
         events, found = parted(stored["event"]), []
         keys = [part for part in stored["parts"] if part["kind"] == "keys"]
         if len(keys) != bool(self.keys):
-            raise Broken("keys that no step discovered, or a step that discovers keys that nobody asked for")
+            raise Broken("keys that no step discovered, or a step that discovers keys that the query does not ask for")
         self.found = len(keys[0]["keys"]) if keys else 1
         for place, part in enumerate(stored["parts"]):
             closed(part, PARTS[part["kind"]], "a part of a measurement")
@@ -225,15 +225,15 @@ class Steps:
                 one = self.quantile if part["kind"] == "bins" else self.discovered
                 found.append({"part": place} | one(part, events.pop(0), told[len(found)]))
         if events:
-            raise Broken("an event that no number was drawn by")
+            raise Broken("an event without a drawn number")
         return found
 
     def groups(self, place: int) -> int:
         if whole(place) < 0:
-            raise Broken("a set that the question does not have")
+            raise Broken("a set that the query does not have")
         for _, edges, _ in self.sets[place]:  # bins that overlap would count a row twice
             if len(edges) < 2 or any(whole(one) >= whole(two) for one, two in pairwise(edges)):
-                raise Broken("bins that are not one after another")
+                raise Broken("bins that are not consecutive")
         return math.prod(len(edges) - 1 + (null is True) for _, edges, null in self.sets[place])
 
     def touched(self, keys: list[Any], groups: int | None) -> tuple[bool, int]:
@@ -244,7 +244,7 @@ class Steps:
     def vector(self, part: dict[str, Any], vector: int, event: dict[str, Any]) -> dict[str, Any]:
         place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
         if whole(number) < 0 or not len(part["statistics"]) == len(part["noisy"]) == len(part["laws"]):
-            raise Broken("numbers that no statistic has")
+            raise Broken("numbers that belong to no statistic")
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
         constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
@@ -252,9 +252,9 @@ class Steps:
         laplace = {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}
         gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
         if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != event:
-            raise Broken("the event is not noise of this law on numbers that move so far")
+            raise Broken("the event does not match this noise distribution and this sensitivity")
         if len(part["noisy"][vector]) != numbers or not all(type(each) is int for each in part["noisy"][vector]):
-            raise Broken("another number of noisy numbers than there are cells")
+            raise Broken("the number of noisy numbers differs from the number of cells")
         named = {"kind": "noise", "set": place, "statistic": number, "numbers": numbers, "groups": groups}
         return named | {"constant": constant, "touched": touched, "terms": terms, "law": law, "event": event} | far
 
@@ -264,13 +264,13 @@ class Steps:
         a, b = ratio(fraction).as_integer_ratio()
         rates = [ratio(each["epsilon"]) for each in event["events"] if each["kind"] == "exponential"]
         if not 0 < ratio(part["confidence"]) < 1:
-            raise Broken("a confidence that there is not")
+            raise Broken("an invalid confidence")
         if event["kind"] != "together" or rates != [rates[0], rates[0] / 2, rates[0] / 2] or len(event["events"]) != 3:
-            raise Broken("a quantile is three choices, of a half and two quarters of its epsilon")
+            raise Broken("a quantile needs three choices: with a half and two quarters of its epsilon")
         if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:
-            raise Broken("another number of quantiles than there are groups")
+            raise Broken("the number of quantiles differs from the number of groups")
         if not all(len(each) == 3 and 0 <= min(map(whole, each)) <= max(each) < len(edges) for each in part["noisy"]):
-            raise Broken("a quantile that lies in no bin")
+            raise Broken("a quantile outside all bins")
         named = {"kind": "quantile", "set": part["place"], "quantile": part["quantile"], "numbers": len(part["noisy"])}
         bins, score = len(edges) - 1 + (null is True), self.relation.rows * max(a, b - a)
         return named | {"bins": bins, "rows": self.relation.rows, "score": score, "event": event}
@@ -281,11 +281,11 @@ class Steps:
         kinds = {type(value) for key in part["keys"] for value in key} - {str, int, type(None)}
         counted_ = [] if part["answers"] is None else part["keys"]
         if kinds or any(len(key) != len(self.keys) for key in part["keys"]):
-            raise Broken("a key that is no text, whole number or NULL for each key of the question")
+            raise Broken("a key must have a text, a whole number or NULL for each key of the query")
         if len(set(map(text, part["keys"]))) < len(part["keys"]) or len(part["noisy"]) != len(counted_):
-            raise Broken("a key that was found twice, or another number of noisy numbers than there are keys")
+            raise Broken("a key was found twice, or the number of noisy numbers differs from the number of keys")
         if not all(type(each) is int for each in part["noisy"]):
-            raise Broken("a noisy number that is none")
+            raise Broken("a noisy number is not a number")
         named = {"numbers": len(part["keys"]), "touched": most, "event": event}
         if event["kind"] == "threshold":
             scale, threshold, answers = positive(ratio(event["scale"])), whole(part["threshold"]), part["answers"]
@@ -293,20 +293,20 @@ class Steps:
             counted = [["persons", TRUE], ["rows", TRUE]] if self.relation.rows == 1 else [["persons", TRUE]]
             strange = answers is not None and self.statistics[answers] not in counted
             if event["l1"] != most or threshold < 2 or part["law"] != law or strange:
-                raise Broken("a threshold on numbers of persons that one unit moves further")
+                raise Broken("a threshold that does not match the sensitivity of the number of persons")
             if any(each < threshold for each in part["noisy"]):
-                raise Broken("a key is shown whose noisy number lies below its threshold")
+                raise Broken("a key is shown although its noisy number is below the threshold")
             agree(ratio(event["delta"]), threshold_delta(scale, most, threshold))
             return {"kind": "threshold", "threshold": threshold, "answers": answers} | named
         if event["kind"] != "top-k" or event["choices"] != self.top or len(part["keys"]) > self.top:
-            raise Broken("keys were found by neither a threshold nor choices of the most common")
+            raise Broken("keys were found neither by a threshold nor by selecting the most common")
         if [part[name] for name in ("answers", "law", "threshold")] != [None] * 3 or part.get("cut"):
-            raise Broken("choices of the most common keys tell no numbers")
+            raise Broken("selecting the most common keys releases no numbers, but there are some")
         candidates = max(self.top, 1000)
         strangers, margin = min(most, candidates), whole(told["margin"])
         lead = power(min(ratio(event["epsilon"]) * (margin - 1), Fraction(10_000)), up=False)
         if margin < 1:
-            raise Broken("a stop that is not above what it stops")
+            raise Broken("the margin of selecting the most common keys is below 1")
         agree(ratio(event["delta"]), max(strangers / (strangers + lead), FEW))
         return {"kind": "top-k", "margin": margin, "candidates": candidates} | named
 
@@ -344,11 +344,11 @@ def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
         return [inner[place] for place in numbers(told["groups"])]
     if kind == "stack":
         if len(told["parts"]) > 100:
-            raise Open("a strategy of too many parts")
+            raise Open("a strategy with too many parts")
         parts = [norms(part) for part in told["parts"]]
         return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
     if kind != "product":
-        raise Open(f"a strategy that it does not know: {kind}")
+        raise Open(f"an unknown kind of strategy: {kind}")
     found = [(1, 1)]
     for factor in map(norms, told["factors"]):
         small(len(found) * len(factor))
@@ -358,7 +358,7 @@ def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
 
 def small(size: Any) -> int:
     if not 0 < whole(size) <= MOST_CELLS:
-        raise Open("a strategy of too many cells")
+        raise Open("a strategy with too many cells")
     return int(size)
 
 
@@ -372,14 +372,14 @@ def numbers(told: Any) -> list[int]:
     try:
         raw = unpacking.decompress(packed, size * MOST_CELLS + 1)
     except zlib.error:
-        raise Broken("packed numbers that cannot be unpacked") from None
+        raise Broken("packed numbers cannot be unpacked") from None
     if len(raw) > size * MOST_CELLS:
-        raise Open("a list of too many numbers")
+        raise Open("a list with too many numbers")
     if (
         len(raw) % size
         or not unpacking.eof
         or unpacking.unused_data
         or base64.b64encode(packed).decode() != told["data"]
     ):
-        raise Broken("packed numbers that are cut off, or with something behind them")
+        raise Broken("packed numbers are cut off, or followed by something else")
     return list(struct.unpack(f"<{len(raw) // size}{letter}", raw))

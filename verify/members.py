@@ -68,14 +68,14 @@ NODES = {
 
 def texts(told: Any, what: str) -> None:
     if not isinstance(told, list) or not all(type(each) is str for each in told):
-        raise Broken(f"{what} is no list of texts")
+        raise Broken(f"{what} is not a list of texts")
 
 
 def check_plan(plan: Node) -> None:
     """The members of plan.json, but for what its payloads are."""
     closed(plan, PLAN, "the plan")
     closed(plan["guarantee"], LIMIT, "the limit")
-    closed(plan["about"], {*TEXTS, *LISTS}, "what people say about it")
+    closed(plan["about"], {*TEXTS, *LISTS}, "the information about the release")
     for name in ("explanation", "invariants", "warnings", "unit_changes"):
         texts(plan.get(name, []), f"{name} of the plan")
     for name in LISTS:
@@ -84,19 +84,19 @@ def check_plan(plan: Node) -> None:
         plan[name] for name in ("text", "release", "kind", "table")
     ]
     if any(type(each) is not str for each in own) or not day(plan["day"]):
-        raise Broken("a text or a day that is none")
+        raise Broken("an invalid text or day")
     if not re.fullmatch("[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):
-        raise Broken("what was asked is not there by its digest")
+        raise Broken("the digest of the query is missing or invalid")
     if plan["confidence"] != "19/20" or not re.fullmatch("[a-z0-9-]{1,40}", plan["release"]):
-        raise Broken("a confidence or a name of a release that there is not")
+        raise Broken("an invalid confidence or name of a release")
     if type(plan["publics"]) is not bool:
-        raise Broken("whether it reads public tables is not said by true or false")
+        raise Broken("whether the release reads public tables must be true or false")
     if plan["kind"] in ("answer", "bounds") and plan["steps"]:
-        raise Broken("an answer with steps that nobody took")
+        raise Broken("an answer with steps, which answers do not have")
     for place, step in enumerate(plan["steps"], start=1):
         closed(step, {"number", "of", "event"}, "a step")
         if not re.fullmatch("[0-9a-f]{64}", step["of"]) or whole(step["number"]) != place:
-            raise Broken("what a step measured is not there by its digest")
+            raise Broken("the digest of what a step measured is missing or invalid")
         loss(step["event"])
     for table, told in plan["schemas"].items():
         check_version(table, told)
@@ -119,23 +119,23 @@ def check_kinds(table: str, step: Node) -> None:
     if "kinds" not in step:  # an older version
         return
     names = [*listed(step.get("ends", [])), *listed(step.get("person", [])), *listed(step.get("on", []))]
-    texts(step["kinds"], f"what the columns hold by which {table} identifies people")
+    texts(step["kinds"], f"the kinds of the columns that identify people in {table}")
     if len(step["kinds"]) != len(names):
-        raise Broken(f"another number of kinds than there are columns by which {table} identifies people")
+        raise Broken(f"the number of kinds differs from the number of columns that identify people in {table}")
     if strange := sorted(set(step["kinds"]) - KINDS):
         if not all(re.fullmatch("[a-z_]{0,30}", each) for each in strange):
-            raise Broken(f"a column by which {table} identifies people holds {strange[0]!r}, which is no kind")
-        raise Open(f"a type that it does not know, by which {table} identifies people: {strange[0]}")
+            raise Broken(f"a column that identifies people in {table} has the invalid kind {strange[0]!r}")
+        raise Open(f"an unknown kind of a column that identifies people in {table}: {strange[0]}")
 
 
 def check_payload(kind: str, told: Node) -> None:
     """What is stored under the release itself. Parts and laws of an answer are looked at where they are derived."""
     if kind not in PAYLOADS:
-        raise Open(f"a release of a kind that it does not know: {kind}")
-    closed(told, PAYLOADS[kind], "what is stored")
+        raise Open(f"an unknown kind of release: {kind}")
+    closed(told, PAYLOADS[kind], "the stored payload")
     for name, known in INSIDE.items():
         if told.get(name) is not None:
-            closed(told[name], known, f"{name} of what is stored")
+            closed(told[name], known, f"{name} of the stored payload")
             for part in told[name].keys() - {"shares", "codes"}:
                 no_objects(told[name][part])
             check_step(told[name].get("codes", []))
@@ -145,17 +145,17 @@ def check_payload(kind: str, told: Node) -> None:
     for name in told.keys() - {*INSIDE, "law", "strategy", "event", "parts"}:
         no_objects(told[name])
     if kind not in ("answer", "bounds") and told["kind"] != kind:
-        raise Broken("what is stored is of another kind")
+        raise Broken("the stored payload is of another kind")
     for name in ("kind", "column", "name", "words", "unit", "model", "id", "text"):
         if type(told.get(name, "")) is not str:
-            raise Broken(f"{name} of what is stored is no text")
+            raise Broken(f"{name} of the stored payload is not a text")
     if kind == "ranges":
         check_strategy(told["strategy"])
         wholes(told["edges"])
         if {type(told[name]) for name in ("only", "adaptive")} != {bool}:
-            raise Broken("ranges: something is neither true nor false")
+            raise Broken("ranges: a flag is neither true nor false")
         if not {type(told[name]) for name in ("mean_variance", "expected_rmse")} <= {float, int}:
-            raise Broken("ranges: an expected error that is no number")
+            raise Broken("ranges: an expected error is not a number")
     if kind == "marginals":
         for each in [axes for part in told["parts"] for axes in part]:
             wholes(each)
@@ -166,7 +166,7 @@ def check_payload(kind: str, told: Node) -> None:
 def no_objects(told: Any) -> None:
     """A single value, or lists of such."""
     if isinstance(told, dict):
-        raise Broken(f"an object where none is, with the member {next(iter(told), '')!r}")
+        raise Broken(f"an unexpected object, with the member {next(iter(told), '')!r}")
     for each in told if isinstance(told, list) else ():
         no_objects(each)
 
@@ -219,7 +219,7 @@ def check_nodes(told: Any) -> None:
             check_nodes(each)
     elif isinstance(told, dict):
         if strange := sorted(set(told) - NODES):
-            raise Broken(f"a question has an unknown member {strange[0]!r}")
+            raise Broken(f"the query has an unknown member {strange[0]!r}")
         if len(told) != 1:
-            raise Broken("a part of a question that is two things at once")
+            raise Broken("a part of the query is two things at once")
         check_nodes(next(iter(told.values())))

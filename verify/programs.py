@@ -20,20 +20,20 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
         columns, law = norms(stored["strategy"]), stored["law"]
         far = max(one for one, _ in columns), max(two for _, two in columns)
         if noise(law["kind"].removeprefix("discrete-"), law.get("scale", law.get("sigma2")), far, rows) != events[0]:
-            raise Broken("how far the strategy moves by its columns is not what follows")
-        return "the columns of the strategy move by no more than its event says"
+            raise Broken("the sensitivity of the strategy does not follow from its columns")
+        return "the sensitivity of the strategy's columns is at most what its event states"
     if kind == "marginals" and len(events) == 1:
         marginals(stored, parted(events[0]), declared, rows)
-        words = f"noise is for {rows} rows of a unit on the parts that are named; what was measured is here by a digest"
+        words = f"the noise covers {rows} rows per unit on the named parts; of what was measured, only a digest is here"
     elif kind in ("publish", "model"):
         for event, values in zip(events, drawn, strict=True):
             tables(event, values["noisy"] if kind == "publish" else values, rows)
-        words = f"noise is for {rows} rows of a unit on tables that count a row once; what was measured is not here"
+        words = f"the noise covers {rows} rows per unit on tables that count a row once; what was measured is not here"
     else:
         for part in [part for event in events for part in parted(event)]:
             if part.get("l1", 0) % rows or part.get("l2_squared", 0) % rows**2:
-                raise Broken(f"noise for a unit of fewer rows than {rows}")
-        words = "how far each of them moves is said by its event, and not derived here"
+                raise Broken(f"the noise covers fewer than {rows} rows per unit")
+        words = "their sensitivities are taken from their events, and not derived here"
     raise Open(f"steps lose no more than was reserved; {words}")
 
 
@@ -47,10 +47,10 @@ def tables(event: Node, values: Any, rows: int) -> None:
     """A step of tables, each under its own noise, in which a row is counted once. Choices say an epsilon alone."""
     parts = parted(event)
     if isinstance(values, list) and len(parts) != len(values):
-        raise Broken("another number of tables than there are events")
+        raise Broken("the number of tables differs from the number of events")
     for part in parts:
         if part["kind"] in SIZES and part != noise(part["kind"], part[SIZES[part["kind"]]], (1, 1), rows):
-            raise Broken(f"noise for a unit of fewer rows than {rows}")
+            raise Broken(f"the noise covers fewer than {rows} rows per unit")
 
 
 def models(plan: Node, drawn: list[Any], declared: Node) -> None:
@@ -62,15 +62,15 @@ def models(plan: Node, drawn: list[Any], declared: Node) -> None:
             continue
         told = [values["id"], values["text"], values.get("also", []), values["event"]]
         if text(told) != text([plan["release"], "", [], step["event"]]):
-            raise Broken("a step stores something else than it was charged for")
+            raise Broken("a step stores something other than it was charged for")
         for part in [part for part in values["parts"] if part["kind"] == "keys"]:
             if step["event"]["kind"] != "threshold" or step["of"] not in known or len(values["parts"]) != 1:
-                raise Broken("keys were found of something that is no declared text")
+                raise Broken("keys were found for something that is not a declared text")
             most = 1 if known[step["of"]].get("constant") is True else rows
             if step["event"]["l1"] != most:
-                raise Broken(f"keys were found as of a unit of fewer rows than {most}")
+                raise Broken(f"keys were found with noise for fewer than {most} rows per unit")
             if any(len(key) != 1 for key in part["keys"]) or part["answers"] is not None or part["noisy"]:
-                raise Broken("keys that a model was fitted to tell no numbers")
+                raise Broken("keys that a model was fitted to must not have numbers")
             scale = positive(ratio(step["event"]["scale"]))
             agree(ratio(step["event"]["delta"]), threshold_delta(scale, most, whole(part["threshold"])))
 
@@ -89,16 +89,16 @@ def marginals(stored: Any, events: list[Node], declared: Node, rows: int) -> Non
     """Each part is a table, by contrasts along some columns: (1, -1) of two cells, n I - J of more."""
     sizes = [cells(declared["columns"], name) for name in stored["columns"]]
     if len(events) != len(stored["parts"]) or len(events) != len(stored["shares"]):
-        raise Broken("another number of events than there are parts")
+        raise Broken("the number of events differs from the number of parts")
     for event, (_, centred) in zip(events, stored["parts"], strict=True):
         far = [1, 1]
         for size in [sizes[axis] for axis in centred]:
             one, two = (1, 1) if size == 2 else (2 * (size - 1), size * (size - 1))
             far = [far[0] * one, far[1] * two]
         if event != noise(event["kind"], event[SIZES[event["kind"]]], (far[0], far[1]), rows):
-            raise Broken(f"noise for a unit of fewer rows than {rows}")
+            raise Broken(f"the noise covers fewer than {rows} rows per unit")
     if sum(map(ratio, stored["shares"])) > 1:
-        raise Broken("shares of more than there is")
+        raise Broken("the shares add up to more than the whole")
 
 
 def cells(columns: Node, name: str) -> int:

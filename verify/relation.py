@@ -83,10 +83,10 @@ def column(told: Node) -> Bounds:
 def unit(declared: Node) -> tuple[bool, int]:
     """Whether the unit is a row, and how many rows of the declared table it has at most."""
     if "ends" in declared:
-        raise Open("a table of edges, whose rows belong to two persons")
+        raise Open("a table of edges, whose rows belong to two persons, cannot be derived here")
     rows = whole(declared.get("rows_per_person", 1))
     if rows < 1 or ("person" not in declared and rows != 1):
-        raise Broken("the declared number of rows of a person makes no sense")
+        raise Broken("the declared number of rows per person is not valid")
     return "person" not in declared, rows
 
 
@@ -103,13 +103,13 @@ def persons(table: str, told: Node) -> str:
     if any(set(step) - {"kinds"} != set(own) for step in steps) or {**steps[0], "kinds": 0} != {**own, "kinds": 0}:
         raise Broken("the columns that identify people are not the declared ones")
     if any(str(here["through"]).lower() != there["table"].lower() for here, there in pairwise(steps)):
-        raise Broken("the way from a table to its persons has a gap")
+        raise Broken("the path from a table to its persons has a gap")
     last = steps[-1]
     if (last["through"] is not None and len(steps) > 1) or not (last["person"] or last["through"]):
-        raise Broken("the way from a table to its persons ends at nobody")
+        raise Broken("the path from a table to its persons ends without a person")
     if last["through"] is not None:
         raise Open(
-            f"an older version of {table}: it does not say by which columns of {last['through']} people are named"
+            f"an older version of {table}, which does not say which columns of {last['through']} identify people"
         )
     return f"; in {table} by {' and '.join(last['person'])}"
 
@@ -163,9 +163,9 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
     """The bounds of one node from those of its parts."""
     lows, highs, nulls = ([part[name] for part in of] for name in ("low", "high", "null"))
     if kind in ARGUMENTS and (len(parts), len(of)) != ARGUMENTS[kind]:
-        raise Broken("an expression with other arguments than it has")
+        raise Broken("an expression with unknown or missing arguments")
     if any(end is not None and end.bit_length() > MOST_BITS for end in lows + highs):
-        raise Broken("numbers that are too large to be summed")
+        raise Broken("numbers are too large to be summed")
     if kind in ("whole", "null"):
         return (whole(parts[0]), parts[0], False) if kind == "whole" else (0, 0, True)
     if kind in ("length", "like", "lower", "upper", "trim", "substr"):
@@ -188,7 +188,7 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
     low, high, null = lows[0], highs[0], any(nulls)
     if kind == "lookup":
         if low < parts[2] or high >= parts[2] + len(parts[1]):
-            raise Broken("a list of values that does not cover its codes")
+            raise Broken("a list of values does not cover its codes")
         values = [whole(value) for value in parts[1] if value is not None] or [0]
         return min(values), max(values), null or None in parts[1]
     if kind == "absolute" or (kind == "times" and inside[0] == inside[1]):
@@ -198,7 +198,7 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
         corners = [(add if kind == "plus" else mul)(*ends) for ends in product((low, high), (lows[1], highs[1]))]
         return min(corners), max(corners), null
     if kind == "over" and parts[2] not in ("down", "zero", "nearest"):
-        raise Broken("a rounding that it does not know")
+        raise Broken("an unknown kind of rounding")
     if kind in ("over", "remainder"):  # monotone on either side of a divisor of 0, which makes NULL
         divisors = {end for end in (lows[1], highs[1], -1, 1) if end and lows[1] <= end <= highs[1]}
         null = null or lows[1] <= 0 <= highs[1]
@@ -207,7 +207,7 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
             return max(min(low, 0), -far), min(max(high, 0), far), null
         corners = [quotient(one, two, parts[2]) for one, two in product((low, high), divisors)] or [0]
         return min(corners), max(corners), null
-    raise Open(f"an expression that it does not know: {kind}")
+    raise Open(f"an unknown kind of expression: {kind}")
 
 
 def hull(lows: list[Any], highs: list[Any]) -> tuple[Any, Any]:
@@ -243,11 +243,11 @@ class Relation:
             self.rows, self.constant, self.known, self.facts = inner.rows, inner.constant, inner.known, inner.facts
             self.is_row = inner.is_row
             if self.is_row and ("person" in node or "per-person" in node):
-                raise Broken("rows of which each is a unit have no person to be joined on or grouped by")
+                raise Broken("if each row is a privacy unit, there is no person to join on or group by")
         rules = {"filter": self.filter, "public": self.public, "person": self.person, "per-person": self.per_person}
         kinds = [name for name in rules if name in node]
         if len(kinds) > 1 or (kinds and set(node) != PARTS[kinds[0]]):
-            raise Broken("a part of the relation that is two things at once")
+            raise Broken("a part of the relation is two things at once")
         rule_ = rules[kinds[0]] if kinds else self.scan
         named = rule_(node)
         self.facts.append(named | {"rows": self.rows, "constant": sorted(self.constant)})
@@ -255,10 +255,10 @@ class Relation:
     def scan(self, node: Node) -> Node:
         """A declared table holds at most rows_per_person rows of a person; constant columns are enforced in it."""
         if set(node) != {"scan", "version"}:
-            raise Open("a relation of a kind that it does not know")
+            raise Open("an unknown kind of relation")
         table = self.schemas[node["scan"]]
         if node["version"] != table["version"]:
-            raise Broken("another version of the table than the one whose schema is here")
+            raise Broken("the version of the table differs from the one whose schema is in the bundle")
         self.is_row, self.rows = unit(table["declared"])
         told = table["declared"].get("columns", {})
         alone = self.is_row or self.rows == 1  # of one row every column has one value
@@ -275,7 +275,7 @@ class Relation:
         told, none = next(self.publics), {"low": None, "high": None, "null": True}
         fan_out = whole(told["fan_out"])
         if [told["table"], told["content"]] != node["public"][:2] or fan_out < 0:
-            raise Broken("the facts of a public table are those of another one")
+            raise Broken("the facts of a public table belong to another table")
         if fan_out <= 1 and set().union(*(columns(left) for left, _ in node["on"])) <= self.constant:
             self.constant = self.constant | set(node["columns"])
         self.new(node["columns"])
@@ -293,7 +293,7 @@ class Relation:
         """Joined on the person, each of a person's rows meets that person's other rows."""
         other = Relation(node["person"], self.schemas, self.publics, self.fewest)
         if other.is_row:
-            raise Broken("rows of which each is a unit have no person to be joined on")
+            raise Broken("if each row is a privacy unit, there is no person to join on")
         self.new([name for name, _ in node["columns"]])
         for name, expression in node["columns"]:
             low, high, null = span(expression, other.known)
@@ -323,7 +323,7 @@ class Relation:
             return self.fewest if every and kind == "rows" else 0, self.rows, False
         low, high, null = span(parts[0], self.known)
         if kind not in ("sum", "mean", "lowest", "highest") or (kind == "sum" and parts[1:3] != [0, 1]):
-            raise Open(f"a number of each person that it does not know: {kind}")
+            raise Open(f"an unknown kind of number per person: {kind}")
         if kind == "sum":
             low, high = min(low, self.rows * low), max(high, self.rows * high)
         finer = whole(parts[1]) if kind == "mean" else 1

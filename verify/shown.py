@@ -46,23 +46,25 @@ class Tables:
             except Open as problem:
                 doubt.append(str(problem))
         if left:
-            doubt.append(f"computed from several noisy numbers, and not recomputed here: {', '.join(map(str, left))}")
+            doubt.append(
+                f"computed from several noisy numbers, which is not repeated here: {', '.join(map(str, left))}"
+            )
         if doubt:
             raise Open("; ".join(doubt))
-        return "all numbers in data.json are noisy numbers that were measured, at most rounded; all keys are known ones"
+        return "all numbers in data.json are measured noisy numbers, at most rounded; all keys are known"
 
     def table(self, table: Any, told: Any) -> list[str]:
         """One table; returns the columns that are computed from several noisy numbers."""
         rows, plain = table["rows"], [] if told is None else told["columns"]
         if told is not None and not plain:
-            raise Broken("a table is said to show noisy numbers, and shows none")
+            raise Broken("a table is marked as showing noisy numbers, but shows none")
         cells = self.cells(told, len(rows))
         is_key = [each["kind"] == "key" for each in table["columns"]]
         names = [str(each["name"]) for each in table["columns"]]
         left = [name for place, *named in plain for name in self.column(table, place, named, cells)]
         places = {place for place, _, _ in plain}
         if len(places) < len(plain) or any(is_key[place] for place in places):
-            raise Broken("a column is said to be two things")
+            raise Broken("a column is marked as two kinds")
         left += [name for place, name in enumerate(names) if not is_key[place] and place not in places]
         held = [[cell for cell, key in zip(row, is_key, strict=True) if key] for row in rows]
         self.keyed([name for name, key in zip(names, is_key, strict=True) if key], held, cells, told, left)
@@ -74,10 +76,10 @@ class Tables:
         named = [(0, place) for place in range(rows)] if straight else told["cells"]
         cells = [(whole(one), whole(two)) for one, two in named]
         if len(set(cells)) < len(cells) or len(cells) != rows:
-            raise Broken("two rows are said to be the same group")
+            raise Broken("two rows are marked as the same group")
         groups = [self.keys.groups(place) for place in range(len(self.sets))]
         if told is not None and not all(0 <= one < len(groups) and 0 <= two < groups[one] for one, two in cells):
-            raise Broken("a row of a group that the question does not have")
+            raise Broken("a row of a group that the query does not have")
         return cells
 
     def column(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
@@ -94,11 +96,11 @@ class Tables:
         told = list(zip(shown, noisy, laws, strict=True))
         exact = is_shown(told, times)
         if exact is False:
-            raise Broken(f"the numbers of {name} are not those that were measured")
+            raise Broken(f"the numbers of {name} are not the measured ones")
         bounds = [self.drawn[one, statistic][2] for one, _ in cells]
         ends = [row[place] for row in table["intervals"]]
         if not all(self.interval(*each, times) for each in zip(ends, bounds, told, strict=True)):
-            raise Broken(f"the noise intervals of {name} are not those of its noise")
+            raise Broken(f"the confidence intervals of {name} do not match its noise")
         # By how much, and in which order it was computed, is said in the text, which is not read.
         known = 1 in step.as_integer_ratio() if kind == "sum" else step == 1
         return [] if known and exact else [name]
@@ -115,7 +117,7 @@ class Tables:
         """The columns of keys: no more than there are, and of each its labels."""
         keys, most, different = self.count([one for one, _ in cells], held)
         if different > most and (told is not None or not left):  # a table of which nothing is told stays open
-            raise Broken("more columns are said to be keys than the question has")
+            raise Broken("more columns are marked as keys than the query has")
         if [len(self.sets), different] == [1, keys] and len(set(map(text, held))) < len(held):
             raise Broken("two rows have the same keys")
         says = [list(column) for column in zip(*held, strict=True)] if held else [[] for _ in names]
@@ -125,7 +127,7 @@ class Tables:
         elif not left:
             self.keys.alone([names[turn] for turn in said], [says[turn] for turn in said], len(held))
         if different > keys:
-            raise Open("one key is shown by several columns, and why is said in the text, which is not read")
+            raise Open("several columns show one key; the reason is in the query's text, which is not read")
 
     def follow(self, cells: list[tuple[int, int]]) -> set[str]:
         """Columns that say nothing new: NULL alone, and grouping(key), 0 where a set has it and else 1."""
@@ -147,30 +149,30 @@ class Tables:
 def formed(data: Any, release: str, confidence: Fraction) -> list[Any]:
     """The tables of data.json, if they have the parts of tables and nothing else, and cells of one value each."""
     if set(data) != {"release", "confidence", "tables"} or data["release"] != release:
-        raise Broken("data.json is of something else, or has other parts than it has")
+        raise Broken("data.json belongs to something else, or has unknown or missing members")
     if Fraction(Decimal(repr(data["confidence"]))) != confidence:
-        raise Broken("data.json says another confidence than the plan")
+        raise Broken("data.json has another confidence than the plan")
     for table in data["tables"]:
         kinds = [each["kind"] for each in table["columns"]]
         if set(table) != {"columns", "rows", "intervals"} or not {"key", "noisy", "derived"} >= set(kinds):
-            raise Broken("a table has other parts than tables have")
+            raise Broken("a table has unknown or missing members")
         for each in table["columns"]:
             bounds = each.get("bounds", []) if each["kind"] != "key" else []  # of averages and quantiles
             known = {"name", "kind"} | ({"bounds"} if len(bounds) == 2 else set())
             if each["kind"] != "key" and type(each.get("least")) is int and each["least"] == 0:
                 known.add("least")  # exact numbers are never negative; nothing follows from it but what is grey
             if set(each) != known or type(each["name"]) is not str or {type(end) for end in bounds} - set(PLAIN):
-                raise Broken("a column has other parts than columns have")
+                raise Broken("a column has unknown or missing members")
         lines = zip(table["rows"], table["intervals"], strict=True)
         for row, ends in lines:
             pairs = [two for two in ends if two is not None]
             flat = [*row, *(end for two in pairs for end in two)]
             if len(row) != len(kinds) or len(ends) != len(kinds) or any(len(two) != 2 for two in pairs):
-                raise Broken("a row is longer or shorter than the columns")
+                raise Broken("a row has more or fewer cells than there are columns")
             if any(type(cell) not in PLAIN for cell in flat) or any(
                 two is not None and kind == "key" for two, kind in zip(ends, kinds, strict=True)
             ):
-                raise Broken("a cell that is no single value, or a key with a noise interval")
+                raise Broken("a cell is not a single value, or a key has a confidence interval")
     return list(data["tables"])
 
 
@@ -187,7 +189,7 @@ def written(table: Any, content: bytes) -> None:
     heads = [told.rstrip("_") == field(name).rstrip("_") for told, (name, _) in zip(head, wanted, strict=True)]
     lines = [list(map(field, line)) for line in zip(*(values for _, values in wanted), strict=True)]
     if not all(heads) or rows != lines:
-        raise Broken("data.csv does not hold what data.json holds")
+        raise Broken("data.csv and data.json differ")
 
 
 def field(value: Any) -> str:

@@ -12,9 +12,9 @@ def check_measurement(told: Node) -> None:
     closed(told, MEASUREMENT, "a measurement")
     also = told.get("also", [])
     if not isinstance(also, list) or not all(type(each) is str for each in [told["id"], told["text"], *also]):
-        raise Broken("a measurement with a name or a text that is no text")
+        raise Broken("the name or the text of a measurement is not a text")
     if len({told["id"], *also}) < 1 + len(also):
-        raise Broken("a measurement that is read with itself, or with another one twice")
+        raise Broken("a measurement is combined with itself, or with another one twice")
     for part in told["parts"]:
         closed(part, PARTS[part["kind"]], "a part of a measurement")
         {"cells": check_cells, "bins": check_bins, "keys": check_keys}[part["kind"]](part)
@@ -28,7 +28,7 @@ def check_law(told: Any) -> None:
 def check_cells(part: Node) -> None:
     wholes([part["place"], *part["statistics"]])
     if not len(part["noisy"]) == len(part["laws"]) == len(part["statistics"]) > 0:
-        raise Broken("numbers that no statistic has")
+        raise Broken("numbers that belong to no statistic")
     for vector, law in zip(part["noisy"], part["laws"], strict=True):
         wholes(vector)
         check_law(law)
@@ -39,20 +39,20 @@ def check_bins(part: Node) -> None:
     for each in part["noisy"]:
         wholes(each)
     if not 0 < ratio(part["confidence"]) < 1:
-        raise Broken("a confidence that there is not")
+        raise Broken("an invalid confidence")
 
 
 def check_keys(part: Node) -> None:
     if not all(
         isinstance(key, list) and {type(each) for each in key} <= {str, int, type(None)} for key in part["keys"]
     ):
-        raise Broken("a key that is no text, whole number or NULL for each key of the question")
+        raise Broken("a key must have a text, a whole number or NULL for each key of the query")
     if len(set(map(text, part["keys"]))) < len(part["keys"]) or len({len(key) for key in part["keys"]}) > 1:
-        raise Broken("a key that was found twice, or that is wider than others")
+        raise Broken("a key was found twice, or is wider than others")
     wholes(part["noisy"])
     wholes([part[name] for name in ("answers", "threshold") if part[name] is not None])
     if type(part.get("cut", False)) is not bool:
-        raise Broken("a part of a measurement has other parts than it has")
+        raise Broken("a part of a measurement has unknown or missing members")
     if part["law"] is not None:
         check_law(part["law"])
 

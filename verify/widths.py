@@ -33,7 +33,7 @@ def half_widths(law: dict[str, Any], doubt: Fraction) -> list[int]:
 @lru_cache(maxsize=4096)
 def _half_widths(kind: str, size: str, doubt: Fraction) -> list[int]:
     if not 0 < doubt < 1:
-        raise Broken("a confidence that there is not")
+        raise Broken("an invalid confidence")
     if kind == "discrete-laplace":  # P(|X| > q) = 2 r^(q + 1) / (1 + r) with r = e^(-1 / scale)
         scale, found = ratio(size), set()
         for up in (False, True):
@@ -42,7 +42,7 @@ def _half_widths(kind: str, size: str, doubt: Fraction) -> list[int]:
         return sorted(found)
     sigma2 = ratio(size)
     if not 0 < sigma2 <= MOST_VARIANCE or doubt < Fraction(1, 10**20):
-        raise Open("noise or a confidence of a size that it does not compute widths for")
+        raise Open("the noise or the confidence is too large or too small to compute widths here")
     root = math.sqrt(2 * float(sigma2))
     low, high = 0, 1 + math.ceil(22 * root)
     while low < high:  # about there

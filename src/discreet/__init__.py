@@ -45,28 +45,28 @@ __all__ = [
 
 
 def open(path: str | PathLike[str] = ".") -> Project:
-    """The project at `path`, or in the nearest folder above it that holds a discreet.toml."""
+    """Open the project at `path`, or in the nearest folder above it that has a discreet.toml."""
     from discreet.project.project import Project  # numpy and the engines load when a project is opened, not on import
 
     return Project.find(path)
 
 
 def connect(url: str, token: str) -> Remote:
-    """The project behind a console, asked as if it were here. See `discreet.project.remote`."""
+    """Connect to a project on a Discreet console and query it from here. See `discreet.project.remote`."""
     from discreet.project.remote import connect
 
     return connect(url, token)
 
 
 def init(path: str | PathLike[str] = ".", *, epsilon: object = None, delta: object = None) -> Project:
-    """Make a project folder: discreet.toml and an empty ledger."""
+    """Create a project folder: discreet.toml and an empty ledger."""
     from discreet.project.project import Project
 
     return Project.make(path, epsilon=epsilon, delta=delta)
 
 
 def load(path: str | PathLike[str]) -> Model:
-    """A model that was saved: it needs no project, and no budget."""
+    """Load a saved model. It needs no project and no budget."""
     from pathlib import Path
 
     from discreet.synth.model import Model

@@ -3,15 +3,15 @@
     DiscreetError
     ├── UsageError            2  a wrong flag, number or file
     │   ├── ProjectError         no project here, or discreet.toml cannot be read
-    │   └── SchemaError          a declaration that makes no sense
-    ├── Refused               3  the question cannot be answered privately as asked; free
-    ├── BudgetExceeded        4  the budget does not hold it; free
+    │   └── SchemaError          a declaration that is not valid
+    ├── Refused               3  the query cannot be answered privately as written; free
+    ├── BudgetExceeded        4  the remaining budget is too small; free
     ├── LedgerFault           5  the ledger or its store cannot be trusted or written
     │   ├── LedgerTampered       the chain does not verify
     │   ├── LedgerRolledBack     the ledger is older than its anchor
     │   └── LedgerLocked         the owner must act before anything is answered
-    ├── StoreFault            5  the store of surveys cannot be read or written
-    └── QueryFailed           6  charged, and could not be completed
+    ├── StoreFault            5  the survey store cannot be read or written
+    └── QueryFailed           6  charged, but could not be completed
 
 The number is the exit code of the command line. A message says what, where, how much and
 what next, and never holds a datum.
@@ -44,9 +44,9 @@ def in_python(sentence: str) -> str:
 
 
 class DiscreetError(Exception):
-    """The root: one sentence, an optional hint, an exit code.
+    """The base class of all errors: a reason, an optional hint and an exit code.
 
-    Both are in the words of the command line, which `told` gives as they are; as text it speaks Python.
+    `str(error)` names Python's arguments; `command_line_text()` names the flags of the command line.
     """
 
     exit_code: ClassVar[int] = 1
@@ -57,7 +57,7 @@ class DiscreetError(Exception):
         self.hint = hint
 
     def command_line_text(self) -> str:
-        """The sentence and the hint, as the command line prints them."""
+        """The reason and the hint, as the command line prints them."""
         return self._joined(self.reason, self.hint)
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ def no_release(id_: str) -> UsageError:
 
 
 class MissingPackage(UsageError):
-    """Something needs a package that is not installed. The hint says how to get it."""
+    """A required package is not installed. The hint says how to install it."""
 
 
 class ProjectError(UsageError):
@@ -93,11 +93,11 @@ class ProjectError(UsageError):
 
 
 class SchemaError(UsageError):
-    """A declaration that makes no sense."""
+    """A declaration is not valid."""
 
 
 class Refused(DiscreetError):
-    """The question cannot be answered privately as asked. Free, and the same on an empty table."""
+    """The query cannot be answered privately as written. Free, and the same on an empty table."""
 
     exit_code = 3
 
@@ -118,7 +118,7 @@ class Refused(DiscreetError):
         self.width = width
 
     def excerpt(self) -> str:
-        """The line of the question at fault, with carets under the fault."""
+        """The line of the query that is refused, with carets under the part at fault."""
         lines = self.sql.splitlines()
         if not 1 <= self.line <= len(lines):
             return ""
@@ -136,7 +136,7 @@ Binding = Literal["loss", "keys", "quota"]
 
 
 class BudgetExceeded(DiscreetError):
-    """The budget does not hold this question. Free."""
+    """The remaining budget is too small for this request. Nothing was charged."""
 
     exit_code = 4
 
@@ -179,13 +179,13 @@ class LedgerLocked(LedgerFault):
 
 
 class StoreFault(DiscreetError):
-    """The store of surveys cannot be read or written. Nothing was acknowledged."""
+    """The survey store cannot be read or written. Nothing was acknowledged."""
 
     exit_code = 5
 
 
 class QueryFailed(DiscreetError):
-    """The charged query could not be completed. One constant sentence: a cause could hold a datum."""
+    """The charged query could not be completed. The cause is never shown: it could reveal private data."""
 
     exit_code = 6
 

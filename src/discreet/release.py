@@ -32,7 +32,7 @@ Bounds = tuple[float | str, float | str] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """Epsilon (None: no pure bound), rho and delta: of a question, or of a population."""
+    """Epsilon (None: there is no pure bound), rho and delta, of a query or of a population."""
 
     epsilon: Fraction | None
     delta: Fraction
@@ -44,7 +44,7 @@ class Spending:
         return f"{epsilon}{rho}, delta {exact.show(self.delta)}"
 
     def to_data(self, *, up: bool) -> dict[str, float | None]:
-        """Floats for JSON: spent rounded up, remaining down. Epsilon is null where no pure bound holds."""
+        """Floats for JSON: spent is rounded up, remaining down. Epsilon is null if there is no pure bound."""
         data: dict[str, float | None] = {
             "epsilon": None if self.epsilon is None else exact.as_float(self.epsilon, up=up)
         }
@@ -55,10 +55,10 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseColumn:
-    """A column of an answer: a key, a noisy number, or something derived from those.
+    """A column of an answer: a key, a noisy number, or a number derived from those.
 
-    bounds: between what its numbers lie whatever the data are, by the declaration alone: those of an average's column.
-    least: 0 where its exact numbers are never negative, whatever the data are: those of a count's column.
+    bounds: the limits of its exact numbers that follow from the declaration alone, such as those of an average.
+    least: 0 if its exact numbers are never negative, such as those of a count.
     """
 
     name: str
@@ -67,7 +67,7 @@ class ReleaseColumn:
     least: Literal[0] | None = None
 
     def to_data(self) -> dict[str, Any]:
-        """The column as JSON data; `bounds` and `least` only where there are some."""
+        """The column as JSON data; `bounds` and `least` only if they are set."""
         bounds = {} if self.bounds is None else {"bounds": list(self.bounds)}
         least = {} if self.least is None else {"least": self.least}
         return {"name": self.name, "kind": self.kind, **bounds, **least}
@@ -84,18 +84,18 @@ class ReleaseColumn:
         )
 
     def is_below_noise(self, cell: Cell, ends: Interval) -> bool:
-        """Whether a number of this column is lost in its noise."""
+        """Whether a number of this column is below the noise."""
         return self.kind != "key" and is_below_noise(cell, ends, self.bounds, least=self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """An answer. `interval` says how wrong each number may be by its noise.
+    """An answer: noisy numbers with their confidence intervals and their price. See `interval`.
 
-    A number that the noise hides, such as the average of a group in which there may be nobody, is None.
-    `reread` gives the intervals at a confidence, when they are asked for; it reads noisy values alone.
-    derived: it follows from earlier releases, and nothing was charged. `sources`: the releases that its numbers are
-        computed from, where they are not its own alone.
+    A number is None if the noise is too large to show it, such as the average of a group that may be empty.
+    read_intervals: computes the intervals at a given confidence, from noisy values only.
+    derived: the answer was computed from earlier releases, and nothing was charged.
+    sources: the releases that the numbers are computed from, if there are others than this one.
     """
 
     id: str
@@ -119,17 +119,17 @@ class Release:
 
     @property
     def intervals(self) -> tuple[Intervals, ...]:
-        """A noise interval for each number, None for keys, at the answer's confidence."""
+        """The confidence interval of each number, at the answer's confidence; None for keys."""
         return self.interval()
 
     @property
     def purchase_cost(self) -> Spending:
-        """What its measurement cost when it was charged, which for a stored answer may be long ago."""
+        """What the measurement cost when it was charged. For a stored answer, that may be long ago."""
         loss = events.loss(self.event)
         return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta)
 
     def plus_minus(self, confidence: object = None) -> float:
-        """The widest noise of any number: half of the widest interval."""
+        """The largest ± of any number: half of the widest interval."""
         half_widths = [
             (ends[1] - ends[0]) / 2
             for row in self.interval(confidence)
@@ -140,10 +140,11 @@ class Release:
         return int(widest) if widest == int(widest) else widest
 
     def interval(self, confidence: object = None) -> tuple[Intervals, ...]:
-        """A noise interval for each noisy number, None for keys: without noise it lies there with this confidence.
+        """The confidence interval of each number; None for keys.
 
-        It speaks of the noise alone: the number describes the declared table, with its limits and bounds, whatever
-        these left out. A quantile's interval was bought with the answer and stays as it is.
+        The exact number of the declared table is inside with this confidence. The interval covers the added noise only,
+        not what the limits and bounds of the declared table left out. A quantile's interval was measured with the
+        answer and does not change with `confidence`.
         """
         level = self.confidence if confidence is None else exact.number(confidence, name="confidence")
         if level not in self._interval_cache:
@@ -151,21 +152,21 @@ class Release:
         return self._interval_cache[level]
 
     def at_confidence(self, confidence: Fraction) -> Release:
-        """The same answer, read at another confidence."""
+        """The same answer with intervals at another confidence."""
         return replace(self, confidence=confidence)
 
     def with_warnings(self, warnings: Iterable[str]) -> Release:
-        """The same answer with these warnings; intervals that were read are kept."""
+        """The same answer with these warnings."""
         release = replace(self, warnings=tuple(warnings))
         release._interval_cache.update(self._interval_cache)
         return release
 
     def is_below_noise(self, row: int, column: int) -> bool:
-        """Whether a number is lost in its noise."""
+        """Whether a number is below the noise."""
         return self.columns[column].is_below_noise(self.rows[row][column], self.intervals[row][column])
 
     def count_below_noise(self) -> tuple[int, int, int]:
-        """How many numbers are lost in their noise, how many are hidden by it and not shown, and of how many in all."""
+        """How many numbers are below the noise, how many are not shown because of it, and how many there are."""
         places = [(place, column) for place, column in enumerate(self.columns) if column.kind != "key"]
         pairs = list(zip(self.rows, self.intervals, strict=True))
         hidden = sum(row[place] is None for place, _ in places for row in self.rows)
@@ -193,7 +194,7 @@ class Release:
         }
 
     def to_arrow(self) -> pyarrow.Table:
-        """The rows as an Arrow table; noisy columns are followed by their interval's ends."""
+        """The rows as an Arrow table. Each noisy column is followed by the ends of its interval, _low and _high."""
         import pyarrow
 
         arrays: dict[str, Any] = {}
@@ -212,13 +213,13 @@ class Release:
         return pyarrow.table(arrays)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas frame."""
+        """The rows as a pandas DataFrame."""
         _require_package("pandas")
         frame: pandas.DataFrame = self.to_arrow().to_pandas()
         return frame
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars frame."""
+        """The rows as a polars DataFrame."""
         _require_package("polars")
         import polars
 
@@ -236,7 +237,7 @@ class Release:
         return iter(self.rows)
 
     def cell_text(self, row: int, column: int) -> str:
-        """A cell for people: no more digits than the noise leaves meaningful, and how wrong it may be."""
+        """A cell as text: with only the digits that the noise leaves meaningful, and its ±."""
         return format_cell(self.rows[row][column], self.intervals[row][column], key=self.columns[column].kind == "key")
 
     def __str__(self) -> str:
@@ -251,7 +252,7 @@ class Release:
         return f"<Release {self.id}: {len(self.rows)} rows, {self.price}>"
 
     def _repr_html_(self) -> str:
-        """The answer in a notebook. Free: it reads what is here."""
+        """The answer in a notebook. Free."""
         return notebook.notebook_html(self._html_parts, lambda: repr(self))
 
     def _html_parts(self) -> Iterator[str]:
@@ -288,8 +289,9 @@ class Release:
     @property
     def price(self) -> str:
         """What it cost, in words."""
-        stored = f"stored answer, bought for {_spending_text(self.purchase_cost)}, free now" if self.cached else ""
-        return stored or ("derived answer, free" if self.derived else f"cost {_spending_text(self.cost)}")
+        if self.cached:
+            return f"stored answer, free ({_spending_text(self.purchase_cost)} was charged earlier)"
+        return "derived answer, free" if self.derived else f"cost {_spending_text(self.cost)}"
 
 
 def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, whose: str = "per number") -> str:

@@ -62,16 +62,16 @@ def test_where_the_rho_binds_the_hint_speaks_of_epsilon(tmp_path, capsys):
     assert told["largest_question"] < 6 < told["remaining"]["epsilon"]
     assert refused["hint"].startswith(f"--epsilon {show(number(told['largest_question'], name='epsilon'))} (which fits")
     words = clinic.say(capsys, tmp_path, "budget")[1]
-    named = re.search(r"a single count of everybody may have --epsilon (\S+) at most", words)[1]
+    named = re.search(r"a single count of everybody can use at most --epsilon (\S+);", words)[1]
     assert clinic.run(capsys, tmp_path, "query", "select count(*) from patients", "--epsilon", named)[0] == 0
-    assert "no count of everybody fits" not in words
+    assert "too small for a count of everybody" not in words
 
 
 def test_nothing_is_left_for_everybody(tmp_path, capsys):
     clinic.make(tmp_path)
     clinic.run(capsys, tmp_path, "query", "select count(*) from patients", "--epsilon", "1")
     assert clinic.run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["largest_question"] == 0
-    assert "no count of everybody fits any more" in clinic.say(capsys, tmp_path, "budget")[1]
+    assert "the remaining budget is too small for a count of everybody" in clinic.say(capsys, tmp_path, "budget")[1]
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ population = "p"
 type = "integer"
 """
     toml = VISITS.replace("budget = { epsilon = 100000.0, delta = 1e-6 }", 'population = "p"')
-    with pytest.raises(SchemaError, match="persons in 'v' and rows in 'r'"):
+    with pytest.raises(SchemaError, match="persons in 'v' but rows in 'r'"):
         project(tmp_path, toml + rows)
 
 
@@ -310,7 +310,7 @@ def test_many_rows_a_person_are_no_join(tmp_path):
 
 def test_so_many_rows_a_person_that_counting_them_takes_time(tmp_path):
     found = project(tmp_path, VISITS.replace("rows_per_person = 3", "rows_per_person = 2000000"))
-    with pytest.raises(Refused, match="of computing to this question") as told:
+    with pytest.raises(Refused, match="of computing to this query") as told:
         found.sql("select count(*) from v")
     assert "lower rows_per_person" in told.value.hint
 

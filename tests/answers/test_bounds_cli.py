@@ -34,7 +34,7 @@ def test_values_are_found_by_a_threshold(tmp_path, rows):
     (event,) = [project.curator.stored_measurement(id_).event for id_ in found.releases]
     assert isinstance(event, events.ThresholdEvent) and event.l1 == 1 and event.scale == Fraction(1, 2)
     assert 0 < event.delta <= Fraction(1, 10**7) and found.cost.delta == event.delta
-    told = f"values of 'city' that fewer than about {threshold(project, found)} persons share do not show"
+    told = f"values of 'city' shared by fewer than about {threshold(project, found)} people are not shown"
     assert found.warnings == (told,)
     told = tomllib.loads((tmp_path / "discreet.toml").read_text())["tables"]["visits"]["columns"]["city"]
     assert told == {"type": "category", "values": ["Oslo", "Paris", "Rome"], "measured": 2}
@@ -66,7 +66,7 @@ def test_json_and_words(tmp_path, rows, capsys):
     # The exponential mechanism costs a quarter of its epsilon in rho, so that the zCDP filter may say less.
     assert data["spent"]["epsilon"] <= 3 and data["remaining"]["epsilon"] >= 97
     code, out, _ = say(capsys, tmp_path, "bounds", "visits", "at", "--epsilon", "1")
-    assert code == 0 and "discreet refresh visits applies it" in out and "cost epsilon 1" in out and " to " in out
+    assert code == 0 and "run discreet refresh visits to apply it" in out and "cost epsilon 1" in out and " to " in out
     code, out, _ = say(capsys, tmp_path, "bounds", "visits", "city", "--epsilon", "1", "--delta", "1e-7")
     assert code == 0 and "Oslo, Paris, Rome" in out and "delta" in out
     project = discreet.open(tmp_path)
@@ -101,7 +101,7 @@ WRONG = [
     (["visits", "--epsilon", "0"], "epsilon must be above 0"),
     (["visits", "nowhere", "--epsilon", "1"], "there is no column 'nowhere'"),
     (["visits", "id", "--epsilon", "1"], "there is no column 'id'"),
-    (["visits", "age", "--epsilon", "1"], "has its bounds already"),
+    (["visits", "age", "--epsilon", "1"], "already has bounds"),
     (["visits", "seen", "--epsilon", "1"], "boolean"),
     (["visits", "city", "--epsilon", "1"], "needs a delta"),
     (["visits", "city", "--epsilon", "1", "--delta", "0"], "needs a delta"),
@@ -110,7 +110,7 @@ WRONG = [
     (["visits", "--epsilon", "1", "--cells", "2.5"], "cells must be"),
     (["visits", "--epsilon", "1", "--for-epsilon", "-1"], "for-epsilon must be from 0.001"),
     (["visits", "--report", "--epsilon", "1", "--for-epsilon", "1e-9"], "for-epsilon must be from 0.001"),
-    (["visits", "--report", "--epsilon", "1", "--delta", "1e-7"], "needs no delta"),
+    (["visits", "--report", "--epsilon", "1", "--delta", "1e-7"], "does not use --delta"),
     (["others", "--epsilon", "1"], "no declared table"),
 ]
 

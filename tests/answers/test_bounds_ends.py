@@ -237,7 +237,7 @@ def test_bounds_end_to_end(tmp_path):
     assert "measured = 1" in (tmp_path / "discreet.toml").read_text()
     project.refresh("visits")
     project.sql("select sum(cost), count(*) from visits").explain(epsilon=1)
-    with pytest.raises(Exception, match="bounds already"):
+    with pytest.raises(Exception, match="already has bounds"):
         project.bounds("visits", ["cost"], epsilon=1)
 
 

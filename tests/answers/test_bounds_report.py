@@ -208,7 +208,7 @@ def test_only_what_is_named(tmp_path):
 def test_rows_have_nothing_to_truncate(tmp_path):
     project = make(tmp_path, rows_of(sizes(20)), person=False)
     assert project.bias("visits", epsilon=1).truncation is None
-    with pytest.raises(UsageError, match="each row is one person"):
+    with pytest.raises(UsageError, match="each row of 'visits' is one person"):
         project.bias("visits", ["rows_per_person"], epsilon=1)
 
 

@@ -89,8 +89,8 @@ def test_an_edge_moves_one_cell_by_one_and_nodes_are_not_protected(friends):
     told = friends.sql(MIXED).explain(epsilon=1)
     because = told["sensitivity"]["because"]
     assert (told["sensitivity"]["l1"], told["sensitivity"]["l0"]) == (1, 1)
-    assert because[0] == "the unit of privacy is one row: neighbours differ by one row added or removed"
-    line = "a row meets at most 1 rows of the public table 'people', in which nothing is protected"
+    assert because[0] == "the privacy unit is one row: neighbours differ by one row added or removed"
+    line = "each row joins at most 1 rows of the public table 'people', which is not protected"
     assert because.count(line) == 2  # once for each end
 
 
@@ -98,7 +98,7 @@ def test_an_edge_moves_one_cell_by_one_and_nodes_are_not_protected(friends):
 def test_the_card_says_that_attributes_are_not_protected(friends):
     release = friends.sql(MIXED).ask(epsilon=1)
     flavor = card_of(content_of(friends, release.id))["deployment"]["dp_flavor"]
-    assert flavor["unprotected_quantities"] == "everything that the public table people says"
+    assert flavor["unprotected_quantities"] == "everything in the public table people"
     assert b"everything that the public table people says" in bundling.make_bundle(friends, release.id)["card.html"]
     plain = friends.sql("SELECT count(*) FROM friends").ask(epsilon=1)
     assert card_of(content_of(friends, plain.id))["deployment"]["dp_flavor"]["unprotected_quantities"] == "none"

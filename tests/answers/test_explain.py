@@ -19,10 +19,10 @@ def steps(shop, text):
 
 def test_cells_of_discovered_keys_are_not_counted(shop):
     told, lines = steps(shop, "select note, sum(items), count(*) from orders group by note")
-    assert len(lines) == 2 and all("each key that is found within" in line for line in lines)
+    assert len(lines) == 2 and all("each discovered key within" in line for line in lines)
     assert told["cells"] is None
     told, lines = steps(shop, "select note, city, sum(items) from orders group by note, city")
-    assert "each of 4 cells of each key that is found within" in lines[0]
+    assert "each of 4 cells of each discovered key within" in lines[0]
     assert told["cells"] is None and "1 cells" not in str(told)
 
 

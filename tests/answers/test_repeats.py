@@ -173,7 +173,7 @@ def test_again_says_what_it_can_repeat(shop, tmp_path):
     bounds = shop.bias("orders", epsilon=1)
     with pytest.raises(UsageError, match="discreet bounds orders") as problem:
         single_statement(shop.curator.stored_measurement(bounds.releases[0]))
-    assert "finds them anew" in problem.value.hint
+    assert "again, with a larger E" in problem.value.hint
     single = shop.sql("select count(*) from orders ;").ask(epsilon=1)
     assert single_statement(shop.curator.stored_measurement(single.id)) == "select count(*) from orders"
 

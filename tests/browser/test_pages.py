@@ -80,7 +80,7 @@ def test_why_it_is_deniable_is_said_in_numbers(drinks: Pretender, opened: Opened
             f"Someone whose true answer is “no” sends this same report {other} of the time; "
             f"someone whose true answer is “yes”, {same} of the time."
         )
-        expect(page.locator("#epsilon")).to_contain_text("at most 3.01 times: from even odds to 75.1% sure")
+        expect(page.locator("#epsilon")).to_contain_text("by a factor of at most 3.01: from even odds to 75.1% sure")
         expect(page.locator("#epsilon")).to_contain_text("epsilon 1.1: good")
 
 
@@ -91,8 +91,8 @@ def test_a_reload_or_a_second_look_flips_no_new_coins(many: Pretender, opened: O
         assert flip_many(page, "choice 4") != first
         page.get_by_role("button", name="Back").click()
         assert flip_many(page, "choice 3") == first
-        expect(page.locator("#lifetime")).to_contain_text("costs epsilon 2; ")
-        expect(page.locator("#lifetime")).to_contain_text(" 4.")
+        expect(page.locator("#lifetime")).to_contain_text("costs epsilon 2. ")
+        expect(page.locator("#lifetime")).to_contain_text(" cost 4 together.")
         page.reload()
         assert flip_many(page, "choice 3") == first
 
@@ -103,10 +103,10 @@ def test_offline_is_said_and_the_retry_sends_the_same_bytes(many: Pretender, ope
         page.context.set_offline(True)
         page.get_by_role("button", name="Send this").click()
         expect(page.get_by_role("status")).to_have_text(
-            "You seem to be offline; try again, and the same bytes will be sent."
+            "You seem to be offline. Try again: the same bytes will be sent."
         )
         page.context.set_offline(False)
-        page.get_by_role("button", name="Send the same again").click()
+        page.get_by_role("button", name="Send again").click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     (posted,) = many.posted
     report = posted["report"]
@@ -121,9 +121,9 @@ def test_offline_is_said_and_the_retry_sends_the_same_bytes(many: Pretender, ope
         (
             (429, {"error": "Too many at once; wait a minute."}),
             "Too many at once; wait a minute.",
-            "Send the same again",
+            "Send again",
         ),
-        ((503, {}), "The survey did not take the answer.", "Send the same again"),
+        ((503, {}), "The survey did not accept the answer.", "Send again"),
     ],
 )
 def test_a_refusal_is_one_sentence(drinks: Pretender, opened: Opened, answer, sentence: str, button: str) -> None:
@@ -140,9 +140,9 @@ def test_an_answer_that_came_twice_counts_once_and_is_remembered(drinks: Pretend
     with opened(f"{drinks.address}/s/drinks") as page:
         flip(page)
         page.get_by_role("button", name="Send this").click()
-        expect(page.locator("#arrived")).to_have_text("This answer had arrived before, and it counts once.")
+        expect(page.locator("#arrived")).to_have_text("This answer arrived before; it counts once.")
         page.reload()
-        expect(page.locator("#arrived")).to_have_text("You have answered already, and it counts once.")
+        expect(page.locator("#arrived")).to_have_text("You have already answered; your answer counts once.")
         expect(page.locator("form")).to_be_hidden()
 
 
@@ -167,7 +167,7 @@ def test_a_browser_that_forgets_flips_nothing(drinks: Pretender, opened: Opened)
         page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('quota'); }; }")
         page.get_by_label("yes", exact=True).check()
         page.get_by_role("button", name="Flip the coin").click()
-        expect(page.get_by_role("status")).to_contain_text("does not let the page remember its coins")
+        expect(page.get_by_role("status")).to_contain_text("does not let the page store its coins")
         expect(page.locator("#review")).to_be_hidden()
 
 
@@ -267,7 +267,7 @@ def test_pages_fit_a_phone_and_can_be_read(drinks: Pretender, opened: Opened, sc
         page.get_by_role("button", name="Send this").click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
         fits(page)
-        page.get_by_role("link", name="See what everybody said").click()
+        page.get_by_role("link", name="See the results").click()
         expect(page.locator("#n")).to_have_text("1,234")
         fits(page)
 
@@ -296,7 +296,7 @@ def test_results_come_by_themselves(drinks: Pretender, opened: Opened) -> None:
         expect(page.locator("#plus-minus")).to_have_text("± 5.5 points")
         expect(page.locator("#halve")).to_have_text("about 3,702 more answers")
         expect(page.locator("#fakes-label")).to_have_text("12 fake answers")
-        expect(page.locator("#fakes")).to_have_text("could move it by 1.95 points")
+        expect(page.locator("#fakes")).to_have_text("could change it by 1.95 points")
         wide = page.locator("#bars i").first.evaluate("node => node.clientWidth / node.parentElement.clientWidth")
         assert wide == pytest.approx(0.312, abs=0.01)
         drinks.results = {**RESULTS, "n": 5000, "closed": True}

@@ -115,7 +115,7 @@ def test_results_follow_the_answers_and_a_closed_survey_takes_no_more(served: Se
             expect(results.locator("#halve")).to_have_text("about 60 more answers")
             expect(results.locator("#fakes-label")).to_have_text("1 fake answer")
             page.reload()
-            expect(page.locator("#arrived")).to_have_text("You have answered already, and it counts once.")
+            expect(page.locator("#arrived")).to_have_text("You have already answered; your answer counts once.")
         with opened(f"{served.address}/s/{survey.id}") as late:
             late.locator("input[value='yes']").check()
             late.locator("#flip").click()

@@ -280,7 +280,7 @@ def test_the_card_is_the_registrys(made):
     assert "adding or removing one row" in deployment["privacy_loss"]["privacy_unit_description"]
     assert deployment["product"]["name"] == "Diseases"
     assert deployment["product"]["intended_use"] == NOT_STATED
-    assert "discrete Laplace noise of scale" in deployment["implementation"]["mechanisms"]
+    assert "discrete Laplace noise with scale" in deployment["implementation"]["mechanisms"]
 
 
 def test_a_grant_changes_what_the_card_says(made, tmp_path, state):
@@ -526,7 +526,7 @@ def test_what_another_discreet_computed_otherwise_stays_open(tmp_path):
     assert verify(folder).sound and verify(folder).open == ("proof", "noise", "data")
     report = verify(folder, project=project)
     assert report.sound and report.open == ("proof", "noise", "data", "ledger")
-    assert "another Discreet computed the numbers" in report.checks[-1].words
+    assert "another version of Discreet computed the numbers" in report.checks[-1].words
 
 
 def test_numbers_as_they_were_drawn_are_the_same_whoever_computed(tmp_path):

@@ -111,7 +111,7 @@ LIES = {
     "the plan of a publication": ("publish", in_plan(lambda plan: plan.update(exact=163)), "'exact'"),
     "the plan of a model": ("independent", in_plan(lambda plan: plan.update(exact=163)), "'exact'"),
     "a step": ("ranges", in_plan(lambda plan: plan["steps"][0].update(exact=163)), "'exact'"),
-    "a limit": ("count", in_plan(lambda plan: plan["guarantee"].update(exact=163)), "a limit"),
+    "a limit": ("count", in_plan(lambda plan: plan["guarantee"].update(exact=163)), "the limit"),
     "kinds": ("count", in_plan(lambda plan: plan["schemas"]["visits"]["persons"][0].update(KINDS)), "163"),
     "a declaration": ("count", in_plan(lambda plan: plan["schemas"]["visits"]["declared"].update(exact=1)), "plan"),
     "a warning": ("count", in_plan(lambda plan: plan.update(warnings=[163])), "warnings"),
@@ -142,8 +142,8 @@ LIES = {
     "a title of ranges": ("ranges", in_plan(lambda plan: plan.update(text="F 163")), "text"),
     "a confidence": ("count", in_plan(lambda plan: plan.update(confidence="950163/1000000")), "confidence"),
     "data.json": ("count", in_file("data.json", lambda data: data.replace(b"{", b'{"exact": 163,', 1)), "data.json"),
-    "spaces of the plan": ("count", in_file("plan.json", lambda data: data + b" " * 163), "written"),
-    "a name twice": ("count", in_file("plan.json", lambda data: data.replace(b"{", b'{"text": "163",', 1)), "written"),
+    "spaces of the plan": ("count", in_file("plan.json", lambda data: data + b" " * 163), "format"),
+    "a name twice": ("count", in_file("plan.json", lambda data: data.replace(b"{", b'{"text": "163",', 1)), "format"),
     "Parquet": ("count", in_file("data.parquet", with_note), "data.parquet"),
 }  # fmt: skip
 #: What the checker in verify/ does not compare: how files are spelled, Parquet, and texts for people.
@@ -195,4 +195,4 @@ def test_an_event_that_is_none_is_a_failing_check(contents, tmp_path):  # noqa: 
         "keys": lambda plan: plan["payloads"].update({plan["release"]: '{"event":{"kind":"laplace"}}'}),
     }.items()):  # fmt: skip
         state, _, words = judged(in_plan(change)(contents[name]), tmp_path / str(turn))
-        assert state == "fails" and "the event is not one that Discreet wrote" in words
+        assert state == "fails" and "the event was not written by Discreet" in words

@@ -103,7 +103,7 @@ def test_no_model_has_a_chart(world, tmp_path):
         signed = replace(told, discreet=version, files=digests).sign(Signer.load_or_make())
         bundle_files.write(files | {"manifest.json": signed}, tmp_path / version)
         wrong = [check.words for check in verify(tmp_path / version).checks if check.holds is False]
-        assert wrong[:1] == ["no bundle of this kind has chart.svg"]
+        assert wrong[:1] == ["unexpected files: chart.svg"]
 
 
 def test_a_model_that_is_kept_no_more_has_its_numbers_alone(world):
@@ -154,8 +154,8 @@ def test_a_rho_is_told_in_epsilon_first(world):
     epsilon = epsilon_from_rho(rho, delta)
     assert Fraction(99, 100) < epsilon <= 1 and delta == Fraction(1, 20000)  # what was asked for
     words = (
-        "In other words: this release alone is at most epsilon 1 with delta 5e-05. All that is ever released about "
-        "these people, this included, stays within epsilon 90 with delta 0.0001."
+        "In other words: this release alone is at most epsilon 1 with delta 5e-05. All releases ever made about "
+        "these people, including this one, together stay within epsilon 90 with delta 0.0001."
     )
     assert words in page and page.index(words) < page.index("claim-variant")
 

@@ -36,7 +36,7 @@ def test_a_public_table_of_nodes_is_not_protected_and_the_card_says_so(tmp_path)
     project = make_friends(tmp_path / "p")
     alone, net = project.graph("friends"), project.graph("friends", nodes="people", by="colour")
     for each in (net.stats(epsilon=1).release, net.synth(epsilon=1).card.release):
-        assert unprotected(project, each) == "everything that the public table people says"
+        assert unprotected(project, each) == "everything in the public table people"
         assert "people" not in content_of(project, each).schemas
         checked(project, each, tmp_path / each)
     for each in (alone.stats(epsilon=1).release, alone.synth(epsilon=1).card.release):
@@ -58,7 +58,7 @@ def test_the_table_whose_persons_are_counted_is_in_the_domain(tmp_path):
             "ties (version 1: the ends from and to), members (version 1: colour)." in card["dp_flavor"]["data_domain"]
         )
         assert card["dp_flavor"]["unprotected_quantities"] == "none"
-        assert "With a person go their rows of members too." in card["privacy_loss"]["privacy_unit_description"]
+        assert "rows in members belong to the privacy unit" in card["privacy_loss"]["privacy_unit_description"]
         checked(project, each, tmp_path / each)
     alone = card_of(project, project.graph("ties").stats(epsilon=1).release)
     assert "members" not in str(alone)
@@ -68,9 +68,9 @@ def test_a_declared_limit_of_edges_is_laid_on_when_a_question_counts(tmp_path):
     project = make_persons(tmp_path / "p")
     card = card_of(project, project.graph("ties").stats(epsilon=1).release)
     line = card["implementation"]["pre_processing_eda_hyperparameter_tuning"]
-    assert "before any question" not in line and "when a question counts" in line
+    assert "Before any query" not in line and "when a query counts" in line
     assert "8 edges, by the declaration" in line and "chosen" not in line
-    assert "A person counts with at most 8 edges." in card["privacy_loss"]["privacy_unit_description"]
+    assert "Each person contributes at most 8 edges." in card["privacy_loss"]["privacy_unit_description"]
 
 
 def test_a_limit_that_was_chosen_is_on_the_card(tmp_path):
@@ -81,8 +81,8 @@ def test_a_limit_that_was_chosen_is_on_the_card(tmp_path):
         card = card_of(project, release)
         most = "1 edge" if limit == 1 else f"{limit} edges"
         line = card["implementation"]["pre_processing_eda_hyperparameter_tuning"]
-        assert f"{most}, chosen by the exponential mechanism" in line and "before any question" not in line
-        assert f"A person counts with at most {most}." in card["privacy_loss"]["privacy_unit_description"]
+        assert f"{most}, chosen by the exponential mechanism" in line and "Before any query" not in line
+        assert f"Each person contributes at most {most}." in card["privacy_loss"]["privacy_unit_description"]
     persons = card_of(project, net.stats(epsilon=1, only="nodes").release)  # no edge is counted: there is no limit
     assert "at most" not in persons["privacy_loss"]["privacy_unit_description"]
     assert "chosen" not in persons["implementation"]["pre_processing_eda_hyperparameter_tuning"]
@@ -91,8 +91,8 @@ def test_a_limit_that_was_chosen_is_on_the_card(tmp_path):
 def test_a_table_of_persons_is_still_cut_before_any_question(tmp_path):
     project = make_persons(tmp_path / "p")
     card = card_of(project, project.sql("SELECT count(*) AS n FROM members").ask(epsilon=1).id)
-    assert "cut to their limit of rows before any question" in str(card["implementation"])
-    assert "A person counts with at most one row." in card["privacy_loss"]["privacy_unit_description"]
+    assert "truncated to their limit of rows" in str(card["implementation"])
+    assert "Each person contributes at most one row." in card["privacy_loss"]["privacy_unit_description"]
 
 
 @pytest.mark.deep
@@ -109,7 +109,7 @@ def test_releases_that_were_stored_without_names_still_read(tmp_path, monkeypatc
         return {**found, release: json.dumps(kept)}
 
     monkeypatch.setattr(content, "_payloads", older)
-    for nodes, words in (("people", "everything that the public table of its nodes says"), (None, "none")):
+    for nodes, words in (("people", "everything in the public table of its nodes"), (None, "none")):
         net = project.graph("friends", nodes=nodes)
         for each in (net.stats(epsilon=1).release, net.synth(epsilon=1).card.release):
             assert unprotected(project, each) == words
@@ -136,13 +136,13 @@ def test_what_failed_in_its_draw_is_no_release(tmp_path, monkeypatch, verb):
         with pytest.raises(QueryFailed):
             getattr(net, verb)(epsilon=1)
     failed = last(project)
-    assert "(charged, and failed)" in project.recall(failed).words
-    with pytest.raises(UsageError, match="no whole answer") as refused:
+    assert "(charged, but failed)" in project.recall(failed).words
+    with pytest.raises(UsageError, match="no complete answer") as refused:
         bundle_files.make_bundle(project, failed)
     assert "--fresh" in refused.value.hint
     getattr(net, verb)(epsilon=1, fresh=True)
     whole = last(project)
-    assert whole != failed and "charged, and" not in project.recall(whole).words
+    assert whole != failed and "charged, but" not in project.recall(whole).words
     checked(project, whole, tmp_path / "out")
 
 
@@ -169,8 +169,8 @@ def test_what_died_between_its_steps_is_no_release_until_it_is_whole(tmp_path, m
             net.stats(epsilon=1)
     begun = last(project)
     if drawn < 3:
-        assert "(charged, and not measured to its end)" in project.recall(begun).words
-        with pytest.raises(UsageError, match="no whole answer") as refused:
+        assert "(charged, but not finished)" in project.recall(begun).words
+        with pytest.raises(UsageError, match="no complete answer") as refused:
             content_of(project, begun)
         assert "costs nothing more" in refused.value.hint
     assert net.stats(epsilon=1).release == begun
@@ -187,7 +187,7 @@ def test_a_limit_without_its_numbers_is_no_release(tmp_path, monkeypatch):
             with pytest.raises(KeyboardInterrupt):
                 getattr(net, verb)(epsilon=1)
         begun = last(project)
-        with pytest.raises(UsageError, match="no whole answer"):
+        with pytest.raises(UsageError, match="no complete answer"):
             content_of(project, begun)
         getattr(net, verb)(epsilon=1)
         checked(project, begun, tmp_path / verb)
@@ -214,7 +214,7 @@ def test_what_is_no_question_in_sql_is_not_measured_again(tmp_path):
     made = [
         (friends, net.stats(epsilon=1).release, "statistics of a network"),
         (friends, net.synth(epsilon=1).card.release, "a model of a network"),
-        (patients, patients.ranges("patients", "age", epsilon=0.3, seconds=0.1).release, "the intervals and quantiles"),
+        (patients, patients.ranges("patients", "age", epsilon=0.3, seconds=0.1).release, "the ranges and quantiles"),
     ]
     for project, release, words in made:
         charges = len(project.ledger.refresh().charges)
@@ -230,5 +230,5 @@ def test_ranges_that_failed_are_no_release_either(tmp_path, monkeypatch):
         patch.setattr(Curator, "add_noise", broken)
         with pytest.raises(QueryFailed):
             project.ranges("patients", "age", epsilon="0.3", seconds=0.1)
-    with pytest.raises(UsageError, match="no whole answer"):
+    with pytest.raises(UsageError, match="no complete answer"):
         content_of(project, last(project))

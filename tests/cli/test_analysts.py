@@ -31,7 +31,7 @@ def test_nobody_asks_without_a_name_that_has_a_quota(clinic, capsys, who, how):
     question = [COUNT] if how == "query" else ["-f", str(clinic / "questions.sql")]
     code, told, _ = run(capsys, clinic, "query", *question, "--epsilon", "0.01", *who)
     assert code == 2
-    assert "discreet.toml gives analysts quotas" in told["reason"]
+    assert "discreet.toml sets quotas for analysts" in told["reason"]
     assert "[analysts.NAME]" in told["hint"]
     assert discreet.open(clinic).budget("patients").events == 0
 
@@ -58,7 +58,7 @@ def test_the_refusal_teaches_a_person(clinic, capsys):
     rows = rows_of_ledger(clinic)
     code, _, told = say(capsys, clinic, "query", COUNT, "--epsilon", "0.01", "--analyst", "anna")
     assert code == 2
-    assert "'anna' is none of them" in told and "did you mean 'ana'?" in told
+    assert "'anna' is not one of them" in told and "did you mean 'ana'?" in told
     assert rows_of_ledger(clinic) == rows
 
 
@@ -90,6 +90,6 @@ def test_the_ledger_adds_what_all_spellings_paid(path):
 
 def test_from_python(clinic):
     project = discreet.open(clinic)
-    with pytest.raises(UsageError, match="nobody is named as asking"):
+    with pytest.raises(UsageError, match="no analyst was named"):
         project.sql(COUNT).ask(epsilon="0.01")
     assert project.sql(COUNT).ask(epsilon="0.01", analyst="ANA").cost.epsilon == Fraction(1, 100)

@@ -83,15 +83,15 @@ def test_anonymize_says_what_still_leaks(folder, capsys):
         str(folder / "out.csv"),
     )
     assert code == 0
-    assert "labels show where the table was cut" in out
-    assert "labels show where the table was cut" in out
-    assert "what still leaks" in out and "single sensitive value" in out and "name" in out
+    assert "labels show the cut points" in out
+    assert "labels show the cut points" in out
+    assert "what still leaks" in out and "one sensitive value" in out and "name" in out
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--k", "3", "-o", "people.csv"], "it would be lost"),
+        (["--k", "3", "-o", "people.csv"], "would overwrite it"),
         (["--k", "3", "-o", "out.txt"], "neither .csv nor .parquet"),
         (["--k", "3", "-o", "nowhere/out.csv"], "no folder"),
         (["--k", "0", "-o", "out.csv"], "--k"),

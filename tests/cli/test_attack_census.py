@@ -72,7 +72,7 @@ def test_wrong_usage(tmp_path, capsys):
         (("--seconds", "0"), "--seconds must be above 0"),
         (("--seconds", "nan"), "--seconds must be above 0"),
         (("--most", "0"), "--most"),
-        (("--plot", "picture.png"), "no .svg"),
+        (("--plot", "picture.png"), "not an .svg"),
         ((str(tmp_path / "none.toml"),), "there is no file"),
         ((str(written(tmp_path, conflicting)),), "cannot be true together"),
     ):

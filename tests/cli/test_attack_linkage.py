@@ -48,7 +48,7 @@ def test_on_the_generated_state(tmp_path, capsys):
         (["hospital", "voters", "--on", "disease"], "has no column 'disease'"),
         (["hospital", "nothing"], "there is no file"),
         (["--truth", "person"], "--truth needs files"),
-        (["hospital", "voters", "--plot", "a.png"], "no .svg file"),
+        (["hospital", "voters", "--plot", "a.png"], "not an .svg file"),
     ],
 )
 def test_wrong_usage(files, tmp_path, capsys, words, told):

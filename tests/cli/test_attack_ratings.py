@@ -51,17 +51,17 @@ def test_people_may_be_called_what_their_records_are(files, tmp_path, capsys):
 def test_on_the_generated_service(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("discreet.lab.worlds.rating_service.make_ratings", demos.service)
     code, told, _ = say(capsys, tmp_path, "attack", "ratings", "--known", "4", "--wrong", "0", "--targets", "50")
-    assert code == 0 and "out of 20,000" in told
+    assert code == 0 and "among 20,000" in told
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["ratings", "known", "--known", "3"], "nothing is drawn"),
-        (["ratings", "--truth", "record"], "none is given"),
+        (["ratings", "--truth", "record"], "needs a file about named people"),
         (["--columns", "a,b,c"], "needs a file"),
-        (["ratings", "--columns", "user,item"], "are no ratings"),
-        (["ratings", "--no-dates", "--days", "3"], "contradict"),
+        (["ratings", "--columns", "user,item"], "3 or 4 columns"),
+        (["ratings", "--no-dates", "--days", "3"], "cannot be used together"),
         (["ratings", "--known", "0", "--wrong", "0"], "cannot be wrong"),
     ],
 )

@@ -28,9 +28,9 @@ def test_on_the_generated_state(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["all"], "which columns"),
-        (["all", "some", "--on", "a", "--share", "0.5"], "one is given"),
-        (["all", "--on", "a", "--share", "2"], "no share"),
+        (["all"], "name the columns"),
+        (["all", "some", "--on", "a", "--share", "0.5"], "a sample is given"),
+        (["all", "--on", "a", "--share", "2"], "share of rows must be"),
         (["--on", "zip"], "need a file"),
     ],
 )

@@ -45,13 +45,13 @@ def test_a_claim_is_judged(files, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["original.csv"], "which synthetic table"),
-        (["--secret", "age"], "which tables"),
+        (["original.csv"], "name the synthetic table"),
+        (["--secret", "age"], "name the original"),
         (["original.csv", "missing.csv"], "no file"),
         (["original.csv", "synthetic.parquet", "--secret", "nobody"], "do not share a column"),
-        (["original.csv", "synthetic.parquet", "--delta", "1e-6"], "without --epsilon"),
+        (["original.csv", "synthetic.parquet", "--delta", "1e-6"], "needs --epsilon"),
         (["original.csv", "synthetic.parquet", "--epsilon", "-1"], "epsilon"),
-        (["original.csv", "synthetic.parquet", "--plot", "picture.png"], "no .svg"),
+        (["original.csv", "synthetic.parquet", "--plot", "picture.png"], "not an .svg"),
     ],
 )
 def test_wrong_words_are_told(files, capsys, words, said):
@@ -66,14 +66,14 @@ def test_a_control_that_is_the_original_is_refused(files, capsys):
     backwards = csv.read_csv(files / "original.csv").take(list(range(149, -1, -1)))
     csv.write_csv(backwards, files / "same.csv")
     code, told, _ = run(capsys, files, "attack", "synthetic", *tables, "--control", str(files / "same.csv"))
-    assert code == 2 and "rows of the original" in json.dumps(told)
+    assert code == 2 and "same rows as the original" in json.dumps(told)
 
 
 def test_a_control_that_overlaps_is_told_and_so_is_what_was_compared(files, capsys):
     tables = [str(files / name) for name in ("original.csv", "synthetic.parquet")]
     csv.write_csv(town(300).slice(75, 150), files / "half.csv")
     code, out, _ = say(capsys, files, "attack", "synthetic", *tables, "--control", str(files / "half.csv"))
-    assert code == 0 and "If these are the same people, the control is none" in out
+    assert code == 0 and "If these are the same people, the control is not valid" in out
     assert "Compared on: " in out and "age" in out
     code, out, _ = say(capsys, files, "attack", "synthetic", *tables)
-    assert "Could not be run on these tables: membership inference" in out
+    assert "These attacks could not run on these tables: membership inference" in out

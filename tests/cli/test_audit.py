@@ -24,7 +24,7 @@ def test_an_edited_source_is_no_second_budget(tmp_path, capsys):
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "1")[0] == 0
     path.write_text(path.read_text().replace("staff.csv", "patients.csv"))
     code, data, _ = run(capsys, tmp_path, "refresh", "staff")
-    assert code == 2 and "knows this source as 'patients'" in data["reason"]
+    assert code == 2 and "has this source as 'patients'" in data["reason"]
 
 
 def test_questions_tell_nothing_of_a_changed_source(tmp_path, capsys):

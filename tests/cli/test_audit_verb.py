@@ -69,7 +69,7 @@ def test_the_list(capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("nothing",), "nothing called"),
+        (("nothing",), "no audit target"),
         (("--samples", "1"), "samples"),
         (("--confidence", "2"), "confidence"),
         (("--confidence", "0.9999999999999999"), "confidence"),

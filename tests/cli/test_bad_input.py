@@ -62,7 +62,7 @@ def test_a_file_without_a_header_writes_nobody_into_the_declaration(tmp_path, ca
 
 
 def test_a_delta_needs_an_epsilon(tmp_path, capsys):
-    assert "needs an epsilon" in told(capsys, ["init", "--delta", "1e-6", "--project", str(tmp_path)], 2)
+    assert "--delta needs --epsilon" in told(capsys, ["init", "--delta", "1e-6", "--project", str(tmp_path)], 2)
 
 
 def test_a_missing_version_is_noticed_before_the_charge(tmp_path, capsys):
@@ -250,7 +250,7 @@ def test_a_table_cannot_be_renamed_into_a_new_budget(tmp_path, capsys):
     path.write_text(path.read_text().replace("tables.patients", "tables.people"))
     question = "select count(*) from people"
     code, data, _ = run(capsys, tmp_path, "query", question, "--epsilon", "1")
-    assert code == 2 and "knows this source as 'patients'" in data["reason"]
+    assert code == 2 and "has this source as 'patients'" in data["reason"]
     (tmp_path / "patients.csv").rename(tmp_path / "moved.csv")
     path.write_text(path.read_text().replace("patients.csv", "moved.csv"))
     assert run(capsys, tmp_path, "query", question, "--epsilon", "1")[0] == 2

@@ -259,7 +259,7 @@ def test_a_version_that_is_gone_is_no_charge(there, ask, capsys):
         for file in (there.folder / ".discreet" / "tables").rglob("*.parquet"):
             file.unlink()
     code, told, charged = refused(capsys, there, "query", COUNT.format(15), *LARGE)
-    assert (code, charged) == (5, 0) and "any more" in told
+    assert (code, charged) == (5, 0) and "no longer" in told
     ask("refresh", "visits")
     assert round(ask("query", COUNT.format(15), *LARGE)["rows"][0][0]) > 0
 

@@ -68,11 +68,11 @@ def test_help_lists_what_the_walk_reads(capsys, monkeypatch):
 
 
 def test_the_help_of_a_verb_says_all_of_it(capsys):
-    for verb, words in (("refresh", "an act of the owner"), ("again", "Charged."), ("release", "Free.")):
+    for verb, words in (("refresh", "For the owner."), ("again", "Charged."), ("release", "Free.")):
         assert call([verb, "--help"]) == 0
         assert words in " ".join(capsys.readouterr().out.split())
     assert call(["ledger", "acknowledge", "--help"]) == 0
-    assert "charged anew" in " ".join(capsys.readouterr().out.split())
+    assert "charged again" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("group", GROUPS)

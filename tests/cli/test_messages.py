@@ -15,11 +15,11 @@ VISITS = "visit,ward\n" + "".join(f"{place % 7 or ''},a\n" for place in range(70
 
 def test_init_says_what_it_made(tmp_path, capsys):
     code, out, _ = say(capsys, tmp_path / "new", "init")
-    assert code == 0 and "made discreet.toml and its ledger" in out
+    assert code == 0 and "created discreet.toml and its ledger" in out
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "discreet.toml").write_text("[project]\n")
     code, out, _ = say(capsys, tmp_path / "old", "init")
-    assert code == 0 and "made the ledger" in out and "made discreet.toml" not in out and "discreet add" in out
+    assert code == 0 and "created the ledger" in out and "created discreet.toml" not in out and "discreet add" in out
     assert (tmp_path / "old" / "discreet.toml").read_text() == "[project]\n"
     (tmp_path / "third").mkdir()
     declared = '[tables.people]\nsource = "p.csv"\nbudget = { epsilon = 1 }\n'
@@ -38,7 +38,7 @@ def test_init_does_not_pass_over_a_budget(tmp_path, capsys):
     """What is declared stays; a budget that would be forgotten is refused."""
     (tmp_path / "discreet.toml").write_text("[project]\n")
     code, data, _ = run(capsys, tmp_path, "init", "--epsilon", "1")
-    assert code == 2 and "it says the budgets" in data["reason"]
+    assert code == 2 and "budgets are declared in it" in data["reason"]
     assert not (tmp_path / ".discreet").exists()
     assert run(capsys, tmp_path, "init")[0] == 0
 
@@ -48,7 +48,7 @@ def test_the_limit_of_rows_is_asked_for_only_where_it_was_not_said(tmp_path, cap
     for name in ("one", "two"):
         (tmp_path / f"{name}.csv").write_text(f"id,{name}\n1,a\n")
     words = ["add", str(tmp_path / "one.csv"), "--person", "id", "--epsilon", "1"]
-    assert "until you say rows_per_person" in say(capsys, tmp_path, *words)[1]
+    assert "until you set rows_per_person" in say(capsys, tmp_path, *words)[1]
     words = ["add", str(tmp_path / "two.csv"), "--person", "id", "--epsilon", "1", "--rows-per-person", "1"]
     code, out, _ = say(capsys, tmp_path, *words)
     assert code == 0 and "rows_per_person" not in out
@@ -76,7 +76,7 @@ def test_refresh_says_how_many_rows_were_read_kept_and_left_out(tmp_path, capsys
     _, data, _ = run(capsys, tmp_path, "refresh", "visits")
     assert (data["read"], data["rows"], data["without_person"], data["truncated"]) == (70, 24, 10, 36)
     code, out, _ = say(capsys, tmp_path, "refresh", "patients")
-    assert "from 1000 rows (" in out and "kept" not in out
+    assert "from 1,000 rows (" in out and "kept" not in out
 
 
 def test_refresh_says_that_rows_count_under_each_person_they_reach(tmp_path, capsys):
@@ -92,8 +92,8 @@ def test_refresh_says_that_rows_count_under_each_person_they_reach(tmp_path, cap
     )
     discreet.init(tmp_path)
     told = say(capsys, tmp_path, "refresh", "lines")[1]
-    assert "from 4 rows (" in told and "once under each person" in told
-    assert "once under each person" not in say(capsys, tmp_path, "refresh", "orders")[1]
+    assert "from 4 rows (" in told and "once for each person" in told
+    assert "once for each person" not in say(capsys, tmp_path, "refresh", "orders")[1]
 
 
 def added(capsys, folder, header, *words):
@@ -119,7 +119,7 @@ def added(capsys, folder, header, *words):
 def test_a_column_that_names_people_is_pointed_at(tmp_path, capsys, header, column):
     make(tmp_path)
     (told,) = added(capsys, tmp_path, header)
-    assert f"{column!r} looks like it names people" in told and f"add it again with --person {column}" in told
+    assert f"{column!r} looks like it identifies people" in told and f"add it again with --person {column}" in told
     assert "this protects each row, not each person" in told and "\n" not in told
 
 
@@ -141,10 +141,10 @@ def test_other_names_are_not(tmp_path, capsys, header):
 @pytest.mark.parametrize(
     ("header", "told"),
     [
-        ("patient_id,doctor_id,ward", "if 'doctor_id' tells other people apart, those are not protected"),
+        ("patient_id,doctor_id,ward", "if 'doctor_id' identifies other people, those are not protected"),
         (
             "patient_id,DoctorID,nurse_uid",
-            "if 'DoctorID', 'nurse_uid' tell other people apart, those are not protected",
+            "if 'DoctorID', 'nurse_uid' identify other people, those are not protected",
         ),
         ("patient_id,ward,covid,email", None),
     ],
@@ -152,7 +152,7 @@ def test_other_names_are_not(tmp_path, capsys, header):
 def test_whoever_is_not_the_person_is_not_protected(tmp_path, capsys, header, told):
     make(tmp_path)
     notes = added(capsys, tmp_path, header, "--person", "patient_id")
-    wanted = f"'new' protects the persons of 'patient_id', with all their rows, and nobody else: {told}"
+    wanted = f"'new' protects the people identified by 'patient_id', with all their rows, and nobody else: {told}"
     assert notes == ([] if told is None else [wanted])
 
 
@@ -161,7 +161,7 @@ def test_a_list_of_persons_is_refused_with_what_a_list_means(tmp_path, capsys):
     (tmp_path / "new.csv").write_text("patient_id,doctor_id\na,b\n")
     words = ("add", str(tmp_path / "new.csv"), "--epsilon", "1", "--person", "patient_id, doctor_id")
     code, data, _ = run(capsys, tmp_path, *words)
-    assert code == 2 and data["reason"] == "--person names one column, got 'patient_id, doctor_id'"
+    assert code == 2 and data["reason"] == "--person takes one column, got 'patient_id, doctor_id'"
     assert "only one kind of person is protected" in data["hint"]
     assert 'person = ["patient_id", "doctor_id"]' in data["hint"]
     (tmp_path / "odd.csv").write_text('"a,b",ward\na,b\n')  # a column may be called so
@@ -176,7 +176,7 @@ def test_the_person_of_another_table_is_known_again(tmp_path, capsys):
         == []
     )
     (told,) = added(capsys, tmp_path, "user_id,badge")
-    assert "'badge' is the person of 'old'" in told and "--person badge" in told
+    assert "'badge' is the person column of 'old'" in told and "--person badge" in told
 
 
 def test_nothing_is_said_of_persons_where_one_is_named_or_everybody_may_know(tmp_path, capsys):
@@ -203,10 +203,10 @@ def test_a_grant_asks_for_the_line_and_does_not_warn(tmp_path, capsys):
     run(capsys, tmp_path, "refresh", "patients")
     code, out, err = say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "5", "--delta", "1e-3")
     assert code == 0 and not err
-    assert "write it into discreet.toml too: budget = { epsilon = 5, delta = 0.001 }" in out
+    assert "also write it to discreet.toml: budget = { epsilon = 5, delta = 0.001 }" in out
     _, out, err = say(capsys, tmp_path, "budget")
-    assert "delta 0.001, where discreet.toml says 1e-06; correct the file" in err and "epsilon" not in err
-    assert "budget grant" not in err and "write it into" not in out
+    assert "delta 0.001 (discreet.toml says 1e-06); correct the file" in err and "epsilon" not in err
+    assert "budget grant" not in err and "also write it" not in out
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace("{ epsilon = 5, delta = 1e-6 }", "{ epsilon = 5, delta = 0.001 }"))
     assert not say(capsys, tmp_path, "budget")[2]
@@ -227,9 +227,9 @@ def test_refresh_counts_the_cells_that_a_mark_made_missing(tmp_path, capsys, ext
     _, data, _ = run(capsys, tmp_path, "refresh", "stays")
     assert data["marked"] == {"city": 2, "age": 1} and data["nulled"] == {"city": 0, "age": 0}
     out = say(capsys, tmp_path, "refresh", "stays")[1]
-    keep = "; a category keeps one that its values list"
-    assert f"\n  city: 2 cells are read as missing, by a mark such as NA, null or -{keep}\n" in out
-    assert "\n  age: 1 cell is read as missing, by a mark such as NA, null or -\n" in out
+    keep = "; a category keeps a mark that is one of its values"
+    assert f"\n  city: 2 cells are read as missing, because of a mark such as NA, null or -{keep}\n" in out
+    assert "\n  age: 1 cell is read as missing, because of a mark such as NA, null or -\n" in out
     asked = say(capsys, tmp_path, "query", "SELECT city, count(*) FROM stays GROUP BY city", "--epsilon", "1")
     assert "read as missing" not in " ".join(map(str, asked))
 
@@ -276,9 +276,9 @@ def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace("{ epsilon = 1.0 }", "{ epsilon = 3 }").replace("high = 99", "high = 98"))
     _, out, err = say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "3")
-    assert "write it into" not in out and "has changed since version 1" in err and "correct the file" not in err
+    assert "also write it" not in out and "has changed since version 1" in err and "correct the file" not in err
     _, out, err = say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "4")
-    assert "too: budget = { epsilon = 4, delta = 0 }" in out and "has changed since version 1" in err
+    assert "discreet.toml: budget = { epsilon = 4, delta = 0 }" in out and "has changed since version 1" in err
 
 
 @pytest.mark.thin(2)
@@ -338,7 +338,7 @@ def test_a_stop_speaks_of_charges_only_where_there_are_some(tmp_path, capsys, mo
     monkeypatch.setattr(Project, act, stopped)
     code, _, err = say(capsys, tmp_path, *words)
     assert code == (130 if how is KeyboardInterrupt else 1)
-    assert ("charged" in err) == charged and ("stopped" in err or "went wrong" in err)
+    assert ("charged" in err) == charged and ("stopped" in err or "internal error" in err)
     assert ("nothing was charged" in err) == (charged and words[0] != "ledger")  # which may have charged a gap
 
 

@@ -63,7 +63,7 @@ def test_a_ledger_moves_and_its_budget_with_it(tmp_path: Path, url: str, capsys:
     code, after, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.75")
     assert (code, after["release"], after["rows"]) == (0, before["release"], before["rows"])  # stored, and free
     code, told, _ = run(capsys, tmp_path, "ledger", "move", url)
-    assert code == 2 and "PostgreSQL already" in told["reason"]
+    assert code == 2 and "already in PostgreSQL" in told["reason"]
 
 
 def test_a_move_that_broke_off_goes_on(
@@ -111,9 +111,9 @@ def test_a_machine_joins_with_a_state_folder_or_says_that_it_is_alone(
     assert run(capsys, tmp_path / "here", "ledger", "move", url)[0] == 0
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "two"))
     code, told, _ = run(capsys, tmp_path / "here", "ledger", "adopt")
-    assert code == 2 and "shut all of them out" in told["reason"] and "--alone" in told["hint"]
+    assert code == 2 and "lock all of them out" in told["reason"] and "--alone" in told["hint"]
     code, out, _ = say(capsys, tmp_path / "here", "ledger", "adopt", "--state", str(tmp_path / "one"))
-    assert code == 0 and "the others go on" in out and "never use it again" not in out
+    assert code == 0 and "the other machines can continue" in out and "never use it again" not in out
     assert run(capsys, tmp_path / "here", "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.25
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "three"))
     code, out, _ = say(capsys, tmp_path / "here", "ledger", "adopt", "--alone")
@@ -124,7 +124,7 @@ def test_a_machine_joins_with_a_state_folder_or_says_that_it_is_alone(
 def test_a_password_does_not_go_into_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     make(tmp_path)
     code, told, _ = run(capsys, tmp_path, "ledger", "move", "postgresql://ann:secret@127.0.0.1:1/books")
-    assert code == 2 and "holds a password" in told["reason"]
+    assert code == 2 and "contains a password" in told["reason"]
     assert "secret" not in (tmp_path / "discreet.toml").read_text()
 
 
@@ -154,5 +154,5 @@ def test_no_password_in_a_hand_written_address(tmp_path: Path, capsys: pytest.Ca
     ):
         code, out, told = say(capsys, tmp_path, *words)
         assert code == 2, words
-        assert "[project] ledger holds a password, and discreet.toml is no place for one" in out + told
+        assert "[project] ledger contains a password, which discreet.toml must not" in out + told
         assert "secret" not in out + told

@@ -27,7 +27,7 @@ def test_a_column_of_which_nothing_fits_is_called_out(project, capsys):
     assert text != toml.read_text()
     code, out, _ = say(capsys, project, "refresh", "visits")
     assert code == 0
-    assert "sex: not one of 6 values fits, so all are NULL: is it declared as what it is?" in out
+    assert "sex: none of 6 values fits, so all are NULL: check how the column is declared" in out
     assert "age" not in out
     told = json.loads(say(capsys, project, "refresh", "visits", "--json")[1])
     assert (told["empty"], told["nulled"]["sex"]) == (["sex"], 6)
@@ -48,9 +48,9 @@ def test_rounding_coarse_steps_and_an_improbable_person_are_told(tmp_path, capsy
     code, out, _ = say(capsys, tmp_path, "refresh", "visits")
     assert code == 0
     assert "  30 rows without a person were left out" in out
-    assert "  cost: 1530 values were rounded to steps of 0.5, by up to 0.25" in out
+    assert "  cost: 1,530 values were rounded to steps of 0.5, by up to 0.25" in out
     assert "  warning: cost: steps of 0.5 are coarse for 0 to 10, and averages can be off by half a step." in out
-    assert "  warning: one person, 'unknown', has 1500 rows, over 100 times as many as others have on average." in out
+    assert "  warning: one person, 'unknown', has 1,500 rows, over 100 times as many as others have on average." in out
     told = json.loads(say(capsys, tmp_path, "refresh", "visits", "--json")[1])
     assert told["rounded"] == {"cost": {"values": 1530, "most": 0.25}}
     assert told["dominant"] == {"person": ["unknown"], "rows": 1500}
@@ -75,8 +75,8 @@ def test_an_empty_source_empties_no_column(project, capsys):
 def test_the_same_people_under_two_budgets_are_noted(project, capsys):
     told = json.loads(say(capsys, project, "add", str(project / "bills.csv"), "--person", "PID", "--json")[1])
     (note,) = told["warnings"]
-    assert note.startswith("'bills' and 'visits' both say by PID whose row it is, and have a budget each")
-    assert 'move the budget to [populations.visits] in discreet.toml, and say population = "visits"' in note
+    assert note.startswith("'bills' and 'visits' both identify people by PID but have separate budgets")
+    assert 'move the budget to [populations.visits] in discreet.toml, and set population = "visits"' in note
     (project / "other.csv").write_text("who,age\na,1\n")
     assert json.loads(say(capsys, project, "add", str(project / "other.csv"), "--person", "who", "--json")[1])["warnings"] == []  # fmt: skip
 
@@ -93,8 +93,8 @@ def test_who_is_nowhere_leaves_a_tombstone_as_everybody_does(project, capsys):
     """Else the ledger would say, by who has one, who was there."""
     assert say(capsys, project, "refresh", "visits")[0] == 0
     code, out, _ = say(capsys, project, "forget", "visits", "nobody")
-    assert code == 0 and "nobody by that name was there" in out and "left out of later versions all the same" in out
-    assert "nobody by that name" not in say(capsys, project, "forget", "visits", "p1")[1]
+    assert code == 0 and "this person was not found" in out and "later versions leave it out in any case" in out
+    assert "this person was not found" not in say(capsys, project, "forget", "visits", "p1")[1]
     entries = json.loads(say(capsys, project, "ledger", "show", "--json")[1])["entries"]
     assert [entry["kind"] for entry in entries].count("forget") == 2
 

@@ -75,14 +75,14 @@ def test_a_password_is_asked_for_at_a_terminal(project, capsys, monkeypatch):
     ("words", "reason"),
     [
         (["add", "ada", "--password-stdin"], "already"),
-        (["add", "Eve", "--role", "god", "--password-stdin"], "no role"),
+        (["add", "Eve", "--role", "god", "--password-stdin"], "not a role"),
         (["role", "Ada", "analyst"], "last owner"),
         (["disable", "Ada"], "last owner"),
-        (["enable", "Eve"], "nobody named"),
-        (["password", "Eve", "--password-stdin"], "nobody named"),
+        (["enable", "Eve"], "no person named"),
+        (["password", "Eve", "--password-stdin"], "no person named"),
         (["token", "Ada", "--label", "x", "--days", "0"], "1 to 3,650 days"),
-        (["token", "Ada", "--label", ""], "a label is missing"),
-        (["tokens", "Eve"], "nobody named"),
+        (["token", "Ada", "--label", ""], "the label is missing"),
+        (["tokens", "Eve"], "no person named"),
         (["revoke", "9"], "no token 9"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_token_is_shown_once(project, ada, capsys):
     _, text, _ = say(capsys, project, "people", "token", "Ada", "--label", "nightly job")
     token = text.splitlines()[0].strip()
     assert token.startswith("dsc_") and len(token) == 47
-    assert "never again" in text
+    assert "not shown again" in text
     _, told, _ = run(capsys, project, "people", "tokens")
     assert token not in str(told)
     (kept,) = told["tokens"]

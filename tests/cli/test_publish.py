@@ -37,7 +37,7 @@ def test_a_price_is_free(folder, capsys):
     assert code == 0 and told["fits"] and not told["stored"]
     assert all(level["expected_error"]["cell"] > 0 for level in told["levels"])
     code, text, _ = say(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "100", "--plan")
-    assert code == 0 and "would cost epsilon 100" in text and "does not hold it" in text
+    assert code == 0 and "would cost epsilon 100" in text and "more than the remaining budget" in text
     assert run(capsys, folder, "budget")[1]["tables"]["people"]["events"] == 0
 
 
@@ -60,7 +60,7 @@ def test_who_is_protected_has_one_name(tmp_path, capsys, person, exact):
     words = ("publish", str(path), "--epsilon", "1", "--delta", "0", "--to", str(tmp_path / "out"))
     code, text, _ = say(capsys, tmp_path, *words)
     name, who = ("person", "person, at most 5 rows") if person else ("row", "row")
-    happens = f"one {name} is " + ("changed, and the exact totals stay" if exact else "added or removed")
+    happens = f"one {name} is " + ("changed, and the exact totals stay the same" if exact else "added or removed")
     assert code == 0 and f"cost epsilon {2 if exact else 1} for each {who}; {happens}\n" in text
     card = (tmp_path / "out" / "card.html").read_text()
     assert f"Protected: each {who}. Neighbours: {happens}." in card
@@ -73,15 +73,15 @@ def test_who_is_protected_has_one_name(tmp_path, capsys, person, exact):
     ("words", "exit_code", "says"),
     [
         ([], 2, "how much to spend"),
-        (["--epsilon", "1"], 2, "where the tables go"),
+        (["--epsilon", "1"], 2, "which folder to write the tables to"),
         (["--epsilon", "0", "--to", "out"], 2, "epsilon must be above 0"),
         (["--epsilon", "1", "--to", "out", "--confidence", "1"], 2, "confidence"),
-        (["--epsilon", "1", "--plan", "--force"], 2, "--plan writes nothing"),
+        (["--epsilon", "1", "--plan", "--force"], 2, "--plan writes no files"),
         (["--epsilon", "1", "--to", "full"], 2, "not empty"),
-        (["--epsilon", "1", "--to", "plan.toml"], 2, "no folder"),
+        (["--epsilon", "1", "--to", "plan.toml"], 2, "not a folder"),
         (["--epsilon", "1", "--to", ".discreet/out"], 2, "belongs to the project"),
         (["--epsilon", "1", "--to", "."], 2, "belongs to the project"),
-        (["--epsilon", "20", "--to", "out"], 4, "this question costs"),
+        (["--epsilon", "20", "--to", "out"], 4, "this request costs"),
     ],
 )
 def test_what_is_wrong_is_refused_and_free(folder, capsys, monkeypatch, words, exit_code, says):
@@ -104,10 +104,10 @@ def test_a_plan_about_a_public_table_or_none_is_refused(folder, capsys):
 def test_conflicting_rules_are_named(folder, capsys):
     plan(folder, PLAN + '[[zeros]]\nsex = "F"\n[[zeros]]\nsex = "M"\n')
     code, told, _ = run(capsys, folder, "publish", str(folder / "plan.toml"), "--epsilon", "1", "--plan")
-    assert code == 3 and "zeros, number 1 and zeros, number 2" in told["reason"]
+    assert code == 3 and "entry 1 of zeros and entry 2 of zeros" in told["reason"]
 
 
-TOLD = "exact totals of state: every charge counts double, for good, and presence is not protected"
+TOLD = "exact totals of state: every charge counts double, permanently, and presence is not protected"
 
 
 def test_exact_totals_are_said_to_cost_before_and_after(tmp_path, capsys):

@@ -84,10 +84,10 @@ def test_whole_numbers_agree_and_are_not_negative(tmp_path, capsys):
 def test_what_stays_out_is_named_with_its_reason(tmp_path, capsys):
     project = make(tmp_path, budget="{ epsilon = 90.0, delta = 1e-6 }")
     texts = {
-        "select count(distinct age) from patients": "different values",
+        "select count(distinct age) from patients": "distinct values",
         "select median(age) from patients": "quantile",
         "select note, count(*) from patients group by note": "discovered",
-        "select count(*) from patients where length(note) = 1": "not exactly boxes",
+        "select count(*) from patients where length(note) = 1": "not exactly made of ranges",
     }
     old = run(capsys, tmp_path, "query", ALL, "--epsilon", "1")[1]["release"]
     write_rows(tmp_path / "patients.csv", ROWS)
@@ -135,6 +135,6 @@ def test_a_free_answer_says_so(tmp_path, capsys):
     _, text, _ = say(capsys, tmp_path, "query", ALL, "--epsilon", "0.5")
     assert "derived from earlier answers: free" in text
     _, text, _ = say(capsys, tmp_path, "explain", ALL, "--within", "3")
-    assert "already tell it within" in text and "only the rest is bought" in text
+    assert "already give it within ±" in text and "only the rest is charged" in text
     code, data, _ = run(capsys, tmp_path, "again", data["release"], "--epsilon", "1")
     assert code == 2 and "derived answer" in data["reason"]

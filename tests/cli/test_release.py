@@ -39,7 +39,7 @@ def test_write_verify_and_key(project, tmp_path, capsys):
     assert code == 0 and [check["name"] for check in report["checks"]][-1] == "card"
     code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(out))
     assert code == 0 and "this proves" in text and "does not prove" in text
-    assert text.splitlines()[-1].startswith("signed by SOME key: compare") and key["fingerprint"] in text
+    assert text.splitlines()[-1].startswith("signed by SOME key, and anybody") and key["fingerprint"] in text
     for where, named in ((elsewhere, ("--key", key["fingerprint"])), (folder, ())):
         code, text, _ = clinic.say(capsys, where, "release", "verify", str(out), *named)
         assert code == 0 and "SOME key" not in text
@@ -62,9 +62,9 @@ def test_a_forged_bundle_beside_the_project_and_one_that_cannot_be_checked(proje
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(tmp_path / "forged"))
-    assert code == 1 and "not all of it could be checked (proof, noise, data)" in text.splitlines()[-1]
+    assert code == 1 and "not everything could be checked (proof, noise, data)" in text.splitlines()[-1]
     code, text, _ = clinic.say(capsys, elsewhere, "release", "verify", str(tmp_path / "true"), "--accept-open")
-    assert code == 0 and "you take it so" in text.splitlines()[-1] and "SOME key" in text.splitlines()[-1]
+    assert code == 0 and "accepted by --accept-open" in text.splitlines()[-1] and "SOME key" in text.splitlines()[-1]
 
 
 def test_a_project_that_cannot_be_opened_is_told(project, tmp_path, capsys):

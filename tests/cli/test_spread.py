@@ -48,14 +48,14 @@ def test_from_edges_to_a_rumour(folder, capsys):
 
 def test_words_for_people(folder, capsys):
     text = said(capsys, "synth", "friends", "--epsilon", "30", "-o", str(folder / "edges.csv"))
-    assert "a model of about" in text and "a graph that nobody is in" in text and "cost epsilon 30" in text
+    assert "model of about" in text and "synthetic edges" in text and "cost epsilon 30" in text
     release = next(word for word in text.split() if word.startswith("r-")).rstrip(",")
     assert f"next: discreet graph spread {release}" in text
     told = said(capsys, "spread", release, "--seeds", "3", "--runs", "4")
-    assert "step  share that knows" in told and "A rumour reaches 50% of" in told and "Free." in told
+    assert "step  share of nodes that know" in told and "A rumour reaches 50% of" in told and "Free." in told
     assert "stored model: free" in said(capsys, "synth", "friends", "--epsilon", "30")
     never = said(capsys, "spread", release, "--rate", "0", "--runs", "2", "--seeds", "1")
-    assert "at rate 0 nobody tells anybody" in never
+    assert "at rate 0 no edge passes it on" in never
 
 
 @pytest.mark.thin(6)
@@ -67,9 +67,9 @@ def test_words_for_people(folder, capsys):
         (("synth", "friends", "--epsilon", "1", "-o", "friends.csv"), "belongs to the project"),
         (("synth", "friends", "--epsilon", "1", "-o", "no/where.csv"), "there is no folder"),
         (("synth", "friends", "--epsilon", "1", "--model", "discreet.toml"), "belongs to the project"),
-        (("synth", "friends", "--epsilon", "1", "-o", "../x.csv", "--model", "../x.csv"), "cannot be one file"),
+        (("synth", "friends", "--epsilon", "1", "-o", "../x.csv", "--model", "../x.csv"), "need different files"),
         (("synth", "friends", "--epsilon", "1", "--by", "colour"), "--nodes"),
-        (("synth", "friends", "--epsilon", "1", "--seed", "-1"), "a seed is a whole number"),
+        (("synth", "friends", "--epsilon", "1", "--seed", "-1"), "the seed must be a whole number"),
         (("synth", "nobody", "--epsilon", "1"), "nobody"),
         (("spread", "nothing.json"), "there is no file"),
         (("spread", "r-nothing"), "no release 'r-nothing'"),
@@ -88,7 +88,7 @@ def test_a_file_that_is_no_model_is_not_lost(folder, capsys):
     mine = folder / "mine.json"
     mine.write_text("[]")
     text = said(capsys, "synth", "friends", "--epsilon", "1", "--model", str(mine), code=2)
-    assert "measured, charged and kept as release" in text and mine.read_text() == "[]"
+    assert "measured, charged and stored as release" in text and mine.read_text() == "[]"
     assert "stored model: free" in said(capsys, "synth", "friends", "--epsilon", "1")
 
 
@@ -99,7 +99,7 @@ def test_a_hostile_file_commands_no_terminal(folder, capsys):
     for name, text in (("warnings", ["\x1b]0;owned\x07\x1b[2J hello"]), ("table", "a\x9b31m"), ("release", "r\u202e")):
         path.write_text(json.dumps(whole | {"card": whole["card"] | {name: text}}))
         told = said(capsys, "spread", str(path), "--runs", "2", code=2)
-        assert "a text holds control characters" in told and not set("\x1b\x07\x9b\u202e") & set(told)
+        assert "a text value contains control characters" in told and not set("\x1b\x07\x9b\u202e") & set(told)
     path.write_text(json.dumps(whole | {"card": whole["card"] | {"warnings": ["see [/b] [red]"]}}))
     assert "note: see [/b] [red]" in said(capsys, "spread", str(path), "--runs", "2")
 

@@ -47,10 +47,10 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
     assert "taken before" in again["warnings"][0]
     grow(project, {**MANY, "new": 1})
     (limit,) = data(capsys, project, step=True)["warnings"]
-    assert limit.startswith("each person is counted at most 2 times in all")
+    assert limit.startswith("each person is counted at most 2 times in total")
     assert planned["warnings"] == [limit]
     third = data(capsys, project, step=True)
-    assert "version 2 was counted in step 2 already" in third["warnings"][0]
+    assert "step 2 already counted version 2" in third["warnings"][0]
     shown = data(capsys, project, between=[("2026-03-01", "2"), ("", ""), ("3", "3")])
     assert shown["rows"][:1] == first["rows"]
     low, high, value, interval = shown["intervals"][1]
@@ -62,9 +62,9 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
 def test_for_people(project, capsys):
     assert "at most 2 times in all" in said(capsys, project, plan=True, **TERMS)
     text = said(capsys, project, **TERMS)
-    assert text.startswith("charged once, for all of it\n") and "--next" in text
-    assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in all" in text
-    assert "it was there: free" in said(capsys, project, **TERMS)
+    assert text.startswith("charged once, for all steps\n") and "--next" in text
+    assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in total" in text
+    assert "the stream was there already: free" in said(capsys, project, **TERMS)
     text = said(capsys, project, step=True, label="monday", between=[("1", "")])
     assert "1 monday" in text and "±" in text and "steps 1 to now" in text
     assert "1 of 30 steps taken" in text
@@ -88,7 +88,7 @@ def test_a_file_of_all_rows(project, capsys, tmp_path):
     assert all(len(rows[0][name].partition(".")[2]) <= 1 for name in rows[0])  # a half width above 10
     assert row.total.plus_minus > 10
     assert float(rows[0]["total_low"]) <= row.total.interval[0] < row.total.interval[1] <= float(rows[0]["total_high"])
-    with pytest.raises(UsageError, match="would be lost"):
+    with pytest.raises(UsageError, match="would be overwritten"):
         said(capsys, project, csv_file=tmp_path / "visits.csv")
     with pytest.raises(UsageError, match="cannot be written"):
         said(capsys, project, csv_file=tmp_path / "none" / "out.csv")
@@ -99,7 +99,7 @@ def test_where_analysts_have_quotas(project, capsys, tmp_path):
     file.write_text(file.read_text() + "\n[analysts.ana]\nepsilon = 5\n")
     project = discreet.open(tmp_path)
     said(capsys, project, **TERMS, analyst="ana")
-    with pytest.raises(UsageError, match="nobody is named"):
+    with pytest.raises(UsageError, match="no analyst was named"):
         said(capsys, project, step=True)
     assert "1 of 30 steps taken" in said(capsys, project, step=True, analyst="ana")
 
@@ -114,9 +114,9 @@ def test_one_is_said_as_one(tmp_path, capsys):
 def test_wrong_usage(project, capsys):
     with pytest.raises(UsageError, match="no stream"):
         said(capsys, project)
-    with pytest.raises(UsageError, match="would be a label"):
+    with pytest.raises(UsageError, match="only be the label"):
         said(capsys, project, label="ward")
-    with pytest.raises(UsageError, match="with an epsilon"):
+    with pytest.raises(UsageError, match="needs an epsilon"):
         said(capsys, project, horizon="3")
     with pytest.raises(UsageError, match="epsilon"):
         said(capsys, project, plan=True, horizon="3")

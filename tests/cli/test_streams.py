@@ -175,7 +175,7 @@ def test_a_stream_that_is_closed_goes_nowhere(monkeypatch, clinic):
 @pytest.mark.parametrize(
     ("words", "way"),
     [
-        (["again", "r-1"], "run discreet query with the same question"),
+        (["again", "r-1"], "run discreet query with the same SQL"),
         (["bounds", "t"], "the bounds are in discreet.toml"),
         (["bounds", "t", "--report"], "run the same command, with another output: the stored answer is free"),
         (["ranges", "t", "--stream", "s", "--next"], "run the same command without --next"),

@@ -52,8 +52,8 @@ def test_an_epsilon_that_protects_little_is_noted(tmp_path, capsys, epsilon, odd
     """It is no error: who asks may have a reason. What it means is said in a number."""
     code, out, err = say(capsys, tmp_path, *DRINKING[:-1], epsilon)
     told = " ".join(err.split())
-    assert code == 0 and "made survey" in out and "note:" not in out
-    assert (f"note: epsilon {epsilon} protects a respondent little" in told and odds in told) == bool(odds)
+    assert code == 0 and "created survey" in out and "note:" not in out
+    assert (f"note: epsilon {epsilon} gives a respondent little protection" in told and odds in told) == bool(odds)
 
 
 def test_respondents_are_told_who_asks(tmp_path, capsys, asked):
@@ -69,7 +69,7 @@ def test_respondents_are_told_who_asks(tmp_path, capsys, asked):
     assert "asks" not in say(capsys, tmp_path, *DRINKING)[1]
     for wrong in ("x" * 121, "two\nlines", "a\x1b[31mred"):
         code, told, _ = run(capsys, tmp_path, *DRINKING, "--asker", wrong)
-        assert code == 2 and "Who asks is said in one line" in told["reason"]
+        assert code == 2 and "The asker must be one line" in told["reason"]
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_serve_until_interrupted(tmp_path, asked):
     server.send_signal(signal.SIGINT)
     out, err = server.communicate(timeout=30)
     assert (server.returncode, out) == (0, "")
-    assert err.strip() == "stopped; every report that was acknowledged is stored"
+    assert err.strip() == "stopped; every acknowledged report is stored"
     assert open_survey_store(None, tmp_path).count(asked) == 1
 
 
@@ -311,5 +311,5 @@ def test_a_port_in_use_is_one_sentence(tmp_path, capsys, asked):
         port = other.getsockname()[1]
         code, told, _ = run(capsys, tmp_path, "survey", "serve", "--port", str(port))
     assert code == 2
-    assert told["reason"] == f"Port {port} of 127.0.0.1 cannot be served: address already in use."
+    assert told["reason"] == f"Port {port} of 127.0.0.1 cannot be used: address already in use."
     assert "--port" in told["hint"]

@@ -186,7 +186,7 @@ def test_what_an_expert_names_is_measured(project, tmp_path, capsys):
     ("words", "told"),
     [
         (("--seed", "-1"), "seed"),
-        (("--given", "sex=F", "--given", "SEX=M"), "two things"),
+        (("--given", "sex=F", "--given", "SEX=M"), "twice"),
         (("-o", "/proc/x.csv"), "cannot be written"),
     ],
 )

@@ -38,7 +38,7 @@ def take_away(folder):
 
 def test_the_first_version_says_that_the_unit_is_for_good(rows, capsys):
     _, _, err = say(capsys, rows, "refresh", "patients")
-    assert "each row of 'patients' is protected, not each person, but 'patient_id' looks like it names people" in err
+    assert "is protected, not each person, but 'patient_id' looks like it identifies people" in err
     assert 'person = "patient_id"' in err
     assert say(capsys, rows, "refresh", "patients")[2] == ""
 
@@ -83,7 +83,7 @@ def test_budget_and_query_agree_about_an_edited_population(tmp_path, capsys):
     code, data, _ = run(capsys, tmp_path, "query", "select avg(age) from patients", "--epsilon", "2")
     assert code == 4 and data["remaining"]["epsilon"] == told["remaining"]["epsilon"]
     code, data, _ = run(capsys, tmp_path, "refresh", "patients")
-    assert code == 2 and "knows this source as 'patients', of population 'patients'" in data["reason"]
+    assert code == 2 and "has this source as 'patients' in population 'patients'" in data["reason"]
 
 
 def test_a_histogram_marks_what_its_legend_names(tmp_path, capsys):
@@ -103,7 +103,7 @@ def test_a_histogram_marks_what_its_legend_names(tmp_path, capsys):
 def test_a_misspelled_keyword_is_pointed_at(tmp_path, capsys, sql, word, meant):
     make(tmp_path)
     code, data, _ = run(capsys, tmp_path, "explain", sql, "--epsilon", "0.1")
-    assert (code, data["column"], data["hint"]) == (3, sql.index(word) + 1, f"{meant}, if that was meant")
+    assert (code, data["column"], data["hint"]) == (3, sql.index(word) + 1, f"did you mean {meant}?")
 
 
 def test_a_key_that_must_be_found_is_pointed_at(tmp_path, capsys):
@@ -116,7 +116,7 @@ def test_a_key_that_must_be_found_is_pointed_at(tmp_path, capsys):
 def test_a_number_that_was_declared_text(tmp_path, capsys):
     make(tmp_path)
     _, data, _ = run(capsys, tmp_path, "explain", f"{COUNT} where note > 50", "--epsilon", "0.1")
-    assert 'if note is no text, its owner declares it: type = "integer"' in data["hint"]
+    assert 'if note is not text, its owner can declare it: type = "integer"' in data["hint"]
 
 
 def test_a_stored_answer_says_what_it_was_bought_for(tmp_path, capsys):
@@ -125,7 +125,7 @@ def test_a_stored_answer_says_what_it_was_bought_for(tmp_path, capsys):
     repeated = project.sql(COUNT).ask(epsilon=50)
     assert repeated.cached and "bought for epsilon 0.05" in str(repeated)
     assert (
-        "stored answer, bought for epsilon 0.05: free now" in say(capsys, tmp_path, "query", COUNT, "--epsilon", "9")[1]
+        "stored answer: free now (it cost epsilon 0.05)" in say(capsys, tmp_path, "query", COUNT, "--epsilon", "9")[1]
     )
 
 
@@ -143,7 +143,7 @@ def test_python_is_told_in_python_and_the_command_line_as_it_is(tmp_path, capsys
 
 def test_what_a_project_on_a_server_cannot_do_is_said():
     remote = connect("http://127.0.0.1:1", "dsc_token")
-    with pytest.raises(AttributeError, match="'synthesize' is not for a project on a server"):
+    with pytest.raises(AttributeError, match="'synthesize' is not available for a project on a server"):
         remote.synthesize("patients", epsilon=1)
     with pytest.raises(AttributeError, match="has no 'nonsense'"):
         remote.nonsense()
@@ -162,7 +162,7 @@ def test_a_ledger_that_is_gone_names_the_restore_which_tells_what_counts_as_spen
     code, data, _ = run(capsys, project, "budget")
     assert code == 5 and "discreet ledger restore FILE" in data["hint"]
     code, out, _ = say(capsys, project, "ledger", "restore", str(tmp_path / "copy.db"))
-    assert code == 0 and "charged what was forgotten to patients: epsilon 0.4 counts as spent now, of epsilon 1" in out
+    assert code == 0 and "charged the lost spending to patients: epsilon 0.4 now counts as spent of epsilon 1" in out
 
 
 def test_an_estimate_says_how_much_of_it_others_are_shown(tmp_path, capsys):
@@ -172,7 +172,7 @@ def test_an_estimate_says_how_much_of_it_others_are_shown(tmp_path, capsys):
         words = ("survey", "answer", made["survey"], "yes", "--device", str(tmp_path / str(device)))
         assert run(capsys, tmp_path, *words)[0] == 0
         if device == 2:
-            assert "page of results" not in say(capsys, tmp_path, "survey", "estimate", made["survey"])[1]
+            assert "results page" not in say(capsys, tmp_path, "survey", "estimate", made["survey"])[1]
     assert run(capsys, tmp_path, "survey", "estimate", made["survey"])[1]["n"] == 4
     told = say(capsys, tmp_path, "survey", "estimate", made["survey"])[1]
     assert "shows the first 3, in steps of 3" in told

@@ -208,7 +208,7 @@ def test_a_batch_that_no_wait_would_let_in(file_store):
     asked = survey(file_store)
     with served(file_store, rate=1) as port:
         status, _, told = ask(port, f"/collect/{asked.id}", lines(*(line(asked) for _ in range(50))))
-        assert (status, told["error"]) == (413, "A batch has at most 20 reports here.")
+        assert (status, told["error"]) == (413, "This collector accepts at most 20 reports in a batch.")
     assert file_store.count(asked.id) == 0
 
 

@@ -127,7 +127,7 @@ def test_a_report_that_cannot_have_come_in_is_a_fault(file_store):
     raw = sqlite3.connect(file_store.path, isolation_level=None)
     raw.execute("UPDATE reports SET report = x'07' WHERE place = 3")
     raw.close()
-    with pytest.raises(StoreFault, match="another hand"):
+    with pytest.raises(StoreFault, match="another program"):
         tally_survey(file_store, asked)
 
 

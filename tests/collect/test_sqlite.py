@@ -107,7 +107,7 @@ def test_a_report_of_another_length_in_the_file_is_seen(file_store):
     raw = sqlite3.connect(file_store.path, isolation_level=None)
     raw.execute("UPDATE reports SET report = x'0000'")
     raw.close()
-    with pytest.raises(StoreFault, match="another hand"):
+    with pytest.raises(StoreFault, match="another program"):
         all_reports(file_store, asked)
 
 
@@ -137,7 +137,7 @@ def test_another_version_is_refused(file_store, tmp_path):
 def test_a_file_that_is_no_store(tmp_path):
     path = tmp_path / "x.sqlite"
     path.write_bytes(b"nothing of the kind" * 100)
-    with pytest.raises(StoreFault, match="cannot be used"):
+    with pytest.raises(StoreFault, match="not available"):
         open_survey_store(str(path), tmp_path)
 
 

@@ -91,7 +91,7 @@ def test_a_new_password_ends_every_other_session(clinic, analyst, people):
         assert found.status_code == 400 and 'role="alert"' in found.text
     assert other.get("/me").status_code == 200
     sent = analyst.post("/me/password", form)
-    assert sent.status_code == 303 and "password is changed" in analyst.text(sent.headers["location"])
+    assert sent.status_code == 303 and "password was changed" in analyst.text(sent.headers["location"])
     assert other.get("/me").status_code == 303
     assert people.log_in("ann", PASSWORD, address="192.0.2.1") is None
 
@@ -182,11 +182,11 @@ def test_why_was_this_denied(clinic, owner, analyst):
     assert clinic.client().get("/budget", headers={"authorization": f"Bearer {text}"}).status_code in (303, 401)
     assert clinic.client().get("/log", headers={"authorization": f"Bearer dsc_{'A' * 43}"}).status_code in (303, 401)
     told = owner.get("/admin/denials.json").json()["denials"]
-    assert {("ann", "/budget", "The token was revoked."), ("", "/log", "This token is not known.")} <= {
+    assert {("ann", "/budget", "The token was revoked."), ("", "/log", "This token is unknown.")} <= {
         (each["who"], each["route"], each["why"]) for each in told
     }
     assert "secret-table" not in owner.get("/admin/denials").text
-    assert "This is for the owner" in owner.text("/admin/denials")
+    assert "Only an owner may do this" in owner.text("/admin/denials")
     assert owner.get("/admin/denials.csv").text.startswith("time,who,method,route,needs,why\n")
 
 
@@ -228,7 +228,7 @@ def test_defects_are_told_to_the_owner_by_kind_and_place_alone(clinic, owner, an
     assert owner.get("/admin.json").json()["defects"] == []
     monkeypatch.setattr("discreet.console.public_facts.table_line", broken)
     found = analyst.get("/")
-    assert found.status_code == 500 and "its owner is told" in found.text and "/admin" in found.text
+    assert found.status_code == 500 and "recorded for the owner" in found.text and "/admin" in found.text
     assert analyst.get("/index.json").json()["code"] is None
     for path in ("/admin.json", "/admin"):
         assert "mumps" not in owner.get(path).text

@@ -41,12 +41,12 @@ def test_a_release_tells_all_that_may_be_known(browser, release):
     words = browser.text(f"/a/{release.id}")
     for row in range(len(release)):
         assert release.shown(row, 1) in words
-    for part in ("epsilon 1, delta 0", "ann", "noise intervals", "more counts of everybody at plus or minus 50"):
+    for part in ("epsilon 1, delta 0", "ann", "Confidence intervals", "more counts of everybody at plus or minus 50"):
         assert part in words, part
     assert words.count("confidence interval") == words.count("% confidence intervals of the added noise") == 1
     assert BY_DISEASE in words and "Cite it" in words and "@misc{discreet-" in words
-    assert "one person moves it by at most" in words  # the tree
-    assert "discrete Laplace noise of scale 1" in words
+    assert "one person changes it by at most" in words  # the tree
+    assert "discrete Laplace noise with scale 1" in words
 
 
 def test_its_twins_are_the_same_answer(browser, release):
@@ -73,9 +73,9 @@ def test_one_of_several_numbers_is_drawn_and_chosen(browser, project):
 
 
 def test_a_stored_answer_says_that_nothing_was_charged(browser, release):
-    assert "nothing was charged now" in browser.text(f"/a/{release.id}?stored=1")
-    assert "measured for epsilon 1, delta 0" in browser.text(f"/a/{release.id}?stored=1")
-    assert "nothing was charged now" not in browser.text(f"/a/{release.id}")
+    assert "Nothing was charged now" in browser.text(f"/a/{release.id}?stored=1")
+    assert "which cost epsilon 1, delta 0" in browser.text(f"/a/{release.id}?stored=1")
+    assert "Nothing was charged now" not in browser.text(f"/a/{release.id}")
 
 
 def test_an_average_of_perhaps_nobody_is_a_dash(browser, project, monkeypatch):
@@ -99,7 +99,7 @@ def test_wider_at_a_higher_confidence(browser, release):
     plain, sure = (browser.get(f"/a/{release.id}.json{query}").json() for query in ("", "?confidence=0.999"))
     assert sure["rows"] == plain["rows"] and sure["intervals"][0][1][1] > plain["intervals"][0][1][1]
     assert browser.get(f"/a/{release.id}?confidence=2").status_code == 200  # says why it cannot be read so
-    assert "confidence must lie" in browser.text(f"/a/{release.id}?confidence=2")
+    assert "confidence must be between" in browser.text(f"/a/{release.id}?confidence=2")
 
 
 def test_drowned_cells_are_greyed_and_said(browser, project):

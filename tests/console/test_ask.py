@@ -70,7 +70,7 @@ def test_the_price_as_you_type(clinic, browser):
     told = browser.post("/ask/price", form(BY_DISEASE)).json()
     assert told["accepted"] and told["cost"]["epsilon"] == 0.5 and "delta 0" in told["cost"]["words"]
     assert told["errors"][0]["plus_minus"] == 6 and "plus or minus 6" in told["errors"][0]["words"]
-    assert told["confirm"].startswith("Asking costs epsilon 0.5, delta 0, of the budget of people, charged to ann.")
+    assert told["confirm"].startswith("This query costs epsilon 0.5, delta 0, of the budget of people, charged to ann.")
     assert told["region"] == "everybody in patients" and told["parts"][0]["because"]
     by_width = browser.post("/ask/price", form(BY_DISEASE, by="within", within="50")).json()
     assert by_width["cost"]["epsilon"] < 0.1
@@ -91,9 +91,9 @@ def test_a_refusal_points_at_the_clause_and_offers_the_rewrite(clinic, browser):
     take = problem["offers"][0]["take"]
     assert take.startswith("sql SELECT")
     page = send(browser, form(text, act="ask"))
-    assert page.status_code == 422 and 'role="alert"' in page.text and "Use this question" in page.text
+    assert page.status_code == 422 and 'role="alert"' in page.text and "Use this query" in page.text
     taken = send(browser, form(text, take=take))
-    assert taken.status_code == 200 and "What it costs" in taken.text and "epsilon 0.5" in taken.text
+    assert taken.status_code == 200 and ">Price</h2>" in taken.text and "epsilon 0.5" in taken.text
 
 
 def test_in_a_batch_the_place_is_in_the_whole_text(browser):
@@ -110,7 +110,7 @@ def test_a_budget_that_does_not_hold_it_offers_what_it_holds(tmp_path):
     page = send(browser, form(BY_DISEASE, epsilon="5", act="ask"))
     assert page.status_code == 402 and "Use epsilon 1" in page.text
     taken = send(browser, form(BY_DISEASE, epsilon="5", take="epsilon 1"))
-    assert "Asking costs epsilon 1, delta 0" in taken.text
+    assert "This query costs epsilon 1, delta 0" in taken.text
     assert charges(made) == 0
     made.house.close()
 
@@ -157,17 +157,17 @@ def test_a_repeat_is_free_and_said_to_be(clinic, browser):
     first = browser.post("/ask", form(text, act="ask", key="first" * 4)).headers["location"]
     before = charges(clinic)
     told = browser.post("/ask/price", form(text)).json()
-    assert told["repeat"] == first.removeprefix("/a/") and told["confirm"].startswith("Asking costs nothing")
+    assert told["repeat"] == first.removeprefix("/a/") and told["confirm"].startswith("This query is free")
     assert browser.post("/ask", form(text, act="ask", key="second" * 4)).headers["location"] == f"{first}?stored=1"
     anew = browser.post("/ask/price", form(text, fresh="yes")).json()
-    assert anew["cost"]["epsilon"] == 0.5 and anew["confirm"].startswith("Asking costs epsilon 0.5")
+    assert anew["cost"]["epsilon"] == 0.5 and anew["confirm"].startswith("This query costs epsilon 0.5")
     # What follows from it is free as well, and has an address.
     derived = browser.post(
         "/ask", form("SELECT count(*) AS n FROM patients WHERE ward IN ('w0', 'w1')", act="ask", epsilon="0.1")
     )
     assert derived.headers["location"].startswith("/ask/answer/")
     words = browser.text(derived.headers["location"])
-    assert "Derived, free" in words and first.removeprefix("/a/") in words
+    assert "Derived from earlier answers (free)" in words and first.removeprefix("/a/") in words
     assert charges(clinic) == before
     other = clinic.browser("owner")
     assert other.get(derived.headers["location"]).status_code == 404  # one's own requests alone
@@ -176,7 +176,7 @@ def test_a_repeat_is_free_and_said_to_be(clinic, browser):
 def test_several_statements_are_one_batch(clinic, browser):
     text = f"{BY_DISEASE}; SELECT disease, avg(age) AS years FROM patients GROUP BY disease"
     told = browser.post("/ask/price", form(text)).json()
-    assert told["statements"] == 2 and told["cost"]["words"] == "at most epsilon 0.5 in all"
+    assert told["statements"] == 2 and told["cost"]["words"] == "at most epsilon 0.5 in total"
     sent = browser.post("/ask", form(text, act="ask"))
     assert sent.headers["location"].startswith("/ask/answer/")
     words = browser.text(sent.headers["location"])
@@ -216,9 +216,9 @@ def test_a_rehearsal_is_free_and_tells_the_whole_error(clinic, browser):
         "Rehearsal",
         "900 rows of visits",
         "Plain SQL",
-        "Bounds and lists",
-        "Rows beyond the limit",
-        "may be quite different",
+        "Bounds and value lists",
+        "Rows over the limit",
+        "a different distribution of values",
     ):
         assert part in words, part
     assert charges(clinic) == before
@@ -247,9 +247,9 @@ def test_a_rehearsal_can_be_come_back_to_and_is_its_own_person_s(clinic, browser
 def test_the_price_of_a_draft_is_the_one_of_now(clinic, browser):
     text = "SELECT max(age) AS oldest FROM patients"
     at = browser.post("/ask", form(text, act="price")).headers["location"]
-    assert "Asking costs epsilon 0.5" in browser.get(at).text
+    assert "This query costs epsilon 0.5" in browser.get(at).text
     browser.post("/ask", form(text, act="ask", key="later" * 4))
-    assert "Asking costs nothing" in browser.get(at).text
+    assert "This query is free" in browser.get(at).text
 
 
 @pytest.mark.deep

@@ -24,7 +24,7 @@ def ask(clinic, sql="SELECT count(*) FROM patients", epsilon=0.5, analyst="ann")
 
 def test_nothing_spent_yet(clinic):
     words = clinic.browser("analyst").text("/budget")
-    assert "Nothing was spent yet" in words and "No request is open" in words and "epsilon 3, delta 1e-06" in words
+    assert "Nothing was spent yet" in words and "no open requests" in words and "epsilon 3, delta 1e-06" in words
 
 
 def test_who_spent_what_in_every_window_and_in_all(clinic):
@@ -34,13 +34,13 @@ def test_who_spent_what_in_every_window_and_in_all(clinic):
     browser = clinic.browser("analyst")
     (people,) = browser.get("/budget.json").json()["populations"]
     assert people["tables"] == ["patients", "visits"] and people["events"] == 3
-    assert [step["who"] for step in people["chart"]["steps"]] == ["", "ann", "ann", "nobody named"]
+    assert [step["who"] for step in people["chart"]["steps"]] == ["", "ann", "ann", "unnamed analyst"]
     assert [step["remaining"] for step in people["chart"]["steps"]] == sorted(
         (step["remaining"] for step in people["chart"]["steps"]), reverse=True
     )
     assert people["chart"]["steps"][-1]["remaining"] == people["remaining"]["epsilon"]
     ann, nobody = people["who"]
-    assert ann["who"] == "ann" and nobody["who"] == "nobody named"
+    assert ann["who"] == "ann" and nobody["who"] == "unnamed analyst"
     assert list(ann["windows"]) == ["7 days", "30 days", "365 days", "lifetime"]
     assert all(paid == {"questions": 2, "epsilon": 0.75} for paid in ann["windows"].values())
     moments = [step["when"] for step in people["chart"]["steps"]]
@@ -65,10 +65,10 @@ def test_ask_approve_and_spend(clinic):
     analyst, owner = clinic.browser("analyst"), clinic.browser("owner")
     sent = analyst.post("/budget/requests", {"table": "patients", "epsilon": "1.5", "why": "<b>beds</b>"})
     assert sent.status_code == 303
-    assert "It waits for an owner" in analyst.text("/budget") and "<b>beds" not in analyst.get("/budget").text
+    assert "Waiting for an owner's decision" in analyst.text("/budget") and "<b>beds" not in analyst.get("/budget").text
     page = owner.text("/budget")
     assert "ann asks for epsilon 1.5 more on patients" in page
-    assert "from epsilon 3 to the number below, for good" in page and "98.91 percent" not in page
+    assert "from epsilon 3 to the number below, permanently" in page and "98.91 percent" not in page
     (request,) = owner.get("/budget.json").json()["open"]
     assert (request["limit"], request["new_limit"], request["population"]) == ("3", "4.5", "people")
     assert analyst.post("/budget/requests/1/approve", {"epsilon": "4.5"}).status_code == 403
@@ -76,10 +76,10 @@ def test_ask_approve_and_spend(clinic):
     assert approved.status_code == 303
     assert clinic.house.handle.project.guarantee("visits").epsilon == Fraction("4.5")
     again = owner.post("/budget/requests/1/approve", {"epsilon": "9", "understood": "yes"})
-    assert again.status_code == 400 and "approved already" in again.text
+    assert again.status_code == 400 and "already approved" in again.text
     assert clinic.house.handle.project.guarantee("patients").epsilon == Fraction("4.5")
     assert "for the beds" in analyst.text("/budget")
-    assert "Write it there, too" in owner.text("/budget") and "Write it there, too" not in analyst.text("/budget")
+    assert "To update the file" in owner.text("/budget") and "To update the file" not in analyst.text("/budget")
     (people,) = analyst.get("/budget.json").json()["populations"]
     assert people["chart"]["steps"][-1] | {"when": ""} == {"when": "", "remaining": 4.5, "limit": 4.5, "who": ""}
 
@@ -174,7 +174,7 @@ def test_odds():
     assert [odds.epsilon_meaning(Fraction(each))["grave"] for each in (1, 5, 6)] == [False, False, True]
     assert odds.epsilon_meaning(Fraction(1000))["percent"] == "more than 99.999999"
     assert float(odds.epsilon_meaning(Fraction(12))["percent"]) < 100
-    assert "but for a chance of 1e-06" in odds.epsilon_meaning(Fraction(1), Fraction(1, 10**6))["words"]
+    assert "except with probability 1e-06" in odds.epsilon_meaning(Fraction(1), Fraction(1, 10**6))["words"]
     assert "rather than another" in odds.epsilon_meaning(Fraction(1), changes=True)["words"]
 
 

@@ -18,15 +18,15 @@ def ask(browser, epsilon="1"):
 
 def test_owners_are_told_of_requests_that_wait(clinic):
     owner, analyst = clinic.browser("owner"), clinic.browser("analyst")
-    assert "for your word" not in owner.text("/") and owner.get("/index.json").json()["requests"] == 0
+    assert "for your decision" not in owner.text("/") and owner.get("/index.json").json()["requests"] == 0
     ask(analyst)
-    assert "One request for more budget waits for your word" in owner.text("/")
+    assert "One request for more budget is waiting for your decision" in owner.text("/")
     ask(analyst, "2")
-    assert "2 requests for more budget wait for your word" in owner.text("/")
-    assert "for your word" not in analyst.text("/") and analyst.get("/index.json").json()["requests"] == 0
+    assert "2 requests for more budget are waiting for your decision" in owner.text("/")
+    assert "for your decision" not in analyst.text("/") and analyst.get("/index.json").json()["requests"] == 0
     owner.post("/budget/requests/1/decline")
     owner.post("/budget/requests/2/decline")
-    assert "for your word" not in owner.text("/")
+    assert "for your decision" not in owner.text("/")
 
 
 @pytest.mark.deep
@@ -38,7 +38,7 @@ def test_a_grant_is_told_with_the_line_to_write_and_not_as_a_fault(clinic):
     told = owner.get("/index.json").json()
     (line,) = told["lines"]
     assert "epsilon = 120" in line and told["warnings"] == []
-    assert "The grant holds" in owner.text("/") and line in owner.text("/")
+    assert "The granted limit applies" in owner.text("/") and line in owner.text("/")
     assert clinic.browser("analyst").get("/index.json").json()["lines"] == []
     file.write_text(file.read_text().replace("epsilon = 100", "epsilon = 120"))
     assert owner.get("/index.json").json()["lines"] == []
@@ -51,11 +51,11 @@ def test_a_file_that_cannot_be_read_says_that_the_old_one_goes_on(clinic):
     whole = file.read_text()
     file.write_text(whole + "\n[tables.broken\n")
     words = owner.text("/")
-    assert "discreet.toml cannot be used as it is now" in words
-    assert "everything here goes on by what it said before" in words and "patients" in words
-    assert "cannot be used" not in analyst.text("/") and analyst.get("/d/patients").status_code == 200
+    assert "discreet.toml has an error" in words
+    assert "the console uses the last version that it could read" in words and "patients" in words
+    assert "has an error" not in analyst.text("/") and analyst.get("/d/patients").status_code == 200
     file.write_text(whole)
-    assert "cannot be used" not in owner.text("/")
+    assert "has an error" not in owner.text("/")
 
 
 def test_the_latest_answers_stand_with_their_questions(clinic):

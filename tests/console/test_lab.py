@@ -148,10 +148,10 @@ def test_one_that_waits_says_so(clinic, monkeypatch):
         wait_for(lambda: slow.current_trial(TrialKey(attack="floats")).state == "running")
         page = browser.get("/lab/floats").text
         assert """data-stands='"running"'""" in page, "what the script compares with what it is told"
-        assert "It runs" in page and "/assets/lab.js" in page and "<button disabled>" in page
-        assert "waits for its turn" in browser.get("/lab/census").text
+        assert "<h2>Running</h2>" in page and "/assets/lab.js" in page and "<button disabled>" in page
+        assert "<h2>Waiting</h2>" in browser.get("/lab/census").text
         browser.post("/lab/sampling", {"share": "0.1"})
-        assert 'href="/lab/sampling?share=0.1">Look again' in browser.get("/lab/sampling?share=0.1").text
+        assert 'href="/lab/sampling?share=0.1">Refresh' in browser.get("/lab/sampling?share=0.1").text
         (stands,) = re.findall("data-stands='([^']*)'", browser.get("/lab").text)
         told = browser.get("/lab.json").json()
         assert told["running"] and json.loads(stands) == [each["state"] for each in told["attacks"]]
@@ -169,7 +169,7 @@ def test_one_that_breaks_down_tells_nothing_of_it(clinic, monkeypatch):
     browser = clinic.browser("analyst")
     browser.post("/lab/floats")
     page = browser.get("/lab/floats")
-    assert page.status_code == 200 and "broke down" in page.text and "secret" not in page.text
+    assert page.status_code == 200 and "ended with an error" in page.text and "secret" not in page.text
     assert "secret" not in browser.get("/lab/floats.json").text
 
 
@@ -252,7 +252,7 @@ def test_a_trial_past_its_time_is_ended():
 
 @pytest.mark.parametrize("program", ["raise SystemExit(3)", "pass"])
 def test_a_trial_that_says_nothing_broke_down(program):
-    with pytest.raises(TrialFailed, match="broke down"):
+    with pytest.raises(TrialFailed, match="ended with an error"):
         attack_queue.output_of([sys.executable, "-c", program], 50)
 
 
@@ -323,5 +323,5 @@ def test_choices_are_few_and_usual_ones_among_them():
         assert combinations <= attack_queue.MOST_KEPT
     with pytest.raises(ValueError, match="no value"):
         attack_choices.AttackChoice(name="a", words="A", values=("1",), usual="2")
-    with pytest.raises(UsageError, match="nothing to choose"):
+    with pytest.raises(UsageError, match="is not a setting"):
         attack_choices.check_choices("floats", {"epsilon": "1"})

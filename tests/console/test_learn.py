@@ -178,9 +178,9 @@ def test_intervals_hold_as_often_as_they_say():
     assert law.tail(15) <= Fraction(1, 20) < law.tail(14) and "within 15 of" in lesson.paragraphs[0]
     for place, answer, low, high, said in lesson.figures[0].rows:
         assert (low, high) == (answer - 15, answer + 15)
-        assert said == ("holds it" if low <= 1000 <= high else "misses")
+        assert said == ("contains it" if low <= 1000 <= high else "misses it")
         bar = lesson.figures[0].chart["bars"][place - 1]
-        assert (bar["low"] <= 0 <= bar["high"]) == (said == "holds it")
+        assert (bar["low"] <= 0 <= bar["high"]) == (said == "contains it")
 
 
 def test_a_pair_is_closer_than_columns_alone():

@@ -72,7 +72,7 @@ def test_times_and_persons_are_told_to_owners_alone(clinic):
         "words": "an act of the owner",
     }  # fmt: skip
     (forgotten,) = rows(owner, "?kind=forget")["rows"]
-    assert forgotten["words"] == "somebody was forgotten in patients" or "patients" in forgotten["words"]
+    assert forgotten["words"] == "a person was forgotten in patients" or "patients" in forgotten["words"]
     tag = json.loads(next(entry.body for entry in entries if entry.kind == "forget"))["tag"]
     assert tag not in owner.get("/log").text and tag not in owner.get("/log.json").text
 
@@ -89,7 +89,7 @@ def test_the_export_is_whole_for_owners(clinic):
 def test_verify_says_that_it_holds_or_where_it_does_not(clinic, monkeypatch):
     browser = clinic.browser("analyst")
     held = browser.post("/log/verify")
-    assert held.status_code == 200 and "rows hold" in held.text and ".json" not in held.text.partition("<footer")[2]
+    assert held.status_code == 200 and "Ledger OK" in held.text and ".json" not in held.text.partition("<footer")[2]
     from discreet.ledger.repair import LedgerVerification
     from discreet.project.project import Project
 
@@ -97,7 +97,7 @@ def test_verify_says_that_it_holds_or_where_it_does_not(clinic, monkeypatch):
         sound=False, rows=3, row=4, problem="row 4 was changed after it was written", warnings=("w",)
     )
     monkeypatch.setattr(Project, "verify", lambda self: broken)
-    assert "from row 4 on: row 4 was changed" in browser.post("/log/verify").text
+    assert "from entry 4 on: row 4 was changed" in browser.post("/log/verify").text
     assert clinic.browser("public").post("/log/verify").status_code == 401
 
 

@@ -319,8 +319,8 @@ def test_failed_logins_are_kept_for_owners_and_typed_texts_are_not(clinic):
 def test_the_first_owner(tmp_path):
     made = world(tmp_path / "clinic")
     browser, link = made.browser("public"), f"/setup/{made.setup}"
-    assert "Nobody may come in yet" in browser.text("/login")
-    assert "The first owner" in browser.text(link)
+    assert "There are no accounts yet" in browser.text("/login")
+    assert "Create the owner" in browser.text(link)
     form = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
     for wrong in ({"again": "other"}, {"name": " "}, {"password": "short", "again": "short"}):
         refused = browser.post(link, form | wrong)
@@ -330,12 +330,12 @@ def test_the_first_owner(tmp_path):
     assert made.house.people.roster.all() == []
     sent = browser.post(link, form)
     assert (sent.status_code, sent.headers["location"]) == (303, "/")
-    assert "You are an owner" in browser.text("/me")
+    assert "Your role is owner" in browser.text("/me")
     assert made.client().get(link).status_code == 404
     late = made.browser("public").post(link, form | {"name": "Eve"})
-    assert late.status_code == 404 and "not good any more" in late.text
+    assert late.status_code == 404 and "no longer valid" in late.text
     assert [person.name for person in made.house.people.roster.all()] == ["Ada"]
-    assert "Nobody may come" not in made.browser("public").text("/login")
+    assert "There are no accounts" not in made.browser("public").text("/login")
     made.house.close()
 
 

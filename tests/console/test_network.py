@@ -48,7 +48,7 @@ def test_pages_stand(clinic, version):
     statuses = {page: browser.get(page).status_code for page in PAGES}
     assert {page: status for page, status in statuses.items() if status != 200} == {}
     told = browser.text("/d/friends")
-    assert "each person at an end of an edge, with all their edges." in told
+    assert "whether any one person, with all their edges, is in this table." in told
     assert "50,000,000" not in told
 
 

@@ -57,7 +57,7 @@ def test_published_is_read_logged_out_and_the_rest_is_not_there(clinic, tmp_path
     publish(clinic, release)
     assert nobody.get(f"/r/{other.id}").status_code == 404
     words = nobody.text(f"/r/{release.id}")
-    assert "Diseases" in words and "Pure DP, epsilon 0.5" in words and "not told" in words
+    assert "Diseases" in words and "Pure DP, epsilon 0.5" in words and "not stated" in words
     told = nobody.get(f"/r/{release.id}.json").json()
     assert told["tables"][0]["rows"] == [list(row) for row in release.rows]
     assert told["card"]["product"]["data_curators"] == ["The clinic", "The town"]

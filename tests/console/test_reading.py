@@ -176,7 +176,7 @@ def test_a_page_that_fails_says_one_sentence(clinic, monkeypatch):
     client = planted(clinic, monkeypatch, route)
     for path in ("/fails", "/fails.json"):
         found = client.get(path)
-        assert found.status_code == 500 and "Something went wrong here, and its owner is told." in found.text
+        assert found.status_code == 500 and "Something went wrong on the server." in found.text
         assert "4711" not in found.text and "ValueError" not in found.text
     lines = [json.loads(line) for line in (clinic.folder.parent / "console.log").read_text().splitlines()]
     assert any(line.get("defect") == "ValueError" for line in lines) and "4711" not in str(lines)

@@ -60,7 +60,7 @@ def test_who_comes_to_a_full_room_is_told_at_once():
 def test_one_person_has_two_places_and_others_still_come():
     room = ConcurrencyLimit("things being made", at_once=4, waiting=4)
     with held(room, "ann"), held(room, "ann"):
-        with pytest.raises(RequestDenied, match="You have 2 things being made"), room.turn("ann"):
+        with pytest.raises(RequestDenied, match="You already have 2 things being made"), room.turn("ann"):
             pass
         with room.turn("bob"):
             pass

@@ -78,7 +78,7 @@ def test_a_survey_is_designed_free_and_says_why(owner):
     before = len(owner.get("/survey.json").json()["surveys"])
     told = owner.get("/survey/new.json", params=SMOKE).json()["design"]
     assert told["protocol"] == "response" and "2 choices at epsilon 1.1" in told["because"] and not told["weak"]
-    assert "Answers are noised by" in owner.get("/survey/new", params=SMOKE).text
+    assert "Answers are randomized with" in owner.get("/survey/new", params=SMOKE).text
     number = SMOKE | {"kind": "number", "low": "0", "high": "10", "step": "1", "epsilon": "4"}
     told = owner.get("/survey/new.json", params=number).json()["design"]
     assert told["protocol"] == "hybrid" and told["weak"]
@@ -102,10 +102,10 @@ def test_the_form_shows_the_question_as_asked_and_suggests(owner):
     assert all(each["words"] for group in told["protocols"] for each in group["protocols"])
     asked = {key: value for key, value in SMOKE.items() if key != "epsilon"} | {"asker": "The city clinic"}
     page = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", owner.get("/survey/new", params=asked).text))
-    assert "How it would be asked" in page and "The city clinic asks." in page and "○ yes" in page and "○ no" in page
-    assert "costs its respondent epsilon 1" in page and "say next to nothing" not in page
+    assert "Preview" in page and "The city clinic asks." in page and "○ yes" in page and "○ no" in page
+    assert "costs its respondent epsilon 1" in page and "say almost nothing" not in page
     few = owner.get("/survey/new", params=asked | {"minimum": "9", "asker": ""}).text
-    assert "say next to nothing" in few and "Respondents are not told who asks" in few
+    assert "say almost nothing" in few and "Respondents do not see who asks" in few
     assert not owner.get("/survey/new.json", params=asked | {"minimum": "10"}).json()["design"]["few"]
     many = owner.get("/survey/new.json", params=asked | {"choices": "\n".join(map(str, range(40)))}).json()["design"]
     assert len(many["choices"]) == 12 and many["more"] == 28
@@ -151,7 +151,7 @@ def test_results_move_in_steps_of_the_minimum_until_the_end(owner, analyst, nobo
     id_ = new(owner)
     send(nobody, id_, 19)
     assert analyst.get(f"/survey/{id_}.json").json()["results"]["waiting"] is True
-    assert "Estimates begin at 20 reports" in analyst.text(f"/survey/{id_}")
+    assert "Estimates start at 20 reports" in analyst.text(f"/survey/{id_}")
     send(nobody, id_, 2)
     first = analyst.get(f"/survey/{id_}.json").json()["results"]
     assert (first["n"], first["received"], [each["choice"] for each in first["estimates"]]) == (20, 21, ["yes", "no"])
@@ -182,7 +182,7 @@ def test_numbers_and_words(owner, analyst, nobody):
     assert "The mean is about" in analyst.text(f"/survey/{id_}")
     id_ = new(owner, kind="words", minimum="5")
     send(nobody, id_, 7, value="tea")
-    assert "counts what is asked about" in analyst.text(f"/survey/{id_}")
+    assert "estimates the words that you enter" in analyst.text(f"/survey/{id_}")
     told = analyst.get(f"/survey/{id_}.json", params={"words": "tea\ncoffee"}).json()
     assert told["results"]["n"] == 5 and [line[0] for line in told["lines"]] == ["tea", "coffee"]
 

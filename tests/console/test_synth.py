@@ -50,7 +50,7 @@ def model(browser):
 def test_the_price_is_free_and_is_what_is_charged(clinic, browser):
     before = len(charges(clinic))
     told = browser.get("/synth/new.json", params={**FIT, "epsilon": "1.5"}).json()["quote"]
-    assert (told["model"], told["because"], told["price"]["fits"]) == ("mst", "as asked", True)
+    assert (told["model"], told["because"], told["price"]["fits"]) == ("mst", "you chose it", True)
     assert told["guarantee"] == {"epsilon": 1.5, "delta": 5e-07}
     assert "rho 0.0" in browser.text("/synth/new?table=patients&model=mst&epsilon=1.5")
     assert len(charges(clinic)) == before
@@ -114,13 +114,13 @@ def test_the_model_itself_is_a_file_that_loads(browser, model, tmp_path):
 
 def test_a_comparison_is_charged_by_its_form_alone_and_once(clinic, browser, model):
     before = len(charges(clinic))
-    assert "only a comparison with the table tells" in browser.text(model)
+    assert "Only a comparison with the real table shows" in browser.text(model)
     to = sent(browser, f"{model}/compare", {"epsilon": "1"})
     assert to == f"{model}#compared"
     assert sent(browser, f"{model}/compare", {"epsilon": "1"}) == to
     (told,) = browser.get(f"{model}.json").json()["comparisons"]
-    assert told["epsilon"] == 1 and told["lines"][0]["words"] == "the mean of 6 pairs of columns"
-    assert "This was paid for" in browser.text(model)
+    assert told["epsilon"] == 1 and told["lines"][0]["words"] == "mean of 6 pairs of columns"
+    assert "This comparison was paid for" in browser.text(model)
     assert len(charges(clinic)) == before + 1
     assert browser.post(f"{model}/compare", {"epsilon": "-1"}).status_code == 400
     sent(browser, f"{model}/compare", {"epsilon": "2"})
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_told_beside_the_form_and_costs_nothing(clinic, browse
     assert browser.get("/synth/new?table=wards&epsilon=1").status_code == 400
     dear = {"table": "visits", "model": "independent", "epsilon": "120"}
     assert browser.get("/synth/new.json", params=dear).json()["quote"]["price"]["fits"] is False
-    assert "The budget does not hold this now" in browser.get("/synth/new", params=dear).text
+    assert "The remaining budget is not enough for this" in browser.get("/synth/new", params=dear).text
     answer = browser.post("/synth/new", dear)
     assert answer.status_code == 402 and "has" in answer.text and 'name="epsilon"' in answer.text
     assert browser.post("/synth/new", {**FIT, "columns": "nothing"}).status_code == 400
@@ -188,7 +188,7 @@ def test_a_model_that_is_not_kept_is_told_and_made_anew_free(clinic, browser, mo
     content = path.read_bytes()
     path.unlink()
     try:
-        assert "its file is not kept in this project" in browser.text(model)
+        assert "its file is not stored in this project" in browser.text(model)
         before = charges(clinic)
         assert sent(browser, "/synth/new", FIT) == model and path.is_file()
         assert charges(clinic) == before
@@ -237,7 +237,7 @@ def test_the_same_work_is_found_and_limits_hold(works):
     assert works.start(BOB, held(go), area="synth", words="a", key="1") is not first
     works.start(ANN, held(go), area="synth", words="b", key="2")
     for who in (ANN, BOB):  # two of one's own; three in all
-        with pytest.raises(RequestDenied, match=r"under way|wait already"):
+        with pytest.raises(RequestDenied, match=r"in progress|are waiting"):
             works.start(who, held(go), area="synth", words="c", key="3")
     assert len(works.open_jobs(ANN, "synth")) == 2 and len(works.open_jobs(OLGA, "synth")) == 3
     assert works.open_jobs(ANN, "tables") == []
@@ -302,7 +302,7 @@ def test_the_page_of_a_work(clinic, browser, monkeypatch):
     at = f"/synth/underway/{made.id}"
     assert job_queue_of(Visiting).next_path(made) == at
     words = browser.text(at)
-    assert "A fit" in words and "Stop it" in words and "a fit" in browser.text("/synth")
+    assert "A fit" in words and ">Stop<" in browser.get(at).text and "a fit" in browser.text("/synth")
     assert browser.get(f"/tables/underway/{made.id}").status_code == 404
     assert browser.post(f"{at}/stop").headers["location"] == at
     assert made.wait(30)

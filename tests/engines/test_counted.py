@@ -90,7 +90,7 @@ def test_every_changed_byte_is_seen(tmp_path):
     whole = (tmp_path / name).read_bytes()
     for place in range(len(whole)):
         (tmp_path / name).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(LedgerFault, match="gone from the disk, or was altered"):
+        with pytest.raises(LedgerFault, match="missing or was altered"):
             stream_counts.load(tmp_path, name, seal)
     for cut in (0, 10, len(whole) - 1):
         (tmp_path / name).write_bytes(whole[:cut])
@@ -166,10 +166,10 @@ def test_tidying_keeps_what_the_ledger_names(tmp_path):
 
 def test_a_side_file_that_is_gone_or_broken(tmp_path):
     state = StreamCounts.empty("r-x", "t")
-    with pytest.raises(LedgerFault, match="not whole"):
+    with pytest.raises(LedgerFault, match="not complete"):
         state.advance(read_persons(tmp_path / "none.parquet"), limit=1, forgotten=())
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(LedgerFault, match="not whole"):
+    with pytest.raises(LedgerFault, match="not complete"):
         state.advance(read_persons(tmp_path / "broken.parquet"), limit=1, forgotten=())
 
 
@@ -198,6 +198,6 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full)
-    with pytest.raises(LedgerFault, match="what the stream has counted cannot be written: No space"):
+    with pytest.raises(LedgerFault, match="the file of the stream's counts cannot be written: No space"):
         stream_counts.save(tmp_path, StreamCounts.empty("r-x", "t"), seal)
     assert list(Path(tmp_path).iterdir()) == []

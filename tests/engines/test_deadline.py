@@ -93,7 +93,7 @@ def test_the_owner_is_told(project, monkeypatch):
     with pytest.raises(QueryFailed):
         project.sql(COUNT).ask(epsilon="0.1", fresh=True)
     words = [ledger_rows.row_sentence("failure", body) for body in failures(project)]
-    told = ["took longer than it may", "was stopped", "was not completed"]
+    told = ["took too long", "was stopped", "was not completed"]
     assert words == [f"{body['id']} {how}; the charge stays" for body, how in zip(failures(project), told, strict=True)]
     shown = CliRunner().invoke(app, ["ledger", "show", "--project", str(project.folder)], env={"COLUMNS": "200"})
     assert shown.exit_code == 0

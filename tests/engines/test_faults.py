@@ -28,7 +28,7 @@ def fault(tmp_path, text, name="a.csv"):
 def test_a_row_of_another_length(tmp_path, text, line, fields):
     found = fault(tmp_path, text)
     assert (found.line, found.fields) == (line, fields)
-    assert found.reason == f"line {line} of a.csv has {fields} fields where the header has 2"
+    assert found.reason == f"line {line} of a.csv has {fields} fields, but the header has 2"
     assert "secret" not in found.reason + found.hint
 
 
@@ -40,14 +40,14 @@ def test_nothing_is_wrong(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("id,age\r\n1,2\r\n3,4\n", 3, "ends with LF, the header with CR LF"),
-        ("id,age\n1,2\r\n", 2, "ends with CR LF, the header with LF"),
+        ("id,age\r\n1,2\r\n3,4\n", 3, "ends with LF, but the header ends with CR LF"),
+        ("id,age\n1,2\r\n", 2, "ends with CR LF, but the header ends with LF"),
     ],
 )
 def test_a_line_that_ends_otherwise(tmp_path, text, line, words):
     found = fault(tmp_path, text)
     assert (found.line, found.fields) == (line, None) and found.reason == f"line {line} of a.csv {words}"
-    assert found.hint == "save the file with one kind of line end"
+    assert found.hint == "save the file with one kind of line ending"
 
 
 def test_of_several_files_the_one_is_named(tmp_path):

@@ -267,6 +267,6 @@ def test_a_damaged_file_can_be_proposed(engine, tmp_path):
 
 def test_what_is_not_a_cell_is_still_refused(engine, tmp_path):
     (tmp_path / "s.csv").write_bytes(b"age,note\n1,\xff\nSECRET\n")
-    with pytest.raises(UsageError, match=r"line 3 of s\.csv has 1 fields where the header has 2") as caught:
+    with pytest.raises(UsageError, match=r"line 3 of s\.csv has 1 fields, but the header has 2") as caught:
         made(engine, table("s.csv", AGE, NOTE), tmp_path)
     assert not isinstance(caught.value, duckdb_declared_table.Unreadable)

@@ -134,5 +134,5 @@ def test_columns_and_their_encoding_stay(tmp_path):
 
 def test_a_side_file_that_is_gone(file):
     persons_file(file).unlink()
-    with pytest.raises(UsageError, match="not on the disk any more"):
+    with pytest.raises(UsageError, match="no longer on disk"):
         erase(file, [tag("p1")])

@@ -11,10 +11,10 @@ TOUR = Path(__file__).resolve().parents[2] / "examples" / "tour.ipynb"
 #: What only this kind's face says.
 KINDS = {
     "Release": "± 95% confidence interval of the added noise, per number.",
-    "Question": "When it was explained, it would have cost epsilon 0.5.",
+    "Question": "When last explained, it would have cost epsilon 0.5.",
     "Budget": "Budget of patients",
     "Model": "mst model of patients",
-    "Evidence": "the most under the claim",
+    "Evidence": "most allowed by the claim",
 }
 
 
@@ -46,6 +46,6 @@ def test_it_runs_and_every_kind_of_result_has_a_face(tmp_path, monkeypatch):
     assert not any(re.search(r"<script|://|url\(", face) for face in ours)
     printed = "".join(output.text for output in shown if output.output_type == "stream")
     assert "'disease' would show rows of people" in printed
-    assert "this question costs epsilon 2 and 'patients' has 0.7 left of 3" in printed
+    assert "this request costs epsilon 2, but 'patients' has 0.7 left of 3" in printed
     left = {path.name for path in tmp_path.rglob("*") if "discreet" in path.name}
     assert not left and not any((tmp_path / "here").iterdir()) and not any((tmp_path / "TMPDIR").iterdir())

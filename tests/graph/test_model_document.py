@@ -90,12 +90,12 @@ def test_what_is_no_model_is_neither_read_nor_written_over(tmp_path):
         path.write_text(text)
         with pytest.raises(UsageError, match=r"notes\.json"):
             GraphModel.load(path)
-        with pytest.raises(UsageError, match="is there and is not a model"):
+        with pytest.raises(UsageError, match="already exists and is not a model"):
             model().save(path)
         assert path.read_text() == text
     newer = model().to_data() | {"version": 2}
     path.write_text(json.dumps(newer))
-    with pytest.raises(UsageError, match="format 2, and this Discreet reads up to 1"):
+    with pytest.raises(UsageError, match="format 2; this version of Discreet reads formats up to 1"):
         GraphModel.load(path)
     with pytest.raises(UsageError):
         GraphModel.load(tmp_path / "missing.json")

@@ -105,11 +105,11 @@ def test_a_spread_tells_time_interval_and_curve():
 
 def test_never_is_a_sentence():
     still = model().spread(seeds=5, rate=0, runs=2)
-    assert still.time is None and still.interval == (None, None) and "at rate 0 nobody tells anybody" in still.sentence
-    assert "ends at about 5%" in still.sentence
+    assert still.time is None and still.interval == (None, None) and "at rate 0 no edge passes it on" in still.sentence
+    assert "stops at about 5%" in still.sentence
     apart = model().spread(seeds=1, rate=1, reach=1, runs=2, seed=1)
     if apart.time is None:
-        assert "out of reach" in apart.sentence
+        assert "no path leads" in apart.sentence
 
 
 def test_the_interval_is_of_noise_drawn_anew_and_the_time_is_not(monkeypatch):
@@ -195,7 +195,7 @@ def test_the_interval_holds_the_next_rumour_where_noise_decides_all(monkeypatch,
     [
         ({"seeds": 0}, "seeds must be a whole number"),
         ({"seeds": "2.5"}, "seeds must be a whole number"),
-        ({"seeds": 101}, "100 nodes in the model"),
+        ({"seeds": 101}, "the model has 100 nodes"),
         ({"rate": -1}, "rate must be 0, or from 1e-06 to 1"),
         ({"rate": "1.5"}, "rate must be"),
         ({"rate": "1e-9"}, "rate must be"),
@@ -204,8 +204,8 @@ def test_the_interval_holds_the_next_rumour_where_noise_decides_all(monkeypatch,
         ({"reach": 2}, "reach must be above 0"),
         ({"runs": 1}, "runs must be a whole number from 2"),
         ({"runs": 10**6}, "runs must be"),
-        ({"seed": -1}, "a seed is a whole number"),
-        ({"seed": 1.5}, "a seed is a whole number"),
+        ({"seed": -1}, "the seed must be a whole number"),
+        ({"seed": 1.5}, "the seed must be a whole number"),
     ],
 )
 def test_nonsense_is_a_sentence(wrong, said):

@@ -127,9 +127,9 @@ def test_whom_the_limit_leaves_an_edge(tmp_path):
     project = make_persons(tmp_path, rows=[("hub", f"p{place}") for place in range(40)], limit="rows_per_person = 2")
     found = project.graph("ties").stats(epsilon=60, only="nodes")
     assert abs(found.nodes.value - 3) <= 3
-    assert any("whom the limit leaves no edge are not counted" in each for each in found.warnings)
+    assert any("left without one by the limit, are not counted" in each for each in found.warnings)
     of_all = project.graph("ties", nodes="members").stats(epsilon=60, only="nodes,edges")
     assert not any("not counted" in each for each in of_all.warnings)
     graph = random_graph()
     shape, _ = asked(graph, known=False, only=["nodes"])
-    assert any(each.startswith("nodes without an edge are in no row") for each in warnings_of(shape, None, None))
+    assert any(each.startswith("nodes without an edge are not counted") for each in warnings_of(shape, None, None))

@@ -30,22 +30,22 @@ def refused(project, error, words, *, table="friends", stats=None, **given):
     [
         (UsageError, "no column 'size'", {"nodes": "people", "by": "size"}),
         (UsageError, "no column 'name'", {"nodes": "people", "key": "name"}),
-        (UsageError, "does not name each node once", {"nodes": "people", "key": "colour"}),
-        (UsageError, "by names a column", {"by": "colour"}),
-        (UsageError, "key names a column", {"key": "id"}),
+        (UsageError, "does not identify each node once", {"nodes": "people", "key": "colour"}),
+        (UsageError, "by needs a table of nodes", {"by": "colour"}),
+        (UsageError, "key needs a table of nodes", {"key": "id"}),
         (UsageError, "two ends", {"ends": ("from",)}),
         (UsageError, "two ends", {"ends": ("from", "to", "via")}),
-        (UsageError, "cannot be the column 'from'", {"ends": ("from", "FROM")}),
+        (UsageError, "column 'from' cannot be both ends", {"ends": ("from", "FROM")}),
         (UsageError, "no declared column 'weight'", {"ends": ("from", "weight")}),
         (UsageError, "persons", {"nodes": "persons"}),
         (Refused, "not public", {"nodes": "friends"}),
         (UsageError, "enemies", {"table": "enemies"}),
         (UsageError, "public", {"table": "people"}),
-        (UsageError, "no statistic is called 'degree'", {"stats": {"only": "degree"}}),
-        (UsageError, "no statistic is called ''", {"stats": {"only": "edges,"}}),
-        (UsageError, "which statistics", {"stats": {"only": []}}),
+        (UsageError, "unknown statistic 'degree'", {"stats": {"only": "degree"}}),
+        (UsageError, "unknown statistic ''", {"stats": {"only": "edges,"}}),
+        (UsageError, "no statistic is named", {"stats": {"only": []}}),
         (UsageError, "public attribute", {"nodes": "people", "stats": {"only": "mixing"}}),
-        (UsageError, "public: it is that of 'people'", {"nodes": "people", "stats": {"only": "nodes"}}),
+        (UsageError, "it is the number of rows of 'people'", {"nodes": "people", "stats": {"only": "nodes"}}),
         (UsageError, "epsilon", {"stats": {"epsilon": 0}}),
         (UsageError, "epsilon", {"stats": {"epsilon": "much"}}),
         (UsageError, "delta", {"stats": {"delta": 2}}),
@@ -65,11 +65,11 @@ def test_of_edges(tmp_path, error, words, given):
         (Refused, "replace every edge", {"stats": {"only": ["mixing"]}}),
         (Refused, "replace every edge", {"nodes": "members", "by": "colour"}),
         (UsageError, "is its person", {"nodes": "members", "key": "id"}),
-        (Refused, "hidden who the nodes are", {"nodes": "places"}),
-        (UsageError, "of population 'others'", {"nodes": "others"}),
-        (UsageError, "declared with the ends from and to", {"ends": ("to", "from")}),
-        (Refused, "neither an edge nor both", {"table": "members"}),
-        (UsageError, "which columns of 'others'", {"table": "others"}),
+        (Refused, "protected who the nodes are", {"nodes": "places"}),
+        (UsageError, "to population 'others'", {"nodes": "others"}),
+        (UsageError, "already declares its ends: from and to", {"ends": ("to", "from")}),
+        (Refused, "must protect edges or both", {"table": "members"}),
+        (UsageError, "the two columns of 'others'", {"table": "others"}),
     ],
 )
 def test_of_persons(tmp_path, error, words, given):
@@ -95,8 +95,8 @@ budget = {{ epsilon = 1 }}
         ({"from": 'type = "category"\nvalues = ["p0"]', "to": 'type = "category"\nvalues = ["p1"]'}, "differently"),
         ({"from": INTEGER.format(9), "to": INTEGER.format(8)}, "declared differently"),
         ({"from": INTEGER.format(9), "to": 'type = "integer"'}, "declared differently"),
-        ({"from": NUMBER, "to": NUMBER}, "ends are text, integers or a category"),
-        ({"from": TEXT}, "which columns of 'friends'"),
+        ({"from": NUMBER, "to": NUMBER}, "ends must be text, integers or a category"),
+        ({"from": TEXT}, "the two columns of 'friends'"),
     ],
 )
 def test_ends_are_declared_alike(tmp_path, kinds, words):
@@ -132,7 +132,7 @@ def test_nodes_and_ends_of_different_types_meet_nowhere(tmp_path):
 def test_a_table_of_nodes_without_a_key_asks_for_one(tmp_path):
     project = make(tmp_path, nodes=[("p1", "c1"), ("p2", "c2")], people=PEOPLE.replace("columns.id", "columns.first"))
     (tmp_path / "people.csv").write_text("first,colour\np1,c1\np2,c2\n")
-    refused(project, UsageError, "which column of 'people' names each node once", nodes="people")
+    refused(project, UsageError, "the column of 'people' that identifies each node once", nodes="people")
     assert project.graph("friends", nodes="people", key="first").nodes.keys == ("p1", "p2")
 
 
@@ -156,7 +156,7 @@ def test_more_edges_of_persons_than_the_limit_is_told_to_the_owner(tmp_path, mon
 
 def test_a_network_on_a_server_is_refused_before_it_is_looked_for(tmp_path):
     project = make(tmp_path, extra='engine = "postgresql://nobody@localhost:1/none"')
-    with pytest.raises(Refused, match="graphs are read from files"):
+    with pytest.raises(Refused, match="graphs are read only from local files"):
         project.graph("friends")
 
 

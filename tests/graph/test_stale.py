@@ -23,7 +23,7 @@ def redeclared(folder, table, old, new):
     discreet.open(folder).refresh(table)
 
 
-def refused(project, network, words="refreshed with another declaration"):
+def refused(project, network, words="refreshed with a different declaration"):
     before = len(list(project.ledger.entries()))
     for verb in ("stats", "synth"):
         with pytest.raises(UsageError, match=words) as caught:

@@ -126,7 +126,7 @@ def test_persons_and_their_limit(ties):
     assert found.degrees.at_least == tuple(range(1, 9))
     assert abs(found.nodes.value - len(NODES)) < 30
     assert not found.card["not_protected"] and "person" in found.card["unit"]
-    assert any("more than 8 edges" in each for each in found.warnings)
+    assert any("at most 8 edges per person" in each for each in found.warnings)
 
 
 def test_the_number_of_persons_is_that_of_the_table_of_nodes(ties):
@@ -235,7 +235,7 @@ def test_ends_with_bounds_are_told_of(tmp_path, bounds, names):
     project = make(tmp_path, toml=columns("friends", **{"from": kind, "to": kind}), rows=LINKS)
     told = [each for each in project.graph("friends").stats(epsilon=1).warnings if "declared bounds" in each]
     assert told == [each for each in project.graph("friends").synth(epsilon=1).warnings if "declared bounds" in each]
-    assert [each.split("bounds of ")[1].split(" count as")[0] for each in told] == names
+    assert [each.split("bounds of ")[1].split(" are moved")[0] for each in told] == names
 
 
 def test_an_overdrawn_budget_charges_nothing(tmp_path):

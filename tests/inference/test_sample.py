@@ -55,10 +55,10 @@ def test_refusals(generator):
     with pytest.raises(UsageError, match="0 to"):
         sample(calibrated, 2**40, generator)
     empty = condition(calibrated, {0: np.zeros(4)})
-    with pytest.raises(UsageError, match="no probability"):
+    with pytest.raises(UsageError, match="probability 0"):
         sample(empty, 1, generator)
     assert sample(empty, 0, generator).shape == (0, 6)
-    with pytest.raises(UsageError, match="a part has 1"):
+    with pytest.raises(UsageError, match="a part must have 1"):
         sample_in_parts(calibrated, 10, generator, rows=0)
 
 

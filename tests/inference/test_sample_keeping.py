@@ -112,7 +112,7 @@ def test_what_cannot_be_kept_is_refused(generator):
             Clique(attributes=(1, 2), separator=1, parent=0, table=np.full((2, 2), 2.0)),
         ),
     )
-    with pytest.raises(UsageError, match="no one clique"):
+    with pytest.raises(UsageError, match="no single clique"):
         sample(whole, 8, generator, keep=[(0, 2)])
 
 

@@ -112,7 +112,7 @@ def test_many_wide_columns_do_not_overflow():
     ("quasi", "sensitive", "said"),
     [
         (["nowhere"], [], "no column 'nowhere'"),
-        (["city"], ["city"], "at once"),
+        (["city"], ["city"], "cannot be both"),
         ([], ["ill"], "no quasi-identifier"),
         (["city"], ["empty"], "NULL in every row"),
     ],

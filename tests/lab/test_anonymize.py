@@ -187,11 +187,11 @@ def test_hopeless_levels_never_hide_the_top():
     [
         ({"k": 21}, "no class can have 21"),
         ({"k": 2, "l": 9}, "not 9"),
-        ({"k": 2, "l": 3.99, "entropy": True}, "an entropy for l"),
+        ({"k": 2, "l": 3.99, "entropy": True}, "entropy allows at most l"),
         ({"k": 2, "method": "magic"}, "no method"),
-        ({"k": 2, "suppress": 0.1}, "leaves nobody out"),
+        ({"k": 2, "suppress": 0.1}, "removes no rows"),
         ({"k": 2, "suppress": 1.0, "method": "lattice"}, "between 0 and 1"),
-        ({"k": 2, "l": 2, "sensitive": []}, "about a sensitive column"),
+        ({"k": 2, "l": 2, "sensitive": []}, "need a sensitive column"),
     ],
 )
 def test_what_cannot_be_is_refused(asked, said):
@@ -296,7 +296,7 @@ def test_rare_words_are_not_listed():
 @pytest.mark.parametrize("method", ["mondrian", "lattice"])
 def test_identifiers_are_refused(method):
     table = pa.table({"person": [f"p{place}" for place in range(200)], "age": [place % 40 for place in range(200)]})
-    with pytest.raises(UsageError, match="names people"):
+    with pytest.raises(UsageError, match="identifies people"):
         anonymize(table, quasi=["person", "age"], k=5, method=method)
 
 

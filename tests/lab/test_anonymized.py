@@ -53,7 +53,7 @@ def test_random_facts_by_counting_them(facts):
 
 
 def test_facts_are_counted_from_zero():
-    with pytest.raises(UsageError, match="counted"):
+    with pytest.raises(UsageError, match="number of facts"):
         background.background(WARD, quasi=["zip"], sensitive="ill", facts=-1)
 
 
@@ -107,7 +107,7 @@ def test_two_releases_leave_one_value():
     assert (blind.success, blind.details["checked"]) == (0.5, False)
     wrong = pa.table({"age": [27], "ill": ["flu"]})
     assert intersection.intersection(first, second, wrong, quasi=["age"], sensitive="ill").success == 0
-    with pytest.raises(UsageError, match="nobody fits"):
+    with pytest.raises(UsageError, match="no person fits"):
         intersection.intersection(first, second, pa.table({"age": [99]}), quasi=["age"], sensitive="ill")
 
 

@@ -134,7 +134,7 @@ def test_a_confidence_that_is_none(confidence):
 
 
 def test_as_many_of_one_world_as_of_the_other():
-    with pytest.raises(UsageError, match="as many"):
+    with pytest.raises(UsageError, match="same number of outputs"):
         measure_epsilon(np.zeros(10), np.zeros(12), epsilon=1.0)
 
 
@@ -308,7 +308,7 @@ def test_what_raises_is_a_line_of_the_table():
     assert not audit(targets=targets[1:]).passed and not audit(targets=targets[1:]).caught
     evidence = report.evidence()
     assert evidence.details["unmeasured"] == ["b: two"] and evidence.details["targets"][1]["p_value"] is None
-    assert "1 could not be measured: nothing is known of them." in evidence.story
+    assert "1 could not be measured: nothing is known about them." in evidence.story
     assert "2 claims were measured" in evidence.story[0]
 
 

@@ -74,5 +74,5 @@ def test_a_fault_is_caught(fault, name, samples, monkeypatch):
     fault(monkeypatch)
     doubt = 1e-3 if name.startswith("synth independent:") and not DEEP else DOUBT
     report = audit([name], samples=samples, confidence=1 - doubt)
-    assert not report.unmeasured and all("cannot be made" not in line.verdict for line in report.lines)
+    assert not report.unmeasured and all("cannot be constructed" not in line.verdict for line in report.lines)
     assert report.caught, [(line.outcome.p_value, line.lower) for line in report.lines]

@@ -181,7 +181,7 @@ def test_own_questions():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "no question"), ("anna,,ben", "nobody"), ("anna, anna", "twice"), ("anna = x", "whole"), ("= 3", "nobody")],
+    [("", "no query"), ("anna,,ben", "nobody"), ("anna, anna", "twice"), ("anna = x", "whole"), ("= 3", "nobody")],
 )
 def test_lines_that_are_no_question(text, message):
     with pytest.raises(UsageError, match=message):
@@ -223,8 +223,8 @@ def test_sums_that_numbers_give_are_not_refused():
 
 
 def test_a_file_without_a_question_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="no line of the file is a question"):
+    with pytest.raises(UsageError, match="no line of the file is a query"):
         query_file.parse("some words\nand more words")
     (tmp_path / "people.csv").write_text("name,age\nanna,31\n")
-    with pytest.raises(UsageError, match="no line of it is a question"):
+    with pytest.raises(UsageError, match="none of its lines is a query"):
         query_file.read(tmp_path / "people.csv")

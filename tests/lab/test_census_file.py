@@ -126,11 +126,11 @@ def test_rounding_and_its_span_agree(seed):
         (("age = { low = 64 }", "age = 99999999999999999999"), "age is too large"),
         (("count = 7", "count = { low = 8, high = 7 }"), "above high"),
         (("count = 7", "total = 7"), "unknown key 'total'"),
-        (("count = 7", "count = 7\nsuppressed = true"), "suppressed and states"),
+        (("count = 7", "count = 7\nsuppressed = true"), "suppressed but also gives"),
         (("suppressed = 3", "suppressed = 0"), "at least 1"),
         (('name = "2A"', 'name = "1A"'), "twice"),
         (('name = "2A"', ""), "no name"),
-        (("then = { age = { low = 15 } }", ""), "says nothing"),
+        (("then = { age = { low = 15 } }", ""), "is empty"),
         (("[rounding]", "[rounding"), "not valid TOML"),
         (("[[facts]]", "[facts]"), "list of tables"),
     ],
@@ -156,7 +156,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_of_which_column_must_be_said_where_there_are_two(tmp_path):
     head = HEAD + "[columns.rooms]\nlow = 1\nhigh = 9\n"
-    with pytest.raises(UsageError, match="of which column"):
+    with pytest.raises(UsageError, match="does not name its column"):
         read(written(tmp_path, text(head=head)))
     rows = [("r", "", 'of = "rooms"\ncount = 2\nsum = 3')]
     block = read(written(tmp_path, text(rows, head=head)))

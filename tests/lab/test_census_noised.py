@@ -114,5 +114,5 @@ def test_the_evidence_under_noise():
 
 def test_nothing_left_to_publish():
     everything = [one.name for one in seven_people().statistics]
-    with pytest.raises(UsageError, match="no statistic left"):
+    with pytest.raises(UsageError, match="no statistic is left"):
         census.attack(seven_people(), without=everything, epsilon=1, most=1)

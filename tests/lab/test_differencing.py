@@ -57,7 +57,7 @@ def test_a_users_own_rows():
     [
         (["yes"] * 4, None, "same value"),
         ([None] * 4, None, "empty"),
-        (["flu", "mumps"], None, "yes or no"),
+        (["flu", "mumps"], None, "yes/no"),
         (["flu", "mumps"], "measles", "no cell"),
     ],
 )

@@ -76,7 +76,7 @@ def test_a_sampler_of_one_s_own(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="vector"):
         floats(sampler_of("mine_of_floats:short"))
     for name, words in (
-        ("numpi", "no sampler"),
+        ("numpi", "not a sampler"),
         ("no_such_module:f", "cannot be imported"),
         ("mine_of_floats:g", "there is no 'g'"),
         ("mine_of_floats:number", "not a function"),

@@ -128,18 +128,18 @@ def test_the_search_finds_the_columns_that_do_the_damage():
     found = linkage.search(table, table)
     assert found.details["on"] == ["left", "right"] and found.success == 1
     assert len(found.details["sets"]) == 4 + 6 + 1  # ones, pairs, and all
-    assert "no smaller set" in found.story[0]
+    assert "No smaller set" in found.story[0]
 
 
 def test_a_search_that_finds_nothing_says_so():
     table = pa.table({"a": [1, 1, 2, 2], "b": [1, 1, 2, 2]})
     found = linkage.search(table, table)
-    assert found.success == 0 and "no set names more than half" in found.story[0]
+    assert found.success == 0 and "No set names more than half" in found.story[0]
 
 
 def test_too_many_sets_are_refused():
     table = pa.table({f"c{place}": [1, 1] for place in range(30)})
-    with pytest.raises(UsageError, match="too many sets"):
+    with pytest.raises(UsageError, match="too many subsets"):
         linkage.search(table, table)
 
 
@@ -150,8 +150,8 @@ def test_too_many_sets_are_refused():
         ({"a": [1, 3]}, {"a": [2]}, ["a"], None, "no value of 'a' is in both"),
         ({"a": [1]}, {"a": [1]}, ["b"], None, "has no column 'b'"),
         ({"a": [1], "p": [1]}, {"a": [1]}, ["a"], "p", "has no column 'p'"),
-        ({"a": [1]}, {"a": [1]}, ["a"], "a", "tells whose row"),
-        ({"a": pa.array([None], pa.int64())}, {"a": [1]}, ["a"], None, "nothing but NULL"),
+        ({"a": [1]}, {"a": [1]}, ["a"], "a", "identifies the person"),
+        ({"a": pa.array([None], pa.int64())}, {"a": [1]}, ["a"], None, "only NULL"),
         ({"a": [[1]]}, {"a": [[1]]}, ["a"], None, "cannot be compared"),
         ({"a": pa.array([], pa.int64())}, {"a": [1]}, ["a"], None, "has no rows"),
     ],
@@ -179,7 +179,7 @@ def test_one_row_that_is_nowhere_is_an_answer():
     found = linkage.link(pa.table({"zip": ["x"], "ill": ["flu"]}), pa.table({"zip": ["y", "z"], "name": ["a", "b"]}))
     assert found.success == 0
     assert "Of 1 row without a name, 0%" in found.story[0]
-    assert not any("under their names" in sentence for sentence in found.story)
+    assert not any("the attacker learns" in sentence for sentence in found.story)
 
 
 def test_the_governor_is_found_by_all_three_columns_only():

@@ -176,9 +176,9 @@ def test_items_nobody_rated_say_nothing():
     [
         ({"count": 2, "wrong": 2}, "cannot be wrong"),
         ({"wrong": -1}, "cannot be wrong"),
-        ({"days": -1}, "cannot be known to -1"),
-        ({"targets": 0}, "tell nothing"),
-        ({"count": 500, "wrong": 0}, "nobody in the table rated 500"),
+        ({"days": -1}, "cannot be -1"),
+        ({"targets": 0}, "at least 1 target"),
+        ({"count": 500, "wrong": 0}, "nobody in the table has 500 rated"),
     ],
 )
 def test_bad_options(options, told):

@@ -45,7 +45,7 @@ def test_parquet_with_dictionaries(tmp_path):
         ("a,b\n", "has no rows"),
         ("a,a\n1,2\n", "same name"),
         ("a,\n1,2\n", "same name"),
-        ("", "does not begin with the names"),
+        ("", "does not start with the names"),
         ("a,b\n1,secret\n1\n", "cannot be read as CSV"),
         (b"a,b\n1,\xff\xfe\n", "cannot be read as CSV"),
     ],

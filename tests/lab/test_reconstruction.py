@@ -120,16 +120,16 @@ def test_evidence_tells_the_curve():
     [
         ({"people": 21, "method": "exhaustive"}, "at most 20 people"),
         ({"people": 2_000, "method": "lp"}, "takes minutes"),
-        ({"people": 0}, "somebody"),
+        ({"people": 0}, "at least 1 person"),
         ({"people": 10**6, "queries": 10**4}, "too many"),
         ({"people": 10**7, "method": "hadamard"}, "at most"),
-        ({"queries": 0}, "a question"),
+        ({"queries": 0}, "at least 1 query"),
         ({"queries": 5, "method": "hadamard"}, "itself"),
         ({"noise": -1.0}, "0 or more"),
-        ({"noise": 1.0, "epsilon": 1}, "epsilon says"),
+        ({"noise": 1.0, "epsilon": 1}, "determines the noise"),
         ({"method": "exhaustive", "epsilon": 1}, "bound"),
         ({"method": "magic"}, "no method"),
-        ({"bits": []}, "nobody"),
+        ({"bits": []}, "no bits"),
     ],
 )
 def test_wrong_wishes(wish, message):

@@ -120,7 +120,7 @@ def test_the_page_needs_nothing_else_and_holds_every_attack():
     assert len(re.findall("<svg", text)) == len(NAMES)
     assert text.count("<style>") == 1  # a picture's own would reach the whole page
     assert "prefers-color-scheme: dark" in text and "width=device-width" in text and "@media print" in text
-    assert f"{len(NAMES)} of them do surely better" in text
+    assert f"{len(NAMES)} of them do significantly better" in text
 
 
 def test_the_verdict_holds_success_against_chance_and_bound():
@@ -133,7 +133,7 @@ def test_the_verdict_holds_success_against_chance_and_bound():
 def test_a_confidence_is_never_rounded_to_certainty():
     sure = replace(found(0.9), confidence=0.9975)
     assert "at 99.75%" in sure.lines()[0]
-    assert "between, at 99.75%" in page([(ATTACKS[0], sure)], version="1")
+    assert "99.75% confidence interval" in page([(ATTACKS[0], sure)], version="1")
 
 
 def test_an_interval_without_width_is_called_exact():

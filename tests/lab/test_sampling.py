@@ -56,7 +56,7 @@ def test_a_match_with_the_wrong_person_is_no_success():
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])
 def test_no_share(people, share):
-    with pytest.raises(UsageError, match="no share"):
+    with pytest.raises(UsageError, match="share of rows must be"):
         sampling.draw_sample(people, share)
 
 
@@ -67,5 +67,5 @@ def test_the_demo():
 
 def test_a_sample_larger_than_the_population_is_refused():
     few, many = pa.table({"zip": ["a", "b"]}), pa.table({"zip": ["a", "b", "b"]})
-    with pytest.raises(UsageError, match="population only 2"):
+    with pytest.raises(UsageError, match="population has only 2"):
         sampling.expose(many, few, on=["zip"])

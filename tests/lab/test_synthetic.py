@@ -149,7 +149,7 @@ def test_attribute_inference_is_not_judged_without_a_control():
     assert found.details["leaks"] == [] and not found.breaks
     assert found.to_data()["breaks"] is None  # nothing else could be tried on these columns
     told = " ".join(found.lines())
-    assert "cannot be judged" in told and "strongest" not in told and "No attack does" not in told
+    assert "cannot be judged" in told and "strongest" not in told and "No attack is" not in told
     aged = [linked(800, seed).append_column("age", town(800, seed=seed)["age"]) for seed in (1, 2)]
     found = attack(*aged)
     assert "singling" in found.details["strongest"] and "singling" in found.details["shown"]  # guesses come after these
@@ -336,12 +336,12 @@ def test_tiny_tables_do_not_fail():
         (lambda t: attack(t, pa.table({"z": [1]})), "no column in common"),
         (lambda t: attack(t, t.slice(0, 0)), "synthetic table has no rows"),
         (lambda t: attack(t, t, secret="agee"), "do not share a column 'agee'"),
-        (lambda t: attack(t, t, secret="age", known_columns=["age"]), "cannot be known"),
+        (lambda t: attack(t, t, secret="age", known_columns=["age"]), "cannot also be a known column"),
         (lambda t: attack(t, t, epsilon=1.0), "needs a control"),
         (lambda t: attack(t, t, attacks=0), "at least 1"),
         (lambda t: density_ratio(code_tables(t, t)), "needs a control"),
-        (lambda t: attack(pa.table({"n": pa.nulls(3)}), pa.table({"n": pa.nulls(3)})), "can be attacked"),
-        (lambda t: shadow(lambda rows: iter([]), t, target=40), "no row 40"),
+        (lambda t: attack(pa.table({"n": pa.nulls(3)}), pa.table({"n": pa.nulls(3)})), "cannot be attacked"),
+        (lambda t: shadow(lambda rows: iter([]), t, target=40), "row 40 is not"),
         (
             lambda t: shadow(lambda rows: (rows for _ in range(3)), t, target=0, releases=5),
             "made 3 synthetic tables",
@@ -414,5 +414,5 @@ def test_under_a_claim_the_evidence_is_of_an_attack_that_breaks_something():
     best = max(attacks, key=lambda name: attacks[name]["confidence_interval"][0] - attacks[name]["chance"])
     assert found.details["strongest"] == best
     told = " ".join(found.story)
-    assert "Within what epsilon allows" in told and "Singling out is held against luck alone" in told
-    assert "the most the claim allows" in found.picture()
+    assert "Within the limit that epsilon sets" in told and "Singling out is compared with luck only" in told
+    assert "the most that the claim allows" in found.picture()

@@ -137,7 +137,7 @@ def test_one_holder_at_a_time(anchor: Anchor):
 
 def test_a_lock_that_is_never_let_go_is_given_up(anchor: Anchor, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "WAIT_S", 0.05)
-    with anchor.lock(), pytest.raises(LedgerFault, match="does not let go"), Anchor.find(ID).lock():
+    with anchor.lock(), pytest.raises(LedgerFault, match="does not release it"), Anchor.find(ID).lock():
         pytest.fail("two holders")
 
 

@@ -108,7 +108,7 @@ def test_a_lost_state_folder_spends_everything_and_only_if_that_is_said(path: Pa
     copy_folder(state_folder, tmp_path / "kept")
     shutil.rmtree(state_folder)
     lose(path)
-    with pytest.raises(UsageError, match="nobody knows what was spent"):
+    with pytest.raises(UsageError, match="it is unknown what was spent"):
         restore(path, tmp_path / "copy.db")
     assert not path.exists()
     assert restore(path, tmp_path / "copy.db", lost=True).repaired.lost == ("patients",)
@@ -141,7 +141,7 @@ def test_a_good_ledger_is_not_written_over(path: Path, tmp_path: Path):
     with Ledger.open(path) as ledger:
         ask(ledger, laplace("1"))
         rows = ledger.state.seq
-    with pytest.raises(UsageError, match=f"whole and has {rows} rows"):
+    with pytest.raises(UsageError, match=f"intact and has {rows} entries"):
         restore(path, tmp_path / "copy.db")
     assert remaining(path) == 1
 
@@ -172,7 +172,7 @@ def test_another_ledger_is_not_written_over(path: Path, tmp_path: Path):
 def test_a_backup_is_never_written_over_and_nothing_is_left_of_one_that_failed(path: Path, tmp_path: Path, monkeypatch):
     make(path).close()
     (tmp_path / "copy.db").write_text("mine")
-    with pytest.raises(UsageError, match="never written over"):
+    with pytest.raises(UsageError, match="never overwritten"):
         backup(path, tmp_path / "copy.db")
     assert (tmp_path / "copy.db").read_text() == "mine"
     monkeypatch.setattr(backups, "_copy_pages", lambda path, draft: draft.write_bytes(b"half"))
@@ -390,7 +390,7 @@ def test_a_ledger_in_postgres_is_backed_up_into_the_same_form_and_restored(addre
         rows = backup(address, tmp_path / "copy.db")
         assert rows == ledger.state.seq
         ask(ledger, laplace("1.5"))
-        with pytest.raises(UsageError, match="there is a ledger"):
+        with pytest.raises(UsageError, match="there is already a ledger"):
             restore(address, tmp_path / "copy.db")
     with psycopg.connect(address.url, autocommit=True) as raw:
         schema = raw.execute("SELECT current_schema()").fetchone()[0]

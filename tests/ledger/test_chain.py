@@ -36,16 +36,16 @@ def test_a_linked_entry_is_sound():
 def test_every_changed_field_is_seen(field: str):
     found = entry()
     changed = dataclasses.replace(found, **{field: getattr(found, field)[:-1] + "?"})
-    assert "row 1" in find_problem(changed, seq=1, previous=GENESIS, key=KEY)
+    assert "entry 1" in find_problem(changed, seq=1, previous=GENESIS, key=KEY)
 
 
 def test_a_missing_row_is_named():
-    assert find_problem(entry(3), seq=2, previous=GENESIS, key=KEY) == "row 2 is missing"
-    assert find_problem(entry(-1), seq=1, previous=GENESIS, key=KEY) == "a row numbered -1 stands before row 1"
+    assert find_problem(entry(3), seq=2, previous=GENESIS, key=KEY) == "entry 2 is missing"
+    assert find_problem(entry(-1), seq=1, previous=GENESIS, key=KEY) == "entry -1 is in the place of entry 1"
 
 
 def test_an_entry_of_another_key_is_seen_with_the_key_alone():
-    assert find_problem(entry(), seq=1, previous=GENESIS, key=b"x" * 32) == "row 1 was not written by this ledger"
+    assert find_problem(entry(), seq=1, previous=GENESIS, key=b"x" * 32) == "entry 1 was not written by this ledger"
     assert find_problem(entry(), seq=1, previous=GENESIS, key=None) == ""
 
 

@@ -401,7 +401,7 @@ def test_rows_cut_off_under_a_running_process(path: Path, state_folder: Path):
     with make(path) as ledger:
         ask(ledger, laplace("1"))
         cut_tail(path, 3)
-        with pytest.raises(LedgerRolledBack, match="row 4 is gone"):
+        with pytest.raises(LedgerRolledBack, match="entry 4 is gone"):
             ask(ledger, laplace("1"))
     assert caught(path, LedgerRolledBack) == 4
 
@@ -411,7 +411,7 @@ def test_a_row_changed_under_a_running_process(path: Path, state_folder: Path):
         ask(ledger, laplace("1"))
         with tampering(path) as raw:
             raw.execute("UPDATE entries SET digest = ? WHERE seq = 4", ("0" * 64,))
-        with pytest.raises(LedgerTampered, match="row 4"):
+        with pytest.raises(LedgerTampered, match="entry 4"):
             ask(ledger, laplace("1"))
 
 
@@ -421,7 +421,7 @@ def test_an_answer_changed_under_a_running_process(path: Path, state_folder: Pat
         ledger.store(charge.id, "1001")
         with tampering(path) as raw:
             raw.execute("UPDATE answers SET payload = '1002'")
-        with pytest.raises(LedgerTampered, match="row 5"):
+        with pytest.raises(LedgerTampered, match="entry 5"):
             ledger.answer(charge.id)
 
 
@@ -434,7 +434,7 @@ def test_a_forged_row_appended_under_a_running_process(path: Path, state_folder:
                 "FROM entries WHERE seq = 2"
             )
             rechain(raw)
-        with pytest.raises(LedgerTampered, match="row 5"):
+        with pytest.raises(LedgerTampered, match="entry 5"):
             ask(ledger, laplace("1"))
 
 

@@ -27,7 +27,7 @@ def refuses_everything(ledger: Ledger, stored: str) -> None:
         lambda: ledger.store(stored, "x"),
         ledger.refresh,
     ):
-        with pytest.raises(LedgerFault, match="answers nothing more"):
+        with pytest.raises(LedgerFault, match="can no longer be used"):
             act()
 
 
@@ -95,7 +95,7 @@ def test_a_failure_in_the_middle_of_a_charge(
     ledger: Ledger, stored: str, path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteLedgerStore, method, raising(LedgerFault("the disk failed under the ledger")))
+        patch.setattr(SqliteLedgerStore, method, raising(LedgerFault("the disk failed while the ledger was in use")))
         with pytest.raises(LedgerFault, match="disk failed"):
             ask(ledger, laplace("1"))
     refuses_everything(ledger, stored)

@@ -226,7 +226,7 @@ def test_waiting_for_another_writer_ends(ledger: Ledger, address: DatabaseAddres
     monkeypatch.setattr(postgres_ledger, "_SETTINGS", postgres_ledger._SETTINGS.replace(told, "'lock_timeout', '50ms'"))
     holder = PostgresLedgerStore.open(address)
     holder.begin()
-    with pytest.raises(LedgerFault, match="does not let go"):
+    with pytest.raises(LedgerFault, match="does not release it"):
         ask(ledger, laplace("0.1"))
     holder.rollback()
     holder.close()
@@ -448,7 +448,7 @@ def test_no_ledger_and_a_second_ledger(address: DatabaseAddress):
     with pytest.raises(LedgerFault, match="there is no ledger at"):
         Ledger.open(address)
     make(address).close()
-    with pytest.raises(UsageError, match="ledger already"):
+    with pytest.raises(UsageError, match="already a ledger"):
         Ledger.create(address)
 
 
@@ -456,7 +456,7 @@ def test_a_ledger_that_is_gone_is_not_made_anew(ledger: Ledger, raw: psycopg.Con
     ledger.close()
     raw.execute("DROP TABLE discreet_ledger_answers, discreet_ledger_charges, discreet_ledger_segments")
     raw.execute("DROP TABLE discreet_ledger_populations, discreet_ledger_entries")
-    with pytest.raises(LedgerFault, match="a new budget for the same people"):
+    with pytest.raises(LedgerFault, match="give the same people a new budget"):
         Ledger.create(address)
 
 

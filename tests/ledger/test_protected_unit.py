@@ -52,7 +52,7 @@ def test_what_was_corrected_must_be_made_anew_before_it_is_asked(path: Path):
         for table in ("visits", "stays"):
             with pytest.raises(UsageError, match=f"version 1 of '{table}' identifies people by visit_id") as caught:
                 question(ledger, table=table)
-            assert caught.value.hint == f"the owner runs discreet refresh {table}"
+            assert caught.value.hint == f"ask the owner to run discreet refresh {table}"
         with pytest.raises(UsageError, match="version 1 of 'stays'"):  # joined, not asked
             ledger.charge(
                 population="people", table="visits", version=2, region=WHOLE, event=laplace("1"), question="q",

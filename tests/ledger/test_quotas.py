@@ -68,7 +68,7 @@ def test_a_quota_that_was_used_up_stays_so(path: Path, tmp_path: Path):
 
 
 def test_an_old_anchor_opens_and_knows_nobody(path: Path, tmp_path: Path):
-    """Written before payments were kept: whoever paid, every quota counts as used up until the owner grants."""
+    """Written before payments were kept: whoever paid, every quota counts as used up until the owner makes a grant."""
     with make(path, guarantee(30)) as ledger:
         backup(path, tmp_path / "copy.db")
         ask(ledger, laplace("1"), price="1", analyst="ann")
@@ -82,7 +82,7 @@ def test_an_old_anchor_opens_and_knows_nobody(path: Path, tmp_path: Path):
     with Ledger.open(path) as ledger:
         assert set(left_of(ledger).values()) == {0}
         ask(ledger, laplace("1"), analyst="nobody with a quota")
-        with pytest.raises(BudgetExceeded, match="until the owner grants"):
+        with pytest.raises(BudgetExceeded, match="until the owner makes a grant"):
             check_quota(ledger.state.account("patients"), "ann", needed=Fraction(1), quota=QUOTA)
     lose(path)
     restore(path, tmp_path / "copy.db")  # the row that said so is forgotten; the anchor has seen it

@@ -32,7 +32,7 @@ def test_nothing_is_answered_until_acknowledged_and_the_gap_is_charged(path: Pat
         ask(ledger, laplace("0.5"))
         ask(ledger, laplace("0.75"))
     copies.restore_ledger("old")
-    with pytest.raises(LedgerRolledBack, match="ends at row 4 and its anchor has seen row 6"):
+    with pytest.raises(LedgerRolledBack, match="ends at entry 4, but its anchor has seen entry 6"):
         Ledger.open(path)
     assert repair.acknowledge(path).charged == ("patients",)
     with Ledger.open(path) as ledger:
@@ -240,7 +240,7 @@ def test_two_histories_where_the_ledger_is_the_longer(path: Path, copies: Copies
         for _ in range(3):
             ask(ledger, laplace("1"))
     copies.restore_state("one")
-    with pytest.raises(LedgerRolledBack, match="row 5 of the ledger is not the one"):
+    with pytest.raises(LedgerRolledBack, match="entry 5 of the ledger is not the one"):
         Ledger.open(path)
     repair.acknowledge(path)
     with Ledger.open(path) as ledger:
@@ -267,7 +267,7 @@ def test_an_old_state_folder_is_brought_up_to_date(path: Path, copies: Copies):
         for _ in range(3):
             ask(ledger, laplace("0.5"))
     copies.restore_state("old")
-    with pytest.raises(LedgerLocked, match="3 rows behind"):
+    with pytest.raises(LedgerLocked, match="3 entries behind"):
         Ledger.open(path)
     assert repair.acknowledge(path).charged == ()
     with Ledger.open(path) as ledger:
@@ -330,7 +330,7 @@ def test_adopted_with_its_state_folder(
         assert ledger.verify().sound
     assert {each.stat().st_mode & 0o777 for each in (tmp_path / "other").glob("*/*")} == {0o600}
     path.unlink()
-    with pytest.raises(LedgerFault, match="a new budget for the same people"):
+    with pytest.raises(LedgerFault, match="give the same people a new budget"):
         Ledger.create(path)
 
 
@@ -338,7 +338,7 @@ def test_a_deleted_ledger_that_was_charged_is_missed(path: Path):
     with make(path) as ledger:
         ask(ledger, laplace("1"))
     path.unlink()
-    with pytest.raises(LedgerFault, match="a new budget for the same people"):
+    with pytest.raises(LedgerFault, match="give the same people a new budget"):
         Ledger.create(path)
     Ledger.create(path.with_name("elsewhere.db")).close()
 

@@ -353,9 +353,9 @@ def test_a_copy_that_somebody_changed_does_not_pass_for_a_move(
 
 def test_what_is_there_already_is_not_overwritten(file: Path, address: DatabaseAddress, machine):
     make(address).close()
-    with pytest.raises(UsageError, match="ledger already"):
+    with pytest.raises(UsageError, match="already a ledger"):
         ledger_move.move_to_postgres(file, address)
-    with pytest.raises(UsageError, match="PostgreSQL already"):
+    with pytest.raises(UsageError, match="already in PostgreSQL"):
         ledger_move.move_to_postgres(address, address)
     with Ledger.open(file) as ledger:
         assert spent(ledger) == Fraction("1.5")

@@ -273,7 +273,7 @@ def test_an_old_sqlite_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_waiting_for_another_writer_ends(ledger: Ledger, raw: sqlite3.Connection):
     ledger._journal.store._connection.execute("PRAGMA busy_timeout = 50")
     raw.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LedgerFault, match="does not let go"):
+    with pytest.raises(LedgerFault, match="does not release it"):
         ask(ledger, laplace("0.1"))
     raw.execute("ROLLBACK")
     ask(ledger, laplace("0.1"))  # waiting in vain is no damage

@@ -164,7 +164,7 @@ def test_an_epsilon_too_small_for_the_coins_is_refused_in_one_sentence(kind: Any
 def test_a_choice_or_word_that_is_there_twice_is_found_at_once() -> None:
     names = [*map(str, range(50_000)), "49999"]
     start = time.process_time()
-    with pytest.raises(UsageError, match="'49999' is there twice"):
+    with pytest.raises(UsageError, match="'49999' occurs twice"):
         RandomizedResponse(names, epsilon=1)
     assert time.process_time() - start < 5
 

@@ -111,9 +111,9 @@ def tampered() -> list[tuple[str, dict[str, Any]]]:
         found.append(("more than", {**honest, "epsilon": "1000/1", "costs": "1000/1"}))
         found.append(("asked for", {**honest, "costs": "20/1"}))
         found.append(("cannot be read", {**honest, "costs": "1"}))
-        found.append(("as long as", {**honest, "width": honest["width"] + 1}))
-        found.append(("those of", {**honest, "numbers": {**honest["numbers"], "more": 1}}))
-        found.append(("those of", {**honest, "numbers": {}}))
+        found.append(("length of", {**honest, "width": honest["width"] + 1}))
+        found.append(("do not match", {**honest, "numbers": {**honest["numbers"], "more": 1}}))
+        found.append(("do not match", {**honest, "numbers": {}}))
         for name, number in honest["numbers"].items():
             for wrong in (-1, 0.5, None, "1", 2**60):
                 found.append(("", {**honest, "numbers": {**honest["numbers"], name: wrong}}))
@@ -121,12 +121,12 @@ def tampered() -> list[tuple[str, dict[str, Any]]]:
                     spoilt = {**honest["numbers"], name: {**number, inner: wrong}}
                     found.append(("", {**honest, "numbers": spoilt}))
     honest = PROTOCOLS["response"][0].parameters()
-    found.append(("does not know", {**honest, "protocol": "nothing"}))
-    found.append(("does not know", {**honest, "protocol": "constructor"}))
-    found.append(("no words", {**honest, "options": {"choices": "ab"}}))
-    found.append(("no words", {**honest, "options": {"choices": ["", "b"]}}))
+    found.append(("does not support", {**honest, "protocol": "nothing"}))
+    found.append(("does not support", {**honest, "protocol": "constructor"}))
+    found.append(("not texts", {**honest, "options": {"choices": "ab"}}))
+    found.append(("not texts", {**honest, "options": {"choices": ["", "b"]}}))
     found.append(("twice", {**honest, "options": {"choices": ["a", "a"]}}))
-    found.append(("as many as", {**honest, "options": {"choices": ["a", "b", "c"]}}))
+    found.append(("number of choices", {**honest, "options": {"choices": ["a", "b", "c"]}}))
     # The least lie that still costs what it claims, less one.
     found.append(("claims", {**honest, "numbers": {**honest["numbers"], "lie": honest["numbers"]["lie"] - 2**14}}))
     return found
@@ -223,7 +223,7 @@ def test_what_cannot_be_remembered_or_afforded_is_refused() -> None:
     step = {"survey": survey(), "value": "yes"}
     for broken in ("throws", "forgets"):
         found = run("device", {"steps": [step], "broken": broken})
-        assert "does not let the page remember" in found["answers"][0]["refused"] and not found["stored"]
+        assert "does not let the page store" in found["answers"][0]["refused"] and not found["stored"]
     steps = [step, {**step, "value": "no"}, step]
     first, second, third = run("device", {"steps": steps, "lifetime": 2})["answers"]
     assert "2.2" in second["refused"] and third["report"] == first["report"]
@@ -280,11 +280,11 @@ def costlier() -> list[tuple[str, dict[str, Any]]]:
     found.append(("single", optioned(rappor, once="1999999/1000000")))
     found.append(("filters", optioned(rappor, cohorts=64)))
     found.append(("filters", optioned(rappor, functions=2)))
-    found.append(("large", optioned(CountMeanSketch(epsilon=2), wide=2048)))
-    found.append(("as many", optioned(FastHashing(FRUIT, epsilon=1, functions=8), functions=9)))
+    found.append(("size of", optioned(CountMeanSketch(epsilon=2), wide=2048)))
+    found.append(("number of hash functions", optioned(FastHashing(FRUIT, epsilon=1, functions=8), functions=9)))
     hashing = LocalHashing(FRUIT, epsilon="1")
     found.append(("hash does not fit", changed(hashing, numbers={"kept": hashing.kept - 1})))
-    found.append(("not as many steps", changed(Duchi(low=0, high=4, step=1, epsilon=1), numbers=_duchi(5))))
+    found.append(("number of steps", changed(Duchi(low=0, high=4, step=1, epsilon=1), numbers=_duchi(5))))
     hadamard = HadamardResponse(FRUIT, epsilon="1")
     for length in (hadamard.length * 3 // 2, 4):
         numbers = {"length": length, "blocks": 1, "without": hadamard.without.sides - 1}
@@ -314,7 +314,7 @@ def test_a_survey_that_costs_a_little_more_or_contradicts_itself_is_refused() ->
 def test_a_document_has_one_text() -> None:
     """Unknown fields, ratios not in lowest terms and numbers written otherwise are refused: each would be new coins."""
     made, number = PROTOCOLS["response"][0], Duchi(low=0, high=4, step=1, epsilon=1)
-    cases = [("does not know", {**made.parameters(), "junk": 1})]
+    cases = [("unknown fields", {**made.parameters(), "junk": 1})]
     cases += [("options", optioned(each, junk=1)) for kinds in PROTOCOLS.values() for each in kinds[:1]]
     cases += [("options", optioned(each, planes=5)) for kinds in PROTOCOLS.values() for each in kinds[:1]]
     cases += [("lowest", {**made.parameters(), field: "22/20"}) for field in ("epsilon", "costs")]

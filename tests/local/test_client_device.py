@@ -49,7 +49,7 @@ def test_a_limit_of_new_reports_in_a_period() -> None:
     steps = [{"survey": asked, "value": f"choice {number}", "time": time} for number, time in times]
     found = run("device", {"steps": steps, "settings": {"limit": 2, "period": 3600}})["answers"]
     assert ["refused" in each for each in found] == [False, False, True, False, False, True]
-    assert "2 new answers of this period" in found[2]["refused"] and found[3]["repeated"]
+    assert "2 new answers in this period" in found[2]["refused"] and found[3]["repeated"]
     assert found[4]["period"] == pytest.approx(2 * found[0]["epsilon"])
     assert found[4]["lifetime"] == pytest.approx(3 * found[0]["epsilon"])
 

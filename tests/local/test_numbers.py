@@ -176,7 +176,7 @@ def test_parameters_make_the_same_randomizer_again(kind: type[MeanRandomizer]) -
     made = _made(kind, low="-0.25", high="1.75", step="0.125", epsilon="1.3")
     parameters = made.parameters()
     assert randomizer_from_parameters(parameters, {made.protocol: kind}).parameters() == parameters
-    with pytest.raises(UsageError, match="not the ones"):
+    with pytest.raises(UsageError, match="not the numbers"):
         randomizer_from_parameters(
             {**parameters, "numbers": {**parameters["numbers"], "steps": 17}}, {made.protocol: kind}
         )

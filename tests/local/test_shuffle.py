@@ -252,7 +252,7 @@ def test_what_makes_no_sense_is_refused_and_both_epsilons_are_told() -> None:
         with pytest.raises(UsageError):
             local_for(*wrong)  # type: ignore[arg-type]
     sentence = amplification_sentence(2, 100_000, "1e-6")
-    assert "epsilon 2 a report toward the collector" in sentence and "only the 100,000 reports, shuffled" in sentence
+    assert "epsilon 2 per report against the collector" in sentence and "only the 100,000 shuffled reports" in sentence
 
 
 # Each margin on its own

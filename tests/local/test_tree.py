@@ -180,7 +180,7 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 
 def test_the_largest_tree_is_said_and_small_epsilons_leave_the_wide_levels_alone() -> None:
-    with pytest.raises(UsageError, match=r"1,048,576 points; this has 1,048,577"):
+    with pytest.raises(UsageError, match=r"1,048,576 points, not 1,048,577"):
         _tree((1 << 20) + 1, 1)
     assert _tree(1 << 12, "1e-6").epsilon <= Fraction("1e-6")
 

@@ -19,7 +19,7 @@ _KEPT = [
         rf"{_NUMBER} left of\b",
         rf"\bleft of {_NUMBER}",
         rf"{_NUMBER} remains\b",
-        rf"{_NUMBER} rows verified\b",
+        rf"{_NUMBER} entries verified\b",
         rf"\bwrote {_NUMBER} files?\b",
         rf"\babout {_NUMBER} more counts of everybody at plus or minus {_NUMBER}",
         rf"\bmade version .* from {_NUMBER} rows\b",
@@ -34,7 +34,7 @@ _IDS = [
     (re.compile(r"(?<![\w-])([a-z])-(?=[a-z0-9]*)(?:[a-z2-7]{16}|[0-9a-f]{12,64}|[a-z0-9]{10,32})(?!\w)"), r"\1-#"),
     (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,128}\b…?"), "#"),
     (re.compile(r"dsc_[\w-]+"), "dsc_#"),
-    (re.compile(r"(?<=made survey )[a-z0-9]{10}\b"), "#"),
+    (re.compile(r"(?<=created survey )[a-z0-9]{10}\b"), "#"),
 ]
 _PATH = re.compile(r"(?<![\w.:/])(?:/[\w.+-]+){2,}/?")
 _NOISY_NOTES = re.compile(r"^note: .*(below the noise|not shown \(–\))")

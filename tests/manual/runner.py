@@ -22,7 +22,7 @@ PROGRAMS = ("verify", "examples")
 #: What `last …` can be, and how it looks in what is printed.
 LAST = {
     "release": r"(?<![\w-])([rd]-[a-z0-9]{10,32})(?!\w)",
-    "survey": r'(?:made survey |"survey": ")([a-z0-9]{10})(?!\w)',
+    "survey": r'(?:created survey |"survey": ")([a-z0-9]{10})(?!\w)',
 }
 
 

@@ -146,7 +146,7 @@ def test_planted_json_keys_are_missed():
 
 def test_words_that_outlive_their_key_are_missed():
     agree({"a"}, {"a"}, what="keys", where="there")
-    with pytest.raises(Undocumented, match="without words: b"):
+    with pytest.raises(Undocumented, match="without documentation: b"):
         agree({"a", "b"}, {"a"}, what="keys", where="there")
     with pytest.raises(Undocumented, match="does not have: c"):
         agree({"a"}, {"a", "c"}, what="keys", where="there")

@@ -99,7 +99,7 @@ def test_digests_times_and_paths_are_masked():
         ("cost epsilon 1/2", "cost epsilon 1/9"),
         ("cost epsilon 0.5; epsilon 1.5 remains", "cost epsilon 0.5; epsilon 77 remains"),
         ("after it 0.5 is spent, 1.5 remains", "after it 0.5 is spent, 77 remains"),
-        ("the ledger is whole: 9 rows verified", "the ledger is whole: 1 rows verified"),
+        ("ledger OK: 9 entries verified", "ledger OK: 1 entries verified"),
         ("wrote 9 files to diseases", "wrote 2 files to diseases"),
         (
             "  about 13 more counts of everybody at plus or minus 50",
@@ -175,7 +175,9 @@ def test_json_is_compared_as_data():
 def test_a_good_page_runs(page):
     page(
         "<!-- world: clinic -->\n"
-        + fenced("console", "$ discreet init --epsilon 3\nmade discreet.toml and its ledger\nnext: discreet add FILE")
+        + fenced(
+            "console", "$ discreet init --epsilon 3\ncreated discreet.toml and its ledger\nnext: discreet add FILE"
+        )
         + "<!-- file: numbers.py -->\n"
         + fenced("python", "print(2 + 2)")
         + fenced("console", "$ python numbers.py\n4\n$ ls\n…\nnumbers.py\n…")
@@ -262,7 +264,7 @@ def test_a_survey_is_found_again_by_its_name(page):
     page(
         fenced(
             "console",
-            '$ discreet init\n$ discreet survey new "Did you?" --choices yes,no --epsilon 1\nmade survey abcdefghij: Did you?\n…',
+            '$ discreet init\n$ discreet survey new "Did you?" --choices yes,no --epsilon 1\ncreated survey abcdefghij: Did you?\n…',
         )
         + "<!-- let SURVEY = last survey -->\n"
         + fenced(

@@ -229,7 +229,7 @@ def grown(expression, grow):
         try:
             expression = grow(expression)
         except Refused as refused:
-            assert "too much" in refused.reason
+            assert "too complex" in refused.reason
             return expression
     raise AssertionError("no end")
 

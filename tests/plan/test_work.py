@@ -80,7 +80,7 @@ def test_self_joins_on_the_person():
     ],
 )  # fmt: skip
 def test_much_work_without_a_join(rows, question):
-    with pytest.raises(Refused, match="of computing to this question"):
+    with pytest.raises(Refused, match="of computing to this query"):
         parse_query(question, catalog(rows))
 
 
@@ -106,7 +106,7 @@ def test_a_batch_is_refused_for_all_that_it_measures_together():
              for turn in range(5)]  # fmt: skip
     for part in parts[: size(1, 5)]:
         parse_query(part, catalog(1))
-    with pytest.raises(Refused, match="of computing to this question"):
+    with pytest.raises(Refused, match="of computing to this query"):
         parse_batch(";\n".join(parts), catalog(1))
 
 

@@ -104,7 +104,7 @@ WRONG = {
     '[tables.t]\nsource = "t.csv"\nperson = { through = "o", on = { a = "b" } }': "person must name a column",
     '[tables.t]\nsource = "t.csv"\nperson = "id"\nrows_per_person = 0': "rows_per_person must be at least 1",
     '[tables.t]\nsource = "t.csv"\nperson = "id"\n[tables.t.columns.ID]\ntype = "text"': "'ID' is the person",
-    '[tables.t]\nsource = "t.csv"\n[tables.t.columns."Discreet:person"]\ntype = "text"': "no column can be called",
+    '[tables.t]\nsource = "t.csv"\n[tables.t.columns."Discreet:person"]\ntype = "text"': "a column cannot be called",
     '[tables.t]\nsource = "t.csv"\nrows_per_person = 2': "rows_per_person needs a person",
     '[tables.t]\nsource = "t.csv"\nperson = "id"\nrows_per_person = 1.5': "rows_per_person must be a whole number",
     '[tables.t]\nsource = "t.csv"\npopulation = "p"': "population = 'p' is not declared",
@@ -207,9 +207,9 @@ person = {{ through = "{through}", on = "order_id" }}
     ("through", "orders", "reason", "hint"),
     [
         ("order", 'person = "who"\npopulation = "p"', "'order', which is not declared", "did you mean 'orders'?"),
-        ("orders", 'person = "who"\nbudget = { epsilon = 1 }', "which is not of its population", 'population = "p"'),
-        ("orders", "public = true", "which is not of its population", 'population = "p"'),
-        ("lines", 'person = "who"\npopulation = "p"', "reaches no person through 4 tables", "join some of them"),
+        ("orders", 'person = "who"\nbudget = { epsilon = 1 }', "which is in another population", 'population = "p"'),
+        ("orders", "public = true", "which is in another population", 'population = "p"'),
+        ("lines", 'person = "who"\npopulation = "p"', "does not reach a person through 4 tables", "join some of them"),
     ],
 )
 def test_a_way_to_the_person_is_checked_when_the_file_is_read(read, through, orders, reason, hint):
@@ -227,7 +227,7 @@ def test_a_way_to_the_person_that_holds(read):
 def test_analysts_differ_by_more_than_capitals(read):
     quota = "[analysts.ana]\nepsilon = 1\n"
     assert read(quota + "[analysts.bea]\nepsilon = 2\n").analysts == {"ana": 1, "bea": 2}
-    with pytest.raises(SchemaError, match=r"\[analysts.ANA\] is there twice, capitals aside"):
+    with pytest.raises(SchemaError, match=r"\[analysts.ANA\] is declared twice; names ignore case"):
         read(quota + "[analysts.ANA]\nepsilon = 2\n")
 
 

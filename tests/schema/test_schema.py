@@ -22,6 +22,6 @@ def test_names_do_not_tell_capitals_apart():
 def test_the_closest_name():
     assert closest_name_hint("agee", ["age", "sex"]) == "did you mean 'age'?"
     assert closest_name_hint("AGE", ["Age", "sex"]) == "did you mean 'Age'?"
-    assert closest_name_hint("weight", ["b", "a"]) == "there are: a, b"
+    assert closest_name_hint("weight", ["b", "a"]) == "one of: a, b"
     assert closest_name_hint("weight", [str(number) for number in range(20)]) == ""
     assert closest_name_hint("weight", []) == ""

@@ -144,7 +144,7 @@ def test_what_matters_is_said():
         "Compared with the real table",
         "within 5% of the real table's count, with 95% confidence",
         "epsilon 0.1",
-        "all the rest",
+        "everything else",
     ):
         assert words in text
     assert "Compared with the real table" not in report_page(replace(report, comparison=None))
@@ -155,7 +155,7 @@ def test_a_delta_of_nothing_is_not_claimed_for_rho():
         [category("a", 2)], np.zeros((50, 1), dtype=np.int64), [], sd=1, generator=np.random.default_rng(1)
     )
     shown = report_page(inspect_model(replace(model, card=replace(CARD, delta=Fraction(0)))))
-    assert shown.count("<dt>delta</dt><dd>not said</dd>") == 2
+    assert shown.count("<dt>delta</dt><dd>not stated</dd>") == 2
     pure = report_page(inspect_model(replace(model, card=replace(CARD, delta=Fraction(0), rho=None))))
     assert pure.count("<dt>delta</dt><dd>0</dd>") == 2
 

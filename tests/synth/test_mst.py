@@ -100,7 +100,7 @@ def test_names_are_looked_at_before_anything_is_paid(tmp_path):
     ):
         with pytest.raises(UsageError):
             fit(project, kind="mst", **more)
-    with pytest.raises(UsageError, match="means something to mst and aim"):
+    with pytest.raises(UsageError, match="works only with mst and aim"):
         fit(project, kind="privbayes", marginals=(("c0", "c1"),))
     assert project.ledger.state.seq == before
 

@@ -169,7 +169,7 @@ def test_what_may_lie_outside_is_unknown_until_noise_rules_it_out(tmp_path, monk
     assert {each.expected_distance for each in report.marginals.judged if "x" in each.columns} == {None}
     assert any("may be too narrow" in warning for warning in model.card.warnings)
     assert any("may be too narrow" in line for line in report.lines())
-    assert "Bought bounds that may be too narrow" in report.page()
+    assert "Measured bounds that may be too narrow" in report.page()
 
 
 def test_the_limit_on_rows_outside_is_what_was_counted_there_and_its_noise():

@@ -131,26 +131,26 @@ def bomb():
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "no JSON"),
-        (b"age,sex\n1,F\n", "no JSON"),
+        (b"", "not valid JSON"),
+        (b"age,sex\n1,F\n", "not valid JSON"),
         (b"{}", "something else"),
         (b"[1, 2]", "something else"),
         (b'"discreet model"', "something else"),
-        (b'{"format": "discreet model"}', "which version"),
-        (b'{"format": "discreet model", "version": 1}', "does not say 'columns'"),
+        (b'{"format": "discreet model"}', "format version"),
+        (b'{"format": "discreet model", "version": 1}', "the key 'columns' is missing"),
         (b'{"format": "discreet model", "version": 2}', "format 2"),
-        (b'{"format": "discreet model", "version": true}', "which version"),
-        (b"[" * 100_000, "no JSON"),
-        (b"1" * 10_000, "no JSON"),
-        (b"\xff\xfe\x00", "no JSON"),
+        (b'{"format": "discreet model", "version": true}', "format version"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"1" * 10_000, "not valid JSON"),
+        (b"\xff\xfe\x00", "not valid JSON"),
         (pickle.dumps({"format": "discreet model", "version": 1}), "pickle"),
-        (npz(document=np.array([{}], dtype=object)), "flat numbers"),
-        (npz(document=np.zeros((2, 2))), "flat numbers"),
-        (npz(other=np.zeros(2)), "no JSON"),
-        (lying_npz((10**12,)), "flat numbers"),
-        (lying_npz((10**6, 10**6)), "flat numbers"),
+        (npz(document=np.array([{}], dtype=object)), "one-dimensional"),
+        (npz(document=np.zeros((2, 2))), "one-dimensional"),
+        (npz(other=np.zeros(2)), "not valid JSON"),
+        (lying_npz((10**12,)), "one-dimensional"),
+        (lying_npz((10**6, 10**6)), "one-dimensional"),
         (bomb, "too large"),
-        (b"PK\x03\x04 and nothing more", "cut short"),
+        (b"PK\x03\x04 and nothing more", "truncated"),
     ],
 )  # fmt: skip
 def test_what_is_not_a_model_is_one_sentence(tmp_path, content, why):
@@ -233,7 +233,7 @@ def test_cells_without_number_are_not_made(data, tmp_path):
     pairs = [(last - 1, last - 2), (last - 1, last - 3), (last - 2, last - 3)]
     for told, why in (
         ([{"attributes": sorted(pair), "values": values} for pair in pairs], "more than"),
-        ([{"attributes": [last - 4, last - 3, last - 2, last - 1], "values": values}], "108900 are there"),
+        ([{"attributes": [last - 4, last - 3, last - 2, last - 1], "values": values}], "got 108,900"),
     ):
         data["potentials"] = told
         (tmp_path / "model.json").write_text(json.dumps(data))
@@ -280,10 +280,10 @@ def test_only_a_model_is_overwritten(small, tmp_path):
     save(small, path)
     for other in (b"", b"my thesis", b"{}", npz(a=np.zeros(2))):
         path.write_bytes(other)
-        with pytest.raises(UsageError, match="is there and is not a model"):
+        with pytest.raises(UsageError, match="already exists and is not a model"):
             save(small, path)
         assert path.read_bytes() == other
-    with pytest.raises(UsageError, match="is there and is not a model"):
+    with pytest.raises(UsageError, match="already exists and is not a model"):
         save(small, tmp_path)
     with pytest.raises(UsageError, match="cannot write"):
         save(small, tmp_path / "nowhere" / "model.json")

@@ -35,7 +35,7 @@ def test_no_bundle(tmp_path):
     (tmp_path / "file").write_text("x")
     for where in (tmp_path, tmp_path / "file", tmp_path / "nothing"):
         done = world.recheck(where)
-        assert done.returncode == 3 and done.stdout == "" and "there is no bundle" in done.stderr
+        assert done.returncode == 3 and done.stdout == "" and "this is not a bundle" in done.stderr
     assert world.recheck(tmp_path, "--more").returncode == 3
 
 

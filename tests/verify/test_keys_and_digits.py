@@ -38,7 +38,7 @@ def test_what_the_product_makes_is_sound_to_the_product(name, bundles, tmp_path)
     report = verify(world.written(bundles[name], tmp_path / "out"))
     assert report.sound and report.open == (("proof", "noise", "data") if name == "persons: public" else ())
     (card,) = [check for check in report.checks if check.name == "card"]
-    assert card.words.endswith("they were not made anew" if name == "persons: public" else "follow from plan and data")
+    assert card.words.endswith("they were not made again" if name == "persons: public" else "follow from plan and data")
 
 
 def column(*values):

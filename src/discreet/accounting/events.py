@@ -259,19 +259,19 @@ def to_data(event: Event) -> dict[str, Any]:
 def from_data(data: object) -> Event:
     """The event that `to_data` wrote. An unknown kind or a strange field is refused."""
     if not isinstance(data, dict):
-        raise LedgerFault(f"not an event: {str(data)[:60]!r}")
+        raise LedgerFault(f"this is not an event: {str(data)[:60]!r}")
     kind = data.get("kind")
     if kind == "together":
         if set(data) != {"kind", "events"}:
-            raise LedgerFault("a together event that makes no sense")
+            raise LedgerFault("a together event is not valid")
         return ComposedEvent(events=tuple(from_data(part) for part in data["events"]))
     if kind not in _KINDS:
-        raise LedgerFault(f"unknown event kind {str(kind)[:40]!r}", hint="a newer Discreet wrote this ledger; upgrade")
+        raise LedgerFault(f"unknown event kind {str(kind)[:40]!r}", hint="upgrade: a newer version wrote this ledger")
     fields = {name: _field(value) for name, value in data.items() if name != "kind"}
     try:
         event: Event = _KINDS[kind](**fields)
     except (TypeError, ValueError) as problem:
-        raise LedgerFault(f"a {kind} event that makes no sense") from problem
+        raise LedgerFault(f"a {kind} event is not valid") from problem
     return event
 
 
@@ -281,4 +281,4 @@ def _field(value: object) -> Fraction | int | None:
     try:
         return exact.read(value)
     except ValueError as problem:
-        raise LedgerFault("an event field that is not exact") from problem
+        raise LedgerFault("a field of an event is not an exact number") from problem

@@ -56,13 +56,13 @@ class Guarantee:
             )
         exact.probability(self.delta, name="delta")
         if self.accounting not in get_args(Accounting):
-            raise UsageError(f"accounting must be either, pure or zcdp, got {self.accounting!r}")
+            raise UsageError(f"accounting must be 'either', 'pure' or 'zcdp', got {self.accounting!r}")
         if self.accounting == "zcdp" and self.delta_rho == 0:
             raise UsageError("accounting = 'zcdp' needs a delta above 0 to convert rho")
         if not 0 <= self.keys <= self.delta:
-            raise UsageError("delta_keys must lie between 0 and delta")
+            raise UsageError("delta_keys must be between 0 and delta")
         if 0 < self.delta_rho < exact.MIN_DELTA / 10**3:
-            raise UsageError("delta_keys leaves too little of delta to convert rho with")
+            raise UsageError("delta_keys leaves too little delta for converting rho to epsilon")
 
     @property
     def keys(self) -> Fraction:

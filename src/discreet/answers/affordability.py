@@ -36,7 +36,7 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
     left = ledger.remaining_by_arm(version.population, guarantee=quoted.guarantee)
     epsilon = largest_question(left)
     if epsilon <= 0:
-        return "a question about a group nobody has asked about yet, or ask the owner to grant more"
+        return "a query about a group that nobody has queried yet, or ask the owner to grant more"
     cheap = QueryWish(epsilon=epsilon, confidence=wish.confidence, delta=wish.delta)
     try:
         cheaper_price = quote_with_law(
@@ -46,10 +46,10 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
         width = max((each for each in widths if each is not None), default=None)
     except UsageError:
         width = None
-    width_text = "" if width is None else f"; each cell within {exact.show(width, up=True)}"
+    width_text = "" if width is None else f"; each number within ±{exact.show(width, up=True)}"
     return (
-        f"--epsilon {exact.show(epsilon)} (which fits, for a question about everybody{width_text}), "
-        "or a group nobody has asked about yet"
+        f"--epsilon {exact.show(epsilon)} (which fits for a query about everybody{width_text}), "
+        "or a query about a group that nobody has queried yet"
     )
 
 

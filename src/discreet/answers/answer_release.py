@@ -44,11 +44,10 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
         warnings.append(f"this is the stored answer, measured {how}; {more}--fresh draws new noise and charges again")
     warnings += caveats(reading.query)
     if reading.discovered_keys is not None and reading.discovered_keys.threshold is not None:
-        warnings.append(f"keys that fewer than about {reading.discovered_keys.threshold:,} persons share do not show")
+        warnings.append(f"keys shared by fewer than about {reading.discovered_keys.threshold:,} people are not shown")
     if reading.discovered_keys is not None and reading.discovered_keys.is_truncated:
         warnings.append(
-            f"only the {len(reading.discovered_keys.keys):,} most common of the keys that were found fit into one "
-            "answer"
+            f"only the {len(reading.discovered_keys.keys):,} most common of the discovered keys fit into one answer"
         )
     population = ledger.state.charges[release.id].population
     warnings += [] if release.cached else invariant_caveats(ledger, population)
@@ -60,6 +59,6 @@ def _below_noise_warnings(release: Release) -> list[str]:
     below_noise, hidden, cells = release.count_below_noise()
     warnings = []
     for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): the noise is too large")):
-        which = "the number is" if cells == 1 else f"{number} of {cells} numbers are"
+        which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers are"
         warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
     return warnings

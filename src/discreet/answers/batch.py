@@ -150,7 +150,7 @@ def _check_room(
         if deltas[account.name] > limit.limits.delta_keys:
             raise UsageError(
                 f"the batch needs more delta for its keys than {account.name!r} has left",
-                hint="ask its statements one by one, or with a smaller --delta",
+                hint="run its statements one by one, or use a smaller --delta",
             )
         if asker.quota is not None:
             check_quota(account, asker.name, needed=needed[account.name], quota=asker.quota)
@@ -163,7 +163,7 @@ def _check_room(
         rho = Fraction(room.rho, exact.RHO_UNITS) if limit.limits.rho is not None else Fraction(0)
         if needed.get(version.population) and most > pure and most**2 / 2 > rho:
             raise UsageError(
-                f"the batch may cost epsilon {exact.show(most, up=True)}, "
-                f"and {version.population!r} does not surely have that",
-                hint="ask its statements one by one, or with a smaller --epsilon",
+                f"the batch may cost epsilon {exact.show(most, up=True)}; "
+                f"that may exceed what {version.population!r} has left",
+                hint="run its statements one by one, or use a smaller --epsilon",
             )

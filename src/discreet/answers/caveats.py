@@ -72,8 +72,8 @@ def invariant_caveats(ledger: Ledger, population: str) -> list[str]:
     if account is None or not account.invariant:
         return []
     return [
-        "exact totals of these people were published: whether somebody is there is not protected, only what they are "
-        "like, and every charge, old and new, counts double"
+        "exact totals of these people were published: whether a person is in the table is not protected, only their "
+        "attributes are, and every charge, old and new, counts double"
     ]
 
 
@@ -86,6 +86,6 @@ def _nulls(query: ParsedQuery) -> list[str]:
         if isinstance(part, Least | Greatest) and not part.null and any(each.null for each in part.parts)
     }
     return [
-        f"{word} skips NULL: where an argument is NULL the others are taken; WHERE … IS NOT NULL leaves such rows out"
+        f"{word} skips NULL: if an argument is NULL, the others are used; WHERE … IS NOT NULL leaves such rows out"
         for word in words
     ]

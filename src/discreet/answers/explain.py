@@ -100,7 +100,10 @@ def _sensitivity(moves: Sensitivity) -> dict[str, Any]:
 def _discovered(quoted: QueryQuote) -> dict[str, Any]:
     """Of questions that add no noise to cells: how many rows a unit moves at most."""
     rows = quoted.price.reach.rows
-    because = [*quoted.price.reach.because, "chosen by scores that one person moves by no more than their rows"]
+    because = [
+        *quoted.price.reach.because,
+        "chosen by scores; one person changes a score by at most the number of their rows",
+    ]
     return {"l0": rows, "l1": rows, "l2": float(rows), "linf": rows, "because": because}
 
 
@@ -153,7 +156,7 @@ def _quantile(quoted: QueryQuote, output: OutputColumn, confidence: Fraction) ->
         "plus_minus": None,
         "bins": mechanism.bins,
         "ranks": exact.as_float(mechanism.plus_minus(confidence), up=True),
-        "because": "a quantile is chosen among bins by how many rows lie on either side",
+        "because": "a quantile is chosen among bins by the number of rows on either side",
     }
 
 
@@ -164,7 +167,7 @@ def _steps(quoted: QueryQuote, confidence: Fraction) -> list[str]:
         match step:
             case Discover(mechanism=KeyThreshold() as mechanism, share=share):
                 lines.append(
-                    f"keys that at least about {mechanism.threshold} persons share, by noise on their number: "
+                    f"keys shared by at least about {mechanism.threshold:,} people, found with noise on that number: "
                     f"{float(share):.0%} of the price, delta {exact.show(mechanism.event().delta, up=True)}"
                 )
             case Discover(mechanism=mechanism, share=share):
@@ -177,7 +180,7 @@ def _steps(quoted: QueryQuote, confidence: Fraction) -> list[str]:
                     )
             case ChooseBin(mechanism=RankChoice() as mechanism, share=share):
                 lines.append(
-                    f"a limit among {mechanism.bins:,}: exponential mechanism, {float(share):.0%} of the price"
+                    f"one of {mechanism.bins:,} possible limits: exponential mechanism, {float(share):.0%} of the price"
                 )
             case ChooseBin(mechanism=QuantileChoice() as mechanism, share=share):
                 ranks = exact.show(mechanism.plus_minus(confidence), digits=3, up=True)
@@ -199,7 +202,7 @@ def _where(quoted: QueryQuote, step: Measure) -> str:
     """Which cells a step measures. How many keys will be found nobody knows before."""
     size = step.cells.size
     if quoted.price.inquiry.keys:
-        return "each key that is found " if size == 1 else f"each of {size:,} cells of each key that is found "
+        return "each discovered key " if size == 1 else f"each of {size:,} cells of each discovered key "
     return "" if size == 1 else f"each of {size:,} cells "
 
 

@@ -40,8 +40,8 @@ class QueryWish:
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.within is None):
             raise UsageError(
-                "say how much to spend or how exact to be",
-                hint="--epsilon 0.1, or --within 50; one of the two",
+                "say how much to spend or how precise to be",
+                hint="--epsilon 0.1, or --within 50, but not both",
             )
 
 
@@ -87,10 +87,10 @@ def quote(
     )
     if guarantee.accounting == "zcdp":
         return priced(gaussian=True, because="accounting = 'zcdp'")
-    laplace = priced(gaussian=False, because="Laplace keeps both filters open")
+    laplace = priced(gaussian=False, because="Laplace noise keeps both filters open")
     if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not query.inquiry.statistics:
         return laplace
-    gaussian = priced(gaussian=True, because="the pure filter is full here; the zCDP one is not")
+    gaussian = priced(gaussian=True, because="the pure filter is full here; the zCDP filter is not")
     return gaussian if gaussian.decision.accepted else laplace
 
 
@@ -152,14 +152,14 @@ def _epsilon_within(
     outputs = [output for output in query.outputs if output.key is None and output.grouping is None]
     if query.inquiry.keys:
         raise UsageError(
-            "--within is for known keys: how exact the number of a discovered key is depends on the key",
-            hint="--epsilon 0.5, and the answer says how exact it is",
+            "--within works only with known keys: the precision of a discovered key depends on the key",
+            hint="--epsilon 0.5; the answer states its precision",
         )
     if not outputs or any(output.plain is None for output in outputs):
         other = next((output.name for output in outputs if output.plain is None), "this answer")
         raise UsageError(
-            f"--within is for counts and sums: how exact {other!r} will be depends on the data",
-            hint="--epsilon 0.5, and the answer says how exact it is",
+            f"--within works only for counts and sums: the precision of {other!r} depends on the data",
+            hint="--epsilon 0.5; the answer states its precision",
         )
 
     def good(epsilon: Fraction) -> bool:

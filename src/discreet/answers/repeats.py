@@ -83,12 +83,14 @@ def single_statement(measurement: Measurement) -> str:
     texts = split_statements(measurement.text)
     if measurement.text.startswith(BOUNDS_TEXT_START):
         raise UsageError(
-            f"release {measurement.id} is of {measurement.text!r}, which finds its bounds step by step",
-            hint=f"{measurement.text} --epsilon E, with a larger one, finds them anew",
+            f"release {measurement.id} was made by {measurement.text!r}, which finds bounds step by step",
+            hint=f"run {measurement.text} --epsilon E again, with a larger E",
         )
     if len(texts) != 1:
         raise UsageError(
-            f"release {measurement.id} answers {len(texts)} statements of a batch together",
-            hint=f'discreet query --fresh --epsilon E "{" ".join(texts[0].split())}", then again the release of that',
+            f"release {measurement.id} answers {len(texts)} statements of a batch together; "
+            "only the answer to a single statement can be measured again",
+            hint=f'run discreet query --fresh --epsilon E "{" ".join(texts[0].split())}", '
+            "then discreet again on that release",
         )
     return texts[0]

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import UsageError
 
 #: What stands on a card where nobody said anything. It is not the same as "none".
-NOT_STATED = "not told"
+NOT_STATED = "not stated"
 
 #: The longest text, in letters, and the most lines of a list.
 MOST_LETTERS = 4000
@@ -41,11 +41,11 @@ class About:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in _LISTS and len(value) > MOST_LINES:
-                raise UsageError(f"{field.name} names more than {MOST_LINES}")
+                raise UsageError(f"{field.name} can have at most {MOST_LINES} entries")
             for text in value if field.name in _LISTS else (value,):
                 _check(text, name=field.name)
         if self.publication_date and not _DATE.fullmatch(self.publication_date):
-            raise UsageError("publication_date must be a day such as 2026-03-01")
+            raise UsageError("publication_date must be a date such as 2026-03-01")
 
     def to_data(self) -> dict[str, Any]:
         """The fields as JSON data."""
@@ -65,12 +65,12 @@ class About:
     def from_data(data: object) -> About:
         """The fields that `to_data` wrote, or a person did. An unknown one is refused: it would be lost."""
         if not isinstance(data, Mapping):
-            raise UsageError("what is told about a release is a table of names and texts")
+            raise UsageError("the information about a release must be a table of names and texts")
         field_names = {field.name for field in fields(About)}
         if strange := sorted(set(map(str, data)) - field_names):
             raise UsageError(
-                f"{strange[0][:40]!r} is nothing that a card asks for",
-                hint=f"it asks for {', '.join(sorted(field_names))}",
+                f"{strange[0][:40]!r} is not a field of the card",
+                hint=f"one of {', '.join(sorted(field_names))}",
             )
         return About(**{name: _value(name, value) for name, value in data.items()})
 
@@ -82,20 +82,20 @@ class About:
         except OSError as problem:
             raise UsageError(f"cannot read {path.name!r}: {problem.strerror}") from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-            raise UsageError(f"{path.name!r} is no TOML: {problem}") from None
+            raise UsageError(f"{path.name!r} is not valid TOML: {problem}") from None
         return About.from_data(data)
 
 
 def _value(name: str, value: object) -> Any:
     if name in _LISTS:
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-            raise UsageError(f"{name} is a list of names", hint=f'{name} = ["…"]')
+            raise UsageError(f"{name} must be a list of names", hint=f'{name} = ["…"]')
         return tuple(value)
     return str(value) if name == "publication_date" else value
 
 
 def _check(text: object, *, name: str) -> None:
     if not isinstance(text, str) or len(text) > MOST_LETTERS:
-        raise UsageError(f"{name} must be a text of at most {MOST_LETTERS} letters")
+        raise UsageError(f"{name} must be a text of at most {MOST_LETTERS:,} characters")
     if any(not (letter.isprintable() or letter in "\n\t") for letter in text):
-        raise UsageError(f"{name} holds a letter that cannot be printed")
+        raise UsageError(f"{name} contains a character that cannot be printed")

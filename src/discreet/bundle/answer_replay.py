@@ -47,8 +47,8 @@ def readings_of(measurement: Measurement, catalog: Catalog, *, question: str) ->
     parsed = read_stored_queries(measurement, reads=lambda text: parse_query(text, catalog))
     if parsed is None or parsed[0].question() != question:
         raise UsageError(
-            f"release {measurement.id} cannot be read any more: a table that it names has changed",
-            hint="ask the question anew",
+            f"release {measurement.id} can no longer be read: a table that it uses has changed",
+            hint="ask the query again",
         )
     whole, queries = parsed
     within = None if len(queries) == 1 else whole

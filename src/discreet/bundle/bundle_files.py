@@ -107,7 +107,7 @@ def write(files: Files, folder: Path) -> None:
     """Write a bundle into a new or empty folder. The manifest comes last: without it there is no bundle."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageError(f"{str(folder)!r} is there already, and not empty", hint="--to a new folder")
+            raise UsageError(f"{str(folder)!r} already exists and is not empty", hint="--to a new folder")
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             with (folder / name).open("xb") as stream:

@@ -48,7 +48,7 @@ def _read_archive(path: Path) -> dict[str, bytes]:
                     files[name if name not in files else f"{name} (twice)"] = stream.read(entry.file_size + 1)
     # What zipfile raises on strange files: NotImplementedError is an unknown compression, RuntimeError a password.
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error):
-        raise UsageError(f"{path.name!r} is neither a folder nor a ZIP file that can be read") from None
+        raise UsageError(f"{path.name!r} is neither a folder nor a readable ZIP file") from None
     tops = {name.partition("/")[0] for name in files if "/" in name}
     inside = len(tops) == 1 and all("/" in name for name in files)
     return {name.partition("/")[2] if inside else name: content for name, content in files.items()}

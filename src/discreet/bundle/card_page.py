@@ -7,6 +7,7 @@ from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
+from discreet.bundle.about import NOT_STATED
 from discreet.bundle.registry_card import claims_on_card
 from discreet.bundle.sheet import Sheet
 from discreet.present.noisy_numbers import DASH, format_with_noise
@@ -45,7 +46,7 @@ def page_of(
     }
     claims |= {name: repr(value) for name, value in card_claims["parameters"].items()}
     product = card["deployment"]["product"]
-    title = escape(product["name"] if product["name"] != "not told" else f"Release {card_claims['release']}")
+    title = escape(product["name"] if product["name"] != NOT_STATED else f"Release {card_claims['release']}")
     short = "".join(_pair(name, value, mark=True) for name, value in claims.items())
     parts = "".join(
         f"<h2>{_WORDS[name]}</h2><dl>{''.join(_pair(key, value) for key, value in part.items())}</dl>"
@@ -59,9 +60,9 @@ def page_of(
         f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main><h1>{title}</h1>\n"
         f"{f'<p>{escape(words)}</p>' if words else ''}\n<dl>{short}</dl>\n{_tables(sheets, sampled=sampled)}\n{chart}"
         f"{f'<ul>{notes}</ul>' if notes else ''}\n{parts}\n"
-        "<p>Numbers carry noise and describe the declared table. An interval speaks of the added noise alone, not of "
-        "what limits and bounds left out, of sampling, or of how the data were collected. "
-        f"{DASH}: not shown, the noise is too large. Grey: below the noise, treat as unknown. "
+        "<p>The numbers contain noise and describe the declared table. A confidence interval covers the added noise "
+        "only: not what limits and bounds left out, not sampling, and not how the data were collected. "
+        f"{DASH}: not shown because the noise is too large. Grey: below the noise, treat as unknown. "
         "<code>discreet release verify</code> checks this bundle.</p></main></body></html>\n"
     )
 
@@ -79,7 +80,7 @@ def _tables(sheets: tuple[Sheet, ...], *, sampled: bool) -> str:
     """The tables that hold a row. Those of a model have a title, for nobody asked for their columns by name."""
     if not sampled:
         return "".join(_table(sheet, most=MOST_ROWS) for sheet in sheets if sheet.rows)
-    titles = ("Rows sampled from the model", "Noisy numbers that it was fitted to")
+    titles = ("Rows sampled from the model", "Noisy numbers that the model was fitted to")
     titled_sheets = zip(titles, sheets, (MOST_SAMPLED, MOST_ROWS), (True, False), strict=True)
     return "".join(
         f"<h2>{title}</h2>{_table(sheet, most=most, sampled=rows)}"

@@ -195,10 +195,10 @@ def refuse_unmeasured(ledger: Ledger, release: str) -> None:
     """Refuse what was charged and lacks some of its numbers: programs store what they will draw before they draw it."""
     recalled_release = recall_release(release, ledger=ledger)
     if recalled_release.lacks is not None:
-        again = "ask for it with --fresh, which is charged anew"
+        again = "ask for it again with --fresh, which is charged again"
         raise UsageError(
-            f"release {release} has no whole answer: it is {recalled_release.words}",
-            hint=again if recalled_release.lacks == "failed" else "ask for it again, which costs nothing more",
+            f"release {release} has no complete answer: it is {recalled_release.words}",
+            hint=again if recalled_release.lacks == "failed" else "ask for it again: it costs nothing more",
         )
 
 
@@ -350,31 +350,31 @@ def explain_event(event: events.Event, *, person: str) -> list[str]:
         case events.ComposedEvent(events=parts):
             return list(dict.fromkeys(line for part in parts for line in explain_event(part, person=person)))
         case events.LaplaceEvent(scale=scale, l1=l1):
-            return [_noise("Laplace", f"scale {exact.show(scale)}", person, f"by {l1} in all at most")]
+            return [_noise("Laplace", f"scale {exact.show(scale)}", person, f"by at most {l1:,} in total")]
         case events.GaussianEvent(sigma2=sigma2, l2_squared=moved):
             size = exact.show(exact.sqrt(Fraction(moved), up=True), up=True)
             sigma = exact.show(exact.sqrt(sigma2, up=False))
-            return [_noise("Gaussian", f"sigma {sigma}", person, f"by a length of {size} at most")]
+            return [_noise("Gaussian", f"sigma {sigma}", person, f"by at most {size} in Euclidean norm")]
         case events.ExponentialEvent(epsilon=epsilon):
-            return [f"a choice by the exponential mechanism, of epsilon {exact.show(epsilon, up=True)}"]
+            return [f"a choice by the exponential mechanism with epsilon {exact.show(epsilon, up=True)}"]
         case events.PermuteAndFlipEvent(epsilon=epsilon):
-            return [f"a choice by permute-and-flip, of epsilon {exact.show(epsilon, up=True)}"]
+            return [f"a choice by permute-and-flip with epsilon {exact.show(epsilon, up=True)}"]
         case events.ThresholdEvent(scale=scale, delta=delta):
             return [
-                f"keys found by a threshold on noisy numbers of persons: discrete Laplace noise of scale "
+                f"keys discovered by a threshold on noisy numbers of persons: discrete Laplace noise with scale "
                 f"{exact.show(scale)}, delta {exact.show(delta, up=True)}"
             ]
         case events.TopKEvent(choices=choices, epsilon=epsilon, delta=delta):
             return [
-                f"the most common keys by up to {choices} exponential choices of epsilon "
+                f"the most common keys, by up to {choices:,} choices of the exponential mechanism with epsilon "
                 f"{exact.show(epsilon, up=True)} each, delta {exact.show(delta, up=True)}"
             ]
         case events.ReservationEvent(epsilon=epsilon, rho=rho):
             size = f"rho {exact.show(rho, up=True)}" if epsilon is None else f"epsilon {exact.show(epsilon, up=True)}"
-            return [f"a program whose steps lose {size} at most together, each drawn from one reservation"]
+            return [f"a program whose steps together lose at most {size}, each drawn from one reservation"]
         case events.GapEvent():
-            return ["losses that a restored ledger forgot, charged anew"]
+            return ["losses that are missing from a restored ledger, charged again"]
 
 
 def _noise(law: str, size: str, person: str, moved: str) -> str:
-    return f"discrete {law} noise of {size} on whole numbers that one {person} moves {moved}"
+    return f"discrete {law} noise with {size} on whole numbers that one {person} changes {moved}"

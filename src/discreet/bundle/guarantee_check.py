@@ -63,26 +63,24 @@ def _unit(plan: Mapping[str, Any]) -> str:
     schemas, own = plan["schemas"], plan["schemas"][plan["table"]]
     unit = schema_of(plan["table"], schemas).unit
     if plan["privacy_unit"] != str(unit):
-        raise _Fails("the unit of privacy is not the declared one")
+        raise _Fails("the privacy unit is not the declared one")
     if type(plan["version"]) is not int or plan["version"] != own["version"]:
-        raise _Fails("the version is not the one whose declaration is here")
+        raise _Fails("the version is not the one whose declaration is in the bundle")
     if len({version["population"] for version in schemas.values()}) != 1:
-        raise _Fails("the tables are of several populations")
+        raise _Fails("the tables belong to several populations")
     ways = [_has_path_to_person(table, version) for table, version in schemas.items()]
     if plan.get("unit_changes"):
-        raise _Undecided(
-            "the columns that identify people were changed after something was released: no one limit holds"
-        )
+        raise _Undecided("the columns that identify people were changed after a release: no single limit holds")
     if not all(ways):
-        raise _Undecided("an older bundle: it does not say by which columns people are identified")
-    return f"{unit}, at most {unit.rows} in the declared table"
+        raise _Undecided("this older bundle does not say which columns identify people")
+    return f"{unit}, at most {unit.rows:,} in the declared table"
 
 
 def _has_path_to_person(table: str, version: Mapping[str, Any]) -> bool:
     """Whether the way from a table to its persons is here. It must begin with what the table declares."""
     steps, declared = version.get("persons", []), naming_of(table, version["declared"], {})
     if set(version) - {"persons"} != _VERSION or any(set(step) - _STEP for step in steps):
-        raise _Fails("a version of a table has other parts than it has")
+        raise _Fails("a version of a table has missing or unknown members")
     for step in steps:
         _check_kinds(step)
     if not steps:
@@ -90,10 +88,10 @@ def _has_path_to_person(table: str, version: Mapping[str, Any]) -> bool:
     if differ(declared, steps[:1]):
         raise _Fails("the columns that identify people are not the declared ones")
     if any(str(here.get("through")).lower() != there["table"].lower() for here, there in pairwise(steps)):
-        raise _Fails("the way from a table to its persons has a gap")
+        raise _Fails("the path from a table to its persons has a gap")
     last = steps[-1]
     if last.get("through") is not None and len(steps) > 1:
-        raise _Fails("the way from a table to its persons ends at nobody")
+        raise _Fails("the path from a table to its persons does not end at a person column")
     return last.get("through") is None
 
 
@@ -102,36 +100,36 @@ def _check_kinds(step: Mapping[str, Any]) -> None:
     names = [*step.get("ends", ()), *step.get("person", ()), *step.get("on", ())]
     kinds = step.get(KINDS, ["text"] * len(names))  # an older version has none
     if not isinstance(kinds, list) or len(kinds) != len(names):
-        raise _Fails("another number of kinds than there are columns that identify people")
+        raise _Fails("the number of types differs from the number of columns that identify people")
     for kind in kinds:
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-            raise _Fails(f"a column that identifies people holds {str(kind)[:40]!r}, which is no kind")
+            raise _Fails(f"a column that identifies people has the type {str(kind)[:40]!r}, which is not a type")
         if kind not in KNOWN_KINDS:
-            raise _Undecided(f"a column that identifies people has a type that is not known here: {kind}")
+            raise _Undecided(f"a column that identifies people has a type that this version does not know: {kind}")
 
 
 def _limit(plan: Mapping[str, Any], ledger: Mapping[str, Any]) -> str:
     limit, spent = Guarantee.from_data(plan["guarantee"]), exact.read(plan["spent"])
     if set(plan["guarantee"]) != set(limit.to_data()):
-        raise _Fails("a limit has other parts than it has")
+        raise _Fails("the limit has missing or unknown members")
     _check_row(plan["as_of"], ledger)
     if type(plan["doubled"]) is not bool or (plan["invariants"] and not plan["doubled"]):
-        raise _Fails("exact totals are published, and losses do not count double")
+        raise _Fails("exact totals are published, but losses do not count double")
     if not 0 <= spent <= limit.epsilon:
-        raise _Fails("more is spent than the limit")
+        raise _Fails("more than the limit is spent")
     event = combined_event(events.from_data(plan["event"]), plan["release"], plan["payloads"])
     loss, limits = loss_of(event, doubled=plan["doubled"]), limit.limits
     pure = limits.pure is not None and loss.epsilon is not None and loss.epsilon <= limit.epsilon
     zcdp = limits.rho is not None and loss.rho <= Fraction(limits.rho, exact.RHO_UNITS)
     if loss.delta > limit.keys or not (pure or zcdp):
-        raise _Undecided("this release alone is beyond the limit: only one that nobody can be in may be")
+        raise _Undecided("this release alone exceeds the limit: that is allowed only if it can contain no one")
     least = [limit.epsilon]
     if limit.accounting != "zcdp" and loss.epsilon is not None:
         least.append(loss.epsilon)
     if limit.accounting != "pure" and limit.delta_rho > 0:
         least.append(epsilon_from_rho(loss.rho, limit.delta_rho))
     if spent < min(least) * _CLOSE:
-        raise _Undecided("less is spent than this release loses: only one that nobody can be in costs nothing")
+        raise _Undecided("less is spent than this release loses: a release is free only if it can contain no one")
     return f"epsilon {exact.show(spent, up=True)} of {exact.show(limit.epsilon)} is spent"
 
 
@@ -139,8 +137,8 @@ def _check_row(as_of: Any, ledger: Mapping[str, Any]) -> None:
     """The ledger's row, and the last row that is told of."""
     rows = ledger.get("row"), ledger.get("as_of")
     if set(ledger) != _LEDGER or any(type(row) is not int for row in rows) or as_of != rows[1]:
-        raise _Fails("the ledger's row has other parts than it has")
+        raise _Fails("the ledger entry has missing or unknown members")
     if not 1 <= ledger["row"] <= ledger["as_of"] or not re.fullmatch("[0-9a-f]{64}", ledger["commitment"]):
-        raise _Fails("the ledger's row is not among those that are told of")
+        raise _Fails("the number or the commitment of the ledger entry is not valid")
     if not re.fullmatch("[A-Za-z0-9-]{1,64}", ledger["ledger"]):
-        raise _Fails("the ledger has no name")
+        raise _Fails("the ledger has no valid name")

@@ -50,19 +50,19 @@ def compare_with_ledger(
     if state.ledger != manifest.ledger.get("ledger"):
         return []
     if manifest.release not in state.charges or manifest.release not in state.answers:
-        return [_fails("the ledger holds no such release")]
+        return [_fails("the ledger does not have this release")]
     if recall_release(manifest.release, ledger=ledger).lacks is not None:
-        return [_fails("the ledger holds no whole answer of this release")]
+        return [_fails("the ledger has no complete answer for this release")]
     rows = guarantee_rows(ledger, manifest.release)
     if plan.get("as_of") not in rows:
-        return [_fails("at the row that it names, the ledger tells nothing new of this release")]
+        return [_fails("the ledger entry that the bundle names changed nothing about this release")]
     about = About.from_data(plan["about"])
     try:
         content = content_of(project, manifest.release, about, as_of=plan["as_of"])
     except LedgerFault:
         raise
     except DiscreetError as problem:
-        return [_undecided(printable(f"it cannot be compared: {problem.reason}"))]
+        return [_undecided(printable(f"not compared: {problem.reason}"))]
     compared = _compare_content(files, plan, manifest, content, newest=plan["as_of"] == rows[-1])
     return [check_noise(content.to_plan(), content.derivation), compared] if compared.holds else [compared]
 
@@ -73,36 +73,36 @@ def _compare_content(
     same = manifest.discreet == __version__
     ledger_plan = json.loads(json.dumps(content.to_plan()))
     if dict(manifest.ledger) != dict(content.ledger):
-        return _fails("the ledger's row is not the one that the bundle commits to")
+        return _fails("the ledger entry is not the one that the bundle commits to")
     other = sorted(name for name in {*ledger_plan, *plan} if plan.get(name) != ledger_plan.get(name))
     other = [name for name in other if same or name not in _WORDED]
     other = [name for name in other if manifest.format > 1 or name not in _LATER]
     if other or dict(manifest.claims) != content.claims:
-        return _fails(printable(f"the ledger says otherwise: {', '.join(other) or 'what it cost'}"))
+        return _fails(printable(f"the ledger disagrees on: {', '.join(other) or 'the cost'}"))
     sheets = sheet.from_json(files["data.json"])
     sampled = content.kind == "model" and len(sheets) == len(content.sheets) + 1
     other_numbers = sheets[int(sampled) :] != content.sheets
     if other_numbers and (same or any(map(_has_other_numbers, sheets[int(sampled) :], content.sheets))):
-        return _fails("the numbers are not those that the ledger gives")
+        return _fails("the numbers differ from those in the ledger")
     proven = manifest.format == 1 or files.get(proof.NAME) == proof.proof_bytes(
         proof.proof_of(ledger_plan, ledger=content.ledger, derivation=content.derivation)
     )
     if same and not proven:
-        return _fails("the proof is not the one that the ledger gives")
+        return _fails("the proof differs from the one that follows from the ledger")
     if same and not sampled and (changed := _changed_files(files, content, manifest)):
-        return _fails(printable(f"the ledger gives another {', '.join(changed)}"))
+        return _fails(printable(f"files that differ from those that follow from the ledger: {', '.join(changed)}"))
     if sampled:
-        return _undecided("rows sampled from a model cannot be compared: the project keeps it no more")
+        return _undecided("rows sampled from a model cannot be compared: the project no longer has the model")
     if other_numbers:
-        return _undecided("another Discreet computed the numbers, and this one would show others")
+        return _undecided("another version of Discreet computed the numbers; this version would show different ones")
     if not proven:
-        return _undecided("another Discreet wrote the proof, and this one would write another")
+        return _undecided("another version of Discreet wrote the proof; this version would write a different one")
     if not newest:
-        return _undecided(f"so it was at row {content.as_of} of the ledger; what is guaranteed has changed since")
+        return _undecided(f"this was correct at entry {content.as_of} of the ledger; the guarantee has changed since")
     row = content.ledger["row"]
-    more = "" if same else "; the words around the numbers are another Discreet's, and were not compared"
+    more = "" if same else "; the texts around the numbers are from another version of Discreet and were not compared"
     return BundleCheck(
-        name="ledger", holds=True, words=f"row {row} of the ledger has this charge and the same answer{more}"
+        name="ledger", holds=True, words=f"entry {row} of the ledger has this charge and the same answer{more}"
     )
 
 

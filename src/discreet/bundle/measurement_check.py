@@ -21,9 +21,9 @@ def read_measurement(data: Mapping[str, Any]) -> Measurement:
     measurement = Measurement.from_text(json.dumps(data))
     whole = {"also": [], **data, "parts": [_whole(part) for part in data["parts"]]}  # older ones may lack these
     if json.dumps(whole, sort_keys=True, separators=(",", ":")) != measurement.to_text():
-        raise UnknownMember("a measurement is not written as Discreet writes it")
+        raise UnknownMember("a measurement is not formatted as Discreet formats it")
     if not all(type(each) is str for each in (measurement.id, measurement.text, *measurement.also)):
-        raise UnknownMember("a measurement has a name or a text that is no text")
+        raise UnknownMember("the name or the text of a measurement is not text")
     for part in measurement.parts:
         _check(part)
     return measurement
@@ -38,7 +38,7 @@ def _check(part: Part) -> None:
         case NoisyCells():
             _check_whole(part.place, *part.statistics, *(each for vector in part.noisy_values for each in vector))
             if not part.statistics or not len(part.statistics) == len(part.noisy_values) == len(part.laws):
-                raise UnknownMember("noisy numbers of no statistic, or under no law")
+                raise UnknownMember("noisy numbers have no statistic, or no noise distribution")
         case ChosenBins():
             _check_whole(part.place, part.quantile, *(each for bins in part.noisy_bins for each in bins))
         case DiscoveredKeys():
@@ -46,16 +46,16 @@ def _check(part: Part) -> None:
             numbers = [each for each in (part.answers, part.threshold) if each is not None]
             _check_whole(*numbers, *part.noisy_values)
             if type(part.is_truncated) is not bool:
-                raise UnknownMember("whether keys were cut is not said by true or false")
+                raise UnknownMember("whether keys were cut must be true or false")
 
 
 def _check_whole(*values: object) -> None:
     if not all(type(each) is int for each in values):
-        raise UnknownMember("a measurement holds something that is no whole number")
+        raise UnknownMember("a measurement contains something that is not a whole number")
 
 
 def _check_keys(keys: Sequence[tuple[object, ...]]) -> None:
     if not all(each is None or type(each) in (str, int) for key in keys for each in key):
-        raise UnknownMember("a key is no text, whole number or NULL")
+        raise UnknownMember("a key is not text, a whole number or NULL")
     if len({len(key) for key in keys}) > 1 or len(set(keys)) < len(keys):
-        raise UnknownMember("a key was found twice, or is wider than others")
+        raise UnknownMember("a key was discovered twice, or has more columns than others")

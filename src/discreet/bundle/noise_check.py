@@ -78,14 +78,14 @@ def _check_answer(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> str
     for stored in _measurements(derivation, plan):
         steps = derivation["measured"][stored["id"]]
         if sum(step["kind"] in ("threshold", "top-k") for step in steps) != bool(question["keys"]):
-            raise ReplayMismatch("keys are shown that no step discovered, or were discovered twice")
+            raise ReplayMismatch("the release shows keys that no step discovered, or that were discovered twice")
         for step in steps:
             _check_answer_step(step, question["top"])
             if step["kind"] in ("threshold", "top-k"):
                 part = stored["parts"][step["part"]]
                 _check_keys(part, step["event"], width=len(question["keys"]))
                 _check_counted(part["answers"], derivation)
-    return "every event has enough noise for the declared unit"
+    return "every event has enough noise for the declared privacy unit"
 
 
 def _measurements(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> list[Any]:
@@ -94,16 +94,16 @@ def _measurements(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> lis
     own = json.loads(payloads[release])
     ids = [release, *own.get("also", ())]
     if len(set(ids)) < len(ids) or {*ids} != {*payloads} or {*ids} != {*derivation["measured"]}:
-        raise ReplayMismatch("something is stored that was not charged")
+        raise ReplayMismatch("the bundle stores something that was not charged")
     stored = [json.loads(payloads[id_]) for id_ in ids]
     for id_, each in zip(ids, stored, strict=True):
         if (each["id"], each["text"]) != (id_, own["text"]) or not {*each.get("also", ())} <= {*own.get("also", ())}:
-            raise ReplayMismatch("an earlier measurement is of something else")
+            raise ReplayMismatch("an earlier measurement is about something else")
         if sum(len(part.get("statistics", "1")) for part in each["parts"]) != len(derivation["measured"][id_]):
-            raise ReplayMismatch("numbers are stored that no step drew")
+            raise ReplayMismatch("the bundle stores numbers that no step drew")
     read = {node["table"] for node in derivation["relation"] if node["node"] in ("scan", "roster")}
     if {*plan["schemas"]} != read:
-        raise ReplayMismatch("a table is declared here that the question does not read")
+        raise ReplayMismatch("the bundle declares a table that the query does not read")
     return stored
 
 
@@ -116,7 +116,7 @@ def _check_counted(answers: int | None, derivation: Mapping[str, Any]) -> None:
     counted = [statistic_data(each) for each in ((PersonCount(), RowCount()) if alone else (PersonCount(),))]
     if not 0 <= answers < len(statistics) or statistics[answers] not in counted:
         raise ReplayMismatch(
-            "the numbers of discovered keys are not numbers of persons, and one unit moves them further"
+            "the counts of discovered keys are not counts of persons, so one privacy unit changes them more"
         )
 
 
@@ -127,9 +127,9 @@ def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
             law: Mapping[str, Any] = step["law"]
             size, moved = _NOISE.get(event["kind"], ("", ""))
             if law["kind"] != f"discrete-{event['kind']}" or event.get(size) != law.get(size):
-                raise ReplayMismatch("an event is noise of another law than the one that was drawn from")
+                raise ReplayMismatch("an event names another noise distribution than the one that was drawn from")
             if not moved or event[moved] != step[moved]:
-                raise ReplayMismatch("an event has too little noise for the declared unit")
+                raise ReplayMismatch("an event has too little noise for the declared privacy unit")
         case "quantile":
             rates = [events.from_data(part) for part in event.get("events", ())]
             first = rates[0] if rates else None
@@ -137,39 +137,39 @@ def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
                 first,
                 *[ExponentialEvent(epsilon=first.epsilon / 2)] * 2,
             ]:
-                raise ReplayMismatch("a quantile is three choices, of a half and two quarters of its epsilon")
+                raise ReplayMismatch("a quantile must be three choices, with a half and two quarters of its epsilon")
         case "threshold":
             _check_threshold(events.from_data(event), step["threshold"], step["touched"])
         case _:
             if step["margin"] is None or event["choices"] != top:
-                raise ReplayMismatch("the delta of the most common keys is not that of any margin")
+                raise ReplayMismatch("the delta of the most common keys does not follow from any margin")
 
 
 def _check_threshold(event: Event, threshold: int | None, touched: int) -> None:
     """Keys by a threshold: one person is in so many of them, and delta follows from that."""
     if not isinstance(event, ThresholdEvent) or threshold is None:
-        raise ReplayMismatch("keys were found by no threshold")
+        raise ReplayMismatch("keys were discovered without a threshold")
     expected_delta = delta_of(DiscreteLaplace(scale=event.scale), keys_per_person=touched, threshold=threshold)
     if event.l1 != touched or event.delta != expected_delta:
-        raise ReplayMismatch("a threshold hides keys of fewer rows than a person has")
+        raise ReplayMismatch("a threshold is too low for the number of rows that a person can have")
 
 
 def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any], *, width: int) -> None:
     """Keys as they are stored: each noisy number reached its threshold, and choices of keys tell no numbers."""
     if any(len(key) != width for key in part["keys"]):
-        raise ReplayMismatch("a discovered key has other parts than the keys of the question")
+        raise ReplayMismatch("a discovered key does not have the columns of the query's keys")
     if event["kind"] != "threshold":
         if len(part["keys"]) > event["choices"]:
             raise ReplayMismatch("more of the most common keys are shown than were chosen")
         if part["noisy"] or part.get("cut") or [part[name] for name in ("answers", "law", "threshold")] != [None] * 3:
-            raise ReplayMismatch("choices of the most common keys tell no numbers")
+            raise ReplayMismatch("choices of the most common keys must not store numbers")
         return
     answers, noisy = part["answers"], part["noisy"]
     law = None if answers is None else {"kind": "discrete-laplace", "scale": event["scale"]}
     if part["law"] != law or len(noisy) != (0 if answers is None else len(part["keys"])):
-        raise ReplayMismatch("the numbers of discovered keys are not those that a threshold was set on")
+        raise ReplayMismatch("the counts of discovered keys are not those that the threshold was applied to")
     if any(each < part["threshold"] for each in noisy):
-        raise ReplayMismatch("a key is shown whose noisy number lies below its threshold")
+        raise ReplayMismatch("the release shows a key whose noisy count is below its threshold")
 
 
 def _check_program(plan: Mapping[str, Any]) -> str:
@@ -177,31 +177,32 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     kind, event = str(plan["kind"]), events.from_data(plan["event"])
     counted = counted_of(json.loads(plan["payloads"][plan["release"]])) if kind in NETWORKS else None
     if {*plan["schemas"]} != {plan["table"], *(() if counted is None else counted[:1])}:
-        raise ReplayMismatch("a table is declared here that the release does not read")
+        raise ReplayMismatch("the bundle declares a table that the release does not read")
     taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
     if not isinstance(event, ReservationEvent) or not taken:
-        raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
+        raise _NotChecked(f"the sensitivity of the measurements is not derived for a release of kind {kind!r}")
     if not event.holds([events.loss(each) for each in taken]):
         raise ReplayMismatch("the steps lose more than was reserved")
     schema, release, payloads = schema_of(plan["table"], plan["schemas"]), plan["release"], plan["payloads"]
     numbers = range(1, len(taken) + 1)
     steps = [json.loads(payloads[f"{release}.{number}"]) for number in numbers]
     if set(payloads) != {release, *(f"{release}.{number}" for number in numbers)}:
-        raise ReplayMismatch("something is stored that no step drew")
+        raise ReplayMismatch("the bundle stores something that no step drew")
     if kind in ("ranges", "marginals"):
         return _replay_steps(kind, ProgramReplay(plan, schema, event), json.loads(payloads[release]))
     if kind in NETWORKS:
         return _check_network(json.loads(payloads[release]), event, schema, taken, steps)
     if kind == "publish":
         if len(taken) != 1:
-            raise ReplayMismatch("a publication is one step")
+            raise ReplayMismatch("a publication must have exactly one step")
         _check_tables(taken[0], steps[0]["noisy"], schema.unit.rows)
-        return f"one unit moves each of {len(parts_of(taken[0]))} tables by its {schema.unit.rows} rows at most"
+        tables = len(parts_of(taken[0]))
+        return f"one privacy unit changes each of {tables:,} tables by at most its {schema.unit.rows:,} rows"
     if kind == "model":
         return _check_model(plan, taken, steps, schema)
     if kind == "comparison":
         _check_distances(taken, schema.unit.rows)
-    raise _NotChecked(f"how far one unit moves what was measured is not derived for a release of the kind {kind!r}")
+    raise _NotChecked(f"the sensitivity of the measurements is not derived for a release of kind {kind!r}")
 
 
 def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> str:
@@ -210,15 +211,16 @@ def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> 
     if kind == "ranges":
         column = schema.column(stored["column"])
         if column is None:
-            raise ReplayMismatch("ranges of a column that is not declared")
+            raise ReplayMismatch("the ranges are of a column that is not declared")
         ruler = ruler_of(column)
         if not is_self_consistent(stored, ruler):
-            raise ReplayMismatch("what the ranges say of their strategy does not follow from it")
+            raise ReplayMismatch("the description of the ranges' strategy does not follow from the strategy")
         read_or_measure(program, stored, ruler)
     else:
         repeat_measurement(program, stored)
     program.end()
-    return f"every step was made again for units of {schema.unit.rows} rows: what it measured, its law and its event"
+    rows = schema.unit.rows
+    return f"every step was derived again for privacy units of {rows:,} rows: its measurement, noise and event"
 
 
 def _check_network(
@@ -228,10 +230,10 @@ def _check_network(
     request = stored["shape"] if "shape" in stored else stored["recipe"]
     limit = schema.unit.limit if unit == "node" else None
     if request["unit"] != unit or request["limit"] != limit or not (schema.unit.ends or schema.unit.is_row):
-        raise ReplayMismatch("a network of another unit than the declared one")
+        raise ReplayMismatch("the network has another privacy unit than the declared one")
     chosen = int(steps[0]["chosen"]) if "limit" in request["shares"] else None
     if list(taken) != expected_events(stored, event, chosen=chosen):
-        raise ReplayMismatch("an event has too little noise for the declared unit")
+        raise ReplayMismatch("an event has too little noise for the declared privacy unit")
     return f"every event has enough noise for one {unit}"
 
 
@@ -244,7 +246,7 @@ def _check_tables(event: Event, noisy: Sequence[Any], rows: int) -> None:
     """A step that measures tables in each of which a row is counted once: a unit moves each by its rows."""
     drawn = parts_of(event)
     if len(drawn) != len(noisy):
-        raise ReplayMismatch("another number of tables than there are events")
+        raise ReplayMismatch("the number of tables differs from the number of events")
     for each in drawn:
         match each:
             case LaplaceEvent(l1=moved):
@@ -252,9 +254,9 @@ def _check_tables(event: Event, noisy: Sequence[Any], rows: int) -> None:
             case GaussianEvent(l2_squared=moved):
                 most = rows**2
             case _:
-                raise ReplayMismatch("a table was not measured by noise")
+                raise ReplayMismatch("a table was measured without noise")
         if moved != most:
-            raise ReplayMismatch(f"the noise was made for units of fewer rows than the {rows} that the table allows")
+            raise ReplayMismatch(f"the noise is for units of fewer rows than the {rows:,} that the table allows")
 
 
 def _check_distances(taken: Sequence[Event], rows: int) -> None:
@@ -263,7 +265,7 @@ def _check_distances(taken: Sequence[Event], rows: int) -> None:
         l1 = each.l1 if isinstance(each, LaplaceEvent) else 0
         l2_squared = each.l2_squared if isinstance(each, GaussianEvent) else 0
         if l1 % rows or l2_squared % rows**2:
-            raise ReplayMismatch(f"the noise was made for units of fewer rows than the {rows} that the table allows")
+            raise ReplayMismatch(f"the noise is for units of fewer rows than the {rows:,} that the table allows")
 
 
 def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
@@ -277,22 +279,22 @@ def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequenc
             _check_tables(event, drawn, rows)
         elif isinstance(event, ThresholdEvent):
             if planned["of"] not in texts:
-                raise ReplayMismatch("keys were found of something that is no declared text")
+                raise ReplayMismatch("keys were discovered in something that is not a declared text column")
             (part,) = drawn["parts"]
             _check_threshold(event, part["threshold"], 1 if texts[planned["of"]].constant else rows)
             _check_keys(part, events.to_data(event), width=1)
             if part["answers"] is not None:
-                raise ReplayMismatch("keys that a model was fitted to tell no numbers")
+                raise ReplayMismatch("the keys that a model was fitted to must not store numbers")
         elif all(isinstance(each, ExponentialEvent) for each in parts_of(event)):
             choices += 1
         else:
-            raise ReplayMismatch("a step that is neither a table, nor keys that were found, nor a choice")
+            raise ReplayMismatch("a step is neither a table, nor a discovery of keys, nor a choice")
     if choices:
         raise _NotChecked(
-            f"{len(taken) - choices} steps are noise for units of {rows} rows, but what the other {choices}, which are "
-            "choices, were scored by is not in a bundle"
+            f"{len(taken) - choices:,} steps have noise for privacy units of {rows:,} rows; the other {choices:,} are "
+            "choices, and a bundle does not contain their scores"
         )
-    return f"every step is noise for units of {rows} rows"
+    return f"every step has noise for privacy units of {rows:,} rows"
 
 
 def _texts(schema: Schema, version: int) -> dict[str, TextColumn]:
@@ -306,4 +308,4 @@ def _texts(schema: Schema, version: int) -> dict[str, TextColumn]:
 def _check_run(drawn: Mapping[str, Any], release: str, event: Mapping[str, Any]) -> None:
     """What a step stores that ran an inquiry: the release's own, and of the event that was charged."""
     if (drawn["id"], drawn["text"], drawn.get("also", [])) != (release, "", []) or drawn["event"] != event:
-        raise ReplayMismatch("a step stores something else than it was charged for")
+        raise ReplayMismatch("a step stores something other than what was charged")

@@ -57,16 +57,16 @@ def check_members(plan: Mapping[str, Any]) -> None:
     _refuse_unknown_members(plan, _PLAN, "the plan")
     for name in _LISTS:
         if not all(isinstance(line, str) for line in plan.get(name, ())):
-            raise UnknownMember(f"{name} of the plan holds something that is no text")
+            raise UnknownMember(f"{name} of the plan contains something that is not text")
     if not _is_day(plan["day"]) or type(plan["publics"]) is not bool:
-        raise UnknownMember("a day that is none, or public tables that are neither there nor not")
+        raise UnknownMember("the plan has an invalid date, or publics is not true or false")
     if plan["confidence"] != "19/20":
-        raise UnknownMember("intervals are told at another confidence than 95%")
+        raise UnknownMember("the confidence of the intervals is not 95%")
     if type(plan["question"]) is not str or not re.fullmatch(r"[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):
-        raise UnknownMember("what was asked is not told by its digest")
+        raise UnknownMember("the query is not given by its digest")
     for schema in plan["schemas"].values():
         if schema["declared"].get("accounting", "either") not in get_args(Accounting):
-            raise UnknownMember("a table is declared with an accounting that there is not")
+            raise UnknownMember("a table is declared with an unknown accounting")
     _check_steps(plan)
     for name, text in plan["payloads"].items():
         data = _read_stored(text)
@@ -89,19 +89,19 @@ def _check_steps(plan: Mapping[str, Any]) -> None:
     """The steps of a program, numbered as they were taken. What is measured at once has none."""
     steps = plan.get("steps", [])
     if plan["kind"] in ("answer", "bounds") and steps:
-        raise UnknownMember("an answer has steps that nobody took")
+        raise UnknownMember("an answer must not have steps")
     for number, step in enumerate(steps, start=1):
         _refuse_unknown_members(step, {"number", "of", "event"}, "a step")
         if type(step["number"]) is not int or step["number"] != number:
-            raise UnknownMember("steps are not numbered as they were taken")
+            raise UnknownMember("the steps are not numbered in order")
         if not re.fullmatch(r"[0-9a-f]{64}", step["of"]):
-            raise UnknownMember("what a step measured is not told by its digest")
+            raise UnknownMember("the measurement of a step is not given by its digest")
         events.from_data(step["event"])
 
 
 def _refuse_unknown_members(data: Any, allowed: set[str], what: str) -> None:
     if not isinstance(data, Mapping):
-        raise UnknownMember(f"{what} is no object")
+        raise UnknownMember(f"{what} is not an object")
     if strange := sorted(set(data) - allowed):
         raise UnknownMember(f"{what} has an unknown member {strange[0][:60]!r}")
 
@@ -112,7 +112,7 @@ def _read_stored(text: str) -> Any:
     compact = {"separators": (",", ":")}
     ways: list[dict[str, Any]] = [{}, compact, {"sort_keys": True, **compact}]
     if not any(json.dumps(data, **way) == text for way in ways):
-        raise UnknownMember("something is stored that is not written as Discreet writes it")
+        raise UnknownMember("stored data is not formatted as Discreet formats it")
     return data
 
 
@@ -121,13 +121,13 @@ def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
     kind = str(plan["kind"])
     if kind in _SUMMARIES:
         if data["kind"] != kind or data.get("steps", len(plan["steps"])) != len(plan["steps"]):
-            raise UnknownMember("what is stored is of another kind, or of another number of steps")
+            raise UnknownMember("the stored data has another kind or another number of steps")
         if any(type(data.get(name, "")) is not str for name in _TEXTS) or type(data.get("steps", 0)) is not int:
-            raise UnknownMember("something is stored as a text, or as a number, that is none")
-        _refuse_unknown_members(data, _SUMMARIES[kind], "what is stored")
+            raise UnknownMember("the stored data has a text or a number of the wrong type")
+        _refuse_unknown_members(data, _SUMMARIES[kind], "the stored data")
     for name, members in _INSIDE.items():
         if data.get(name) is not None:
-            _refuse_unknown_members(data[name], members, f"{name} of what is stored")
+            _refuse_unknown_members(data[name], members, f"{name} of the stored data")
             for part in data[name].keys() - {"shares", "codes"}:
                 _no_objects(data[name][part])
     for codes in (data.get("called") or {}).get("codes", ()):
@@ -143,7 +143,7 @@ def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
 def _no_objects(data: Any) -> None:
     """A single value, or lists of such."""
     if isinstance(data, Mapping):
-        raise UnknownMember(f"an object where none is, with the member {str(next(iter(data), ''))[:60]!r}")
+        raise UnknownMember(f"there is an unexpected object, with the member {str(next(iter(data), ''))[:60]!r}")
     for each in data if isinstance(data, list) else ():
         _no_objects(each)
 
@@ -155,13 +155,13 @@ def _check_step(data: Any) -> None:
             _check_step(each)
     elif not isinstance(data, Mapping):
         if type(data) is not int:
-            raise UnknownMember("a step drew something that is no whole number")
+            raise UnknownMember("a step drew something that is not a whole number")
     elif "data" in data:
         _check_numbers(data)
     elif "parts" in data:
         read_measurement(data)
     else:
-        _refuse_unknown_members(data, {"noisy", "beside"} if "noisy" in data else {"chosen"}, "what a step drew")
+        _refuse_unknown_members(data, {"noisy", "beside"} if "noisy" in data else {"chosen"}, "the result of a step")
         _check_step(data.get("noisy", data.get("chosen", ())))
         if data.get("beside") is not None:
             _check_strategy(data["beside"])
@@ -186,5 +186,5 @@ def _check_numbers(data: Any) -> None:
     packed, unpacking = base64.b64decode(data["data"], validate=True), zlib.decompressobj()
     unpacking.decompress(packed, MOST_BYTES)
     if not unpacking.eof or unpacking.unused_data or base64.b64encode(packed).decode() != data["data"]:
-        raise UnknownMember("something stands behind a packed list of numbers")
+        raise UnknownMember("there is extra data after a packed list of numbers")
     return None

@@ -46,22 +46,22 @@ class ProgramReplay(Program):
         number = len(self._spent) + 1
         digest = step_digest(of)
         if number > len(self._steps):
-            raise ReplayMismatch("fewer steps are stored than were taken")
+            raise ReplayMismatch("the bundle has fewer steps than the release needs")
         stored_step = self._steps[number - 1]
         if events.from_data(stored_step["event"]) != event:
             rows = self.version.schema.unit.rows
             raise ReplayMismatch(
-                f"step {number} is not noise for units of {rows} rows on what the release says it measures"
+                f"the noise of step {number} is not the noise for privacy units of {rows:,} rows on what it measures"
             )
         if stored_step["of"] != digest or stored_step["number"] != number:
-            raise ReplayMismatch(f"step {number} measured something else than the release says")
+            raise ReplayMismatch(f"step {number} measured something other than the release says")
         self._spent.append(events.loss(event))
         return json.loads(self._payloads[f"{self.id}.{number}"])
 
     def end(self) -> None:
         """No step is left over."""
         if len(self._spent) != len(self._steps):
-            raise ReplayMismatch("more steps are stored than follow")
+            raise ReplayMismatch("the bundle has more steps than the release needs")
 
 
 def _version(schema: Schema, number: int, population: str) -> Version:

@@ -1,6 +1,6 @@
 """The card: a release in the form of the OpenDP deployments registry, tiers 1 to 3.
 
-What the ledger and the declarations know is filled in; what only people know is told by them, or says "not told".
+What the ledger and the declarations know is filled in; what only people know is given by them, or says "not stated".
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from discreet.schema.person_identity import describe
 
 _PRODUCTS = {"model": "Synthetic data"}
 _FILTERS = {
-    "either": "A pure filter and a zCDP filter at once, of which one must hold for every person",
-    "pure": "A filter that adds up pure losses",
-    "zcdp": "A filter that adds up zCDP losses",
+    "either": "A pure filter and a zCDP filter at once; for every person, one of the two must hold",
+    "pure": "A filter that sums pure losses",
+    "zcdp": "A filter that sums zCDP losses",
 }
 
 
@@ -90,8 +90,8 @@ def _flavor(content: BundleContent) -> dict[str, Any]:
     )
     return {
         "name": content.claims["variant"],
-        "data_domain": f"All tables with the declared columns: {tables}. Types, bounds and values are declared by the "
-        "owner, or were bought with privacy loss, which the ledger counts.",
+        "data_domain": f"All tables with the declared columns: {tables}. The owner declared types, bounds and values, "
+        "or they were measured at a privacy loss that the ledger counts.",
         "unprotected_quantities": "; ".join(_unprotected(content)) or "none",
     }
 
@@ -105,7 +105,7 @@ def _columns(declared: Mapping[str, Any]) -> str:
 def _unprotected(content: BundleContent) -> list[str]:
     """What the guarantee does not speak of: totals that were published exactly, and tables that are public."""
     exactly = list(content.invariants) or ["exact totals of these people"] if content.doubled else []
-    return [*exactly, *(f"everything that the public table {name} says" for name in content.publics)]
+    return [*exactly, *(f"everything in the public table {name}" for name in content.publics)]
 
 
 def _loss(content: BundleContent) -> dict[str, Any]:
@@ -115,9 +115,9 @@ def _loss(content: BundleContent) -> dict[str, Any]:
         "privacy_unit": claims["privacy_unit"],
         "privacy_unit_description": _adjacency(content),
         "privacy_parameters": parameters(claims),
-        "privacy_parameters_description": f"{_own(content)} {_always(content, f'({whole})')}, which was the limit at "
-        f"row {content.as_of} of the ledger; by then, in the worst case over people, epsilon "
-        f"{exact.show(content.spent, up=True)} was spent. A limit that is raised later opens a further filter on top.",
+        "privacy_parameters_description": f"{_own(content)} {_always(content, f'({whole})')}, the limit at entry "
+        f"{content.as_of} of the ledger. Up to then, in the worst case over people, epsilon "
+        f"{exact.show(content.spent, up=True)} was spent. If the limit is raised later, a further filter is added.",
     }
 
 
@@ -125,10 +125,10 @@ def _always(content: BundleContent, limit: str) -> str:
     """What the limit promises; nothing to one person whose unit was changed after something was released."""
     if content.unit_changes:
         return (
-            f"No single limit holds for all releases about these people: {'; '.join(content.unit_changes)}, after "
-            f"something had been released. The releases of each unit alone stay within {limit}"
+            f"No single limit holds for all releases about these people: {'; '.join(content.unit_changes)}, after an "
+            f"earlier release. The releases of each privacy unit alone stay within {limit}"
         )
-    return f"All that is ever released about these people, this included, stays within {limit}"
+    return f"All releases ever made about these people, including this one, together stay within {limit}"
 
 
 def rho_in_words(content: BundleContent) -> str:
@@ -152,26 +152,26 @@ def rho_in_words(content: BundleContent) -> str:
 
 
 def _own(content: BundleContent) -> str:
-    whose = "The parameters are those of this release alone"
+    whose = "The parameters are for this release alone"
     if content.also:
         whose = (
-            "The numbers follow from this release and from earlier measurements of the same "
-            f"({', '.join(content.also)}), and the parameters are those of all of them together"
+            "The numbers are computed from this release and from earlier measurements of the same query "
+            f"({', '.join(content.also)}); the parameters are for all of them together"
         )
     if content.claims["variant"] != ZCDP:
         return f"{whose}."
-    return f"{whose}; there is no pure epsilon, and rho is a price in the budget below, which converts it."
+    return f"{whose}; there is no pure epsilon. rho is a price in the budget below, which converts it."
 
 
 def _adjacency(content: BundleContent) -> str:
     unit, bound = content.unit_words, _bound(content)
     if content.doubled:
         return (
-            f"Two tables are neighbours if one comes from the other by changing {unit} and both have the same exact "
-            f"totals. Whether somebody is in the table is not protected.{_identified(content)}{bound}"
+            f"Two tables are neighbours if they differ by a change of {unit} and have the same exact totals. Whether a "
+            f"person is in the table is not protected.{_identified(content)}{bound}"
         )
     return (
-        f"Two tables are neighbours if one comes from the other by adding or removing {unit}; the number of units "
+        f"Two tables are neighbours if adding or removing {unit} turns one into the other. The number of privacy units "
         f"is not public.{_identified(content)}{bound}"
     )
 
@@ -188,11 +188,11 @@ def _bound(content: BundleContent) -> str:
     """With how much a person counts, and where else than in the release's own table."""
     if _has_ends(content):
         limit, others = _limit(content), [table for table in content.schemas if table != content.table]
-        beside = f" With a person go their rows of {', '.join(others)} too." if others else ""
-        return beside if limit is None else f"{beside} A person counts with at most {limit}."
+        beside = f" A person's rows in {', '.join(others)} belong to the privacy unit too." if others else ""
+        return beside if limit is None else f"{beside} Each person contributes at most {limit}."
     rows = content.schemas[content.table]["declared"].get("rows_per_person")
     most = "one row" if rows == 1 else f"{rows} rows"
-    return "" if content.unit == "row" or rows is None else f" A person counts with at most {most}."
+    return "" if content.unit == "row" or rows is None else f" Each person contributes at most {most}."
 
 
 def _has_ends(content: BundleContent) -> bool:
@@ -210,23 +210,23 @@ def _model(content: BundleContent) -> dict[str, Any]:
         "actors": "The owner and the machine's administrator are trusted with the data. Analysts are not: they may be "
         "malicious and collude. Readers of this release are not trusted.",
         "release_type": "Many releases",
-        "release_type_description": "Many questions share one budget for each population, which is never renewed.",
+        "release_type_description": "All queries about a population share one budget, which is never renewed.",
         "data_source_type": "Static",
-        "data_source_type_description": f"Version {content.version} of the table; a new version is a public act of the "
-        "owner, and losses add across versions.",
+        "data_source_type_description": f"Version {content.version} of the table. A new version is a public act of the "
+        "owner, and losses add up across versions.",
         "access_type": "Interactive",
-        "access_type_description": "One limit holds for all analysts together, so collusion gains nothing; quotas only "
-        "divide it.",
+        "access_type_description": "One limit holds for all analysts together, so collusion gains nothing. Quotas only "
+        "divide that limit.",
     }
 
 
 def _accounting(content: BundleContent) -> dict[str, Any]:
-    after = "Least squares, rounding, ratios, sorting and noise intervals read noisy numbers alone."
+    after = "Least squares, rounding, ratios, sorting and confidence intervals use only noisy numbers."
     return {
         "post_processing": after if content.kind != "model" else f"{after} Rows are sampled from a fitted model.",
-        "composition": f"{_FILTERS[content.guarantee.accounting]}, under fully adaptive choices. Questions "
-        "about disjoint people cost their maximum. Every charge is durable before data is read, in an append-only "
-        "ledger that is chained by digests; nothing is refunded.",
+        "composition": f"{_FILTERS[content.guarantee.accounting]}, for fully adaptive queries. Queries "
+        "about disjoint people cost their maximum. Every charge is stored durably before data is read, in an "
+        "append-only ledger chained by hashes. Nothing is refunded.",
     }
 
 
@@ -235,9 +235,9 @@ def _implementation(content: BundleContent) -> dict[str, Any]:
     return {
         "pre_processing_eda_hyperparameter_tuning": _before_noise(content),
         "mechanisms": f"{done[0].upper()}{done[1:]}. Discreet {__version__}: exact samplers over whole numbers and "
-        "fractions, randomness of the operating system; no floating-point number meets noise. Counting reads a copy "
-        "made by the declaration, with functions that cannot fail on a row. Timing: the server sends answers on a time "
-        "grid; the command line does not.",
+        "fractions, with randomness from the operating system; noise is never mixed with floating-point numbers. "
+        "Counting reads the declared table, with functions that cannot fail on a row. Timing: the server sends answers "
+        "on a time grid; the command line does not.",
         "justification": content.about.justification or NOT_STATED,
     }
 
@@ -246,23 +246,19 @@ def _before_noise(content: BundleContent) -> str:
     """What is done to the data. Edges are cut when they are counted, rows of persons when a version is made."""
     if not _has_ends(content):
         return (
-            "Columns are clamped to declared bounds, categories to declared values, and persons cut to their limit of "
-            "rows before any question, by the declaration alone. What was measured to choose bounds is charged to the "
-            "same ledger."
+            "Before any query, columns are clamped to their declared bounds, categories to their declared values, and "
+            "persons are truncated to their limit of rows, by the declaration alone. Measurements to choose bounds are "
+            "charged to the same ledger."
         )
     read = (
-        "Rows are read as edges between the declared ends, by the declaration alone: those that repeat an edge count "
-        "once, and those from a node to itself not at all. A version keeps all edges of a person."
+        "Rows are read as edges between the declared ends, by the declaration alone. Rows that repeat an edge count "
+        "once; rows from a node to itself are not counted. A version keeps all edges of a person."
     )
     limit = _limit(content)
     if limit is None:
-        return f"{read} This release counts none of them."
-    by = (
-        "chosen by the exponential mechanism, at a loss that is part of this release's"
-        if limit.chosen
-        else "by the declaration"
-    )
+        return f"{read} This release counts no edges."
+    by = "chosen by the exponential mechanism as part of this release's loss" if limit.chosen else "by the declaration"
     return (
-        f"{read} A limit on them is laid on when a question counts: edges are taken in an order by a keyed hash, and "
-        f"kept while both ends have room. Here it was {limit}, {by}."
+        f"{read} A limit per person is applied when a query counts: edges are taken in the order of a keyed hash, and "
+        f"kept while both ends are below the limit. Here the limit was {limit}, {by}."
     )

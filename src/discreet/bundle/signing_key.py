@@ -36,11 +36,11 @@ class Signer:
                 _make(path)
             raw = path.read_bytes()
         except OSError as fault:
-            raise LedgerFault("the signing key in the state folder cannot be read or made") from fault
+            raise LedgerFault("the signing key in the state folder cannot be read or created") from fault
         if len(raw) != _BYTES:
             raise LedgerFault(
                 "the signing key in the state folder is damaged",
-                hint="restore it; a new one has another fingerprint, and readers must be told",
+                hint="restore it; a new key has another fingerprint, which you must give to readers",
             )
         return Signer(Ed25519PrivateKey.from_private_bytes(raw))
 
@@ -83,7 +83,7 @@ def read_fingerprint(text: str) -> str:
     """A fingerprint as it was typed; colons, spaces and capitals do not matter, a part of one does not do."""
     digits = "".join(text.split()).replace(":", "").lower()
     if len(digits) != 64 or any(letter not in "0123456789abcdef" for letter in digits):
-        raise UsageError("a fingerprint has 64 hexadecimal digits", hint="`discreet release key` shows the publisher's")
+        raise UsageError("a fingerprint is 64 hexadecimal digits", hint="`discreet release key` shows the publisher's")
     return digits
 
 

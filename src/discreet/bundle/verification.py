@@ -64,7 +64,7 @@ def verify(path: Path, *, key: str | None = None, project: Project | None = None
     try:
         signed = manifest.read(files[manifest.NAME])
     except _READ_ERRORS:
-        broken = BundleCheck(name="whole", holds=False, words="the manifest is not one that Discreet wrote")
+        broken = BundleCheck(name="whole", holds=False, words="the manifest was not written by Discreet")
         return VerificationReport(release="", fingerprint="", expected=False, checks=(broken,))
     checks = [_check_whole(files, signed.manifest), _check_signature(signed, key, beside_project=project is not None)]
     if all(check.holds for check in checks):
@@ -88,19 +88,19 @@ def _check_whole(files: Files, bundle_manifest: BundleManifest) -> BundleCheck:
     for names, words in ((missing, "missing"), (strange, "not in the manifest"), (changed, "changed")):
         if names:
             return BundleCheck(name="whole", holds=False, words=printable(f"{words}: {', '.join(names[:5])}"))
-    return BundleCheck(name="whole", holds=True, words=f"{len(bundle_manifest.files)} files, each with its digest")
+    return BundleCheck(name="whole", holds=True, words=f"{len(bundle_manifest.files)} files with correct digests")
 
 
 def _check_signature(signed: SignedManifest, key: str | None, *, beside_project: bool) -> BundleCheck:
     if not signed.holds:
-        return BundleCheck(name="signed", holds=False, words="the signature does not hold")
+        return BundleCheck(name="signed", holds=False, words="the signature is not valid")
     if key is not None and signed.fingerprint != key:
         return BundleCheck(name="signed", holds=False, words=f"signed by another key: {signed.fingerprint}")
     if key is None and beside_project and signed.fingerprint != Signer.existing_fingerprint():
-        words = f"signed by a key that is not this machine's: {signed.fingerprint}; a publisher's is named by --key"
+        words = f"signed by a key that is not this machine's: {signed.fingerprint}; name a publisher's key with --key"
         return BundleCheck(name="signed", holds=False, words=words)
     own = "this machine's own key" if beside_project else "SOME key; compare its fingerprint with the publisher's"
-    expected = "the key that was expected" if key is not None else own
+    expected = "the expected key" if key is not None else own
     return BundleCheck(name="signed", holds=True, words=f"signed by {expected}: {signed.fingerprint}")
 
 
@@ -110,7 +110,7 @@ def _check_contents(files: Files, bundle_manifest: BundleManifest, project: Proj
         plan = json.loads(files["plan.json"])
         event = _event(plan)
         if event is None:
-            return [BundleCheck(name="cost", holds=False, words="the event is not one that Discreet wrote")]
+            return [BundleCheck(name="cost", holds=False, words="the event was not written by Discreet")]
         if why := _unknown_content(files["plan.json"], plan):
             same = bundle_manifest.discreet == __version__
             words = why if same else f"not checked: {why}, and this is Discreet {__version__}"
@@ -127,7 +127,7 @@ def _check_contents(files: Files, bundle_manifest: BundleManifest, project: Proj
     except LedgerFault:  # the project's own: that says nothing about the bundle
         raise
     except _READ_ERRORS:  # signed, and yet no bundle: somebody else's program made it
-        return [BundleCheck(name="cost", holds=False, words="the plan is not one that Discreet wrote")]
+        return [BundleCheck(name="cost", holds=False, words="the plan was not written by Discreet")]
 
 
 def _unknown_content(content: bytes, plan: dict[str, Any]) -> str:
@@ -139,7 +139,7 @@ def _unknown_content(content: bytes, plan: dict[str, Any]) -> str:
     except LedgerFault as problem:
         return problem.reason
     if content != bundle_files.plan_file(plan):  # spaces, and names that come twice
-        return "plan.json is not written as Discreet writes it"
+        return "plan.json is not formatted as Discreet formats it"
     return ""
 
 
@@ -158,7 +158,7 @@ def _event(plan: dict[str, Any]) -> events.Event | None:
 
 def _check_unit_and_limit(plan: dict[str, Any], bundle_manifest: BundleManifest) -> list[BundleCheck]:
     """Whom it protects, and within which limit."""
-    strange = "the plan is not one that Discreet wrote"
+    strange = "the plan was not written by Discreet"
     try:
         unit = check_unit(plan)
     except _READ_ERRORS:
@@ -174,7 +174,7 @@ def _with_ledger(checks: list[BundleCheck], compared: list[BundleCheck]) -> list
     """What the ledger says, and what it settles: numbers that the bundle alone cannot account for."""
     if not compared or not compared[-1].holds:
         return [*checks, *compared]
-    settled = "all files agree, computed anew from the ledger"
+    settled = "all files agree, recomputed from the ledger"
     anew = {check.name: check for check in compared[:-1]}
     return [
         *(
@@ -202,14 +202,14 @@ def _check_cost(plan: dict[str, Any], event: events.Event, bundle_manifest: Bund
         or expected_claims["release"] != bundle_manifest.release
         or (own and own != plan["event"])
     ):
-        return BundleCheck(name="cost", holds=False, words="the claims do not follow from what was done")
+        return BundleCheck(name="cost", holds=False, words="the claims do not follow from the events")
     return BundleCheck(name="cost", holds=True, words=f"{expected_claims['variant']}, recomputed from the events")
 
 
 def _check_proof(files: Files, plan: dict[str, Any], bundle_manifest: BundleManifest) -> BundleCheck:
     """Whether the proof says what follows from the plan. `verify/` is who derives it without us."""
     if why := _why_not_derived(plan, bundle_manifest):
-        return BundleCheck(name="proof", holds=None, words=f"it was not derived anew: {why}")
+        return BundleCheck(name="proof", holds=None, words=f"not derived again: {why}")
     try:
         expected_proof = proof.proof_bytes(
             proof.proof_of(plan, ledger=bundle_manifest.ledger, derivation=_derivation(plan))
@@ -227,14 +227,14 @@ def _check_noise(plan: dict[str, Any], bundle_manifest: BundleManifest) -> Bundl
     try:
         return check_noise(plan, _derivation(plan))
     except _READ_ERRORS:
-        return BundleCheck(name="noise", holds=False, words="what was measured does not follow from the plan")
+        return BundleCheck(name="noise", holds=False, words="the measurements do not follow from the plan")
 
 
 def _why_not_derived(plan: dict[str, Any], bundle_manifest: BundleManifest) -> str:
     """Why nothing can be derived from a plan here; nothing where it can."""
     if bundle_manifest.discreet != __version__:
         return f"this is Discreet {__version__}"
-    return "the question joins a public table" if plan["publics"] and plan["kind"] == "answer" else ""
+    return "the query joins a public table" if plan["publics"] and plan["kind"] == "answer" else ""
 
 
 def _derivation(plan: dict[str, Any]) -> dict[str, Any] | None:
@@ -254,17 +254,15 @@ def _check_data(files: Files, plan: dict[str, Any], bundle_manifest: BundleManif
         tables = {f"{name}.{form}" for name in sheets_by_file_name(sheets) for form in ("csv", "parquet")}
         pictured = _FILES - {"chart.svg"} if plan["kind"] == "model" else _FILES
         if strange := sorted(set(files) - tables - pictured):
-            return BundleCheck(
-                name="data", holds=False, words=printable(f"no bundle of this kind has {', '.join(strange[:5])}")
-            )
+            return BundleCheck(name="data", holds=False, words=printable(f"unexpected files: {', '.join(strange[:5])}"))
         confidence = float(exact.read(plan["confidence"]))
         if files["data.json"] != sheet.to_json(sheets, release=plan["release"], confidence=confidence):
-            return BundleCheck(name="data", holds=False, words="data.json holds something beside its tables")
+            return BundleCheck(name="data", holds=False, words="data.json contains something besides its tables")
         for name, each in sheets_by_file_name(sheets).items():
             if sheet.to_csv(each) != files[f"{name}.csv"]:
-                return BundleCheck(name="data", holds=False, words=f"{name}.csv does not hold what data.json holds")
+                return BundleCheck(name="data", holds=False, words=f"{name}.csv differs from data.json")
             if not sheet.same_as_parquet(each, files[f"{name}.parquet"]):
-                return BundleCheck(name="data", holds=False, words=f"{name}.parquet does not hold what data.json holds")
+                return BundleCheck(name="data", holds=False, words=f"{name}.parquet differs from data.json")
         return _check_numbers_follow(sheets, plan, bundle_manifest)
     except _READ_ERRORS:
         return BundleCheck(name="data", holds=False, words="the data files cannot be read")
@@ -279,14 +277,14 @@ def _check_numbers_follow(
     """
     besides = plan["kind"] != "answer"
     if besides and sheets[-1:] != noisy_number_sheets(plan["payloads"], plan["release"]):
-        return BundleCheck(name="data", holds=False, words="the numbers are not those that were measured")
+        return BundleCheck(name="data", holds=False, words="the numbers differ from the measured ones")
     if plan["publics"] and not besides:  # what no SQL asked for is told as it was drawn, whatever it was drawn from
         return BundleCheck(
-            name="data", holds=None, words="files agree; the question joins a public table, which is not here"
+            name="data", holds=None, words="files agree; the query joins a public table, which is not in the bundle"
         )
     if bundle_manifest.discreet != __version__:
         words = printable(
-            f"files agree; this is Discreet {__version__}, and they were computed by {bundle_manifest.discreet}"
+            f"files agree; this is Discreet {__version__}, and Discreet {bundle_manifest.discreet} computed them"
         )
         return BundleCheck(name="data", holds=None, words=words)
     if besides:
@@ -300,7 +298,7 @@ def _check_numbers_follow(
     )
     if not _agree(sheets, anew):
         return BundleCheck(name="data", holds=False, words="the numbers do not follow from the stored measurement")
-    return BundleCheck(name="data", holds=True, words="all files agree, computed anew from the stored measurement")
+    return BundleCheck(name="data", holds=True, words="all files agree, recomputed from the stored measurement")
 
 
 def _agree(sheets: tuple[sheet.Sheet, ...], anew: tuple[sheet.Sheet, ...]) -> bool:
@@ -314,7 +312,7 @@ def _check_stored_sheets(sheets: tuple[sheet.Sheet, ...], plan: dict[str, Any]) 
     if not _agree(sheets[-len(anew) :], anew):
         return BundleCheck(name="data", holds=False, words="the numbers do not follow from the stored measurements")
     if len(sheets) != len(anew):
-        words = "files agree; rows sampled from a model follow from the model, which is not here"
+        words = "files agree; the sampled rows follow from the model, which is not in the bundle"
         return BundleCheck(name="data", holds=None, words=words)
     return BundleCheck(name="data", holds=True, words="all files agree with the stored measurements")
 
@@ -323,23 +321,23 @@ def _check_card(files: Files, plan: dict[str, Any], bundle_manifest: BundleManif
     expected_claims = registry_card.claims_expected_on_card(bundle_manifest.claims)
     try:
         if registry_card.claims_on_card(card_yaml.read(files["card.yaml"].decode())) != expected_claims:
-            return BundleCheck(name="card", holds=False, words="card.yaml claims something else than the manifest")
+            return BundleCheck(name="card", holds=False, words="the claims of card.yaml differ from the manifest")
         if card_page.claims_on_page(files["card.html"].decode()) != expected_claims:
-            return BundleCheck(name="card", holds=False, words="card.html claims something else than the manifest")
+            return BundleCheck(name="card", holds=False, words="the claims of card.html differ from the manifest")
     except _READ_ERRORS:
         return BundleCheck(name="card", holds=False, words="a card cannot be read")
-    words = "both cards claim what the manifest claims"
+    words = "the claims of both cards match the manifest"
     if bundle_manifest.discreet != __version__ or (
         plan["publics"] and plan["kind"] == "answer"
     ):  # then the data stay open, too
-        return BundleCheck(name="card", holds=True, words=f"{words}; they were not made anew")
+        return BundleCheck(name="card", holds=True, words=f"{words}; they were not made again")
     try:
         content = content_from_plan(plan, sheet.from_json(files["data.json"]), bundle_manifest.ledger)
         made, anew = pages(content), content.to_plan() | {"steps": plan.get("steps", [])}
     except _READ_ERRORS:
-        return BundleCheck(name="card", holds=False, words="no cards follow from the plan")
+        return BundleCheck(name="card", holds=False, words="no cards can be made from the plan")
     if other := sorted(name for name in plan if plan[name] != anew.get(name)):
-        return BundleCheck(name="card", holds=False, words=f"the plan tells what does not follow: {', '.join(other)}")
+        return BundleCheck(name="card", holds=False, words=f"does not follow, in the plan: {', '.join(other)}")
     if other := [name for name in _PAGES if files.get(name) != made.get(name)]:
-        return BundleCheck(name="card", holds=False, words=f"not what follows from plan and data: {', '.join(other)}")
+        return BundleCheck(name="card", holds=False, words=f"does not follow from plan and data: {', '.join(other)}")
     return BundleCheck(name="card", holds=True, words=f"{words}; cards and chart follow from plan and data")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-PROVES = "whoever has this key made this bundle, and no byte of it has changed since"
+PROVES = "the holder of this key made this bundle, and no byte of it has changed since"
 DOES_NOT_PROVE = (
     "that the key is the publisher's (compare its fingerprint with one that they gave you), that the noise was drawn "
     "as the event says, or that the data were true"

@@ -18,6 +18,8 @@ def run() -> None:
         begun = True
         code = call(sys.argv[1:])
     except KeyboardInterrupt:
-        print(f"stopped; {'what was charged stays charged' if begun else 'nothing was charged'}", file=sys.stderr)
+        print(
+            f"stopped; {'anything already charged stays charged' if begun else 'nothing was charged'}", file=sys.stderr
+        )
         code = 130
     sys.exit(code)

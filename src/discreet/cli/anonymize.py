@@ -13,31 +13,36 @@ from discreet.cli.flags import HERE, Ignored, Json, refuse_unwritable_path
 if TYPE_CHECKING:
     from discreet.lab.anonymize import AnonymizedRelease
 
-Quasi = Annotated[str, typer.Option("--quasi", help="What an attacker may know: a,b,c.")]
-Sensitive = Annotated[str | None, typer.Option("--sensitive", help="What nobody should learn: a column, or several.")]
+Quasi = Annotated[str, typer.Option("--quasi", help="Columns that an attacker may know: a,b,c.")]
+Sensitive = Annotated[
+    str | None, typer.Option("--sensitive", help="Sensitive columns, which an attacker should not learn: a,b.")
+]
 
 
 def anonymize(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
     quasi: Quasi,
-    k: Annotated[int, typer.Option("--k", min=1, help="Rows in every class, at least.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The release: a .csv or .parquet file.")],
+    k: Annotated[int, typer.Option("--k", min=1, help="Put at least K rows in every class.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Write the release to this .csv or .parquet file.")],
     sensitive: Sensitive = None,
-    l: Annotated[float, typer.Option("--l", help="Sensitive values in every class, at least.")] = 1.0,  # noqa: E741
-    t: Annotated[float, typer.Option("--t", help="Distance from the whole table, at most.")] = 1.0,
-    entropy: Annotated[bool, typer.Option("--entropy", help="l is the exponential of the entropy.")] = False,
-    method: Annotated[str, typer.Option("--method", help="mondrian or lattice.")] = "mondrian",
+    l: Annotated[float, typer.Option("--l", help="At least L sensitive values in every class.")] = 1.0,  # noqa: E741
+    t: Annotated[float, typer.Option("--t", help="Allow each class at most distance T from the whole table.")] = 1.0,
+    entropy: Annotated[
+        bool, typer.Option("--entropy", help="Measure l as the exponential of the entropy, not as a number of values.")
+    ] = False,
+    method: Annotated[str, typer.Option("--method", help="The algorithm: mondrian or lattice.")] = "mondrian",
     suppress: Annotated[
-        float | None, typer.Option("--suppress", help="With lattice: the share of rows it may leave out; 0.05.")
+        float | None,
+        typer.Option("--suppress", help="With lattice: the share of rows that may be left out (default 0.05)."),
     ] = None,
     hierarchies: Annotated[
         list[Path] | None,
-        typer.Option("--hierarchies", help="With lattice: a file COLUMN.csv, or a folder of them."),
+        typer.Option("--hierarchies", help="With lattice: a hierarchy file COLUMN.csv, or a folder of such files."),
     ] = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make a k-anonymous release, and say what it still tells. Columns that are not named are left out of it."""
+    """Make a k-anonymous release and report what it still reveals. Columns that you do not name are left out."""
     from discreet.lab import anonymize as made_by
     from discreet.lab.anonymize.hierarchy import read_hierarchies
     from discreet.lab.anonymize.table_writer import check_output_path, write_table
@@ -70,37 +75,40 @@ def _lines(made: AnonymizedRelease, out: Path, dropped: list[str]) -> list[str]:
     lines = [
         f"wrote {out}: {after.rows:,} rows in {after.classes:,} classes, k = {after.k}"
         + (f", l = {after.l}, t = {after.t:.4f}" if after.l is not None else ""),
-        f"before: k = {before.k}, and {percent(before.unique_share)} of rows were the only one of their kind; "
-        f"loss {made.loss:.3f} (0: as it was, 1: nothing left)",
+        f"before: k = {before.k}; {percent(before.unique_share)} of rows were unique; "
+        f"information loss {made.loss:.3f} (0: unchanged, 1: nothing left)",
     ]
     if made.left_out:
         lines.append(f"left out: {made.left_out:,} rows")
     if made.levels is not None:
         lines.append("levels: " + ", ".join(f"{name} {level}" for name, level in made.levels.items()))
     if dropped:
-        lines.append(f"not named, so not in it: {', '.join(dropped)}")
+        lines.append(f"columns left out because they were not named: {', '.join(dropped)}")
     lines += ["what still leaks:", _labels(made)]
     if after.homogeneous_share is None or after.entropy_l is None:
-        lines.append("  unknown: name the --sensitive column, and it is measured")
+        lines.append("  unknown: name the --sensitive column to measure it")
     else:
         certain = float((after.largest_share >= 0.9).mean())
         lines += [
-            f"  {percent(after.homogeneous_share)} of people are in a class with a single sensitive value: it is known",
-            f"  {percent(certain)} are in a class where 9 in 10 or more have the same value",
+            f"  {percent(after.homogeneous_share)} of people are in a class with one sensitive value: it is revealed",
+            f"  {percent(certain)} are in a class where at least 9 in 10 have the same value",
         ]
-    return [*lines, "  and it protects nobody whose attacker has another release, or knows more: discreet attack"]
+    return [
+        *lines,
+        "  it does not protect against an attacker who has another release or knows more: see discreet attack",
+    ]
 
 
 def _labels(made: AnonymizedRelease) -> str:
     """What the labels themselves show."""
     if made.method == "lattice":
-        sentence = "  labels show the levels of the hierarchies, and at level 0 the values themselves"
+        sentence = "  labels show the levels of the hierarchies; level 0 shows the values themselves"
         if words := made.shows_words:
             sentence += (
-                f"; {', '.join(words)}: real words, the first and the last of each group, for no hierarchy was given"
+                f"; {', '.join(words)}: real values (the first and last of each group), because no hierarchy was given"
             )
         return sentence
     return (
-        f"  labels show where the table was cut, at round points, and values as they are where {made.after.k} rows or "
-        "more have them or nothing lies between two neighbours"
+        f"  labels show the cut points, which are round, and exact values where at least {made.after.k} rows have "
+        "them or where there is no other value between two neighbours"
     )

@@ -22,19 +22,26 @@ FAILED = 1
 def audit(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="mechanisms, sql, local, synth, or one of --list."),
+        typer.Argument(
+            metavar="[NAME]...", help="What to audit: mechanisms, sql, local, synth, or a name from --list."
+        ),
     ] = None,
-    samples: Annotated[int | None, typer.Option("--samples", help="How many outputs of each world.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer samples and fewer fits.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="Only say what can be audited.")] = False,
+    samples: Annotated[
+        int | None, typer.Option("--samples", help="Number of outputs to draw from each of two neighbouring inputs.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Use fewer samples and fewer fits.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Only list what can be audited.")] = False,
     confidence: Annotated[
-        float, typer.Option("--confidence", help="How sure the whole table is that what it catches is broken.")
+        float,
+        typer.Option(
+            "--confidence", help="Confidence that every claim reported as broken is broken, over all targets together."
+        ),
     ] = 0.99,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Measure the epsilon of what is installed; exit code 1 if a claim does not hold, or cannot be measured."""
+    """Measure the epsilon of the installed code. Exit code 1 if a claim does not hold or cannot be measured."""
     refuse_unwritable_plot(plot)
     from discreet.lab.privacy_audit.audit_suite import audit as measure
     from discreet.lab.privacy_audit.targets import all_targets
@@ -61,7 +68,13 @@ def _progress(name: str) -> None:
 
 def _table(done: AuditReport) -> RichTable:
     table = RichTable(box=None, pad_edge=False)
-    for title, side in (("what", "left"), ("by", "left"), ("claimed", "right"), ("at least", "right"), ("", "left")):
+    for title, side in (
+        ("target", "left"),
+        ("method", "left"),
+        ("claimed", "right"),
+        ("measured at least", "right"),
+        ("", "left"),
+    ):
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     for line in done.lines:
         target = line.target

@@ -31,30 +31,34 @@ MOST_VALUES = 12
 def bounds(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     columns: Annotated[
-        list[str] | None, typer.Argument(help="Columns, or rows_per_person; else all that is missing.")
+        list[str] | None, typer.Argument(help="Columns, or rows_per_person. Default: everything that is not declared.")
     ] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="The delta to find values of text columns with.")] = None,
-    cells: Annotated[str, typer.Option("--cells", help="Groups of the questions that rows_per_person is for.")] = "50",
-    for_epsilon: Annotated[str, typer.Option("--for-epsilon", help="The epsilon of those questions.")] = "1",
-    report: Annotated[bool, typer.Option("--report", help="Only estimate what limits and bounds take away.")] = False,
-    project: Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")] = Path(
-        "."
-    ),
+    delta: Annotated[str | None, typer.Option("--delta", help="Delta for finding the values of text columns.")] = None,
+    cells: Annotated[
+        str, typer.Option("--cells", help="Number of groups in the queries that rows_per_person is chosen for.")
+    ] = "50",
+    for_epsilon: Annotated[str, typer.Option("--for-epsilon", help="Epsilon of those queries.")] = "1",
+    report: Annotated[
+        bool, typer.Option("--report", help="Only estimate how much rows_per_person and the bounds cut off.")
+    ] = False,
+    project: Annotated[
+        Path, typer.Option("--project", help="Project folder. Default: the nearest one, here or above.")
+    ] = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Buy rows_per_person, bounds and values privately and write them down. Charged."""
+    """Find rows_per_person, bounds and values privately and write them to discreet.toml. Charged."""
     import discreet
     from discreet.errors import UsageError
     from discreet.schema.project_file import NAME
 
     opened_project = discreet.open(project)
     if report and delta is not None:
-        raise UsageError("--report needs no delta", hint="leave it out")
+        raise UsageError("--report does not use --delta", hint="leave --delta out")
     if not report:
         refuse_unwritable_path(opened_project.folder / NAME)
     more: dict[str, Any] = {"epsilon": epsilon, "cells": cells, "for_epsilon": for_epsilon}
-    with terminal.progress("asking"):
+    with terminal.progress("measuring"):
         if report:
             data, text = bias_output(opened_project.bias(table, columns or (), **more))
         else:
@@ -83,7 +87,9 @@ def bounds_output(purchase: BoughtBounds) -> tuple[dict[str, Any], list[Any]]:
         table.add_row(RichText(name), RichText(_words(settings)), exact.show(purchase.shares[name], up=True))
     lines: list[Any] = [table, ""] if named else []
     lines += (
-        [f"written to discreet.toml, marked as measured; discreet refresh {purchase.table} applies it"] if named else []
+        [f"written to discreet.toml, marked as measured; run discreet refresh {purchase.table} to apply it"]
+        if named
+        else []
     )
     lines += [_cost_line(purchase), *(f"note: {warning}" for warning in purchase.warnings)]
     return data, lines
@@ -218,8 +224,7 @@ def _people(truncation: Truncation) -> list[str]:
         return ["The noise is too large to show how many rows persons have; use a larger --epsilon."]
     return [
         f"The table covers persons with at most {truncation.up_to:,} rows. At most {truncation.more:,} persons have "
-        "more; how many "
-        "of their rows a limit leaves out is unknown."
+        "more; how many of their rows a limit leaves out is unknown."
     ]
 
 

@@ -47,8 +47,7 @@ def _lines(report: AnonymityReport) -> list[str]:
     from discreet.lab.evidence import percent
 
     lines = [
-        f"{report.rows:,} rows in {report.classes:,} classes; "
-        f"{percent(report.unique_share)} of rows are the only one of their kind",
+        f"{report.rows:,} rows in {report.classes:,} classes; {percent(report.unique_share)} of rows are unique",
         f"k = {report.k}: {_class(report, 'k')}",
     ]
     if report.homogeneous_share is not None:

@@ -45,37 +45,37 @@ type = "boolean"
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
 STEPS = [
     (
-        "What would this cost, and how wrong would it be? Explaining is free.",
+        "What would this query cost, and how large would its error be? Explaining is free.",
         ["explain", BY_DISEASE, "--epsilon", "0.5"],
     ),
-    ("Ask it. Each number comes with the noise it may carry.", ["query", BY_DISEASE, "--epsilon", "0.5"]),
+    ("Run it. Each number has its confidence interval.", ["query", BY_DISEASE, "--epsilon", "0.5"]),
     (
-        "Ask it again in other words: the stored answer, at no cost. Averaging repeats gains nothing.",
+        "Run it again, written differently: it returns the stored answer, free. Averaging repeats gains nothing.",
         ["query", "select disease, COUNT(*) n from patients p group by 1", "--epsilon", "0.5"],
     ),
     (
-        "Two questions about different people cost the larger of the two, not the sum.",
+        "Two queries about different people cost the larger of the two, not the sum.",
         ["query", "SELECT count(*) FROM patients WHERE sex = 'F' AND age > 64", "--within", "10"],
     ),
     (
-        "The men of the same age: nobody is in both, so the budget does not move.",
+        "Men of the same age: nobody is in both groups, so the spent budget does not change.",
         ["query", "SELECT count(*) FROM patients WHERE sex = 'M' AND age > 64", "--within", "10"],
     ),
     (
-        "One person's row is not an answer. A refusal is free, and teaches.",
+        "A query for single rows is refused. A refusal is free, and says why.",
         ["query", "SELECT disease FROM patients WHERE age = 22", "--epsilon", "0.1"],
     ),
     (
-        "A dear question: the budget does not hold it.",
+        "This query costs more than the remaining budget.",
         ["query", "SELECT smoker, count(*) FROM patients GROUP BY smoker", "--epsilon", "1"],
     ),
     (
-        "A small part of what is left buys a model of the whole table.",
+        "A small part of the remaining budget pays for a model of the whole table.",
         ["synth", "fit", "patients", "--epsilon", "0.3"],
     ),
-    ("Rows that nobody lived: as many as you like, free.", ["synth", "sample", "-n", "5", "--given", "disease=mumps"]),
-    ("Where the budget stands.", ["budget"]),
-    ("And the ledger of it all verifies.", ["ledger", "verify"]),
+    ("Sample synthetic rows: as many as you like, free.", ["synth", "sample", "-n", "5", "--given", "disease=mumps"]),
+    ("Show what is spent and what remains.", ["budget"]),
+    ("Verify the ledger, which recorded every charge.", ["ledger", "verify"]),
 ]
 
 
@@ -120,7 +120,7 @@ def tour(call: Callable[[list[str]], int], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"steps": seen}))
     else:
-        print("\nThat is all. Next: discreet init, in a folder of your own.")
+        print("\nThe tour ends here. Next: run discreet init in a folder of your own.")
 
 
 def _quoted(word: str) -> str:

@@ -14,7 +14,7 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.lab.evidence import Evidence
 
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it: an .svg file.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Also draw a chart to this .svg file.")]
 
 
 def refuse_unwritable_plot(plot: Path | None) -> None:
@@ -22,7 +22,7 @@ def refuse_unwritable_plot(plot: Path | None) -> None:
     if plot is None:
         return
     if plot.suffix.lower() != ".svg":
-        raise UsageError(f"{str(plot)!r} is no .svg file", hint="--plot picture.svg")
+        raise UsageError(f"{str(plot)!r} is not an .svg file", hint="--plot picture.svg")
     refuse_unwritable_path(plot)
 
 
@@ -30,5 +30,5 @@ def print_evidence(evidence: Evidence, *, plot: Path | None, as_json: bool) -> N
     """Print what an attack found, and draw it."""
     if plot is not None:
         evidence.plot(plot)
-    text = [*evidence.lines(), *([f"drew {plot}"] if plot is not None else [])]
+    text = [*evidence.lines(), *([f"wrote {plot}"] if plot is not None else [])]
     terminal.print_result(evidence.to_data(), text, as_json=as_json)

@@ -19,37 +19,39 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-Folder = Annotated[Path, typer.Option("--project", help="The project folder; else the nearest one above.")]
+Folder = Annotated[Path, typer.Option("--project", help="Project folder. Default: the nearest one, here or above.")]
 
 
-Ignored = Annotated[Path, typer.Option("--project", help="Every verb takes it; this one needs no project.")]
+Ignored = Annotated[Path, typer.Option("--project", help="Accepted by every verb; this one needs no project.")]
 
 
 Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
 
 
-Within = Annotated[str | None, typer.Option("--within", help="Spend what it takes to be this exact.")]
+Within = Annotated[str | None, typer.Option("--within", help="Spend just enough for every number to be within ±W.")]
 
 
-Confidence = Annotated[str, typer.Option("--confidence", help="The confidence of intervals.")]
+Confidence = Annotated[str, typer.Option("--confidence", help="Confidence level of the intervals.")]
 
 
-Delta = Annotated[str | None, typer.Option("--delta", help="The delta for keys that are discovered.")]
+Delta = Annotated[str | None, typer.Option("--delta", help="Delta for discovered keys.")]
 
 
-Analyst = Annotated[str | None, typer.Option("--analyst", help="Who asks.")]
+Analyst = Annotated[str | None, typer.Option("--analyst", help="Name of the analyst who asks.")]
 
 
-Fresh = Annotated[bool, typer.Option("--fresh", help="Measure anew, and pay.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")]
 
 
 #: How verbs about networks name them.
 Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
-Nodes = Annotated[str | None, typer.Option("--nodes", help="The table of its nodes.")]
-Key = Annotated[str | None, typer.Option("--key", help="The column of a public table of nodes that names each once.")]
-By = Annotated[str | None, typer.Option("--by", help="A public attribute of nodes; its values are blocks.")]
-Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the columns that name the ends of an edge.")]
-Gaussian = Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")]
+Nodes = Annotated[str | None, typer.Option("--nodes", help="Table of the network's nodes.")]
+Key = Annotated[str | None, typer.Option("--key", help="Column of a public table of nodes that identifies each node.")]
+By = Annotated[str | None, typer.Option("--by", help="Public attribute of nodes; each of its values is a block.")]
+Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the two columns that identify the ends of an edge.")]
+Gaussian = Annotated[
+    str | None, typer.Option("--delta", help="Use Gaussian noise for an (epsilon, delta) guarantee with this delta.")
+]
 
 
 HERE = Path(".")
@@ -60,7 +62,7 @@ def require_one_price(epsilon: str | None, within: str | None) -> None:
     if epsilon is None and within is None:
         raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50")
     if epsilon is not None and within is not None:
-        raise UsageError("--epsilon and --within say the same thing twice", hint="give one of the two")
+        raise UsageError("--epsilon and --within cannot be used together", hint="give one of the two")
 
 
 def two_ends(ends_text: str | None) -> tuple[str, str] | None:
@@ -69,7 +71,7 @@ def two_ends(ends_text: str | None) -> tuple[str, str] | None:
         return None
     first, _, second = (part.strip() for part in ends_text.partition(","))
     if not first or not second or "," in second or first.lower() == second.lower():
-        raise UsageError("--ends names two columns", hint="--ends from,to")
+        raise UsageError("--ends needs two different columns", hint="--ends from,to")
     return first, second
 
 
@@ -108,4 +110,4 @@ def refuse_unwritable_output(path: Path | None, project: Project) -> None:
         return
     refuse_unwritable_path(path)
     if project.owns_file(path):
-        raise UsageError(f"{str(path)!r} belongs to the project and would be lost", hint="write to another file")
+        raise UsageError(f"{str(path)!r} belongs to the project and would be overwritten", hint="write to another file")

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from discreet.graph.statistics_request import GraphQuote
     from discreet.project.project import BudgetStatus
 
-graph_app = typer.Typer(no_args_is_help=True, help="Networks: how one behaves, not who is in it.")
+graph_app = typer.Typer(no_args_is_help=True, help="Networks: private statistics, and models to sample from.")
 
 #: How wide a bar is, and at which degrees there is one.
 _WIDE = 40
 _DOUBLING = 2
 
 #: The curves of degrees, and what they count.
-_CURVES = {"degrees": "edges", "out_degrees": "edges that go out", "in_degrees": "edges that come in"}
+_CURVES = {"degrees": "edges", "out_degrees": "outgoing edges", "in_degrees": "incoming edges"}
 
 
 @graph_app.command()
@@ -55,18 +55,20 @@ def stats(
     key: Key = None,
     by: By = None,
     ends: Ends = None,
-    only: Annotated[str | None, typer.Option("--only", help="Only these, such as edges,degrees.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what it costs and how exact it would be.")] = False,
+    only: Annotated[
+        str | None, typer.Option("--only", help="Measure only these statistics, such as edges,degrees.")
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show the price and the expected error. Free.")] = False,
     fresh: Fresh = False,
     analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Nodes, edges, degrees, mixing and triangles of a network. Charged once; the same again is free."""
+    """Measure nodes, edges, degrees, mixing and triangles of a network. Charged once; repeating it is free."""
     import discreet
 
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1, with --plan to see first what it buys")
+        raise UsageError("say how much to spend", hint="--epsilon 1; add --plan to see the expected error first, free")
     opened_project = discreet.open(project)
     network = opened_project.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
     if plan:
@@ -85,8 +87,8 @@ graph_app.command()(spread)
 def _plan_words(quoted: GraphQuote) -> list[Any]:
     data = quoted.to_data()
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for name in ("measured", "share", "by", "±"):
-        table.add_column(name, justify="right" if name in ("share", "±") else "left", no_wrap=True)
+    for name in ("statistic", "share of cost", "mechanism", "±"):
+        table.add_column(name, justify="right" if name in ("share of cost", "±") else "left", no_wrap=True)
     for part in data["parts"]:
         noise = "" if part["plus_minus"] is None else f"{part['plus_minus']:,}"
         table.add_row(_label_of(part["name"]), f"{100 * part['share']:.0f}%", part["mechanism"], noise)
@@ -96,14 +98,14 @@ def _plan_words(quoted: GraphQuote) -> list[Any]:
         errors = part.get("plus_minus_if_an_edge_moves_it_by", {})
         if errors:
             each = ", ".join(f"± {error:,} if by {int(first):,}" for first, error in errors.items())
-            lines.append(f"How exact {part['name']} are depends on how far one edge can move them: {each}.")
+            lines.append(f"The error of {part['name']} depends on how much one edge can change their number: {each}.")
     if quoted.shape.chooses:
         lines.append(
-            f"How many edges of a person count is chosen privately first; this is as if it were {quoted.limit}. "
-            "Larger limits bring noise in proportion."
+            f"The limit on edges per person is chosen privately first; this plan assumes {quoted.limit}. "
+            "Noise grows in proportion to the limit."
         )
     price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
-    return [*lines, f"costs {price}, once; nothing is charged by this plan, and no edge was looked at"]
+    return [*lines, f"costs {price}, once; this plan charged nothing and read no edges"]
 
 
 def _words(made: GraphStats, budget_status: BudgetStatus) -> list[Any]:
@@ -118,7 +120,7 @@ def _words(made: GraphStats, budget_status: BudgetStatus) -> list[Any]:
     for name in _CURVES:
         curve: DegreeCurve | None = getattr(made, name)
         if curve is not None:
-            lines += ["", f"nodes with at least so many {_CURVES[name]}:", _chart(curve)]
+            lines += ["", f"nodes with at least this many {_CURVES[name]}:", _chart(curve)]
     if made.mixing is not None:
         lines += ["", f"edges between groups of {made.mixing.by}:", _matrix(made.mixing)]
     return [*lines, "", *_ending(made, budget_status)]
@@ -133,7 +135,7 @@ def _ending(made: GraphStats, budget_status: BudgetStatus) -> list[str]:
     ]
     if made.limit is not None:
         chosen = "chosen privately" if made.chosen else "declared"
-        lines.append(f"Of each person at most {made.limit:,} edges count ({chosen}).")
+        lines.append(f"At most {made.limit:,} edges per person count ({chosen}).")
     lines.append(f"{paid}; {terminal.spent_words(budget_status)}. Release {made.release}, version {made.version}.")
     return [*lines, *(f"note: {warning}" for warning in made.warnings)]
 
@@ -142,8 +144,8 @@ def _label_of(name: str) -> str:
     """A part or statistic, for people."""
     words = {
         "limit": "limit on edges",
-        "triangles_width": "triangles: largest step",
-        "wedges_width": "wedges: largest step",
+        "triangles_width": "triangles: largest change by one edge",
+        "wedges_width": "wedges: largest change by one edge",
     }
     return words.get(name, name.replace("_", " "))
 

@@ -42,20 +42,22 @@ def synth(
     epsilon: Epsilon = None,
     delta: Gaussian = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file for its edges.")
+        Path | None, typer.Option("-o", "--output", help="Write the sampled edges to this .csv or .parquet file.")
     ] = None,
-    model: Annotated[Path | None, typer.Option("--model", help="Where to save the model, as JSON.")] = None,
+    model: Annotated[Path | None, typer.Option("--model", help="Save the model to this file, as JSON.")] = None,
     nodes: Nodes = None,
     key: Key = None,
     by: By = None,
     ends: Ends = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The same graph again; it protects nobody.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed for a reproducible graph; sampling adds no protection.")
+    ] = None,
     fresh: Fresh = False,
     analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Fit a model of a network and sample a graph from it. Charged once; the same again is free."""
+    """Fit a model of a network and sample a graph from it. Charged once; repeating it is free."""
     import discreet
     from discreet.graph.model.graph_model import checked_seed
 
@@ -68,7 +70,7 @@ def synth(
     if output is not None and output.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"edges are written to a .csv or a .parquet file, not to {output.name[:60]!r}")
     if output is not None and model is not None and output.resolve() == model.resolve():
-        raise UsageError("the edges and the model cannot be one file")
+        raise UsageError("the edges and the model need different files")
     network = opened_project.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
     with terminal.progress("measuring"):
         made = network.synth(epsilon=epsilon, delta=delta, fresh=fresh, analyst=analyst)
@@ -83,17 +85,19 @@ def synth(
 
 def spread(
     model: Annotated[str, typer.Argument(help="A model's file, or the release that made it: r-…")],
-    seeds: Annotated[str, typer.Option("--seeds", help="How many nodes know it at first.")] = "10",
-    rate: Annotated[str, typer.Option("--rate", help="The chance that an edge passes it on, in each step.")] = "0.1",
-    reach: Annotated[str, typer.Option("--reach", help="The share of nodes to wait for.")] = "0.5",
+    seeds: Annotated[str, typer.Option("--seeds", help="Number of nodes that know the rumour at first.")] = "10",
+    rate: Annotated[
+        str, typer.Option("--rate", help="Probability that an edge passes the rumour on, in each step.")
+    ] = "0.1",
+    reach: Annotated[str, typer.Option("--reach", help="Report when this share of nodes knows the rumour.")] = "0.5",
     runs: Annotated[
-        str, typer.Option("--runs", help="How many graphs make the interval, each with noise of its own; 39 give 95%.")
+        str, typer.Option("--runs", help="Number of graphs behind the interval, each with its own noise; 39 give 95%.")
     ] = "20",
-    seed: Annotated[int | None, typer.Option("--seed", help="The same rumours again.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed for a reproducible result.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """How fast a rumour travels in a network's model, with an interval. Free."""
+    """Simulate how fast a rumour spreads in a model of a network. Gives an interval. Free."""
     made = _model(model, project)
     with _progress() as tell:
         rumour_spread = made.spread(seeds=seeds, rate=rate, reach=reach, runs=runs, seed=seed, progress=tell)
@@ -118,7 +122,7 @@ def _model(reference: str, project: Path) -> GraphModel:
         return GraphModel.load(reference)
     if not reference.startswith("r-"):
         raise UsageError(
-            f"there is no file {reference[:80]!r}", hint="a model's file, or the release that made it: r-…"
+            f"there is no file {reference[:80]!r}", hint="give a model's file, or the release that made it: r-…"
         )
     import discreet
     from discreet.graph.model.model_measurement import read_back
@@ -143,8 +147,9 @@ def _charged(made: GraphModel) -> Iterator[None]:
     except (OSError, UsageError) as problem:
         why = problem.reason if isinstance(problem, UsageError) else str(problem.strerror)
         raise UsageError(
-            f"the model is measured, charged and kept as release {made.card.release}, but could not be written: {why}",
-            hint="the same command again, with another file, is free",
+            f"the model is measured, charged and stored as release {made.card.release}, but the file could not be "
+            f"written: {why}",
+            hint="run the same command with another file: it is free",
         ) from None
 
 
@@ -169,11 +174,11 @@ def _data(made: GraphModel) -> dict[str, Any]:
 def _words(made: GraphModel, data: dict[str, Any], budget_status: BudgetStatus) -> list[str]:
     epsilon = data["cost"]["epsilon"]
     price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
-    paid = f"stored model: free; it had cost {price}" if made.card.repeat else f"cost {price}"
+    paid = f"stored model: free (it cost {price})" if made.card.repeat else f"cost {price}"
     blocks = f", in {data['blocks']} blocks by {data['by']}" if data["by"] is not None else ""
-    lines = [f"a model of about {made.nodes:,} nodes and {made.edges:,} edges{blocks}"]
-    lines += [f"wrote {data['rows']:,} edges to {data['file']}: a graph that nobody is in"] if data["file"] else []
-    lines += [f"saved {data['model']}"] if data["model"] else []
+    lines = [f"model of about {made.nodes:,} nodes and {made.edges:,} edges{blocks}"]
+    lines += [f"wrote {data['rows']:,} synthetic edges to {data['file']}"] if data["file"] else []
+    lines += [f"saved the model to {data['model']}"] if data["model"] else []
     return [
         *lines,
         f"{paid}; {terminal.spent_words(budget_status)}. Release {made.card.release}, version {made.card.version}.",
@@ -183,17 +188,16 @@ def _words(made: GraphModel, data: dict[str, Any], budget_status: BudgetStatus) 
 
 
 def _curve_words(made: GraphModel, rumour_spread: RumourSpread) -> list[str]:
-    lines = ["  step  share that knows"]
+    lines = ["  step  share of nodes that know"]
     for step, share, _, _ in rumour_spread.curve:
         lines.append(f"{step:>6,}  {'#' * round(_WIDE * share):<{_WIDE}} {100 * share:.1f}%")
     return [
         *lines,
         "",
         rumour_spread.sentence,
-        f"From {rumour_spread.settings.seeds:,} nodes at random, in {rumour_spread.settings.runs:,} graphs of the "
-        "model of "
-        f"{made.card.table!r} (release {made.card.release}). Free.",
-        "The interval speaks of noise and of chance, and not of what a model of blocks and degrees leaves out.",
+        f"The rumour starts at {rumour_spread.settings.seeds:,} random nodes, in {rumour_spread.settings.runs:,} "
+        f"graphs of the model of {made.card.table!r} (release {made.card.release}). Free.",
+        "The interval covers noise and chance, not what a model of blocks and degrees leaves out.",
         *(f"note: {warning}" for warning in rumour_spread.warnings),
     ]
 

@@ -32,26 +32,28 @@ _BAR = 40
 
 def histogram(
     table: Annotated[str, typer.Argument(help="A declared table.")],
-    columns: Annotated[list[str], typer.Argument(help="One column, or several for every combination.")],
+    columns: Annotated[list[str], typer.Argument(help="One column, or several to count every combination.")],
     epsilon: Epsilon = None,
     within: Within = None,
     confidence: Confidence = "0.95",
     delta: Delta = None,
     analyst: Analyst = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was answered before.")] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows here.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
+    ] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows to this CSV file.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows to this Parquet file.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Count the rows of each value or bin of some columns. Charged; the same again is free."""
+    """Count the rows for each value or bin of some columns. Charged; repeating it is free."""
     import discreet
 
     require_one_price(epsilon, within)
     opened_project = discreet.open(project)
     for path in (csv, parquet):
         refuse_unwritable_output(path, opened_project)
-    with terminal.progress("asking"):
+    with terminal.progress("counting"):
         release = opened_project.histogram(table, *columns).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )

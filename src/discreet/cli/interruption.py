@@ -26,7 +26,7 @@ FREE = frozenset(
 )
 #: Verbs that may also charge what is no charge of its own in the ledger: a gap after a rollback, exact totals.
 _MORE = frozenset({"ledger", "publish", "demo"})
-_UNKNOWN = "; what was charged stays charged"
+_UNKNOWN = "; anything already charged stays charged"
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def retry_hint(words: list[str]) -> str:
     if any(" ".join(words[:size]) in FREE for size in (1, 2)):
         return "run the same command again with another output"
     if words[:1] == ["again"]:
-        return "run discreet query with the same question: it shows the combined answer, free"
+        return "run discreet query with the same SQL: it returns the combined answer, free"
     if words[:1] == ["bounds"] and "--report" not in words:
         return "the bounds are in discreet.toml"
     left_out = [flag for flag in ("--fresh", "--next") if flag in words]

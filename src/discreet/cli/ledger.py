@@ -12,7 +12,7 @@ from discreet.cli import ledger_move, terminal
 from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
 from discreet.errors import UsageError
 
-ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: check it, list it, write it out, unlock it, move it.")
+ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: verify, list, export, unlock, back up or move it.")
 ledger_app.command("move")(ledger_move.move)
 
 
@@ -38,7 +38,7 @@ def verify(project: Folder = HERE, as_json: Json = False) -> None:
 
 @ledger_app.command("show")
 def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
-    """List the entries."""
+    """List the entries of the ledger."""
     import discreet
     from discreet.ledger.public_entries import entries_as_data
 
@@ -49,11 +49,11 @@ def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
 
 @ledger_app.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(help="Where to write the entries, as JSON lines.")],
+    file: Annotated[Path, typer.Argument(help="File to write the entries to, as JSON lines.")],
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Write the entries out as JSON lines."""
+    """Export the entries as JSON lines."""
     import discreet
     from discreet.ledger.public_entries import entries_as_data
 
@@ -66,14 +66,14 @@ def export(
         raise UsageError(f"cannot write {str(file)!r}: {problem.strerror}") from None
     terminal.print_result(
         {"file": str(file), "entries": len(entries)},
-        f"wrote {len(entries)} entries to {file}",
+        f"wrote {len(entries):,} entries to {file}",
         as_json=as_json,
     )
 
 
 @ledger_app.command("acknowledge", short_help="Unlock after a rollback or repeated failures.")
 def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
-    """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
+    """Unlock after a detected rollback or repeated failures. What the ledger lost is charged again."""
     import discreet
 
     opened_project = discreet.open(project)
@@ -84,38 +84,38 @@ def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
 @ledger_app.command("adopt")
 def adopt(
     state: Annotated[
-        Path | None, typer.Option("--state", help="The ledger's state folder, brought from its old machine.")
+        Path | None, typer.Option("--state", help="The ledger's state folder, copied from its old machine.")
     ] = None,
     alone: Annotated[
         bool,
-        typer.Option("--alone", help="Of a ledger in PostgreSQL no machine has a state folder any more: shut all out."),
+        typer.Option("--alone", help="No state folder of this PostgreSQL ledger is left: shut out all other machines."),
     ] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Take a ledger to this machine, or join those that share it. Without its state folder every budget is spent."""
+    """Use a ledger on this machine, or join those that share it. Without its state folder, every budget is spent."""
     import discreet
 
     opened_project = discreet.open(project)
     data, text = terminal.repair_output(opened_project.adopt(state, alone=alone), opened_project)
     if isinstance(opened_project.ledger_path, Path):
-        text += "\nthe ledger goes on here: never use it again where it comes from, or its budget is spent twice"
+        text += "\nthe ledger continues here: never use it again on its old machine, or its budget is spent twice"
     elif state is not None:
-        text += "\nthis machine shares the ledger now; the others go on"
+        text += "\nthis machine now shares the ledger; the other machines can continue to use it"
     else:
-        text += "\nthe ledger has a new key: others join it again with a copy of this machine's state folder"
+        text += "\nthe ledger has a new key: to join again, other machines need a copy of this machine's state folder"
     if state is None:
-        text += "\nif a limit was raised after this copy was made, grant no more than was granted on top of that"
+        text += "\nif a limit was raised after this copy was made, the copy does not know it: grant that much less"
     terminal.print_result(data, text, as_json=as_json)
 
 
 @ledger_app.command("backup", short_help="Write a checked copy of the ledger to a new file.")
 def backup(
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="A new file for the copy.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="New file for the copy.")],
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Write a copy of the ledger to a new file, checked, while others may go on writing."""
+    """Write a checked copy of the ledger to a new file. Others can keep writing to the ledger meanwhile."""
     import discreet
     from discreet.ledger.backup import backup
 
@@ -123,8 +123,8 @@ def backup(
     refuse_unwritable_output(to, opened_project)
     rows = backup(opened_project.ledger_path, to)
     lines = [
-        f"wrote {rows} rows to {to}",
-        "it holds questions and answers, and no key; back up the state folder, too, and apart from it",
+        f"wrote {rows:,} entries to {to}",
+        "it holds queries and answers, but no key; also back up the state folder, in another place",
     ]
     terminal.print_result({"file": str(to), "rows": rows}, lines, as_json=as_json)
 
@@ -133,27 +133,27 @@ def backup(
 def restore(
     file: Annotated[Path, typer.Argument(help="A file that `ledger backup` wrote.")],
     state: Annotated[
-        Path | None, typer.Option("--state", help="The ledger's state folder, where this machine has none.")
+        Path | None, typer.Option("--state", help="The ledger's state folder, if this machine has none.")
     ] = None,
     lost: Annotated[
-        bool, typer.Option("--lost", help="No state folder is left: every budget counts as spent.")
+        bool, typer.Option("--lost", help="The state folder is lost: every budget counts as spent.")
     ] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Put a backup in the ledger's place. What was spent after it was made is charged anew."""
+    """Replace the ledger with a backup. What was spent after the backup was made is charged again."""
     import discreet
     from discreet.ledger.backup import restore
     from discreet.project.folder import refuse_state_inside
 
     if state is not None and lost:
-        raise UsageError("--state and --lost contradict each other")
+        raise UsageError("--state and --lost cannot be used together")
     opened_project = discreet.open(project)
     refuse_state_inside(opened_project.folder)
     done = restore(opened_project.ledger_path, file, state_folder=state, lost=lost)
     data, text = terminal.repair_output(done.repaired, opened_project)
-    lines = [f"restored {done.rows} rows", text]
+    lines = [f"restored {done.rows:,} entries", text]
     if done.set_aside is not None:
-        lines.append(f"what was there is kept as {done.set_aside.name}")
+        lines.append(f"the previous ledger is kept as {done.set_aside.name}")
     aside = None if done.set_aside is None else done.set_aside.name
     terminal.print_result(data | {"rows": done.rows, "set_aside": aside}, lines, as_json=as_json)

@@ -18,7 +18,7 @@ def move(
 ) -> None:
     """Move the ledger to PostgreSQL with its whole history. Nothing is spent; the old file is set aside.
 
-    Where it broke off, do it again: it goes on from what is there.
+    If it is interrupted, run it again: it continues where it stopped.
     """
     import discreet
     from discreet.ledger.store_factory import connection_warnings, open_ledger_store
@@ -28,8 +28,9 @@ def move(
     with closing(open_ledger_store(target)) as store:
         warnings = connection_warnings(store)
     lines = [
-        f"the ledger is now at {target}, with {rows} rows; its old file was set aside",
-        "another machine joins it with `discreet ledger adopt --state FOLDER`, a copy of this machine's state folder",
+        f"the ledger is now at {target}, with {rows:,} entries; its old file was set aside",
+        "another machine joins with `discreet ledger adopt --state FOLDER`, where FOLDER is a copy of this "
+        "machine's state folder",
         *(f"note: {warning}" for warning in warnings),
     ]
     terminal.print_result({"ledger": target.name, "rows": rows, "warnings": list(warnings)}, lines, as_json=as_json)

@@ -60,13 +60,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Learn about the many without learning about the one.",
+    help="Differential privacy: SQL, tables and synthetic data under a privacy budget.",
 )
-app.add_typer(ledger_app, name="ledger", short_help="The ledger: check, list, unlock, back up, move it.")
+app.add_typer(ledger_app, name="ledger", short_help="The ledger: verify, list, unlock, back up or move it.")
 app.add_typer(synth_app, name="synth", short_help="Synthetic data: fit a model, sample rows, inspect it.")
-app.add_typer(survey_app, name="survey", short_help="Surveys whose answers are noised before they are sent.")
+app.add_typer(survey_app, name="survey", short_help="Surveys whose answers are randomized before they are sent.")
 app.add_typer(people_app, name="people")
-app.add_typer(attack_app, name="attack", short_help="Break what does not protect, and see how often.")
+app.add_typer(attack_app, name="attack", short_help="Attack weak protections, and measure how often they break.")
 app.add_typer(graph_app, name="graph")
 
 
@@ -80,19 +80,19 @@ _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__n
 
 #: For the list of verbs, whose lines are short; `VERB --help` tells the whole. Others fit as they are.
 _SHORT = {
-    "add": "Declare a table: its names and types, in discreet.toml.",
+    "add": "Declare a table in discreet.toml: column names and types.",
     "refresh": "Make a new version of a table from its source.",
-    "explain": "What a question would cost, and how exact it would be.",
-    "again": "Measure an earlier question once more, and combine.",
-    "budget": "Limit, spent and remaining; `grant` raises a limit.",
-    "demo": "The tour: a generated clinic, until its budget runs out.",
-    "forget": "Erase a person from a table and those reached through it.",
-    "bounds": "Buy rows_per_person, bounds and values privately.",
-    "ranges": "Intervals and quantiles of a column from one release.",
-    "marginals": "All tables of up to --order columns, consistent.",
+    "explain": "Show what a query would cost, and its expected error.",
+    "again": "Measure an earlier query again and combine the answers.",
+    "budget": "Show limit, spent and remaining; `grant` raises a limit.",
+    "demo": "Tour a generated clinic, until its budget runs out.",
+    "forget": "Erase a person from a table and tables that refer to it.",
+    "bounds": "Find rows_per_person, bounds and values privately.",
+    "ranges": "Answer ranges and quantiles of a column from one release.",
+    "marginals": "Measure all tables of up to --order columns, consistently.",
     "release": "Write a release as a bundle; `verify` checks one.",
     "serve": "Serve the console in a browser.",
-    "audit": "Measure the epsilon of what is installed.",
+    "audit": "Measure the epsilon of the installed code.",
 }
 
 for _of_the_owner in (init, add, refresh):
@@ -101,7 +101,7 @@ for _of_the_owner in (init, add, refresh):
 
 @app.command(short_help=_SHORT["explain"])
 def explain(
-    sql: Annotated[str, typer.Argument(help="The question.")],
+    sql: Annotated[str, typer.Argument(help="The SQL query.")],
     epsilon: Epsilon = None,
     within: Within = None,
     confidence: Confidence = "0.95",
@@ -109,7 +109,7 @@ def explain(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Say what a question would cost, how exact it would be, and why. Free."""
+    """Show what a query would cost, its expected error, and why. Free."""
     import discreet
 
     require_one_price(epsilon, within)
@@ -123,20 +123,24 @@ def explain(
 
 @app.command()
 def query(
-    sql: Annotated[str | None, typer.Argument(help="The question.")] = None,
-    file: Annotated[Path | None, typer.Option("-f", "--file", help="Several statements, as one batch.")] = None,
+    sql: Annotated[str | None, typer.Argument(help="The SQL query.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="File of several SQL statements, answered as one batch.")
+    ] = None,
     epsilon: Epsilon = None,
     within: Within = None,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     delta: Delta = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was answered before.")] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows here.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
+    ] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows to this CSV file.")] = None,
+    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows to this Parquet file.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Charge the budget and answer."""
+    """Charge the budget and answer a query."""
     import discreet
 
     require_one_price(epsilon, within)
@@ -144,11 +148,11 @@ def query(
     for path in (csv, parquet):
         refuse_unwritable_output(path, opened_project)
     if (sql is None) == (file is None):
-        raise UsageError("ask one question, or a batch with -f", hint='discreet query "SELECT count(*) FROM t"')
+        raise UsageError("give one query, or a file of queries with -f", hint='discreet query "SELECT count(*) FROM t"')
     if file is not None:
         if csv is not None or parquet is not None or fresh:
-            raise UsageError("a batch has several answers: --csv, --parquet and --fresh go with one question")
-        with _with_owner_notes(opened_project), terminal.progress("asking", engines=_engines(opened_project)):
+            raise UsageError("a batch has several answers: --csv, --parquet and --fresh work only with a single query")
+        with _with_owner_notes(opened_project), terminal.progress("answering", engines=_engines(opened_project)):
             releases = opened_project.batch(
                 _read(file), epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst
             )
@@ -160,7 +164,7 @@ def query(
         terminal.print_result({"answers": [release.to_data() for release in releases]}, parts, as_json=as_json)
         return
     assert sql is not None
-    with _with_owner_notes(opened_project), terminal.progress("asking", engines=_engines(opened_project)):
+    with _with_owner_notes(opened_project), terminal.progress("answering", engines=_engines(opened_project)):
         release = opened_project.sql(sql).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
@@ -173,17 +177,17 @@ def query(
 @app.command(short_help=_SHORT["again"])
 def again(
     release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
-    epsilon: Annotated[str, typer.Option("--epsilon", help="How much more to spend on it.")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="How much more privacy loss to spend on it.")],
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Measure an earlier question once more and combine the answers. Charged."""
+    """Measure an earlier query again and combine the answers. Charged."""
     import discreet
 
     opened_project = discreet.open(project)
-    with _with_owner_notes(opened_project), terminal.progress("asking", engines=_engines(opened_project)):
+    with _with_owner_notes(opened_project), terminal.progress("answering", engines=_engines(opened_project)):
         answered = opened_project.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
     terminal.print_result(
         answered.to_data(), terminal.answer_lines(answered, opened_project.budget(answered.table)), as_json=as_json
@@ -193,14 +197,14 @@ def again(
 @app.command(short_help=_SHORT["budget"])
 def budget(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[TABLE] | grant TABLE", help="A table, else all.")
+        list[str] | None, typer.Argument(metavar="[TABLE] | grant TABLE", help="A table. Default: all tables.")
     ] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="With grant: the new limit.")] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="With grant: the new delta.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Limit, spent and remaining; `budget grant TABLE --epsilon E` raises a limit to E."""
+    """Show limit, spent and remaining. `budget grant TABLE --epsilon E` raises a limit to E."""
     import discreet
     from discreet.project.budget import limit_difference, outdated_budget_line
 
@@ -216,7 +220,10 @@ def budget(
         opened_project.grant(arguments[1], epsilon=epsilon, delta=delta)
         arguments = arguments[1:]
     elif epsilon is not None or delta is not None or len(arguments) > 1:
-        raise UsageError("--epsilon goes with grant", hint="discreet budget grant patients --epsilon 5")
+        raise UsageError(
+            "--epsilon and --delta work only with budget grant, and only one table can be named",
+            hint="discreet budget grant patients --epsilon 5",
+        )
     names = [opened_project.table(name).name for name in arguments] or [
         name for name, table in opened_project.file.tables.items() if not table.public and table.budget is not None
     ]
@@ -231,13 +238,13 @@ def budget(
     ]
     terminal.print_notes([note for name in names for note in opened_project.warnings(name) if note not in differences])
     terminal.print_result(
-        data, [*text, *(f"  write it into discreet.toml too: {line}" for line in lines)], as_json=as_json
+        data, [*text, *(f"  also write it to discreet.toml: {line}" for line in lines)], as_json=as_json
     )
 
 
 @app.command(short_help=_SHORT["demo"])
 def demo(project: Ignored = HERE, as_json: Json = False) -> None:
-    """The tour: a generated clinic, an answer, a repeat, a disjoint pair, a budget running out."""
+    """Tour a generated clinic: an answer, a repeat, two disjoint groups, a budget that runs out."""
     from discreet.cli.demo import tour
 
     tour(call, as_json=as_json)
@@ -335,8 +342,8 @@ def _run_verb(words: list[str], receipts: list[str], *, as_json: bool) -> int:
             raise
         charges = interruption.charges_line(words, receipts)
         defect = DiscreetError(
-            f"something went wrong that should not have ({type(problem).__name__}){charges}",
-            hint="DISCREET_DEBUG=1 shows the owner where",
+            f"internal error ({type(problem).__name__}){charges}",
+            hint="the owner can set DISCREET_DEBUG=1 to see where",
         )
         terminal.print_failure(defect, failure_data(defect), as_json=as_json)
         return defect.exit_code

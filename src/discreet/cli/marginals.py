@@ -28,25 +28,37 @@ _TABLES, _LINES = 6, 12
 
 def marginals(
     table: Annotated[str, typer.Argument(help="A declared table.")],
-    columns: Annotated[list[str] | None, typer.Argument(help="Columns; else all whose values are declared.")] = None,
+    columns: Annotated[list[str] | None, typer.Argument(help="Columns. Default: all with declared values.")] = None,
     epsilon: Epsilon = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee; Gaussian noise.")] = None,
-    order: Annotated[str | None, typer.Option("--order", help="Cross up to so many columns; else 2.")] = None,
-    exactly: Annotated[bool, typer.Option("--exactly", help="Only tables of just so many columns.")] = False,
-    weight: Annotated[
-        list[str] | None, typer.Option("--weight", help="a,b=5: this table, and how much its errors matter.")
+    delta: Annotated[
+        str | None,
+        typer.Option("--delta", help="Use Gaussian noise for an (epsilon, delta) guarantee with this delta."),
     ] = None,
-    objective: Annotated[str, typer.Option("--objective", help="mean, or max: keep the worst table small.")] = "mean",
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what it would cost, and how exact. Free.")] = False,
-    whole: Annotated[bool, typer.Option("--whole", help="Whole numbers of at least 0, with one total.")] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="A folder to write a file for each table to.")] = None,
+    order: Annotated[
+        str | None, typer.Option("--order", help="Largest number of columns in a table (default 2).")
+    ] = None,
+    exactly: Annotated[bool, typer.Option("--exactly", help="Only tables of exactly --order columns.")] = False,
+    weight: Annotated[
+        list[str] | None, typer.Option("--weight", help="a,b=5: measure this table; its errors have weight 5.")
+    ] = None,
+    objective: Annotated[
+        str,
+        typer.Option("--objective", help="What to minimize: the mean error, or the error of the worst table (max)."),
+    ] = "mean",
+    plan: Annotated[bool, typer.Option("--plan", help="Only show the price and the expected error. Free.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Give whole numbers of at least 0 that have one total.")
+    ] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Folder to write one CSV file per table to.")] = None,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew, charged, though it was measured.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
+    ] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """All tables of up to --order columns, consistent with each other. Charged once; the same again is free."""
+    """Measure all tables of up to --order columns, consistent with each other. Charged once; repeating it is free."""
     import discreet
 
     if epsilon is None:
@@ -125,8 +137,8 @@ def _plan_lines(priced: MarginalsQuote) -> list[str]:
     return [
         f"{count_noun(len(wish.sets), 'table')} with {count_noun(sum(wish.cells), 'cell')}",
         f"{priced.planned.words}",
-        f"expected error of a cell: {priced.expected_rmse:.4g} (root of the mean square){_bound(priced)}",
-        f"cost {reservation_cost(priced.event)}; nothing is charged for a plan",
+        f"expected error of a cell: {priced.expected_rmse:.4g} (root mean square){_bound(priced)}",
+        f"cost {reservation_cost(priced.event)}; this plan charged nothing",
         *(f"note: {warning}" for warning in priced.warnings),
     ]
 
@@ -135,8 +147,8 @@ def _bound(priced: MarginalsQuote) -> str:
     """The bound is about noise that is not discrete; noise of a scale below 1 or so may come out smaller."""
     if priced.lower_bound > priced.expected_rmse:
         return ""
-    what = "keeps the worst table" if priced.planned.workload.objective == "max" else "is"
-    return f"; no strategy with such noise {what} below {priced.lower_bound:.4g}"
+    what = "keeps the worst table" if priced.planned.workload.objective == "max" else "gets"
+    return f"; no strategy with this kind of noise {what} below {priced.lower_bound:.4g}"
 
 
 def _table_lines(made: MarginalsRelease, budget_status: BudgetStatus, *, whole: bool) -> list[Any]:

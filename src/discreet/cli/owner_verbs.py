@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 
 def init(
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The budget that tables inherit.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="Its delta; 0 is pure differential privacy.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Epsilon of the budget that tables inherit.")] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="Delta of that budget; 0 means pure differential privacy.")
+    ] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make the project folder: discreet.toml and an empty ledger."""
+    """Create a project folder: discreet.toml and an empty ledger."""
     import discreet
     from discreet.schema.project_file import NAME
 
@@ -33,31 +35,36 @@ def init(
 
 
 def add(
-    file: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a quoted glob; or a table of the engine.")],
+    file: Annotated[str, typer.Argument(help="CSV or Parquet file, a quoted glob, or a table of the engine.")],
     name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
-    person: Annotated[str | None, typer.Option("--person", help="The column that says whose row it is.")] = None,
+    person: Annotated[
+        str | None, typer.Option("--person", help="Column that identifies the person of each row.")
+    ] = None,
     rows_per_person: Annotated[
-        int | None, typer.Option("--rows-per-person", min=1, help="At most so many of a person's rows.")
+        int | None, typer.Option("--rows-per-person", min=1, help="Keep at most K rows per person.")
     ] = None,
     ends: Annotated[
-        str | None, typer.Option("--ends", help="FROM,TO: a row is an edge between two persons, in these columns.")
+        str | None,
+        typer.Option("--ends", help="FROM,TO: each row is an edge between the persons in these two columns."),
     ] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="The table's budget.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="The budget's delta.")] = None,
-    public: Annotated[bool, typer.Option("--public", help="Everybody may know this table.")] = False,
-    population: Annotated[str | None, typer.Option("--population", help="The people whose budget it shares.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Epsilon of the table's budget.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Delta of the table's budget.")] = None,
+    public: Annotated[bool, typer.Option("--public", help="Declare the table public: everybody may know it.")] = False,
+    population: Annotated[
+        str | None, typer.Option("--population", help="Population whose budget the table shares.")
+    ] = None,
     engine: Annotated[
-        str, typer.Option("--engine", help="Where the table lies: postgresql://… or spark://…")
+        str, typer.Option("--engine", help="Engine that holds the table: postgresql://… or spark://…")
     ] = "duckdb",
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Declare a table: proposes names and types and writes them into discreet.toml."""
+    """Declare a table: propose column names and types and write them to discreet.toml."""
     import discreet
     from discreet.project.declaration import unit_notes
 
     opened_project = discreet.open(project)
-    with terminal.progress("looking at the source", engines=[engine]):
+    with terminal.progress("reading the source", engines=[engine]):
         table = opened_project.add(
             file,
             name=name,
@@ -78,18 +85,18 @@ def add(
 
 def refresh(
     table: Annotated[str, typer.Argument(help="A declared table.")],
-    check: Annotated[bool, typer.Option("--check", help="Only say whether the source has changed.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only report whether the source has changed.")] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make a new version of the declared table from its source: an act of the owner."""
+    """Make a new version of a declared table from its source. For the owner."""
     import discreet
     from discreet.cli.version_notes import edited_warning, refresh_output
 
     opened_project = discreet.open(project)
     if check:
         changed = opened_project.source_changed(table)
-        words = "the source has changed" if changed else "the source is what the newest version was made from"
+        words = "the source has changed" if changed else "the source has not changed since the newest version was made"
         terminal.print_result({"table": table, "changed": changed}, words, as_json=as_json)
         return
     with terminal.progress(f"making {table}", engines=[opened_project.table(table).engine]):
@@ -104,17 +111,17 @@ def refresh(
 
 
 def forget(
-    table: Annotated[str, typer.Argument(help="A declared table of persons.")],
-    person: Annotated[list[str], typer.Argument(help="Whom: the value, or values, that name the person.")],
+    table: Annotated[str, typer.Argument(help="A declared table with a person column.")],
+    person: Annotated[list[str], typer.Argument(help="The value, or values, that identify the person.")],
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Erase a person from a table and those reached through it: an act of the owner."""
+    """Erase a person from a table and from tables that refer to it. For the owner."""
     import discreet
 
     opened_project = discreet.open(project)
     with terminal.progress(
-        f"forgetting in {table}",
+        f"erasing from {table}",
         engines=[declared_table.engine for declared_table in opened_project.file.tables.values()],
     ):
         erased = opened_project.forget(table, person)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from discreet.console.people.people import People
     from discreet.console.people.roster import Person, PersonRole
 
-people_app = typer.Typer(no_args_is_help=True, help="The console's people: who may come, and with which tokens.")
+people_app = typer.Typer(no_args_is_help=True, help="Console accounts: who can log in, and their tokens.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A person's name.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
 Piped = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from the first line of standard input.")
 ]
@@ -27,46 +27,47 @@ Piped = Annotated[
 @people_app.command()
 def add(
     name: Name,
-    role: Annotated[str, typer.Option("--role", help="analyst or owner.")] = "analyst",
+    role: Annotated[str, typer.Option("--role", help="Role: analyst or owner.")] = "analyst",
     analyst: Annotated[
-        str | None, typer.Option("--analyst", help="Under which name their questions are charged; else their own.")
+        str | None,
+        typer.Option("--analyst", help="Analyst name that their queries are charged to. Default: their own name."),
     ] = None,
     password_stdin: Piped = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Let somebody use the console. Asks for their password."""
+    """Create a console account. Asks for its password."""
     people = _people(project)
     checked = _role(role)
     if people.roster.find(name) is not None:
-        raise UsageError(f"there is a {name!r} already", hint="another name")
+        raise UsageError(f"there is already an account {name!r}", hint="choose another name")
     made = people.add(name, role=checked, password=_password(piped=password_stdin), analyst=analyst)
-    terminal.print_result(made.data(), f"{made.name} may come as {_with_article(made.role)}", as_json=as_json)
+    terminal.print_result(made.data(), f"{made.name} can log in as {_with_article(made.role)}", as_json=as_json)
 
 
 @people_app.command(name="list")
 def list_(project: Folder = HERE, as_json: Json = False) -> None:
-    """Everybody who may come, or might once."""
+    """List accounts, including disabled ones."""
     persons = _people(project).roster.all()
-    lines = [_line(person) for person in persons] or ["nobody yet: discreet people add NAME --role owner"]
+    lines = [_line(person) for person in persons] or ["no accounts yet: run discreet people add NAME --role owner"]
     terminal.print_result({"people": [person.data() for person in persons]}, lines, as_json=as_json)
 
 
 @people_app.command()
 def role(
     name: Name,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="analyst or owner.")],
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="Role: analyst or owner.")],
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make somebody an owner or an analyst. They have to log in again."""
+    """Change the role of an account. Its person has to log in again."""
     person = _people(project).roster.set_role(name, _role(role))
-    terminal.print_result(person.data(), f"{person.name} is {_with_article(person.role)} now", as_json=as_json)
+    terminal.print_result(person.data(), f"{person.name} is now {_with_article(person.role)}", as_json=as_json)
 
 
 @people_app.command()
 def password(name: Name, password_stdin: Piped = False, project: Folder = HERE, as_json: Json = False) -> None:
-    """Give somebody a new password. They have to log in again, everywhere."""
+    """Set a new password for an account. Its person has to log in again, everywhere."""
     people = _people(project)
     account = people.roster.get(name)
     person = people.set_password(account.name, _password(piped=password_stdin))
@@ -75,57 +76,57 @@ def password(name: Name, password_stdin: Piped = False, project: Folder = HERE, 
 
 @people_app.command()
 def disable(name: Name, project: Folder = HERE, as_json: Json = False) -> None:
-    """Keep somebody out. Their sessions end now, and their tokens for good."""
+    """Disable an account. Its sessions end now, and its tokens are revoked for good."""
     person = _people(project).roster.disable(name)
     terminal.print_result(
-        person.data(), f"{person.name} may not come any more; their tokens are revoked", as_json=as_json
+        person.data(), f"{person.name} can no longer log in; their tokens are revoked", as_json=as_json
     )
 
 
 @people_app.command()
 def enable(name: Name, project: Folder = HERE, as_json: Json = False) -> None:
-    """Let somebody in again who was kept out."""
+    """Enable a disabled account."""
     person = _people(project).roster.enable(name)
     terminal.print_result(
-        person.data(), f"{person.name} may come again, as {_with_article(person.role)}", as_json=as_json
+        person.data(), f"{person.name} can log in again as {_with_article(person.role)}", as_json=as_json
     )
 
 
 @people_app.command()
 def token(
     name: Name,
-    label: Annotated[str, typer.Option("--label", help="What it is for, to know it again.")],
-    days: Annotated[int, typer.Option("--days", help="How long it holds.")] = 90,
+    label: Annotated[str, typer.Option("--label", help="What the token is for; shown in lists.")],
+    days: Annotated[int, typer.Option("--days", help="Days until the token expires.")] = 90,
     role: Annotated[
-        str | None, typer.Option("--role", help="analyst or owner, and no more than the person's own role.")
+        str | None, typer.Option("--role", help="Role: analyst or owner, not above the person's own role.")
     ] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make a token for somebody's programs. It is shown now and never again."""
+    """Create a token for a person's programs. It is shown only once."""
     people = _people(project)
     text, made = people.tokens.make(
         people.roster.get(name), label=label, days=days, role=None if role is None else _role(role)
     )
     data = {**made.data(people.clock()), "token": text}
-    until = f"It holds until {data['expires']} for {made.person.name} as {_with_article(made.role)}."
-    terminal.print_result(
-        data, [text, until, "Keep it like a password: it is shown now and never again."], as_json=as_json
-    )
+    until = f"It is valid until {data['expires']} for {made.person.name} as {_with_article(made.role)}."
+    terminal.print_result(data, [text, until, "Keep it like a password: it is not shown again."], as_json=as_json)
 
 
 @people_app.command()
 def tokens(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One person's; else everybody's.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Account whose tokens to list. Default: all accounts.")
+    ] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """The tokens there are and were."""
+    """List tokens, including expired and revoked ones."""
     people = _people(project)
     listed_tokens = people.tokens.all(None if name is None else people.roster.get(name))
     now = people.clock()
     lines = [
-        f"{one.number}  {one.person.name}  {one.label}  {one.role}  {one.why_not(now) or 'holds'}"
+        f"{one.number}  {one.person.name}  {one.label}  {one.role}  {one.why_not(now) or 'valid'}"
         f"  last used: {one.used or 'never'}"
         for one in listed_tokens
     ]
@@ -134,15 +135,15 @@ def tokens(
 
 @people_app.command()
 def revoke(
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="The token's number, as `people tokens` tells it.")],
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Number of the token, from `people tokens`.")],
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """End a token for good."""
+    """Revoke a token for good."""
     people = _people(project)
     revoked = people.tokens.revoke(number)
     terminal.print_result(
-        revoked.data(people.clock()), f"token {number} of {revoked.person.name} holds no more", as_json=as_json
+        revoked.data(people.clock()), f"token {number} of {revoked.person.name} is revoked", as_json=as_json
     )
 
 
@@ -164,8 +165,8 @@ def _password(*, piped: bool) -> str:
     if piped:
         return _first_line()
     if not sys.stdin.isatty():
-        raise UsageError("there is no terminal to ask for the password at", hint="--password-stdin")
-    return cast("str", typer.prompt("Password", hide_input=True, confirmation_prompt="The same again"))
+        raise UsageError("cannot ask for the password: standard input is not a terminal", hint="--password-stdin")
+    return cast("str", typer.prompt("Password", hide_input=True, confirmation_prompt="Repeat the password"))
 
 
 def _first_line() -> str:

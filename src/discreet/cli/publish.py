@@ -20,25 +20,26 @@ if TYPE_CHECKING:
 
 
 def publish(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="Which tables, of which places, by what.")],
+    plan: Annotated[
+        Path,
+        typer.Argument(metavar="PLAN.toml", help="Plan: which tables to publish, for which places and attributes."),
+    ],
     epsilon: Epsilon = None,
     delta: Annotated[
-        str | None, typer.Option("--delta", help="With epsilon, the guarantee; else the table's. 0: pure.")
+        str | None, typer.Option("--delta", help="Delta of the guarantee; 0 means pure. Default: the table's delta.")
     ] = None,
-    to: Annotated[Path | None, typer.Option("--to", help="The folder that the tables are written to.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="Folder to write the tables to.")] = None,
     confidence: Confidence = "0.95",
-    price: Annotated[
-        bool, typer.Option("--plan", help="Only say what it would cost and how exact it would be.")
-    ] = False,
+    price: Annotated[bool, typer.Option("--plan", help="Only show the price and the expected error. Free.")] = False,
     analyst: Analyst = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Draw anew, and pay, even if it was published before.")
+        bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over what is in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is in the folder.")] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Publish tables of places and attributes that add up exactly. Charged once; the same plan again is free."""
+    """Publish tables of places and attributes that add up exactly. Charged once; repeating the plan is free."""
     import discreet
 
     opened_project = discreet.open(project)
@@ -46,12 +47,14 @@ def publish(
         raise UsageError("say how much to spend", hint="--epsilon 1")
     if price:
         if to is not None or fresh or force:
-            raise UsageError("--plan writes nothing and draws nothing: --to, --fresh and --force do not go with it")
+            raise UsageError(
+                "--plan writes no files and draws no noise: --to, --fresh and --force cannot be used with it"
+            )
         quote = opened_project.plan_publish(plan, epsilon=epsilon, delta=delta).to_data()
         terminal.print_result(quote, _quote_lines(quote), as_json=as_json)
         return
     if to is None:
-        raise UsageError("say where the tables go", hint="--to FOLDER")
+        raise UsageError("say which folder to write the tables to", hint="--to FOLDER")
     _refuse_own(to, opened_project)
     with _progress() as tell:
         made = opened_project.publish(
@@ -75,15 +78,15 @@ def _refuse_own(to: Path, project: Project) -> None:
     except OSError as problem:
         raise UsageError(f"{str(to)[:200]!r} cannot be written: {problem.strerror}") from None
     if own:
-        raise UsageError(f"{str(to)!r} belongs to the project", hint="write to a folder of its own")
+        raise UsageError(f"{str(to)!r} belongs to the project", hint="write to another folder")
 
 
 def _levels(levels: list[dict[str, Any]]) -> list[str]:
     width = max(len(level["level"]) for level in levels)
     return [
         f"  {level['level']:{width}}  {level['places']:>9,} places  {level['cells']:>11,} cells  "
-        f"{_share(level['share'])}  typical error {level['expected_error']['cell']:.3g} a cell, "
-        f"{level['expected_error']['total']:.3g} a total"
+        f"{_share(level['share'])}  typical error {level['expected_error']['cell']:.3g} per cell, "
+        f"{level['expected_error']['total']:.3g} per total"
         for level in levels
     ]
 
@@ -100,9 +103,12 @@ def _guarantee(guarantee: dict[str, Any]) -> str:
 
 def _quote_lines(quote: dict[str, Any]) -> list[str]:
     lines = [f"tables of {quote['table']!r}, version {quote['version']}:", *_levels(quote["levels"])]
-    lines.append(("published before: free. " if quote["stored"] else "would cost ") + _guarantee(quote["guarantee"]))
+    lines.append(
+        ("published before, so free now; it cost " if quote["stored"] else "would cost ")
+        + _guarantee(quote["guarantee"])
+    )
     if not quote["fits"] and not quote["stored"]:
-        lines.append("the budget does not hold it now: discreet budget says what is left")
+        lines.append("this is more than the remaining budget; run discreet budget to see what is left")
     lines += [*quote["exact"], *(f"note: {note}" for note in quote["notes"])]
     return lines
 
@@ -122,7 +128,7 @@ def _publication_output(made: PublishedTables, to: Path, project: Project) -> tu
         "spent": budget_status.spent.to_data(up=True),
         "remaining": budget_status.remaining.to_data(up=False),
     }
-    what = "published before, free now; it had cost" if made.cached else "cost"
+    what = "published before, so free now; it cost" if made.cached else "cost"
     lines = [f"wrote {len(files)} tables of about {data['rows']:,} rows, and card.html, to {to}"]
     lines += [*_levels(data["levels"]), f"{what} {_guarantee(data['guarantee'])}"]
     if budget_status.spent.epsilon is not None and budget_status.limit.epsilon is not None:

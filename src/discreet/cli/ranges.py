@@ -25,39 +25,48 @@ if TYPE_CHECKING:
 def ranges(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     column: Annotated[
-        str | None, typer.Argument(help="A column of numbers or dates with bounds; with --next, a label of the step.")
+        str | None, typer.Argument(help="Column of numbers or dates with bounds. With --next: a label for the step.")
     ] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="What to spend; without it, read a release.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With it: Gaussian noise for (epsilon, delta).")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="How much privacy loss to spend. Without it, read a stored release.")
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option("--delta", help="Use Gaussian noise for an (epsilon, delta) guarantee with this delta."),
+    ] = None,
     file: Annotated[
-        Path | None, typer.Option("--ranges", help="A CSV with low and high: the ranges to answer.")
+        Path | None, typer.Option("--ranges", help="CSV file of the ranges to answer, with columns low and high.")
     ] = None,
-    between: Annotated[list[str] | None, typer.Option("--between", help="A range, such as 30..45 or ..17.")] = None,
-    quantile: Annotated[list[str] | None, typer.Option("--quantile", help="A quantile, such as 0.5.")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say how exact it would be, and the price. Free.")] = False,
+    between: Annotated[
+        list[str] | None, typer.Option("--between", help="A range to answer, such as 30..45 or ..17.")
+    ] = None,
+    quantile: Annotated[list[str] | None, typer.Option("--quantile", help="A quantile to answer, such as 0.5.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show the price and the expected error. Free.")] = False,
     strategy: Annotated[
-        str, typer.Option("--strategy", help="best, adaptive, identity, or the lecture's binary tree.")
+        str, typer.Option("--strategy", help="Strategy: best, adaptive, identity, or binary (a binary tree).")
     ] = "best",
-    seconds: Annotated[str, typer.Option("--seconds", help="How long to look for a better strategy.")] = "1",
+    seconds: Annotated[str, typer.Option("--seconds", help="How many seconds to search for a better strategy.")] = "1",
     only: Annotated[
-        bool, typer.Option("--only", help="Plan for these ranges alone: more exact, but no others.")
+        bool, typer.Option("--only", help="Measure only for these ranges: smaller errors, but no other ranges.")
     ] = False,
-    whole: Annotated[bool, typer.Option("--whole", help="Whole numbers, none below 0, that add up.")] = False,
-    stream: Annotated[str | None, typer.Option("--stream", help="Totals that go on step by step: their name.")] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Give whole numbers of at least 0 that add up.")] = False,
+    stream: Annotated[
+        str | None, typer.Option("--stream", help="Name of a stream: totals that are continued step by step.")
+    ] = None,
     step: Annotated[bool, typer.Option("--next", help="Take the stream's next step from the newest version.")] = False,
-    horizon: Annotated[str | None, typer.Option("--horizon", help="How many steps the stream will have.")] = None,
+    horizon: Annotated[str | None, typer.Option("--horizon", help="Number of steps that the stream will have.")] = None,
     contributions: Annotated[
-        str | None, typer.Option("--contributions", help="How many rows of a person a stream counts, ever.")
+        str | None, typer.Option("--contributions", help="Count at most K rows per person over the whole stream.")
     ] = None,
     streams: Annotated[bool, typer.Option("--streams", help="List the streams of the table.")] = False,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     fresh: Fresh = False,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Also write the rows here.")] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Also write the rows to this CSV file.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Answer intervals and quantiles of a column from one release: charged once, free for ever after."""
+    """Answer ranges and quantiles of a column from one release. Charged once; reading it later is free."""
     import discreet
     from discreet.plan.price import confidence_of
     from discreet.tables.ranges.range_answers import quantile_of
@@ -91,25 +100,25 @@ def ranges(
         return
     if column is None or step or horizon is not None or contributions is not None:
         raise UsageError(
-            "which column?" if column is None else "--next, --horizon and --contributions go with --stream",
+            "name a column" if column is None else "--next, --horizon and --contributions work only with --stream",
             hint="discreet ranges patients age --epsilon 1, or --stream NAME",
         )
     quantiles = [quantile_of(each) for each in quantile or ()]
     if only and quantiles:
-        raise UsageError("a release for these ranges alone tells no quantiles", hint="leave --only out")
+        raise UsageError("a release for these ranges only (--only) cannot answer quantiles", hint="leave --only out")
     if file is not None and between:
-        raise UsageError("--ranges and --between say the same thing twice", hint="give one of the two")
+        raise UsageError("--ranges and --between cannot be used together", hint="give one of the two")
     requested_ranges: Any = file if file is not None else pairs or None
     more: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ranges": requested_ranges}
     more |= {"strategy": strategy, "seconds": seconds, "only": only}
     if plan:
         if epsilon is None:
-            raise UsageError("a plan is made for an epsilon", hint="--epsilon 1 --plan")
+            raise UsageError("a plan needs an epsilon", hint="--epsilon 1 --plan")
         with terminal.progress("planning"):
             quoted = opened_project.plan_ranges(table, column, **more)
         terminal.print_result(quoted.to_data(), _plan_words(quoted), as_json=as_json)
         return
-    with terminal.progress("asking"):
+    with terminal.progress("measuring"):
         made = opened_project.ranges(table, column, **more, analyst=analyst, fresh=fresh)
         data = made.to_data(confidence=confidence, quantiles=quantiles, whole=whole)
     if csv_file is not None:
@@ -120,7 +129,9 @@ def ranges(
 def _refuse_beside_streams(**given: Any) -> None:
     for name, value in given.items():
         if value:
-            raise UsageError(f"--{'ranges' if name == 'file' else name} means nothing to a stream", hint="leave it out")
+            raise UsageError(
+                f"--{'ranges' if name == 'file' else name} cannot be used with a stream", hint="leave it out"
+            )
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -145,7 +156,7 @@ def _plan_words(quoted: RangesQuote) -> list[str]:
         f"costs     {price}, once",
         f"cells     {data['cells']:,} of {data['column']}",
         f"strategy  {data['strategy']}",
-        f"error     about {data['expected_rmse']:.4g} rows for a range (root mean square over those planned for);",
+        f"error     about {data['expected_rmse']:.4g} rows for a range (root mean square over the planned ranges);",
         f"          no strategy of this kind gets below {data['lower_bound']:.4g}",
     ]
 
@@ -164,7 +175,7 @@ def _words(made: Ranges, data: dict[str, Any], budget_status: BudgetStatus) -> l
             if value is None
             else f"{value} (between {ends[0]} and {ends[1]})"
         )
-        lines.append(f"{100 * fraction:g}% of the rows lie at or below {quantile_text}")
+        lines.append(f"{100 * fraction:g}% of the rows are at or below {quantile_text}")
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
     return [
         *lines,
@@ -172,7 +183,7 @@ def _words(made: Ranges, data: dict[str, Any], budget_status: BudgetStatus) -> l
         legend(data["confidence"]),
         f"Measured by: {made.words}.",
         f"{paid}; {terminal.spent_words(budget_status)}. Release {made.release}, version {made.version}.",
-        f"{'Reading these' if data['only'] else 'Every other range and quantile of ' + made.ruler.column.name} "
+        f"{'Reading these ranges' if data['only'] else 'Every other range and quantile of ' + made.ruler.column.name} "
         "is free from now on: leave --epsilon out.",
         *(f"note: {warning}" for warning in made.warnings),
     ]

@@ -45,7 +45,7 @@ def run_stream(
     refuse_unwritable_output(csv_file, project)
     if label is not None and not step:
         raise UsageError(
-            f"a stream has no column, and {label[:60]!r} would be a label", hint="--next LABEL takes a step"
+            f"a stream has no column; {label[:60]!r} can only be the label of a step", hint="--next LABEL takes a step"
         )
     terms: dict[str, Any] = {"delta": delta, "horizon": horizon, "contributions": contributions}
     if plan:
@@ -56,7 +56,7 @@ def run_stream(
         words = [*_plan_words(quoted), *(f"note: {one}" for one in plan_notes)]
         terminal.print_result(_plan_data(name, quoted) | {"warnings": plan_notes}, words, as_json=as_json)
         return
-    with terminal.progress("asking"):
+    with terminal.progress("measuring"):
         stream, there = project_streams.stream(project, table, name, epsilon=epsilon, **terms, analyst=analyst)
         noted = _take_step(stream, label) if step else []
         estimates = [
@@ -67,7 +67,9 @@ def run_stream(
     data["warnings"] = [*noted, *data["warnings"]]
     if csv_file is not None:
         _write(csv_file, data["rows"])
-    paid = "" if epsilon is None else "it was there: free\n" if there else "charged once, for all of it\n"
+    paid = (
+        "" if epsilon is None else "the stream was there already: free\n" if there else "charged once, for all steps\n"
+    )
     words = [*_words(stream, paid, project.budget(table)), *_interval_words(estimates)]
     terminal.print_result(data, [*words, *(f"note: {one}" for one in data["warnings"])], as_json=as_json)
 
@@ -80,7 +82,7 @@ def list_streams(project: Project, table: str, *, as_json: bool = False) -> None
     lines = [f"{one.name}: {one.steps:,} of {one.horizon:,} steps{', closed' if one.closed else ''}" for one in streams]
     kept = ("stream", "release", "steps", "horizon", "closed")
     data = [{key: value for key, value in one.to_data().items() if key in kept} for one in streams]
-    terminal.print_result({"streams": data}, lines or ["no stream follows this table yet"], as_json=as_json)
+    terminal.print_result({"streams": data}, lines or ["this table has no stream yet"], as_json=as_json)
 
 
 def _take_step(stream: TableStream, label: str | None) -> list[str]:
@@ -88,12 +90,10 @@ def _take_step(stream: TableStream, label: str | None) -> list[str]:
     before = stream.rows
     row = stream.next(label)
     if row.step <= len(before):
-        return [f"step {row.step} ({row.label}) was taken before, and is what it was"]
+        return [f"step {row.step} ({row.label}) was taken before; its stored numbers are shown"]
     if before and before[-1].version == row.version:
-        refresh_hint = f"discreet refresh {stream.table} makes a new one when data arrived"
-        return [
-            f"version {row.version} was counted in step {row.step - 1} already, so nobody is new in it; {refresh_hint}"
-        ]
+        refresh_hint = f"run discreet refresh {stream.table} when there is new data"
+        return [f"step {row.step - 1} already counted version {row.version}, so nothing is new; {refresh_hint}"]
     return []
 
 
@@ -114,7 +114,7 @@ def _plan_words(plan: StreamPlan) -> list[str]:
     return [
         f"costs     {plan.price}, once, for {plan.counter.horizon:,} step{'' if plan.counter.horizon == 1 else 's'}",
         f"strategy  {plan.counter.words}",
-        f"error     of a total about {plan.expected_rmse:.4g} rows (root mean square over the steps), "
+        f"error     about {plan.expected_rmse:.4g} rows for a total (root mean square over the steps), "
         f"at worst {plan.sds.max():.4g}",
     ]
 
@@ -139,7 +139,7 @@ def _words(stream: TableStream, paid: str, budget_status: BudgetStatus) -> list[
         *([f"… {more:,} earlier step{'' if more == 1 else 's'}: --json or --csv has them all"] if more > 0 else []),
         *([table, ""] if rows else []),
         f"{paid}{left}",
-        f"cost {stream.plan.price} in all; a step, and reading, is free. Intervals hold with 95%.",
+        f"cost {stream.plan.price} in all; steps and reading are free. ± 95% confidence interval.",
         f"{terminal.spent_words(budget_status)}. Release {stream.id}.",
     ]
 

@@ -27,9 +27,9 @@ def reconcile(
         list[str] | None, typer.Argument(metavar="[TABLE] [RELEASE...]", help="A table, or some of its releases: r-…")
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Also whole numbers that agree, and are not negative where none can be.")
+        bool, typer.Option("--whole", help="Also give whole numbers that agree, and are at least 0 where they must be.")
     ] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the numbers here.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the numbers to this CSV file.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -53,7 +53,7 @@ def _table_and_releases(project: Project, words: list[str]) -> tuple[str, list[s
     if words and not words[0].startswith("r-"):
         table = project.table(words[0])
         if table.public:
-            raise UsageError(f"{table.name!r} is public: its answers are exact, and agree")
+            raise UsageError(f"{table.name!r} is public: its answers are exact and agree already")
         return table.name, words[1:]
     charges = project.ledger.refresh().charges
     if words and words[0] in charges:
@@ -63,7 +63,7 @@ def _table_and_releases(project: Project, words: list[str]) -> tuple[str, list[s
     private = [table.name for table in project.file.tables.values() if not table.public]
     if len(private) != 1:
         raise UsageError(
-            "which table?", hint=f"discreet reconcile {private[0]}" if private else "declare a table first"
+            "name a table", hint=f"discreet reconcile {private[0]}" if private else "declare a table first"
         )
     return private[0], []
 
@@ -79,26 +79,28 @@ def _agreement_lines(agreement: Agreement) -> list[Any]:
         table.add_row(RichText(line.words()), *cells, *([_whole(line)] if rounded else []))
     lines: list[Any] = [table]
     if len(agreement.lines) > terminal.MOST_ROWS:
-        lines.append(f"… {len(agreement.lines) - terminal.MOST_ROWS} more; --csv FILE writes them all")
+        lines.append(f"… {len(agreement.lines) - terminal.MOST_ROWS:,} more; --csv FILE writes them all")
     lines += ["", *_identities(agreement)]
     left = [f"left out: {each.release}, {each.reason}" for each in agreement.left_out]
-    lines += left[:_MOST_LISTED] + ([f"… {len(left) - _MOST_LISTED} more"] if len(left) > _MOST_LISTED else [])
+    lines += left[:_MOST_LISTED] + ([f"… {len(left) - _MOST_LISTED:,} more"] if len(left) > _MOST_LISTED else [])
     if agreement.rounded is False:
-        lines.append("no whole numbers were found that keep every identity: those shown agree, but are not whole")
-    return [*lines, "± is one standard error, of the noise alone. Nothing was charged."]
+        lines.append(
+            "no whole numbers were found that satisfy every identity: the numbers shown agree, but are not whole"
+        )
+    return [*lines, "± is one standard error of the noise. Nothing was charged."]
 
 
 def _identities(agreement: Agreement) -> list[str]:
     lines = [f"  {agreement.identity(each)}" for each in agreement.identities[:_MOST_LISTED]]
     if not lines:
-        return ["no number is told by the others: nothing to reconcile"]
+        return ["no number follows from the others: nothing to reconcile"]
     more = len(agreement.identities) - len(lines)
-    many = "1 identity holds" if len(agreement.identities) == 1 else f"{len(agreement.identities)} identities hold"
+    many = "1 identity holds" if len(agreement.identities) == 1 else f"{len(agreement.identities):,} identities hold"
     head = (
-        f"{many} whatever the data are; what was released missed by a chi-square of {agreement.chi_square:.3g}, "
-        f"about {agreement.degrees} is usual"
+        f"{many} for any data; the released numbers deviate by a chi-square of {agreement.chi_square:.3g} "
+        f"(about {agreement.degrees:,} is expected)"
     )
-    return [head, *lines, *([f"  … {more} more"] if more else [])]
+    return [head, *lines, *([f"  … {more:,} more"] if more else [])]
 
 
 def _pair(value: float, error: float) -> str:

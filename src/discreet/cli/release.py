@@ -23,34 +23,42 @@ NOT_CHECKED = 1
 
 
 def release(
-    words: Annotated[list[str], typer.Argument(metavar="RELEASE | verify BUNDLE | key", help="What to do.")],
-    to: Annotated[Path | None, typer.Option("--to", help="A new folder for the bundle.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="On the card: what the release is called.")] = None,
-    description: Annotated[str | None, typer.Option("--description", help="On the card: what it is.")] = None,
-    intended_use: Annotated[str | None, typer.Option("--intended-use", help="On the card: what for.")] = None,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RELEASE | verify BUNDLE | key",
+            help="A release to write; or verify and a bundle; or key, to show the key.",
+        ),
+    ],
+    to: Annotated[Path | None, typer.Option("--to", help="New folder for the bundle.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the release, for the card.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="What the release is, for the card.")] = None,
+    intended_use: Annotated[
+        str | None, typer.Option("--intended-use", help="What the release is for, for the card.")
+    ] = None,
     about: Annotated[
-        Path | None, typer.Option("--about", metavar="FILE.toml", help="All that people tell about it.")
+        Path | None, typer.Option("--about", metavar="FILE.toml", help="File with all of these descriptions.")
     ] = None,
     key: Annotated[str | None, typer.Option("--key", help="With verify: the fingerprint that you expect.")] = None,
     accept_open: Annotated[
-        bool, typer.Option("--accept-open", help="With verify: take it, though a part could not be checked.")
+        bool, typer.Option("--accept-open", help="With verify: accept a bundle of which a part could not be checked.")
     ] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Write a release as a bundle that anybody can check; `release verify BUNDLE` does. Free."""
+    """Write a release as a bundle that anybody can check with `release verify BUNDLE`. Free."""
     if words == ["key"]:
         _key(as_json=as_json)
     elif words[0] == "verify" and len(words) == 2:
         _verify(Path(words[1]), key, project, accept_open=accept_open, as_json=as_json)
     elif len(words) != 1:
         raise UsageError(
-            "one release, or verify and a bundle, or key", hint="discreet release r-… --to out, release verify out"
+            "give one release, or verify and a bundle, or key", hint="discreet release r-… --to out, release verify out"
         )
     elif to is None:
-        raise UsageError("say where the bundle goes", hint="--to FOLDER")
+        raise UsageError("say which folder to write the bundle to", hint="--to FOLDER")
     elif key is not None or accept_open:
-        raise UsageError("--key and --accept-open go with verify")
+        raise UsageError("--key and --accept-open work only with verify")
     else:
         about_release = _about(about, name=name, description=description, intended_use=intended_use)
         _write(words[0], to, about_release, project, as_json=as_json)
@@ -72,7 +80,7 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
 
     opened_project = discreet.open(project)
     if opened_project.owns_file(to):
-        raise UsageError(f"{str(to)!r} belongs to the project", hint="--to another folder")
+        raise UsageError(f"{str(to)!r} belongs to the project", hint="choose another folder with --to")
     files = bundle_files.make_bundle(opened_project, id_, about)
     bundle_files.write(files, to)
     also = opened_project.recall(id_).also
@@ -80,9 +88,9 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
     open_fields = list(about.missing_fields)
     lines = [f"wrote {len(files)} files to {to}", f"signed by {mark}"]
     if also:
-        lines.append(f"it shows the noisy numbers of {', '.join(also)} as well, which it is read together with")
+        lines.append(f"it also shows the noisy numbers of {', '.join(also)}, which it is combined with")
     if open_fields:
-        lines.append(f"the card says {NOT_STATED!r} for {', '.join(open_fields)}: --about FILE.toml tells them")
+        lines.append(f"the card says {NOT_STATED!r} for {', '.join(open_fields)}; state them with --about FILE.toml")
     data = {"release": id_, "folder": str(to), "files": sorted(files), "key": mark, "not_told": open_fields}
     data["also"] = list(also)
     terminal.print_result(data, lines, as_json=as_json)
@@ -143,10 +151,12 @@ def _report_lines(report: VerificationReport, *, accept_open: bool) -> list[str]
     lines += [f"this proves that {PROVES}", f"it does not prove {DOES_NOT_PROVE}"]
     ends = []
     if not report.expected:
-        ends.append(f"signed by SOME key: compare {report.fingerprint} with the publisher's, anybody can have a key")
+        ends.append(
+            f"signed by SOME key, and anybody can have a key: compare {report.fingerprint} with the publisher's"
+        )
     if report.open:
-        taken = "and you take it so" if accept_open else "do not rely on it, or say --accept-open"
-        ends.append(f"not all of it could be checked ({', '.join(report.open)}): {taken}")
+        taken = "accepted by --accept-open" if accept_open else "do not rely on it, or accept it with --accept-open"
+        ends.append(f"not everything could be checked ({', '.join(report.open)}): {taken}")
     return [*lines, "; ".join(ends)] if ends else lines
 
 
@@ -155,5 +165,5 @@ def _key(*, as_json: bool) -> None:
 
     public = Signer.load_or_make().public
     lines = [f"public key   {public}", f"fingerprint  {fingerprint(public)}"]
-    lines.append("tell readers the fingerprint by another way than the bundle")
+    lines.append("send readers the fingerprint separately from the bundle")
     terminal.print_result({"public_key": public, "fingerprint": fingerprint(public)}, lines, as_json=as_json)

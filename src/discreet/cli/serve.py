@@ -13,20 +13,24 @@ from discreet.cli.flags import HERE, Folder, Json
 
 
 def serve(
-    host: Annotated[str, typer.Option("--host", help="The address to serve at; 0.0.0.0 is everywhere.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port; 0 is any that is free.")] = 8000,
-    cert: Annotated[Path | None, typer.Option("--cert", help="A certificate, for TLS (PEM, with its chain).")] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="The certificate's key.")] = None,
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front ends TLS.")] = False,
-    origin: Annotated[str | None, typer.Option("--origin", help="Where browsers find it: https://name.")] = None,
-    grid_ms: Annotated[int | None, typer.Option("--grid-ms", help="Answers leave on this grid of time.", min=1)] = None,
-    deadline: Annotated[float | None, typer.Option("--deadline", help="Seconds that a question may take.")] = None,
-    at_once: Annotated[int | None, typer.Option("--at-once", help="Questions that run together.", min=1)] = None,
-    log: Annotated[Path | None, typer.Option("--log", help="Where a line for each visit goes; else to stderr.")] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 means all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on; 0 picks a free one.")] = 8000,
+    cert: Annotated[Path | None, typer.Option("--cert", help="TLS certificate (PEM, with its chain).")] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="Private key of the certificate.")] = None,
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A reverse proxy terminates TLS.")] = False,
+    origin: Annotated[str | None, typer.Option("--origin", help="Address that browsers use: https://name.")] = None,
+    grid_ms: Annotated[
+        int | None, typer.Option("--grid-ms", help="Send answers only at multiples of this time.", min=1)
+    ] = None,
+    deadline: Annotated[float | None, typer.Option("--deadline", help="Seconds that a query may take.")] = None,
+    at_once: Annotated[
+        int | None, typer.Option("--at-once", help="Number of queries that run at the same time.", min=1)
+    ] = None,
+    log: Annotated[Path | None, typer.Option("--log", help="File for one line per request. Default: stderr.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Serve the console: tables, questions, answers, budgets, synthetic data, surveys, for owners, analysts and all."""
+    """Serve the console: tables, queries, answers, budgets, synthetic data and surveys, for owners and analysts."""
     from discreet.console.app_state import open_state
     from discreet.console.listener import open_listener, origin_of, run_server, settings_of
     from discreet.console.lock import ConsoleLock
@@ -45,9 +49,9 @@ def serve(
     lock = ConsoleLock(folder, address=address)
     house, setup = open_state(folder, settings, log=log)
     data = {"address": address, "setup": None if setup is None else f"{address}/setup/{setup}"}
-    text = f"serving {address} until Ctrl-C"
+    text = f"serving {address}; press Ctrl-C to stop"
     if setup is not None:
-        text += f"\nfirst, make yourself the owner: {address}/setup/{setup}"
+        text += f"\nfirst, create the owner account: {address}/setup/{setup}"
 
     def ready() -> None:
         terminal.print_result(data, text, as_json=as_json)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.surveys.collector.survey_store import SurveyStore
 
 survey_app = typer.Typer(
-    no_args_is_help=True, help="Surveys by local differential privacy: answers are noised before they are sent."
+    no_args_is_help=True, help="Surveys by local differential privacy: answers are randomized before they are sent."
 )
 
 #: Beyond this epsilon an answer is not sent before its respondent has said how much may be lost.
@@ -27,34 +27,40 @@ MOST_UNCONFIRMED_EPSILON = 5
 Id = Annotated[str, typer.Argument(metavar="ID", help="The survey's id.")]
 StoreAddress = Annotated[
     str | None,
-    typer.Option("--store", help="postgresql://user@host/database or a file; else the project's .discreet folder."),
+    typer.Option("--store", help="postgresql://user@host/database or a file. Default: the project's .discreet folder."),
 ]
 
 
 @survey_app.command()
 def new(
-    question: Annotated[str, typer.Argument(help="What people are asked.")],
-    choices: Annotated[str | None, typer.Option("--choices", help="What they can answer, with commas between.")] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="What one answer may cost a respondent.")] = None,
-    protocol: Annotated[str | None, typer.Option("--protocol", help="How answers are noised; else the best.")] = None,
-    asker: Annotated[str, typer.Option("--asker", help="Who asks: respondents read it beside the question.")] = "",
-    minimum: Annotated[int, typer.Option("--minimum", help="Fewer reports than this are not estimated.")] = 20,
-    tokens: Annotated[bool, typer.Option("--tokens", help="Each report needs an enrolment token.")] = False,
-    low: Annotated[str | None, typer.Option("--low", help="An answer is a number from this on.")] = None,
-    high: Annotated[str | None, typer.Option("--high", help="An answer is a number up to this.")] = None,
-    step: Annotated[str | None, typer.Option("--step", help="The grid on which numbers are told.")] = None,
-    words: Annotated[bool, typer.Option("--words", help="An answer is any word.")] = False,
-    people: Annotated[int, typer.Option("--people", help="About how many will answer, for the choice.", min=1)] = 10000,
+    question: Annotated[str, typer.Argument(help="The question for the respondents.")],
+    choices: Annotated[str | None, typer.Option("--choices", help="Possible answers, separated by commas.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="Epsilon that one answer costs its respondent.")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="How answers are randomized. Default: the best protocol.")
+    ] = None,
+    asker: Annotated[str, typer.Option("--asker", help="Who asks; shown to respondents beside the question.")] = "",
+    minimum: Annotated[int, typer.Option("--minimum", help="Do not estimate from fewer reports than this.")] = 20,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Require an enrolment token for each report.")] = False,
+    low: Annotated[str | None, typer.Option("--low", help="Answers are numbers: the smallest.")] = None,
+    high: Annotated[str | None, typer.Option("--high", help="Answers are numbers: the largest.")] = None,
+    step: Annotated[str | None, typer.Option("--step", help="Answers are numbers: the grid.")] = None,
+    words: Annotated[bool, typer.Option("--words", help="Answers can be any word.")] = False,
+    people: Annotated[
+        int, typer.Option("--people", help="Expected number of respondents; used to choose the protocol.", min=1)
+    ] = 10000,
     store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make a survey. Says which protocol was picked and why."""
+    """Create a survey. Reports which protocol was chosen, and why."""
     from discreet.surveys.collector.randomizer_design import AnswerDomain, design_randomizer
     from discreet.surveys.collector.survey_definition import Survey
 
     if epsilon is None:
-        raise UsageError("Say what an answer may cost a respondent.", hint="--epsilon 1.1")
+        raise UsageError("Say how much epsilon one answer costs its respondent.", hint="--epsilon 1.1")
     listed = None if choices is None else tuple(choice.strip() for choice in choices.split(","))
     answers = AnswerDomain(choices=listed, low=low, high=high, step=step, words=words)
     made = design_randomizer(answers, epsilon=epsilon, protocol=protocol, people=people)
@@ -70,19 +76,26 @@ def answer(
     id_: Id,
     value: Annotated[str, typer.Argument(help="The true answer. It does not leave this machine.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be sent, and send nothing.")] = False,
-    url: Annotated[str | None, typer.Option("--url", help="A collector's address; else this machine's store.")] = None,
-    token: Annotated[str | None, typer.Option("--token", help="The enrolment token, where one is needed.")] = None,
-    device: Annotated[
-        Path | None, typer.Option("--device", help="The respondent's own folder; else one in the state folder.")
+    url: Annotated[
+        str | None, typer.Option("--url", help="URL of a collector. Default: the store on this machine.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", help="Your own: new answers in a period.", min=1)] = None,
-    period: Annotated[float, typer.Option("--period", help="Its days.", min=0.001, max=36_500)] = 1,
-    lifetime: Annotated[str | None, typer.Option("--lifetime", help="Your own: epsilon of all answers ever.")] = None,
+    token: Annotated[str | None, typer.Option("--token", help="Enrolment token, if the survey needs one.")] = None,
+    device: Annotated[
+        Path | None,
+        typer.Option("--device", help="Folder of the respondent's device. Default: one in the state folder."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="Your own limit on new answers per period.", min=1)
+    ] = None,
+    period: Annotated[float, typer.Option("--period", help="Length of the period in days.", min=0.001, max=36_500)] = 1,
+    lifetime: Annotated[
+        str | None, typer.Option("--lifetime", help="Your own limit on the epsilon of all answers ever.")
+    ] = None,
     store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Noise one answer, show what is sent, and send it. The same answer is always the same bytes."""
+    """Randomize one answer, show what is sent, and send it. The same answer always gives the same bytes."""
     from discreet.ledger.filesystem import state_root
     from discreet.surveys.device.report_sender import CollectorTarget, ReportTarget, StoreTarget, report_document
     from discreet.surveys.device.respondent_device import Device
@@ -96,8 +109,8 @@ def answer(
     if survey.randomizer.epsilon > MOST_UNCONFIRMED_EPSILON and lifetime is None:
         cost = exact.show(survey.randomizer.epsilon, up=True)
         raise UsageError(
-            f"An answer would cost epsilon {cost}, which hides hardly anything.",
-            hint="--lifetime E agrees to as much as E",
+            f"An answer would cost epsilon {cost}, which gives hardly any protection.",
+            hint="--lifetime E agrees to a total of up to E",
         )
     given = Device(device or state_root() / "device").answer(
         survey.id, survey.randomizer, value, limit=limit, period=timedelta(days=period), lifetime=lifetime
@@ -112,27 +125,29 @@ def answer(
 def estimate(
     id_: Id,
     confidence: Confidence = "0.95",
-    fakes: Annotated[int | None, typer.Option("--fakes", help="Say how far so many fake reports could go.")] = None,
-    words: Annotated[Path | None, typer.Option("--words", help="The words to ask about, one on each line.")] = None,
+    fakes: Annotated[
+        int | None, typer.Option("--fakes", help="Show how far this many fake reports could move an estimate.")
+    ] = None,
+    words: Annotated[Path | None, typer.Option("--words", help="File of the words to estimate, one per line.")] = None,
     store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """What the reports say, with intervals. Refused below the survey's minimum."""
+    """Estimate the answers from the reports, with intervals. Refused below the survey's minimum."""
     from discreet.surveys.collector.results import summary, takes_words, tally_survey
 
     kept = _store(store, project)
     survey = kept.survey(id_)
     word_list = None if words is None else survey_output.words_of(words)
     if word_list is None and takes_words(survey.randomizer):
-        raise UsageError("Which words? This survey takes any, and counts what is asked about.", hint="--words FILE")
+        raise UsageError("This survey takes any word: list the words to estimate.", hint="--words FILE")
     with terminal.progress("estimating"):
         level = float(exact.probability(confidence, name="confidence"))
         estimates = summary(survey, tally_survey(kept, survey), confidence=level, fakes=fakes, words=word_list)
     if estimates.get("waiting"):
         raise Refused(
             estimates.get("because")
-            or f"Of {estimates['n']:,} reports nothing is told: this survey is estimated from {survey.minimum:,} on.",
+            or f"{estimates['n']:,} reports are too few: this survey needs {survey.minimum:,} to be estimated.",
             hint="wait for more answers",
         )
     terminal.print_result(
@@ -142,10 +157,10 @@ def estimate(
 
 @survey_app.command()
 def serve(
-    host: Annotated[str, typer.Option("--host", help="The address to serve at; 0.0.0.0 is everywhere.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port; 0 is any that is free.")] = 8000,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 means all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on; 0 picks a free one.")] = 8000,
     rate: Annotated[
-        float | None, typer.Option("--rate", help="Reports a second from one address; 0 is no limit.", min=0)
+        float | None, typer.Option("--rate", help="Reports per second from one address; 0 means no limit.", min=0)
     ] = None,
     store: StoreAddress = None,
     project: Folder = HERE,
@@ -162,14 +177,14 @@ def serve(
         try:
             serve_collector(kept, listening, rate=rate)
         except KeyboardInterrupt:
-            print("stopped; every report that was acknowledged is stored", file=sys.stderr)
+            print("stopped; every acknowledged report is stored", file=sys.stderr)
         finally:
             kept.close()
 
 
 @survey_app.command()
 def close(id_: Id, store: StoreAddress = None, project: Folder = HERE, as_json: Json = False) -> None:
-    """Close a survey for good: no report is taken any more."""
+    """Close a survey for good: it takes no more reports."""
     kept = _store(store, project)
     kept.end(id_)
     reports = kept.count(id_)
@@ -179,7 +194,7 @@ def close(id_: Id, store: StoreAddress = None, project: Folder = HERE, as_json: 
 
 @survey_app.command(name="list")
 def list_(store: StoreAddress = None, project: Folder = HERE, as_json: Json = False) -> None:
-    """The surveys that there are."""
+    """List the surveys."""
     kept = _store(store, project)
     data, text = survey_output.list_output([(survey, kept.count(survey.id)) for survey in kept.surveys()])
     terminal.print_result(data, text, as_json=as_json)
@@ -188,13 +203,13 @@ def list_(store: StoreAddress = None, project: Folder = HERE, as_json: Json = Fa
 @survey_app.command()
 def tokens(
     id_: Id,
-    n: Annotated[int, typer.Option("-n", "--number", help="How many.", min=1, max=1_000_000)],
-    url: Annotated[str, typer.Option("--url", help="Where the survey is served, for links.")] = "",
+    n: Annotated[int, typer.Option("-n", "--number", help="Number of tokens.", min=1, max=1_000_000)],
+    url: Annotated[str, typer.Option("--url", help="URL where the survey is served, for the links.")] = "",
     store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Give out enrolment tokens, each good for one report. They are shown now and never again."""
+    """Create enrolment tokens, each valid for one report. They are shown only once."""
     from discreet.surveys.collector.enrolment import enrol
 
     kept = _store(store, project)

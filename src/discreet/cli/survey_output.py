@@ -41,15 +41,17 @@ def new_output(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]
         "browser": randomizer.protocol not in NOT_IN_BROWSERS,
     }
     lines = [
-        f"made survey {survey.id}: {survey.question}",
+        f"created survey {survey.id}: {survey.question}",
         *([f"  respondents read: {survey.asker} asks."] if survey.asker else []),
         f"  {randomizer.protocol}: {because}",
         f"  an answer costs its respondent epsilon {exact.show(randomizer.epsilon, up=True)} "
         f"and is sent as {_bytes(randomizer.width)}",
-        f"  estimated from {survey.minimum:,} reports on",
+        f"  estimated when there are at least {survey.minimum:,} reports",
     ]
     if data["browser"] is False:
-        lines.append("  the respondent's page cannot make such reports: people answer by discreet survey answer --url")
+        lines.append(
+            "  the respondents' page cannot make these reports: people answer with discreet survey answer --url"
+        )
     if survey.token:
         lines.append(f"next: discreet survey tokens {survey.id} -n 100")
     return data, [*lines, "next: discreet survey serve"]
@@ -70,8 +72,8 @@ def weak_protection_notes(epsilon: Fraction) -> list[str]:
     factor = math.exp(min(float(epsilon), 700.0))
     shown = f"{factor:,.0f}" if factor < 10**9 else f"{factor:.1e}"
     return [
-        f"epsilon {exact.show(epsilon, up=True)} protects a respondent little: their report can change the odds of "
-        f"what they answered by a factor of e^epsilon = {shown}"
+        f"epsilon {exact.show(epsilon, up=True)} gives a respondent little protection: their report can change the "
+        f"odds of what they answered by a factor of e^epsilon = {shown}"
     ]
 
 
@@ -99,15 +101,15 @@ def answer_output(
     lines = [
         f"{'would send' if acknowledgement is None else 'sent'} {report_text(given.report)} under the id {given.id}",
         *([f"  it says: {', '.join(named) or 'none of the choices'}"] if named is not None else []),
-        f"  whatever their true answer, others send this very report at least {often:.3g} times "
-        "for every 100 times that somebody with yours does",
-        f"  epsilon: {exact.show(given.epsilon, up=True)} this answer, {exact.show(given.period, up=True)} "
-        f"this period, {exact.show(given.lifetime, up=True)} all that this device ever answered",
+        f"  people with any other true answer send this same report at least {often:.3g} times "
+        "for every 100 times that people with your answer send it",
+        f"  epsilon: {exact.show(given.epsilon, up=True)} for this answer, {exact.show(given.period, up=True)} "
+        f"in this period, {exact.show(given.lifetime, up=True)} for all answers of this device ever",
     ]
     if acknowledgement is None:
-        lines.append("nothing was sent; without --dry-run the same bytes are")
+        lines.append("nothing was sent; without --dry-run, the same bytes are sent")
     elif acknowledgement["repeated"]:
-        lines.append("this device was counted before: its first report stays, and counts once")
+        lines.append("this device was counted before: its first report stays and counts once")
     return data, lines
 
 
@@ -141,20 +143,20 @@ def estimate_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
     moved = f"{points * fakes['could_move']:.3g}{unit}"
     lines += [
         "",
-        f"intervals hold {estimates['confidence']:.4g} of the time, about those who answered; "
-        "estimates are unbiased, so that they can leave their bounds",
-        f"about {estimates['halve']:,} more answers would halve them",
-        f"{fakes['reports']:,} fake reports among these could have moved a figure by {moved}",
+        f"intervals have confidence {estimates['confidence']:.4g} and are about those who answered; "
+        "estimates are unbiased, so they can be outside their bounds",
+        f"about {estimates['halve']:,} more answers would halve the intervals",
+        f"{fakes['reports']:,} fake reports among these could have moved an estimate by {moved}",
         f"each answer cost its respondent epsilon {estimates['epsilon']:.6g}",
     ]
     if estimates.get("made"):
-        lines.append(f"made by {estimates['made']}: these figures have no interval")
+        lines.append(f"computed by {estimates['made']}: these estimates have no interval")
     rest = 0 if estimates["closed"] else estimates["n"] % max(1, survey.minimum)
     if rest:
         lines.append(
-            f"this counts every report, for you; the page of results shows the first {estimates['n'] - rest:,}, in "
-            "steps of "
-            f"{survey.minimum:,}, so that no two looks differ by one person's report: show others no more than that"
+            "this counts every report and is for you only; the results page shows the first "
+            f"{estimates['n'] - rest:,}, in steps of {survey.minimum:,}, so that no two views differ by one "
+            "person's report: show others no more than that"
         )
     return lines
 
@@ -200,7 +202,7 @@ def list_output(counted_surveys: Sequence[tuple[Survey, int]]) -> tuple[dict[str
         ]
     }
     if not counted_surveys:
-        return data, ["there are no surveys yet; discreet survey new makes one"]
+        return data, ["there are no surveys yet; create one with discreet survey new"]
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in ("id", "question", "protocol", "epsilon", "reports", ""):
         table.add_column(name, justify="right" if name in ("epsilon", "reports") else "left", no_wrap=True)
@@ -221,14 +223,14 @@ def serve_output(address: str, surveys: Sequence[Survey]) -> tuple[dict[str, Any
             for survey in taking
         ],
     }
-    lines = [f"serving at {address}; Ctrl-C ends it"]
+    lines = [f"serving at {address}; press Ctrl-C to stop"]
     for survey in taking:
         lines += [
             f"{_cut(survey.question)}",
             f"  answer   {address}/s/{survey.id}",
             f"  results  {address}/s/{survey.id}/results",
         ]
-    return data, lines if taking else [*lines, "no survey is open; discreet survey new makes one"]
+    return data, lines if taking else [*lines, "no survey is open; create one with discreet survey new"]
 
 
 def words_of(path: Path) -> list[str]:

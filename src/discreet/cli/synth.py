@@ -20,36 +20,48 @@ if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.synth.model import Model, ModelCard
 
-synth_app = typer.Typer(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, see what it is good for.")
+synth_app = typer.Typer(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
 
-MODEL = typer.Argument(help="A model's file; else the newest that was fitted in this project.")
+MODEL = typer.Argument(help="Model file. Default: the newest model fitted in this project.")
 
 
 @synth_app.command()
 def fit(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     epsilon: Epsilon = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee; else the table's.")] = None,
-    model: Annotated[str, typer.Option("--model", help="auto, random, independent, privbayes, mst or aim.")] = "auto",
-    columns: Annotated[str | None, typer.Option("--columns", help="Only these, with commas between.")] = None,
-    degree: Annotated[str | None, typer.Option("--degree", help="The most parents in privbayes.")] = None,
-    seconds: Annotated[str | None, typer.Option("--seconds", help="About how long the fit may take.")] = None,
-    rows: Annotated[str | None, typer.Option("--rows", help="The number of rows, where that is public.")] = None,
-    public: Annotated[str | None, typer.Option("--public", help="A public table by which mst selects, free.")] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="Delta of the guarantee. Default: the table's delta.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", help="Model: auto, random, independent, privbayes, mst or aim.")
+    ] = "auto",
+    columns: Annotated[str | None, typer.Option("--columns", help="Only these columns, separated by commas.")] = None,
+    degree: Annotated[
+        str | None, typer.Option("--degree", help="With privbayes: the largest number of parents.")
+    ] = None,
+    seconds: Annotated[str | None, typer.Option("--seconds", help="About how many seconds the fit may take.")] = None,
+    rows: Annotated[str | None, typer.Option("--rows", help="The number of rows, if it is public.")] = None,
+    public: Annotated[
+        str | None, typer.Option("--public", help="With mst: a public table to select pairs by, free.")
+    ] = None,
     marginal: Annotated[
-        list[str] | None, typer.Option("--marginal", help="Columns a,b to be measured together in any case.")
+        list[str] | None, typer.Option("--marginal", help="a,b: always measure these columns together.")
     ] = None,
     weight: Annotated[
-        list[str] | None, typer.Option("--weight", help="a,b=5: how much these columns together matter.")
+        list[str] | None, typer.Option("--weight", help="a,b=5: weight of these columns together.")
     ] = None,
-    constraints: Annotated[Path | None, typer.Option("--constraints", help="A file of facts to keep exactly.")] = None,
+    constraints: Annotated[
+        Path | None, typer.Option("--constraints", help="File of public facts that the model keeps exactly.")
+    ] = None,
     analyst: Analyst = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Fit anew, charged, though it was fitted before.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where to save the model.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ignore the stored model; fit a new one and charge again.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="File to save the model to.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Fit a model of a table. Charged once; the same fit again is free."""
+    """Fit a model of a table. Charged once; repeating the same fit is free."""
     import discreet
     from discreet.synth.model_folder import save_in_project
 
@@ -73,10 +85,10 @@ def fit(
             fresh=fresh,
             progress=tell,
         )
-    with _charged("the model is fitted, charged and stored; the same fit again is free"):
+    with _charged("the model is fitted, charged and stored (repeating the fit is free), but could not be saved"):
         saved = save_in_project(opened_project.folder, made)
     if output is not None:
-        with _charged(f"the model is fitted, charged and kept as {saved}, but {output}"):
+        with _charged(f"the model is fitted, charged and saved as {saved}, but could not be saved as {output}"):
             made.save(output)
     data, text = _fit_output(made, output or saved)
     terminal.print_result(data, text, as_json=as_json)
@@ -85,23 +97,27 @@ def fit(
 @synth_app.command()
 def sample(
     model: Annotated[Path | None, MODEL] = None,
-    n: Annotated[int | None, typer.Option("-n", "--rows", help="How many; else about as many as the table.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file; else CSV here.")
+    n: Annotated[
+        int | None, typer.Option("-n", "--rows", help="Number of rows. Default: about as many as the table has.")
     ] = None,
-    given: Annotated[list[str] | None, typer.Option("--given", help="COLUMN=VALUE that every row has.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The same rows again; a sample protects nobody.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file. Default: CSV on standard output.")
+    ] = None,
+    given: Annotated[list[str] | None, typer.Option("--given", help="COLUMN=VALUE: every row has this value.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed for reproducible rows; sampling adds no protection.")
+    ] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Rows from a model. Free: as many as you like, as often as you like."""
+    """Sample rows from a model. Free: as many as you like, as often as you like."""
     from discreet.synth.sample_files import write_rows
 
     made, source = _model(model, project, output)
     conditions = _pairs(given or [])
     origin = f"from the {made.card.kind} model of {made.card.table!r}, version {made.card.version}"
     if made.card.kind == "random":
-        origin += ", which knows the declaration alone and says nothing about the data"
+        origin += ", which uses only the declaration and says nothing about the data"
     if output is None and as_json:
         sampled_rows = made.sample(n, given=conditions, seed=seed)
         rows = [[_plain(value) for value in row.values()] for row in sampled_rows.to_pylist()]
@@ -120,17 +136,17 @@ def sample(
     terminal.print_result(data, f"wrote {count:,} rows to {output}, {origin}", as_json=as_json)
 
 
-@synth_app.command(short_help="What a model is good and bad for.")
+@synth_app.command(short_help="Show what a model is good and bad for.")
 def inspect(
     model: Annotated[Path | None, MODEL] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page to look at.")] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Compare with the real table, charged.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With epsilon, the guarantee of the comparison.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a report page to this HTML file.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Compare with the real table. Charged.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Delta of the comparison's guarantee.")] = None,
     analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """What a model is good and bad for, from its noisy measurements alone. Free, but for --epsilon."""
+    """Show what a model is good and bad for, from its noisy measurements only. Free without --epsilon."""
     made, _ = _model(model, project, html)
     comparison = None
     if epsilon is not None:
@@ -170,7 +186,7 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
         assert opened_project is not None
         path = newest_model(opened_project.folder)
     if output is not None and path.exists() and output.resolve() == path.resolve():
-        raise UsageError("that would overwrite the model")
+        raise UsageError("the output would overwrite the model")
     return Model.load(path), path
 
 
@@ -202,7 +218,7 @@ def _pairs(texts: list[str]) -> dict[str, str | None]:
     conditions: dict[str, str | None] = {}
     for name, value in map(_pair, texts):
         if name.lower() in {each.lower() for each in conditions}:
-            raise UsageError(f"--given says two things about {name[:60]!r}")
+            raise UsageError(f"--given names {name[:60]!r} twice")
         conditions[name] = value
     return conditions
 
@@ -246,10 +262,10 @@ def _fit_output(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
         "warnings": list(card.warnings),
     }
     paid = "it costs nothing" if card.epsilon is None else _paid(card)
-    paid = f"fitted before, free now; it had cost {paid}" if card.repeat else f"cost {paid}" if card.epsilon else paid
+    paid = f"fitted before, so free now; it cost {paid}" if card.repeat else f"cost {paid}" if card.epsilon else paid
     lines = [f"fitted {card.kind} to {card.table!r}, version {card.version}: {card.because}".rstrip(": "), paid]
     if card.shares:
-        lines.append("split: " + ", ".join(f"{name} {float(share):.0%}" for name, share in card.shares.items()))
+        lines.append("budget split: " + ", ".join(f"{name} {float(share):.0%}" for name, share in card.shares.items()))
     lines += [f"note: {warning}" for warning in card.warnings]
     lines += [
         f"saved {path}" + ("" if card.release is None else f"; release {card.release}"),

@@ -68,10 +68,10 @@ def progress(words: str, *, engines: Iterable[str] = ()) -> Iterator[None]:
 def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], str]:
     """What `init` made: beside a discreet.toml that was there before, the ledger alone."""
     if not declared:
-        text = "made discreet.toml and its ledger\nnext: discreet add FILE"
+        text = "created discreet.toml and its ledger\nnext: discreet add FILE"
     else:
         private = [name for name, table in project.file.tables.items() if not table.public]
-        text = "made the ledger; discreet.toml was here already, and is as it was\n"
+        text = "created the ledger; discreet.toml was here already and is unchanged\n"
         text += f"next: discreet refresh {private[0]}" if private else "next: discreet add FILE"
     return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
 
@@ -86,23 +86,23 @@ def add_output(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[
     if not table.public:
         lines += [
             "",
-            "Now say in discreet.toml what is known about the columns, without looking at the data:",
+            "Now declare in discreet.toml what is known about the columns, without looking at the data:",
             '  low and high for numbers and dates; type = "category" with its values for groups.',
-            f"Then: discreet refresh {table.name}, which shows what did not fit.",
+            f"Then run discreet refresh {table.name}. It shows what did not fit.",
         ]
         if table.schema.unit.ends:
             lines[-3:] = [
                 "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
-                f"  rows_per_person in [tables.{table.name}] says one. directed = true tells a to b from b to a.",
-                f"Then: discreet refresh {table.name}, which shows what was left out.",
+                f"  rows_per_person in [tables.{table.name}] sets one. directed = true keeps a to b and b to a apart.",
+                f"Then run discreet refresh {table.name}. It shows what was left out.",
             ]
         elif not table.schema.unit.is_row and not limit_said:
             lines += [
-                "A person counts with one row until you say rows_per_person;",
-                f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good one privately.",
+                "Each person counts with one row until you set rows_per_person;",
+                f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good value privately.",
             ]
         if table.budget is None:
-            lines += ["And give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
+            lines += ["Also give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
     lines += [f"note: {warning}" for warning in warnings]
     data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
     return data, "\n".join(lines)
@@ -118,8 +118,8 @@ def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:
         table.add_row(*(RichText(cell) for cell in row_cells))
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
-        lines.append(f"… {len(release.rows) - MOST_ROWS} more rows; --csv FILE writes them all")
-    stored = f"stored answer, bought for {_spending(release.purchase_cost)}: free now" if release.cached else ""
+        lines.append(f"… {len(release.rows) - MOST_ROWS:,} more rows; --csv FILE writes them all")
+    stored = f"stored answer: free now (it cost {_spending(release.purchase_cost)})" if release.cached else ""
     free = stored or ("derived from earlier answers: free" if release.derived else "")
     price = free or f"cost {_spending(release.cost)}"
     lines += [
@@ -172,22 +172,22 @@ def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
     """What forgetting erased: exact, for the owner only."""
     tables = ", ".join(erased.tables)
     text = (
-        f"{tables}: erased from {erased.exact_versions} versions in all (this note is exact: for the owner)\n"
-        "  answers given before stay, and so does what they cost; later versions leave this person out"
+        f"{tables}: erased from {erased.exact_versions:,} versions in all (exact number, for the owner only)\n"
+        "  earlier answers and their cost stay; later versions leave this person out"
     )
     if not erased.exact_versions:
         text += (
-            "\n  nobody by that name was there: look whether it is spelled as in the source (whoever has it is left out"
-            " of later versions all the same, so that no tombstone says that somebody was there)"
+            "\n  this person was not found: check that the value is spelled as in the source (later versions leave it"
+            " out in any case, so that a tombstone does not reveal that somebody was there)"
         )
     if erased.others:
-        text += f"\n  other tables of the same people, in which nothing was erased: {', '.join(erased.others)}"
+        text += f"\n  nothing was erased from these other tables of the same people: {', '.join(erased.others)}"
     if erased.missing:
         listed = ", ".join(erased.missing)
-        text += f"\n  not there, so that nobody was erased from them; if copies lie elsewhere, delete them: {listed}"
+        text += f"\n  missing, so nothing was erased from them; if there are copies elsewhere, delete them: {listed}"
     if erased.orphaned:
         listed = ", ".join(erased.orphaned)
-        text += f"\n  half of a table that a killed making left, so that nobody was erased from it; delete it: {listed}"
+        text += f"\n  incomplete tables of an interrupted run, so nothing was erased from them; delete them: {listed}"
     data = {
         "tables": list(erased.tables),
         "versions": erased.exact_versions,
@@ -226,28 +226,30 @@ def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[st
         shared = f" (population {budget_status.population})" if budget_status.population != name else ""
         lines.append(
             f"{name}{shared}: {_spending(budget_status.spent)} spent of {_spending(budget_status.limit, up=False)}; "
-            f"{_spending(budget_status.remaining, up=False)} left,\n  about {data[name]['counts_within_50']:,} more "
-            "counts "
-            f"of everybody at plus or minus 50; {_largest(budget_status)}; questions so far: {budget_status.events}"
+            f"{_spending(budget_status.remaining, up=False)} remaining,\n  about "
+            f"{data[name]['counts_within_50']:,} more counts of everybody at plus or minus 50; "
+            f"{_largest(budget_status)}; queries so far: {budget_status.events:,}"
         )
         lines += [f"  note: {note}" for note in budget_status.notes]
-        lines += [f"  {who or 'nobody named'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()]
-    return {"tables": data}, lines or ["no private table is declared yet; discreet add FILE"]
+        lines += [
+            f"  {who or 'no analyst named'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()
+        ]
+    return {"tables": data}, lines or ["no private table is declared yet; declare one with discreet add FILE"]
 
 
 def _largest(budget_status: BudgetStatus) -> str:
     """What a single question may have; small ones, by their squares in rho, may go further in all."""
     if budget_status.largest_question <= 0:
-        return "no count of everybody fits any more"
-    return f"a single count of everybody may have --epsilon {exact.show(budget_status.largest_question)} at most"
+        return "the remaining budget is too small for a count of everybody"
+    return f"a single count of everybody can use at most --epsilon {exact.show(budget_status.largest_question)}"
 
 
 def verification_line(report: LedgerVerification) -> str:
     """What verifying the ledger found."""
     if report.sound:
-        return f"the ledger is whole: {report.rows} rows verified"
-    where = f" at row {report.row}" if report.row is not None else ""
-    return f"the ledger does not verify{where}: {report.problem}"
+        return f"ledger OK: {report.rows:,} entries verified"
+    where = f" at entry {report.row:,}" if report.row is not None else ""
+    return f"ledger verification failed{where}: {report.problem}"
 
 
 def repair_output(done: RepairOutcome, project: Project) -> tuple[dict[str, Any], str]:
@@ -258,20 +260,22 @@ def repair_output(done: RepairOutcome, project: Project) -> tuple[dict[str, Any]
     for name in done.charged:
         now = project.ledger.account_status(name)
         spent, limit = _spending(spending(now.spent)), _spending(spending(now.limit), up=False)
-        lines.append(f"charged what was forgotten to {name}: {spent} counts as spent now, of {limit}")
+        lines.append(f"charged the lost spending to {name}: {spent} now counts as spent of {limit}")
     if done.unlocked:
         lines.append(f"unlocked: {', '.join(done.unlocked)}")
     if done.lost:
-        lines.append(f"the whole budget counts as spent for: {', '.join(done.lost)}; discreet budget grant opens more")
+        lines.append(
+            f"the whole budget counts as spent for: {', '.join(done.lost)}; raise the limit with discreet budget grant"
+        )
     data = {"charged": list(done.charged), "unlocked": list(done.unlocked), "lost": list(done.lost)}
-    return data, "\n".join(lines) or "nothing was forgotten, and nothing is locked"
+    return data, "\n".join(lines) or "nothing to repair: no charge is missing, and nothing is locked"
 
 
 def entries_table(ledger_entries: list[dict[str, Any]]) -> RichTable:
     """The ledger's entries for people."""
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     names = ("population", "table", "version", "analyst", "id")
-    for name in ("row", "time", "kind", "epsilon", *names):
+    for name in ("entry", "time", "kind", "epsilon", *names):
         table.add_column(name, no_wrap=True)
     for entry in ledger_entries:
         body = entry["body"]

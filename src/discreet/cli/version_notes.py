@@ -18,37 +18,39 @@ def refresh_output(
     name = table.name
     left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
     read = making.exact_rows + left_out
-    kept = f", of which {making.exact_rows} are kept and {left_out} left out" if left_out else ""
-    lines = [f"made version {version} of {name!r} from {read} rows{kept} (this note is exact: for the owner)"]
+    kept = f", of which {making.exact_rows:,} are kept and {left_out:,} left out" if left_out else ""
+    lines = [f"made version {version} of {name!r} from {read:,} rows{kept} (exact numbers, for the owner only)"]
     if table.schema.unit.through is not None:
-        lines.append("  a row counts once under each person that it reaches")
+        lines.append("  a row counts once for each person that it belongs to")
     if answered:
-        lines.append("  older answers stay; the same question about this version is asked, and paid, anew")
+        lines.append("  older answers stay; the same query on this version is a new query, and is charged")
     if making.exact_persons is not None:
-        lines.append(f"  {making.exact_persons} persons")
+        lines.append(f"  {making.exact_persons:,} persons")
     if making.exact_without_person:
-        lines.append(f"  {making.exact_without_person} rows without a person were left out")
+        lines.append(f"  {making.exact_without_person:,} rows without a person were left out")
     if making.exact_truncated:
-        lines.append(f"  {making.exact_truncated} rows beyond rows_per_person were left out")
+        lines.append(f"  {making.exact_truncated:,} rows beyond rows_per_person were left out")
     if making.exact_loops:
-        lines.append(f"  {making.exact_loops} edges from a person to themselves were left out")
+        lines.append(f"  {making.exact_loops:,} edges from a person to themselves were left out")
     if making.exact_doubles:
-        lines.append(f"  {making.exact_doubles} rows repeat an edge, and were left out")
+        lines.append(f"  {making.exact_doubles:,} rows that repeat an edge were left out")
     if making.exact_one_way is not None:
         lines.append(
-            f"  {making.exact_one_way} of {making.exact_rows} edges stand there in one direction only, and count as "
-            "both; directed = true tells directions apart"
+            f"  {making.exact_one_way:,} of {making.exact_rows:,} edges are there in one direction only, and count as "
+            "both; directed = true keeps directions apart"
         )
     empty = [column for column, nulled in making.exact_nulled.items() if 0 < nulled == read]
     for column, nulled in making.exact_nulled.items():
         if column in empty:
-            lines.append(f"  {column}: not one of {nulled} values fits, so all are NULL: is it declared as what it is?")
+            lines.append(
+                f"  {column}: none of {nulled:,} values fits, so all are NULL: check how the column is declared"
+            )
         elif nulled:
-            lines.append(f"  {column}: {nulled} values did not fit and are NULL")
+            lines.append(f"  {column}: {nulled:,} values did not fit and are NULL")
     lines += [f"  {line}" for line in _marks(table, making)]
     for column, clamped in making.exact_clamped.items():
         if clamped:
-            lines.append(f"  {column}: {clamped} values were moved to the nearest bound")
+            lines.append(f"  {column}: {clamped:,} values were moved to the nearest bound")
     lines += [f"  {line}" for line in (*_rounding(table, making), *_dominant_person_note(making))]
     data = {
         "table": name,
@@ -83,9 +85,9 @@ def _marks(table: Table, making: DeclarationOutcome) -> Iterator[str]:
     for column in table.schema.columns:
         marked = making.exact_marked.get(column.name, 0)
         if marked:
-            keep = "; a category keeps one that its values list" if isinstance(column, CategoryColumn) else ""
-            cells = f"{marked} cells are" if marked > 1 else "1 cell is"
-            yield f"{column.name}: {cells} read as missing, by a mark such as NA, null or -{keep}"
+            keep = "; a category keeps a mark that is one of its values" if isinstance(column, CategoryColumn) else ""
+            cells = f"{marked:,} cells are" if marked > 1 else "1 cell is"
+            yield f"{column.name}: {cells} read as missing, because of a mark such as NA, null or -{keep}"
 
 
 def _rounding(table: Table, making: DeclarationOutcome) -> Iterator[str]:
@@ -98,7 +100,7 @@ def _rounding(table: Table, making: DeclarationOutcome) -> Iterator[str]:
         if rounded is None or not rounded.exact_values or not isinstance(column, NumberColumn):
             continue
         step, most = _plain(column.step), _plain(rounded.exact_most)
-        yield f"{column.name}: {rounded.exact_values} values were rounded to steps of {step}, by up to {most}"
+        yield f"{column.name}: {rounded.exact_values:,} values were rounded to steps of {step}, by up to {most}"
         if column.low is None or column.high is None:
             yield (
                 f"warning: {column.name}: low and high are not declared, so its step is {step}, and averages can be "
@@ -127,7 +129,7 @@ def _dominant_person_note(making: DeclarationOutcome) -> Iterator[str]:
     if dominant is not None:
         named = ", ".join(repr(part[:60]) for part in dominant.exact_person)
         yield (
-            f"warning: one person, {named}, has {dominant.exact_rows} rows, over 100 times as many as others have on "
+            f"warning: one person, {named}, has {dominant.exact_rows:,} rows, over 100 times as many as others have on "
             "average. If this id stands for unknown persons, empty it in the source: rows without a person are left out"
         )
 

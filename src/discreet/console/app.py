@@ -90,7 +90,7 @@ def make_app(state: AppState) -> FastAPI:
             guard.check_host(request.headers, state.settings)
         except RequestDenied as denied:
             return _error_response(state, request, denied, guard.PUBLIC_VISITOR, api=_is_api(request))
-        sentences = {404: "There is nothing here.", 405: "That cannot be done with this address."}
+        sentences = {404: "There is nothing here.", 405: "This URL does not support this method."}
         sentence = sentences.get(problem.status_code, "This request cannot be answered.")
         return _error_response(
             state,

@@ -15,7 +15,7 @@ _REPLACEMENTS = (
     (re.compile(r"--fresh draws new noise\b"), "asking with fresh draws new noise"),
     (re.compile(r"\bdiscreet ledger show lists them\b"), "the list of releases has them"),
     (re.compile(r"\bdiscreet histogram counts\b"), "a histogram counts"),
-    (re.compile(r"\bdiscreet survey list shows those that there are\b"), "the list of surveys has all"),
+    (re.compile(r"\bdiscreet survey list, to see all surveys\b"), "see the list of surveys"),
     (re.compile(r"\bdiscreet budget grant raises\b"), "an owner raises"),
     (re.compile(r"`discreet budget grant` more\b"), "grant more"),
 )

@@ -14,26 +14,26 @@ USAGE = UsageError.exit_code
 #: By the exit code of an error.
 STATUS = {2: 400, 3: 422, 4: 402, 5: 409, 6: 409}
 TITLES = {
-    400: "That does not fit", 401: "Please log in", 402: "The budget does not hold it", 403: "Not for you",
-    404: "Nothing here", 405: "Not this way", 408: "Too slow", 409: "Not now", 413: "Too long", 415: "Not a form",
-    421: "Another name", 422: "Refused", 429: "Too many at once", 500: "A defect",
+    400: "Invalid request", 401: "Please log in", 402: "Not enough budget", 403: "Not allowed",
+    404: "Not found", 405: "Method not allowed", 408: "Too slow", 409: "Not possible now", 413: "Too long",
+    415: "Not a form", 421: "Wrong host name", 422: "Refused", 429: "Too many requests", 500: "Internal error",
 }  # fmt: skip
 
 
 #: What to do next, by status, where an error does not say it itself.
 HINTS = {
-    400: "/api lists what each address takes",
-    401: "log in; a program sends a token that is made on /me, as Authorization: Bearer dsc_…",
-    403: "an owner says who may do what, on /admin",
-    404: "look at its spelling, or search; what came after a backup is not there once that was restored",
-    405: "/api lists the addresses of programs, and what each does",
-    408: "send it again, in one go",
-    409: "come again in a moment",
+    400: "see /api for what each route accepts",
+    401: "log in; a program sends a token, created on /me, as Authorization: Bearer dsc_…",
+    403: "ask an owner; owners manage roles on /admin",
+    404: "check the spelling, or search; after a backup is restored, everything newer than the backup is missing",
+    405: "see /api for the routes of the API and what each does",
+    408: "send the whole request again without pauses",
+    409: "wait a moment, then send it again",
     413: "send less at once",
     415: "use the form on its page",
-    421: "use the address that the server was started with; its option --origin sets it",
-    422: "/api/v1/openapi.json says what each request may hold",
-    429: "come again in a moment",
+    421: "use the URL that the server was started with; its option --origin sets it",
+    422: "see /api/v1/openapi.json for what each request may contain",
+    429: "wait a moment, then send it again",
 }
 
 
@@ -72,8 +72,8 @@ def error_report_of(problem: Exception) -> ErrorReport:
         case _:
             return ErrorReport(
                 status=500,
-                sentence="Something went wrong here, and its owner is told.",
-                hint="it is no fault of yours; an owner finds it on /admin",
+                sentence="Something went wrong on the server. The error was recorded for the owner.",
+                hint="this is not your fault; an owner can find the error on /admin",
                 defect=True,
             )
 

@@ -25,7 +25,7 @@ def text_or_none(text: str) -> str | None:
 def number_text(text: str, name: str) -> str | None:
     """A decimal number as its text, not too long to be read; None where it was left empty."""
     if len(text) > LONGEST_NUMBER:
-        raise UsageError(f"{name} has at most {LONGEST_NUMBER} digits")
+        raise UsageError(f"{name} must have at most {LONGEST_NUMBER} digits")
     return text_or_none(text)
 
 
@@ -33,7 +33,7 @@ def whole_number(text: str, name: str, *, least: int, most: int) -> int:
     """A whole number between two others."""
     plain = text.strip().replace(",", "")
     if not plain.isascii() or not plain.isdecimal() or len(plain) > 15 or not least <= int(plain) <= most:
-        raise UsageError(f"{name} is a whole number from {least:,} to {most:,}")
+        raise UsageError(f"{name} must be a whole number from {least:,} to {most:,}")
     return int(plain)
 
 

@@ -35,7 +35,7 @@ def single_header(headers: Headers, name: str) -> str:
 def check_host(headers: Headers, settings: Settings) -> None:
     """Refuse a request that was sent to another name than the console's."""
     if single_header(headers, "host").lower() not in settings.hosts:
-        raise RequestDenied("This address is not one that the console is reached by.", status=421)
+        raise RequestDenied("The console does not serve this host name.", status=421)
 
 
 def visitor_of(headers: Headers, secret: str, route: Route, people: People) -> Visitor:
@@ -54,7 +54,7 @@ def visitor_of(headers: Headers, secret: str, route: Route, people: People) -> V
 def _by_token(text: str, people: People) -> Visitor:
     """Whose token it is. What is wrong with one is told to whoever holds it, and to nobody else."""
     token = people.tokens.find(text)
-    why = "this token is not known" if token is None else token.why_not(people.clock())
+    why = "this token is unknown" if token is None else token.why_not(people.clock())
     if token is None or why:
         raise RequestDenied(f"{why[:1].upper()}{why[1:]}.", status=401, who="" if token is None else token.person.name)
     people.tokens.note_use(token)
@@ -67,8 +67,8 @@ def check_role(visitor: Visitor, route: Route) -> None:
     if visitor.may(route.role):
         return
     if visitor.role == "public":
-        raise RequestDenied("Please log in first." if not route.api else "This needs a token.", status=401)
-    raise RequestDenied(f"This is for the {route.role} of the data.", status=403)
+        raise RequestDenied("Please log in first." if not route.api else "This request needs a token.", status=401)
+    raise RequestDenied(f"Only an {route.role} may do this.", status=403)
 
 
 def check_origin(headers: Headers, route: Route, settings: Settings) -> None:
@@ -86,4 +86,4 @@ def check_form(visitor: Visitor, sent_csrf: str, route: Route) -> None:
     if route.api or route.method in SAFE or visitor.via != "session":
         return
     if not visitor.csrf or not hmac.compare_digest(sent_csrf.encode(), visitor.csrf.encode()):
-        raise RequestDenied("This page is older than your login; load it again.", status=403)
+        raise RequestDenied("This page was loaded before you logged in; load it again.", status=403)

@@ -40,20 +40,20 @@ class Listener:
 def open_listener(host: str, port: int, *, certificate: Path | None, key: Path | None, behind_proxy: bool) -> Listener:
     """Listen there. Beyond this machine only by TLS, ours or that of a proxy in front."""
     if (certificate is None) != (key is None):
-        raise UsageError("TLS needs a certificate and its key", hint="--cert FILE --key FILE")
+        raise UsageError("TLS needs both a certificate and its key", hint="--cert FILE --key FILE")
     for file in (certificate, key):
         if file is not None and not file.is_file():
             raise UsageError(f"there is no file {str(file)[-80:]!r}")
     if certificate is not None and behind_proxy:
-        raise UsageError("either TLS ends here or at the proxy, not at both", hint="leave out --behind-proxy")
+        raise UsageError("TLS ends either here or at the proxy, not at both", hint="leave out --behind-proxy")
     if certificate is not None and key is not None:
         _check_tls(certificate, key)
     listening = bind_socket(host, port)
     if certificate is None and not behind_proxy and not _is_loopback(listening):
         listening.close()
         raise UsageError(
-            "passwords and answers would travel over the network for all to read",
-            hint="--cert FILE --key FILE for TLS, --behind-proxy where one in front ends it, or --host 127.0.0.1",
+            "without TLS, passwords and answers would cross the network unencrypted",
+            hint="--cert FILE --key FILE for TLS, --behind-proxy if a proxy in front ends TLS, or --host 127.0.0.1",
         )
     return Listener(listening=listening, certificate=certificate, key=key)
 
@@ -66,8 +66,8 @@ def _check_tls(certificate: Path, key: Path) -> None:
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "reason", None) or getattr(problem, "strerror", None) or "it cannot be read"
         raise UsageError(
-            f"TLS cannot be had with this certificate and key ({str(reason).lower().replace('_', ' ')})",
-            hint="both are PEM files, the key is the certificate's own and has no password",
+            f"TLS does not work with this certificate and key ({str(reason).lower().replace('_', ' ')})",
+            hint="use PEM files; the key must belong to the certificate and have no password",
         ) from None
 
 
@@ -81,11 +81,14 @@ def origin_of(given_origin: str | None, listener: Listener, *, behind_proxy: boo
         return given_origin.rstrip("/")
     if behind_proxy:
         raise UsageError(
-            "where do browsers find the proxy? Forms from elsewhere are refused.",
+            "--behind-proxy needs the URL that browsers use, because forms from other origins are refused",
             hint="--origin https://console.example.org",
         )
     if ipaddress.ip_address(listener.listening.getsockname()[0].partition("%")[0]).is_unspecified:
-        raise UsageError("by which name do browsers find it?", hint="--origin https://console.example.org:8000")
+        raise UsageError(
+            "the server listens on all addresses and needs the URL that browsers use",
+            hint="--origin https://console.example.org:8000",
+        )
     return listener.address
 
 

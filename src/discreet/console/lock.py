@@ -27,8 +27,8 @@ class ConsoleLock:
             where = os.pread(self._handle, 300, 0).decode(errors="replace").strip()
             os.close(self._handle)
             raise UsageError(
-                f"a console serves this folder already{f', at {where}' if where else ''}",
-                hint="use that one, or end it first",
+                f"a console already serves this folder{f', at {where}' if where else ''}",
+                hint="use that console, or stop it first",
             ) from None
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{address}\n".encode(), 0)

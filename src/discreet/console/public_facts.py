@@ -48,20 +48,21 @@ def budget_json(project: Project, table: Table) -> dict[str, Any] | None:
 def unit_sentence(table: Table) -> str:
     """Whose presence is hidden, in a sentence."""
     if table.public:
-        return "Nothing is hidden: the owner says that everybody may know this table."
+        return "Nothing is protected: the owner declared this table public."
     privacy_unit = table.schema.unit
     if privacy_unit.is_row:
-        return "Hidden is the presence of each row: no answer tells whether one more was there."
+        return "Protected: whether any one row is in this table."
     if privacy_unit.ends:
-        most = "" if privacy_unit.limit is None else f" At most {privacy_unit.limit:,} edges of a person count."
-        return f"Hidden is the presence of each person at an end of an edge, with all their edges.{most}"
-    rows = f"at most {privacy_unit.rows:,} rows" if privacy_unit.rows > 1 else "one row"
+        most = "" if privacy_unit.limit is None else f" At most {privacy_unit.limit:,} edges per person are counted."
+        return f"Protected: whether any one person, with all their edges, is in this table.{most}"
+    rows = f"At most {privacy_unit.rows:,} rows" if privacy_unit.rows > 1 else "One row"
     whose = (
         f"reached through {privacy_unit.through!r}"
         if privacy_unit.through
-        else f"told by {', '.join(privacy_unit.person)}"
+        else f"identified by {', '.join(privacy_unit.person)}"
     )
-    return f"Hidden is the presence of each person, {whose}. A person counts with {rows}."
+    counted = "are counted" if privacy_unit.rows > 1 else "is counted"
+    return f"Protected: whether any one person is in this table (people are {whose}). {rows} per person {counted}."
 
 
 def column_json(declared_column: Column, raw: Any) -> dict[str, Any]:

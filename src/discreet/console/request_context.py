@@ -79,5 +79,5 @@ class RequestContext:
 def _single_text(texts: Mapping[str, tuple[str, ...]], name: str, default: str) -> str:
     values = texts.get(name, (default,))
     if len(values) != 1:
-        raise UsageError(f"{name[:40]!r} was told more than once")
+        raise UsageError(f"{name[:40]!r} was given more than once")
     return values[0]

@@ -39,7 +39,7 @@ def client_address(request: Request, settings: Settings) -> str:
     try:
         return str(ipaddress.ip_address(last))
     except ValueError:
-        raise RequestDenied("The proxy must say in X-Forwarded-For whom a request is from.", status=400) from None
+        raise RequestDenied("The proxy must send the client's address in X-Forwarded-For.", status=400) from None
 
 
 async def read_body(request: Request, settings: Settings, visitor: Visitor) -> bytes:
@@ -53,20 +53,20 @@ async def read_body(request: Request, settings: Settings, visitor: Visitor) -> b
             async for piece in request.stream():
                 content += piece
                 if len(content) > longest:
-                    raise RequestDenied(f"This is too long: at most {longest:,} bytes.", status=413)
+                    raise RequestDenied(f"The request is too long: at most {longest:,} bytes are allowed.", status=413)
     except TimeoutError:
-        raise RequestDenied("This took too long to come.", status=408) from None
+        raise RequestDenied("The request took too long to arrive.", status=408) from None
     return bytes(content)
 
 
 def parse_form(kind: str, content: bytes) -> dict[str, tuple[str, ...]]:
     """A form's texts, as a browser sends them."""
     if content and kind.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        raise RequestDenied("This is not a form of this console.", status=415)
+        raise RequestDenied("The request is not a form of this console.", status=415)
     try:
         return parse_texts(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise RequestDenied("This form is not in UTF-8.", status=400) from None
+        raise RequestDenied("The form is not in UTF-8.", status=400) from None
 
 
 def parse_texts(query: str) -> dict[str, tuple[str, ...]]:
@@ -75,7 +75,7 @@ def parse_texts(query: str) -> dict[str, tuple[str, ...]]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
-        raise RequestDenied("This form cannot be read.", status=400) from None
+        raise RequestDenied("The form cannot be read.", status=400) from None
     for name, value in pairs:
         texts_by_name[name] = (*texts_by_name.get(name, ()), value)
     return texts_by_name

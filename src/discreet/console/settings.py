@@ -40,17 +40,17 @@ class Settings:
         )
         if not is_address or self.origin not in (plain, f"{plain}:{port}"):
             raise UsageError(
-                f"{self.origin[:80]!r} is no address that a browser could have in its line",
-                hint="--origin https://console.example.org, with a port where it is not the usual one, and no path",
+                f"{self.origin[:80]!r} is not a URL that a browser could open",
+                hint="--origin https://console.example.org, with a port if it is not the default, and without a path",
             )
         if not self.secure and not self.loopback:
             raise UsageError(
-                f"passwords and answers would travel to {self.origin[:80]} for all to read",
-                hint=f"--origin https://{host[:60]}; plain http is for this machine alone",
+                f"passwords and answers would travel to {self.origin[:80]} unencrypted",
+                hint=f"--origin https://{host[:60]}; plain http is only for this machine",
             )
         limits = (self.grid_ms, self.deadline_s, self.at_once, self.each, self.most_rows, self.longest_body)
         if min(limits) <= 0 or self.waiting < 0:
-            raise UsageError("limits of the console are positive")
+            raise UsageError("the limits of the console must be positive")
 
     def _parts(self) -> tuple[str, str, str]:
         """Scheme, host and port of the origin; the usual port where none is told."""

@@ -47,15 +47,15 @@ def _fault_in(file: Path, source: FileSource, shown: str) -> CsvFault | None:
                     return CsvFault(
                         line=lines.row,
                         fields=len(row),
-                        reason=f"line {lines.row} of {shown} has {len(row)} fields where the header has {header}",
-                        hint="mend that line; a text that holds a delimiter needs quotes around it",
+                        reason=f"line {lines.row} of {shown} has {len(row)} fields, but the header has {header}",
+                        hint="fix that line; text that contains a delimiter needs quotes around it",
                     )
                 if lines.end and lines.end != lines.first_end:
                     return CsvFault(
                         line=lines.number,
                         reason=f"line {lines.number} of {shown} ends with {_ENDS[lines.end]}, "
-                        f"the header with {_ENDS[lines.first_end]}",
-                        hint="save the file with one kind of line end",
+                        f"but the header ends with {_ENDS[lines.first_end]}",
+                        hint="save the file with one kind of line ending",
                     )
                 lines.row = lines.number + 1
         except csv.Error:  # a field beyond what Python reads: the engine's own sentence stands

@@ -131,7 +131,7 @@ def _kind(column: Column, source_type: str, source: FileSource) -> DuckDBKind:
     kind = kind_of(source_type)
     if kind is None or not takes(column, kind):
         raise SchemaError(
-            f"column {column.name!r} is declared {type_name(column)}, and {source.shown} holds {source_type} there",
+            f"column {column.name!r} is declared {type_name(column)}, but it is {source_type} in {source.shown}",
             hint="declare another type, or convert the source",
         )
     return kind
@@ -232,13 +232,13 @@ def _sentence(problem: str, source: FileSource) -> str:
     line, fields = _LINE.search(problem), _FIELDS.search(problem)
     where = f"line {line[1]} of {source.shown}" if line else source.shown
     if fields:
-        return f"{where} has {fields[2]} fields where the header has {fields[1]}"
+        return f"{where} has {fields[2]} fields, but the header has {fields[1]}"
     if "unterminated quote" in problem:
-        return f"{where} has a quote that does not end"
+        return f"{where} has a quote that is not closed"
     if "utf-8" in problem.lower() or "utf8" in problem.lower():
         return f"{where} is not UTF-8 text"
     if "Conversion Error" in problem:
-        return f"{where} holds a timestamp that is in no calendar"
+        return f"{where} has a timestamp that is not in the calendar"
     if "Out of Memory" in problem:
         return f"{where} needs more memory than the engine may use"
     return f"{where} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}"

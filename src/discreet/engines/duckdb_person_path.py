@@ -136,8 +136,8 @@ def _part(value: str, source_type: str, name: str, source: FileSource) -> KeyPar
         years = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
         return KeyPart(sql=f"CASE WHEN {years} THEN CAST({value} AS VARCHAR) END", type="VARCHAR")
     raise SchemaError(
-        f"{name!r} of {source.shown} holds {source_type}, and whose a row is must be exact",
-        hint="write ids as text or as whole numbers",
+        f"{name!r} of {source.shown} holds {source_type}, which does not identify people exactly",
+        hint="store ids as text or as whole numbers",
     )
 
 

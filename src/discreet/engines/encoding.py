@@ -28,10 +28,10 @@ def encoding_note(source: FileSource) -> str | None:
         name = shlex.quote(file.name)
         unpacked = f"gzip -dc {name} | " if file.suffix == ".gz" else ""
         read = "" if unpacked else f"{name} "
-        says = f"{file.name} is not UTF-8 text: cells with letters beyond ASCII do not fit"
+        says = f"{file.name} is not UTF-8 text: cells with non-ASCII letters cannot be read"
         if not windows:
             return (
-                f"{says}. Find out its encoding, and convert it: {unpacked}iconv -f ENCODING -t UTF-8 {read}> utf8.csv"
+                f"{says}. Find out its encoding and convert it: {unpacked}iconv -f ENCODING -t UTF-8 {read}> utf8.csv"
             )
         convert = f"{unpacked}iconv -f CP1252 -t UTF-8 {read}> utf8.csv"
         return f"{says}. It looks like Windows-1252 or Latin-1; convert it: {convert}"

@@ -54,8 +54,8 @@ class FileBackedEngine:
         for scan, place in tables.files.items():
             if not path_of(place).is_file():
                 raise LedgerFault(
-                    f"version {scan.version} of {scan.table!r} is not on the disk any more",
-                    hint=f"bring the folder back, or discreet refresh {scan.table}",
+                    f"version {scan.version} of {scan.table!r} is no longer on disk",
+                    hint=f"restore the folder, or run discreet refresh {scan.table}",
                 )
 
     def erase(self, place: TableLocation, tags: Collection[bytes]) -> int:
@@ -87,7 +87,7 @@ def read_persons(file: Path) -> ExactPersons:
         person_table = pq.read_table(file, columns=["tag", "rows"], partitioning=None)
     except (OSError, pa.ArrowException):
         raise LedgerFault(
-            "the newest version of the table is not whole on the disk", hint="bring it back, or discreet refresh"
+            "the newest version of the table is not complete on disk", hint="restore it, or run discreet refresh"
         ) from None
     tags = person_table.column("tag").combine_chunks().cast(pa.binary(TAG_BYTES))
     return ExactPersons(tags, person_table.column("rows").to_numpy().astype(np.int64))
@@ -96,7 +96,7 @@ def read_persons(file: Path) -> ExactPersons:
 def path_of(place: TableLocation) -> Path:
     """The file at a place."""
     if not isinstance(place, Path):
-        raise SchemaError("this version was made on another engine", hint="discreet refresh makes one on this")
+        raise SchemaError("this version was made on another engine", hint="run discreet refresh to make one here")
     return place
 
 

@@ -44,7 +44,7 @@ class FileSource(Header):
         before = self.stamp()
         yield
         if self.stamp() != before:
-            raise UsageError(f"{self.shown} changed while it was read", hint="try again when it is at rest")
+            raise UsageError(f"{self.shown} changed while it was read", hint="try again when nothing writes to it")
 
     def stamp(self) -> tuple[tuple[int, int, int], ...]:
         """What changes when a file is written to."""
@@ -58,7 +58,7 @@ def find(source: str, *, folder: Path) -> FileSource:
     try:
         kinds = {_kind(file) for file in files}
         if len(kinds) > 1:
-            raise UsageError(f"{source} holds both CSV and Parquet files", hint="use one kind in one table")
+            raise UsageError(f"{source} contains both CSV and Parquet files", hint="use one format per table")
         return _parquet(source, files) if kinds == {"parquet"} else _csv(source, files)
     except OSError as problem:
         raise UsageError(f"{source} cannot be read: {problem.strerror or 'it is damaged'}") from None
@@ -74,7 +74,7 @@ def _files(source: str, *, folder: Path) -> tuple[Path, ...]:
     matches = [Path(name) for name in glob.glob(pattern, recursive=True)] if glob.has_magic(source) else []
     files = tuple(sorted(file.absolute() for file in matches if file.is_file()))
     if not files:
-        raise UsageError(f"there is no file {source}", hint="a source is relative to the folder of discreet.toml")
+        raise UsageError(f"there is no file {source}", hint="paths are relative to the folder of discreet.toml")
     return files
 
 
@@ -99,7 +99,7 @@ def _parquet(source: str, files: tuple[Path, ...]) -> FileSource:
         if not other.equals(first):
             raise SchemaError(
                 f"{source}: {file.name} and {files[0].name} do not have the same columns and types",
-                hint="write them alike, or declare two tables",
+                hint="give them the same columns and types, or declare two tables",
             )
     types = tuple(str(type_) for type_ in first.types)
     return FileSource(shown=source, files=files, kind="parquet", names=tuple(first.names), types=types)
@@ -111,13 +111,14 @@ def _csv(source: str, files: tuple[Path, ...]) -> FileSource:
         if other != first:
             raise SchemaError(
                 f"{source}: {file.name} and {files[0].name} do not have the same header",
-                hint="write them alike, or declare two tables",
+                hint="give them the same header, or declare two tables",
             )
     read = {delimiter: _fields(first, delimiter) for delimiter in DELIMITERS}
     delimiter = max(read, key=lambda delimiter: len(read[delimiter]))
     if not read[delimiter]:
         raise UsageError(
-            f"the header of {source} does not end where its first line does", hint="a name cannot hold a line break"
+            f"the header of {source} does not end on its first line",
+            hint="a column name cannot contain a line break",
         )
     return FileSource(shown=source, files=files, kind="csv", names=read[delimiter], delimiter=delimiter)
 
@@ -131,7 +132,7 @@ def _header_line(file: Path) -> str:
     except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
         raise UsageError(f"{file.name} is neither Parquet nor CSV in UTF-8") from None
     if not line.strip() or len(line) > MOST_HEADER or "\0" in line:
-        raise UsageError(f"{file.name} does not begin with the names of its columns", hint="CSV needs a header line")
+        raise UsageError(f"{file.name} does not start with the names of its columns", hint="add a header line")
     return line
 
 

@@ -64,7 +64,7 @@ class Header:
             )
         if len(places) > 1:
             raise SchemaError(
-                f"{self.shown} has {len(places)} columns that could be {name!r}", hint="give each its own name"
+                f"{self.shown} has {len(places)} columns that match {name!r}", hint="give each its own name"
             )
         return places[0]
 
@@ -74,7 +74,7 @@ class Header:
         for name in filter(None, self.names):
             if name.lower() in seen:
                 raise SchemaError(
-                    f"{self.shown}: columns {seen[name.lower()]!r} and {name!r} have the same name, capitals aside",
+                    f"{self.shown}: columns {seen[name.lower()]!r} and {name!r} have the same name if case is ignored",
                     hint="rename one of them",
                 )
             seen[name.lower()] = name

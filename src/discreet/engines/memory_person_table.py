@@ -150,8 +150,8 @@ def _check_types(source: FileSource, places: Iterable[int]) -> None:
         whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
         if not (texts or whole or pa.types.is_boolean(kind) or pa.types.is_date(kind) or kind == pa.uuid()):
             raise SchemaError(
-                f"{source.names[place]!r} of {source.shown} holds {kind}, and whose a row is must be exact",
-                hint="write ids as text or as whole numbers",
+                f"{source.names[place]!r} of {source.shown} holds {kind}, which does not identify people exactly",
+                hint="store ids as text or as whole numbers",
             )
 
 

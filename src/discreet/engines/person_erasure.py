@@ -68,7 +68,7 @@ def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:
                 mask = pc.is_in(batch.column("tag").cast(pa.binary()), value_set=erased_tags)
                 numbers += batch.column("number").filter(mask).to_pylist()
     except FileNotFoundError:
-        raise UsageError(f"{beside.name} is not on the disk any more", hint="bring the folder back") from None
+        raise UsageError(f"{beside.name} is no longer on disk", hint="restore the folder") from None
     return numbers
 
 

@@ -18,7 +18,7 @@ from discreet.errors import LedgerFault, ProjectError
 
 NAME = "persons.key"
 
-_BRING = f"bring it back, as .discreet/tables/{NAME}: from a backup, or from a machine that shares the ledger"
+_BRING = f"restore it to .discreet/tables/{NAME}, from a backup or from a machine that shares the ledger"
 
 #: Under which a version of a table of persons says which keys it was made with.
 MARK = "persons"
@@ -45,7 +45,7 @@ class PersonKeys:
         file = folder / NAME
         if not file.exists():
             if earlier_marks:
-                raise LedgerFault(f"{NAME}, by which persons were told apart before, is not here", hint=_BRING)
+                raise LedgerFault(f"{NAME}, which identified people in earlier versions, is missing", hint=_BRING)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             temporary = folder / f".{NAME}.{secrets.token_hex(8)}"
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -61,10 +61,8 @@ class PersonKeys:
         except (OSError, ValueError):
             raw_keys = b""
         if len(raw_keys) != 2 * KEY_BYTES:
-            raise ProjectError(
-                f"{NAME}, beside the declared tables, cannot be read", hint="bring it back from a backup"
-            )
+            raise ProjectError(f"{NAME}, next to the declared tables, cannot be read", hint="restore it from a backup")
         keys = PersonKeys(rows=raw_keys[:KEY_BYTES], tags=raw_keys[KEY_BYTES:])
         if set(earlier_marks) - {keys.mark}:
-            raise LedgerFault(f"{NAME} is not the one that persons were told apart by before", hint=_BRING)
+            raise LedgerFault(f"{NAME} is not the one that identified people in earlier versions", hint=_BRING)
         return keys

@@ -86,7 +86,7 @@ def _coded(column: Column, given: list[Any]) -> tuple[Column, list[Any]]:
             present_codes = [code for code in given if code is not None] or [0]
             low, high = min(present_codes), max(present_codes)
             if max(abs(low), abs(high)) > 2**60:
-                raise UsageError(f"column {column.name!r} of a public table holds numbers beyond 60 bits")
+                raise UsageError(f"column {column.name!r} of a public table has numbers larger than 60 bits")
             return replace(column, low=low, high=high, edges=None), given
         case _:
             return column, given

@@ -48,7 +48,7 @@ def repair_sources(chain: Iterable[FileSource], folder: Path) -> tuple[FileSourc
     copies = tuple(_repair_source(source, folder, place) for place, source in enumerate(chain))
     for source, stamp in zip(chain, before, strict=True):
         if source.stamp() != stamp:
-            raise UsageError(f"{source.shown} changed while it was read", hint="try again when it is at rest")
+            raise UsageError(f"{source.shown} changed while it was read", hint="try again when nothing writes to it")
     return copies
 
 

@@ -166,11 +166,11 @@ def _csv_rows(file: Path, source: FileSource) -> Iterator[list[SourceValue]]:
                     continue
                 if len(row or [""]) != width:
                     raise UsageError(
-                        f"line {reader.line_num} of {source.shown} has {len(row)} fields where the header has {width}"
+                        f"line {reader.line_num} of {source.shown} has {len(row)} fields, but the header has {width}"
                     )
                 yield [field or None for field in row or [""]]
         except csv.Error:
-            raise UsageError(f"line {reader.line_num} of {source.shown} has a quote that does not end") from None
+            raise UsageError(f"line {reader.line_num} of {source.shown} has a quote that is not closed") from None
 
 
 def _parquet_rows(file: Path) -> Iterator[list[SourceValue]]:

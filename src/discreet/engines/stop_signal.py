@@ -27,7 +27,7 @@ class Stopped(UsageError):
     """Stopped before anything was charged."""
 
     def __init__(self) -> None:
-        super().__init__("this was stopped before anything was charged", hint="ask again when you want the answer")
+        super().__init__("stopped before anything was charged", hint="run it again when you want the answer")
 
 
 class StoppedHalfway(QueryFailed):
@@ -35,8 +35,8 @@ class StoppedHalfway(QueryFailed):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reason = "this was stopped when a part of it was charged and answered; what was charged stays charged"
-        self.hint = "ask the same again: what is answered is stored, and not charged again"
+        self.reason = "stopped after a part of it was charged and answered; what was charged stays charged"
+        self.hint = "run the same again: the part that was answered is stored, and is not charged again"
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def lock_stream(folder: Path, *, wait: bool) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         os.close(descriptor)
-        raise UsageError("another process takes a step of this stream now", hint="look at it in a moment") from None
+        raise UsageError("another process is taking a step of this stream", hint="try again in a moment") from None
     try:
         yield
     finally:
@@ -116,7 +116,7 @@ def save(folder: Path, counted: StreamCounts, seal: Seal, *, name: str = "") -> 
             stream.write(people)
     except UsageError as problem:
         raise LedgerFault(
-            problem.reason.replace("the declared table", "what the stream has counted"), hint="nothing was drawn"
+            problem.reason.replace("the declared table", "the file of the stream's counts"), hint="no noise was drawn"
         ) from None
     return name
 
@@ -130,8 +130,8 @@ def load(folder: Path, name: str, seal: Seal) -> StreamCounts:
             raise ValueError("sealed otherwise")
     except (OSError, ValueError, KeyError, TypeError):
         raise LedgerFault(
-            "what the stream has counted is gone from the disk, or was altered: nobody knows any more who was counted",
-            hint="bring the folder of the declared tables back as it was; else start another stream",
+            "the file of the stream's counts is missing or was altered, so who was counted is no longer known",
+            hint="restore the folder of declared tables as it was, or start another stream",
         ) from None
     middle = len(people) * TAG_BYTES // (TAG_BYTES + 8)
     return StreamCounts(
@@ -181,7 +181,9 @@ def _seal(text: str, people: bytes, seal: Seal) -> str:
 
 
 def _unwritable(problem: OSError) -> LedgerFault:
-    return LedgerFault(f"what the stream has counted cannot be written: {problem.strerror}", hint="nothing was drawn")
+    return LedgerFault(
+        f"the file of the stream's counts cannot be written: {problem.strerror}", hint="no noise was drawn"
+    )
 
 
 def _tags(raw: bytes) -> Any:

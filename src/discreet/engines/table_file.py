@@ -42,7 +42,7 @@ def check_declarable(schema: Schema) -> None:
     """Refuse a schema of which no table can be made."""
     schema.unit.check_columns(column.name for column in schema.columns)
     if not schema.columns and not schema.unit.ends:
-        raise SchemaError(f"table {schema.table!r} declares no column", hint=f"[tables.{schema.table}.columns.NAME]")
+        raise SchemaError(f"table {schema.table!r} declares no columns", hint=f"[tables.{schema.table}.columns.NAME]")
 
 
 def code_bounds(column: Column) -> tuple[int, int] | None:

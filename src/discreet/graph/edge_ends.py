@@ -21,14 +21,14 @@ def ends_of(version: Version, named_ends: tuple[str, str] | None) -> tuple[str, 
             name.lower() for name in schema.unit.ends
         ):
             raise UsageError(
-                f"table {schema.table!r} is declared with the ends {' and '.join(schema.unit.ends)}",
+                f"table {schema.table!r} already declares its ends: {' and '.join(schema.unit.ends)}",
                 hint="leave --ends out",
             )
         return None
     if not schema.unit.is_row:
         raise Refused(
-            f"table {schema.table!r} protects {schema.unit}, which is neither an edge nor both of its ends",
-            hint='a network needs ends = ["from", "to"] in place of person, or neither: then an edge is one row',
+            f"table {schema.table!r} protects {schema.unit}, but a network must protect edges or both of their ends",
+            hint='declare ends = ["from", "to"] instead of person; or neither, then each row is one edge',
         )
     names = _named(schema, named_ends) if named_ends is not None else _guess_ends(schema)
     columns = [_end(schema, name) for name in names]
@@ -63,7 +63,8 @@ def clamping_warnings(version: Version, ends: tuple[str, str] | None) -> list[st
     if not names:
         return []
     return [
-        f"ends beyond the declared bounds of {' and '.join(names)} count as the bound, so that several become one node"
+        f"ends outside the declared bounds of {' and '.join(names)} are moved to the bound, so several nodes can "
+        "become one"
     ]
 
 
@@ -71,7 +72,7 @@ def _named(schema: Schema, named_ends: tuple[str, str]) -> tuple[str, str]:
     if len(named_ends) != 2 or not all(isinstance(name, str) for name in named_ends):
         raise UsageError("an edge has two ends", hint="--ends from,to")
     if named_ends[0].lower() == named_ends[1].lower():
-        raise UsageError(f"both ends of an edge cannot be the column {named_ends[0][:60]!r}", hint="--ends from,to")
+        raise UsageError(f"column {named_ends[0][:60]!r} cannot be both ends of an edge", hint="--ends from,to")
     return named_ends
 
 
@@ -80,9 +81,9 @@ def _guess_ends(schema: Schema) -> tuple[str, str]:
     if len(matching_pairs) != 1:
         pairs_text = "no columns" if not matching_pairs else f"{len(matching_pairs)} pairs of columns"
         raise UsageError(
-            f"which columns of {schema.table!r} are the ends of an edge? It has {pairs_text} called "
+            f"name the two columns of {schema.table!r} that are the ends of an edge: it has {pairs_text} called "
             + ", ".join(" and ".join(pair) for pair in matching_pairs or PAIRS),
-            hint="--ends A,B names them",
+            hint="--ends A,B",
         )
     return matching_pairs[0]
 
@@ -99,8 +100,8 @@ def _end(schema: Schema, name: str) -> Column:
         isinstance(column, NumberColumn) and column.type == "integer"
     ):
         raise UsageError(
-            f"column {column.name!r} cannot be an end: ends are text, integers or a category",
-            hint=f'type = "text" for {column.name!r} in discreet.toml',
+            f"column {column.name!r} cannot be an end: ends must be text, integers or a category",
+            hint=f'declare type = "text" for {column.name!r} in discreet.toml',
         )
     return column
 
@@ -115,6 +116,6 @@ def _check_alike(columns: list[Column]) -> None:
         alike = (first.low, first.high) == (second.low, second.high)
     if not alike:
         raise UsageError(
-            f"the ends {first.name!r} and {second.name!r} are declared differently: a node would have two names",
-            hint="declare both with the same type, and the same values or bounds where they have some",
+            f"the ends {first.name!r} and {second.name!r} are declared differently, so one node would have two names",
+            hint="declare both with the same type, and with the same values or bounds if they have any",
         )

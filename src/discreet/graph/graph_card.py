@@ -37,9 +37,9 @@ def _guarantee(event: ReservationEvent) -> str:
 
 def _protected(shape: GraphShape, source: GraphSource) -> str:
     if shape.unit == "node":
-        return "whether somebody is in the network at all, and whom they are linked to"
+        return "whether any one person is in the network, and whom they are linked to"
     ends = " and ".join(source.ends or ())
-    return f"whether two nodes are linked: all rows that name the same {ends}" + (
+    return f"whether two nodes are linked: all rows with the same {ends}" + (
         ", in this order" if shape.directed else ", in either order"
     )
 
@@ -47,31 +47,31 @@ def _protected(shape: GraphShape, source: GraphSource) -> str:
 def _not_protected(shape: GraphShape, nodes: PublicNodes | None) -> list[str]:
     if shape.unit == "node":
         return []
-    facts = ["that somebody has many edges: each edge is hidden, and all of one person's together are not"]
+    facts = ["whether a person has many edges: each single edge is protected, but not all edges of one person together"]
     if nodes is None:
         return facts
-    what = f"who the nodes are and what {nodes.table!r} says of them"
+    what = f"who the nodes are, and their attributes in {nodes.table!r}"
     return [*facts, f"{what}: that table is declared public"]
 
 
 def warnings_of(shape: GraphShape, nodes: PublicNodes | None, limit: int | None) -> list[str]:
     """What the numbers are not, beside their noise."""
-    ways = "" if shape.directed else ", whichever way round"
-    warnings = [f"rows that repeat an edge{ways} count once, and those from a node to itself not at all"]
+    ways = "" if shape.directed else " in either direction"
+    warnings = [f"rows that repeat an edge{ways} count once; rows from a node to itself are not counted"]
     if limit is not None:
         warnings.append(
-            f"of somebody with more than {limit:,} edges the others are left out; intervals speak of the noise alone, "
-            "and not of those"
+            f"at most {limit:,} edges per person are counted; the confidence intervals cover the added noise, not the "
+            "edges that are left out"
         )
     if limit is not None and shape.chooses:
         warnings.append(
-            f"the limit of {limit:,} was bought with a quarter of this; rows_per_person = {limit} in discreet.toml, "
-            "and a refresh, keep it for all further questions"
+            f"a quarter of this price paid for choosing the limit of {limit:,}; to keep it for later queries, set "
+            f"rows_per_person = {limit} in discreet.toml and refresh the table"
         )
     if shape.nodes is None and not shape.counted and {"nodes", "density", "mean_degree"} & set(shape.statistics):
         warnings.append(_uncounted(shape))
     if nodes is not None:
-        warnings.append(f"edges with an end that {nodes.table!r} does not have are left out")
+        warnings.append(f"edges with an end that is not in {nodes.table!r} are left out")
     return warnings
 
 
@@ -79,10 +79,10 @@ def _uncounted(shape: GraphShape) -> str:
     """Whom the number of nodes leaves out, where no table says who there is."""
     if shape.unit == "node":
         return (
-            "nodes whom the limit leaves no edge are not counted, nor those that have none: --nodes names a private "
-            "table of all of them"
+            "nodes without an edge, and nodes left without one by the limit, are not counted: to count them, name a "
+            "private table of all nodes with --nodes"
         )
-    return "nodes without an edge are in no row, and are not counted: --nodes names a table that has them"
+    return "nodes without an edge are not counted: to count them, name a table of all nodes with --nodes"
 
 
 def plain(text: str) -> str:

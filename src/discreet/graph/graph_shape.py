@@ -114,8 +114,9 @@ def shape_of(
     )
     if not needed:
         raise UsageError(
-            f"the number of nodes is public: it is that of {'the table' if nodes is None else repr(nodes.table)}",
-            hint="nothing is measured; ask for edges or degrees as well",
+            "nothing would be measured: the number of nodes is public, because it is the number of rows of "
+            f"{'the table' if nodes is None else repr(nodes.table)}",
+            hint="ask for edges or degrees as well",
         )
     chooses = source.unit == "node" and limit is None and any(part != "persons" for part in needed)
     rest, total = 1 - (CHOOSING if chooses else 0), sum(WEIGHTS[part] for part in needed)
@@ -162,17 +163,17 @@ def _read_statistics(only: str | Sequence[str] | None, unit: Unit, by: str | Non
     names = [str(word).strip().lower().replace("-", "_").replace(" ", "_") for word in words]
     for name in names:
         if name not in NAMES:
-            raise UsageError(f"no statistic is called {name[:40]!r}", hint=closest_name_hint(name, NAMES))
+            raise UsageError(f"unknown statistic {name[:40]!r}", hint=closest_name_hint(name, NAMES))
         if unit == "node" and name in OF_EDGES:
             raise Refused(
-                f"{name} cannot be told under node privacy: it would come from edges that a limit leaves, and "
-                f"{NOT_STABLE}",
-                hint="leave ends out of the table's declaration to protect single edges: they can be asked of those",
+                f"{name} is not available under node privacy: it would be computed from the edges that a limit keeps, "
+                f"and {NOT_STABLE}",
+                hint="to protect single edges instead, leave ends out of the table's declaration: then it is available",
             )
     if by is None and {"mixing", "assortativity"} & set(names):
-        raise UsageError("mixing is by a public attribute of nodes", hint="--nodes NODES --by ATTRIBUTE")
+        raise UsageError("mixing needs a public attribute of the nodes", hint="--nodes NODES --by ATTRIBUTE")
     if not names:
-        raise UsageError("which statistics?", hint=f"--only {','.join(NAMES[:2])}; there are {', '.join(NAMES)}")
+        raise UsageError("no statistic is named", hint=f"--only {','.join(NAMES[:2])}; or any of {', '.join(NAMES)}")
     return tuple(name for name in NAMES if name in names)
 
 

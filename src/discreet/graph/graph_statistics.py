@@ -27,7 +27,7 @@ Unit = Literal["edge", "node"]
 Direction = Literal["both", "in", "out"]
 
 #: Why under node privacy nothing but the number of edges and degrees is counted.
-NOT_STABLE = "one more node can replace every edge that a projection keeps"
+NOT_STABLE = "adding one node can replace every edge that the limit keeps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ class Network:
     def source(self, version: Version) -> GraphSource:
         """How the network of a version is read; refuses one that is declared otherwise, before any charge."""
         if Declaration.of(version, self.ends) != self.declared:
-            raise UsageError("the table was refreshed with another declaration", hint="ask for the network again")
+            raise UsageError("the table was refreshed with a different declaration", hint="open the network again")
         ends_of(version, self.ends)  # it may lie elsewhere by now
         keys = None if self.nodes is None else self.nodes.keys
         return GraphSource(version=version, ends=self.ends, directed=version.schema.directed, keys=keys)
@@ -143,8 +143,8 @@ def network(
     other = project.table(nodes)
     if not other.public:
         raise Refused(
-            f"{other.name!r} is not public, and under edge privacy the nodes are: only their links are hidden",
-            hint="declare it with public = true, if everybody may know it; or leave --nodes out",
+            f"{other.name!r} is not public, but under edge privacy the nodes are: only their links are protected",
+            hint="declare it with public = true, if everyone may know it; or leave --nodes out",
         )
     end = version.schema.column(end_columns[0])
     assert end is not None
@@ -162,17 +162,17 @@ def _pair(ends: Sequence[str]) -> tuple[str, str]:
 def _refuse_without_nodes(**given: str | None) -> None:
     for name, value in given.items():
         if value is not None:
-            raise UsageError(f"--{name} names a column of a table of nodes", hint=f"--nodes NODES --{name} COLUMN")
+            raise UsageError(f"--{name} needs a table of nodes", hint=f"--nodes NODES --{name} COLUMN")
 
 
 def _refuse_of_persons(**given: str | None) -> None:
     if given["by"] is not None:
         raise Refused(
-            f"edges cannot be sorted by an attribute under node privacy: a limit leaves some of them, and {NOT_STABLE}",
+            f"edges cannot be grouped by an attribute under node privacy: a limit keeps only some, and {NOT_STABLE}",
             hint="leave ends out of the table's declaration to protect single edges",
         )
     if given["key"] is not None:
-        raise UsageError("the key of a private table of nodes is its person", hint="leave --key out")
+        raise UsageError("the key of a private table of nodes is its person column", hint="leave --key out")
 
 
 def _counted(project: ProjectPublications, version: Version, nodes: str) -> str:
@@ -180,7 +180,7 @@ def _counted(project: ProjectPublications, version: Version, nodes: str) -> str:
     other = project.table(nodes)
     if other.public:
         raise Refused(
-            f"{other.name!r} is public, and under node privacy it is hidden who the nodes are",
+            f"{other.name!r} is public, but under node privacy it is protected who the nodes are",
             hint="leave --nodes out; or leave ends out of the table's declaration to protect single edges",
         )
     _check_counted(project.peek_version(other.name), version)
@@ -190,11 +190,11 @@ def _counted(project: ProjectPublications, version: Version, nodes: str) -> str:
 def _check_counted(counted: Version, version: Version) -> None:
     if counted.population != version.population:
         raise UsageError(
-            f"{counted.table!r} is of population {counted.population!r}, and {version.table!r} of "
+            f"{counted.table!r} belongs to population {counted.population!r}, but {version.table!r} to "
             f"{version.population!r}",
-            hint="tables about the same people name one population, whose budget they share",
+            hint="declare the same population for tables about the same people; they share its budget",
         )
     if not counted.schema.unit.person:
         raise UsageError(
-            f"{counted.table!r} does not say whose its rows are", hint=f'person = "id" in [tables.{counted.table}]'
+            f"{counted.table!r} declares no person column", hint=f'person = "id" in [tables.{counted.table}]'
         )

@@ -63,8 +63,8 @@ def public_nodes(
     """The nodes of a public table for edges whose ends are declared like `end`. Reads public facts alone."""
     if not any(public.codes.values()):
         raise UsageError(
-            f"public table {public.name!r} has no rows, and so names no nodes",
-            hint="leave --nodes out: nodes are those with an edge then",
+            f"public table {public.name!r} has no rows, so it names no nodes",
+            hint="leave --nodes out: then the nodes are those with an edge",
         )
     column = _column(public, key) if key is not None else _key(public, ends)
     rows = _rows(public, column)
@@ -99,7 +99,7 @@ def _key(public: PublicTable, ends: Sequence[str]) -> Column:
         named = {name.lower() for name in (*_KEYS, *ends)}
         unique = [each for each in unique if each.name.lower() in named]
     if len(unique) != 1:
-        raise UsageError(f"which column of {public.name!r} names each node once?", hint="--key COLUMN")
+        raise UsageError(f"name the column of {public.name!r} that identifies each node once", hint="--key COLUMN")
     return unique[0]
 
 
@@ -112,8 +112,9 @@ def _rows(public: PublicTable, key: Column) -> list[int]:
     """The rows that have a key."""
     if not _is_unique(public, key):
         raise UsageError(
-            f"column {key.name!r} of public table {public.name!r} does not name each node once",
-            hint="it has a value twice, or none at all; --key COLUMN names another",
+            f"column {key.name!r} of public table {public.name!r} does not identify each node once: it has a repeated "
+            "value, or no value",
+            hint="--key COLUMN to name another column",
         )
     return [row for row, code in enumerate(public.codes[key.name]) if code is not None]
 
@@ -141,7 +142,7 @@ def _coded(public: PublicTable, key: Column, end: Column, rows: Sequence[int]) -
     raise UsageError(
         f"column {key.name!r} of {public.name!r} is {type_name(key)} and the ends of edges are {type_name(end)}: "
         "no node would have an edge",
-        hint="declare them with the same type, in discreet.toml",
+        hint="declare them with the same type in discreet.toml",
     )
 
 
@@ -157,9 +158,8 @@ def _groups(public: PublicTable, column: Column, rows: Sequence[int]) -> tuple[l
         group_codes.append(None)
     if len(group_codes) > MOST_GROUPS:
         raise UsageError(
-            f"column {column.name!r} of {public.name!r} has {len(group_codes):,} values: more than {MOST_GROUPS} "
-            "groups",
-            hint="declare an attribute with fewer values",
+            f"column {column.name!r} of {public.name!r} has {len(group_codes):,} values; the most is {MOST_GROUPS:,}",
+            hint="use an attribute with fewer values",
         )
     places = {code: place for place, code in enumerate(group_codes)}
     labels = [

@@ -43,8 +43,8 @@ def refuse_large(cells: int) -> None:
     """Refuse to make a table beyond `MOST_CELLS`."""
     if cells > MOST_CELLS:
         raise UsageError(
-            f"this needs a table of {cells} cells, and {MOST_CELLS} is the most",
-            hint="ask for fewer attributes at a time",
+            f"this needs a table of {cells:,} cells; the most is {MOST_CELLS:,}",
+            hint="request fewer attributes at a time",
         )
 
 

@@ -42,7 +42,7 @@ class DualProblem:
         complete it is ruled out.
         """
         if self._beliefs.run(self._beliefs.theta) == -math.inf:
-            raise UsageError("the constraints rule out every possible row", hint="look for two that contradict")
+            raise UsageError("the constraints rule out every possible row", hint="check for contradictions")
         return (self._beliefs.marginals > 0).astype(np.float64)
 
     def centred_at(self, centre: Vector) -> Function:

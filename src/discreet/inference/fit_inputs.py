@@ -70,7 +70,7 @@ class FitInputs:
             raise ValueError(f"a total is finite and not negative, got {self.total}")
         for counts in self.public_counts.values():
             if abs(counts.sum() - self.total) > _TOTAL_TOLERANCE * max(self.total, 1):
-                raise UsageError("the totals said to be public do not sum to the number of rows")
+                raise UsageError("the public totals do not sum to the number of rows")
 
     @property
     def factors(self) -> tuple[Axes, ...]:

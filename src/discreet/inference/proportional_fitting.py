@@ -50,6 +50,6 @@ def _holder(calibrated: CalibratedTree, axes: Axes) -> int:
 
 def _contradiction() -> UsageError:
     return UsageError(
-        "the totals said to be public cannot all be true",
-        hint="look for two that differ on what they share, or one that counts a combination that is ruled out",
+        "the public totals cannot all be true",
+        hint="check for two that disagree on a shared column, or one that counts a combination that is ruled out",
     )

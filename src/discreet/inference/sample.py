@@ -77,9 +77,9 @@ def sample_in_parts(
     """
     _check_size(calibrated, min(n, MOST_ROWS))
     if not 1 <= rows <= MOST_ROWS:
-        raise UsageError(f"a part has 1 to {MOST_ROWS} rows, got {rows}")
+        raise UsageError(f"a part must have 1 to {MOST_ROWS:,} rows, got {rows:,}")
     if len({attribute for each in keep for attribute in each}) != sum(len(each) for each in keep):
-        raise UsageError("sets of attributes that are kept in parts may not overlap", hint="sample in one part")
+        raise UsageError("sets of attributes to keep in parts must not overlap", hint="sample in one part")
     totals = whole_totals(calibrated, n, keep) if n else ()
     return _parts(calibrated, n, -(-n // rows), generator, totals)
 
@@ -107,9 +107,9 @@ def _share(total: SampleTotal, size: int, generator: np.random.Generator) -> Sam
 
 def _check_size(calibrated: CalibratedTree, n: int) -> None:
     if not 0 <= n <= MOST_ROWS:
-        raise UsageError(f"a sample has 0 to {MOST_ROWS} rows, got {n}", hint="sample in parts")
+        raise UsageError(f"a sample can have 0 to {MOST_ROWS:,} rows, got {n:,}", hint="sample in parts")
     if n and not calibrated.total > 0:
-        raise UsageError("the model gives no probability to any row", hint="ask for conditions that can be met")
+        raise UsageError("the model gives every row probability 0", hint="use conditions that can be met")
 
 
 def _draw(calibrated: CalibratedTree, n: int, generator: np.random.Generator, totals: tuple[SampleTotal, ...]) -> Codes:

@@ -45,8 +45,8 @@ def whole_totals(calibrated: CalibratedTree, n: int, keep: Sequence[Sequence[int
         counts = np.rint(expected)
         if np.abs(expected - counts).max(initial=0) > max(_WHOLE * n, _WHOLE) or counts.sum() != n:
             raise UsageError(
-                f"the totals of attributes {tuple(attributes)} are not whole numbers for {n} rows",
-                hint="sample as many rows as the public total has, or keep nothing",
+                f"the totals of attributes {tuple(attributes)} are not whole numbers for {n:,} rows",
+                hint="sample as many rows as the public total has, or keep no totals",
             )
         totals.append(SampleTotal(attributes=tuple(int(each) for each in attributes), counts=counts.astype(np.int64)))
     return tuple(totals)
@@ -58,7 +58,7 @@ def root_for(calibrated: CalibratedTree, totals: Sequence[SampleTotal]) -> int:
     for total in totals:
         if not any(set(total.attributes) <= attributes for attributes in clique_sets):
             raise UsageError(
-                f"attributes {total.attributes} are in no one clique of the model, so their totals cannot be kept",
+                f"no single clique of the model has attributes {total.attributes}, so their totals cannot be kept",
                 hint="measure them together, or keep totals of fewer attributes",
             )
     return next((place for place, each in enumerate(clique_sets) if totals and set(totals[0].attributes) <= each), 0)

@@ -114,7 +114,7 @@ def publish_exact_totals(
     ledger = curator.ledger
     declared = ledger.refresh().invariants.get(id_)
     if declared is None or (declared.table, declared.version) != (version.table, version.number):
-        raise LedgerFault("exact totals that were not declared")
+        raise LedgerFault("these exact totals were not declared")
     if id_ not in ledger.state.answers:
         scan = Scan(table=version.table, version=version.number)
         cells = Cells(plan=plan or scan, axes=totals.axes, statistics=(RowCount(),))
@@ -136,8 +136,8 @@ def _stored_totals(ledger: Ledger, version: Version, id_: str, *, of: str) -> In
     stored = json.loads(ledger.answer(id_))
     if stored["of"] != of:
         raise Refused(
-            "exact totals of these places were published, and the public table has moved places since",
-            hint=f"undo the change in the public table; or discreet refresh {version.table} and publish noisy totals: "
-            "two sets of exact totals together can reveal where one person lives",
+            "exact totals of these places were published, but the public table has moved places since then",
+            hint=f"undo the change in the public table; or run discreet refresh {version.table} and publish noisy "
+            "totals: two sets of exact totals together can reveal where one person lives",
         )
     return unpack_integers(stored["totals"])

@@ -86,7 +86,7 @@ class Measurement:
     def from_text(text: str) -> Measurement:
         """The measurement that `to_text` wrote, now or before fields were added to it."""
         data = json.loads(text)
-        _check_members(data, _MEMBERS, "an answer")
+        _check_members(data, _MEMBERS, "a stored answer")
         return Measurement(
             id=data["id"],
             text=data["text"],
@@ -116,7 +116,8 @@ def _check_members(data: dict[str, Any], members: set[str], what: str) -> None:
     """Refuse what would be passed over: whoever reads the text would see it, and nothing would account for it."""
     if strange := sorted(set(data) - members):
         raise LedgerFault(
-            f"{what} with an unknown member {strange[0][:60]!r}", hint="a newer Discreet wrote it; upgrade"
+            f"{what} has an unknown field {strange[0][:60]!r}",
+            hint="a newer version of Discreet wrote it; upgrade Discreet",
         )
 
 
@@ -153,7 +154,7 @@ def _part_to_data(part: Part) -> dict[str, Any]:
 
 
 def _part_from_data(data: dict[str, Any]) -> Part:
-    _check_members(data, _PARTS.get(data["kind"], set(data)), "a part of an answer")
+    _check_members(data, _PARTS.get(data["kind"], set(data)), "a part of a stored answer")
     match data["kind"]:
         case "cells":
             return NoisyCells(
@@ -179,7 +180,7 @@ def _part_from_data(data: dict[str, Any]) -> Part:
                 is_truncated=data.get("cut", False),
             )
         case kind:
-            raise LedgerFault(f"an answer with an unknown part {str(kind)[:40]!r}")
+            raise LedgerFault(f"a stored answer has an unknown part {str(kind)[:40]!r}")
 
 
 def law_to_data(law: Law) -> dict[str, str]:
@@ -191,11 +192,11 @@ def law_to_data(law: Law) -> dict[str, str]:
 
 def law_from_data(data: dict[str, str]) -> Law:
     """The law that `law_to_data` wrote."""
-    _check_members(data, _LAWS.get(data["kind"], set(data)), "a law of noise")
+    _check_members(data, _LAWS.get(data["kind"], set(data)), "a noise distribution")
     match data:
         case {"kind": "discrete-laplace", "scale": scale}:
             return DiscreteLaplace(scale=exact.read(scale))
         case {"kind": "discrete-gaussian", "sigma2": sigma2}:
             return DiscreteGaussian(sigma2=exact.read(sigma2))
         case _:
-            raise LedgerFault("an answer with an unknown law of noise")
+            raise LedgerFault("a stored answer has an unknown noise distribution")

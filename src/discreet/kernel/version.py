@@ -56,8 +56,8 @@ def locate_tables(
     addresses = {version.engine for version in version_of_scan.values()}
     if len(addresses) != 1:
         raise UsageError(
-            "the question joins tables that lie on different engines",
-            hint="declare them on one engine, in discreet.toml, and refresh",
+            "the query joins tables that are on different engines",
+            hint="declare them on one engine in discreet.toml, then run discreet refresh",
         )
     files = {
         scan: engine.at(version.engine).place(version.file, folder=folder) for scan, version in version_of_scan.items()
@@ -98,7 +98,7 @@ def check_in_time(name: str) -> None:
     if parsed_name is None or time.time() - int(parsed_name[1], 16) > _LONGEST_S:
         raise UsageError(
             f"making the table took more than {_LONGEST_S // DAY_S} days, so it was stopped",
-            hint="make it from less, or on a larger engine",
+            hint="use a smaller source or a larger engine",
         )
 
 

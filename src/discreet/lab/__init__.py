@@ -1,4 +1,4 @@
-"""The lab: attacks on what does not protect, and measurements of what does. Every one returns `Evidence`."""
+"""The lab: attacks on methods that do not protect, and measurements of those that do. Each returns `Evidence`."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from discreet.present import notebook
 class Evidence:
     """One attack's outcome.
 
-    `success`: the share of targets, or trials, on which it succeeded, of `n`. `chance`: what guessing gives. `bound`:
-    the most that any attacker could reach under the claimed guarantee, None where nothing is claimed. `interval`: where
-    the true share of successes lies, at `confidence`. `story`: what happened, in sentences. `details`: plain data.
-    `judged`: False where nothing was measured that the success could be held against; then it is neither a leak nor
-    none, and `chance` is only the nearest thing to one.
+    `success`: the share of the `n` targets, or trials, on which it succeeded. `chance`: the share that guessing gives.
+    `bound`: the most that any attacker could reach under the claimed guarantee; None if nothing is claimed. `interval`:
+    the confidence interval of the true success rate, at `confidence`. `story`: what happened, as sentences. `details`:
+    plain data. `judged`: False if there is no measurement to compare the success with; then it shows neither a leak nor
+    safety, and `chance` is only an approximation.
     """
 
     attack: str
@@ -44,11 +44,11 @@ class Evidence:
 
     @property
     def breaks(self) -> bool:
-        """Whether it surely does better than the guarantee allows or, where nothing is claimed, than chance."""
+        """Whether it is significantly better than the guarantee allows or, if nothing is claimed, than chance."""
         return self.judged and self.interval[0] > (self.chance if self.bound is None else self.bound)
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the evidence as plain data for JSON."""
         return {
             "attack": self.attack,
             "success": self.success,
@@ -62,28 +62,28 @@ class Evidence:
         }
 
     def lines(self) -> list[str]:
-        """As a screen has it."""
+        """Return the evidence as lines of text."""
         low, high = self.interval
         # An interval without width was proved, not sampled.
         sure = "exactly" if low == high else f"{percent(low)} to {percent(high)} at {confidence_text(self.confidence)}"
         sentences = [
-            f"{self.attack}: there was nothing to try it on, so nothing is shown, neither for nor against"
+            f"{self.attack}: there were no cases to try, so this shows nothing, neither for nor against"
             if not self.n
             else f"{self.attack}: succeeds {percent(self.success)} of the time ({sure}, n = {self.n:,}); "
             f"chance is {percent(self.chance)}"
         ]
         if self.bound is not None:
-            sentences.append(f"the most that anybody could reach under the claimed guarantee is {percent(self.bound)}")
+            sentences.append(f"under the claimed guarantee, no attacker can exceed {percent(self.bound)}")
         if not self.judged:
-            sentences.append("that cannot be judged: nothing was measured that it could be held against")
+            sentences.append("this cannot be judged: there is no measurement to compare it with")
         return [*sentences, *self.story]
 
     def plot(self, path: Path) -> None:
-        """Write the picture, an SVG file."""
+        """Write the picture to an SVG file."""
         if self.picture is None:
             raise UsageError(f"there is no picture of {self.attack}")
         if path.suffix.lower() != ".svg":
-            raise UsageError(f"{path.name!r} is no .svg file", hint="--plot picture.svg")
+            raise UsageError(f"{path.name!r} is not an .svg file", hint="--plot picture.svg")
         path.write_text(self.picture(), encoding="utf-8")
 
     def __repr__(self) -> str:
@@ -99,13 +99,17 @@ class Evidence:
         rest = rest if self.bound is None else rest[1:]  # the table says it
         if self.n:
             shares = [("success", self.success, self.interval), ("chance", self.chance, None)]
-            shares += [] if self.bound is None else [("the most under the claim", self.bound, None)]
+            shares += [] if self.bound is None else [("most allowed by the claim", self.bound, None)]
             yield notebook.table(["", "share"], [_row(*each) for each in shares], reach=1.0)
         for sentence in rest:
             yield notebook.line(sentence)
         if self.judged and self.n:
             against = "chance" if self.bound is None else "the claimed guarantee"
-            sure = f"It surely does better than {against}." if self.breaks else f"Within {against}, as far as n tells."
+            sure = (
+                f"Significantly better than {against}."
+                if self.breaks
+                else f"Not significantly better than {against}, at this n."
+            )
             yield notebook.small_print(sure)
 
 

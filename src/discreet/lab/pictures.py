@@ -107,7 +107,7 @@ def bars_with_marks(
     below = start + len(values) * step + 12
     parts.append(_text(left, below, f"line: {mark}", fill=COLOURS[1]))
     if bounds:
-        parts.append(_text(left, below + 18, "broken line: the most the claim allows", fill=COLOURS[2]))
+        parts.append(_text(left, below + 18, "dashed line: the most that the claim allows", fill=COLOURS[2]))
     return _svg(title, "".join(parts))
 
 

@@ -79,65 +79,65 @@ ATTACKS: tuple[AttackEntry, ...] = (
     _entry(
         "linkage",
         "Linkage",
-        falls="a file without names, beside a list with them",
-        stands="noisy counts: no row leaves the house",
+        falls="a file without names, if a list with names exists",
+        stands="noisy counts: no row is published",
         where="attacks.linkage:demo",
     ),
     _entry(
         "ratings",
         "Sparse records",
-        falls="ratings under a number instead of a name",
+        falls="ratings published with a number instead of a name",
         stands="statistics over many users, with noise",
         where="attacks.ratings:demo",
     ),
     _entry(
         "sampling",
         "Sampling",
-        falls="a small sample, published as it is, for those who are in it",
-        stands="noise on top of the sample",
+        falls="a small sample, published unchanged, for the people in it",
+        stands="noise added to the sample",
         where="attacks.sampling:demo",
     ),
     _entry(
         "homogeneity",
         "Homogeneity",
-        falls="k-anonymous classes in which everybody has the same secret",
+        falls="k-anonymous classes where everybody has the same secret",
         stands="noise that hides any one person's secret",
         where="attacks.homogeneity:demo",
     ),
     _entry(
         "background",
         "Background knowledge",
-        falls="diverse classes, for whoever can rule a value out",
+        falls="l-diverse classes, if the attacker can rule out a value",
         stands="a guarantee that holds whatever the attacker knows",
         where="attacks.background:demo",
     ),
     _entry(
         "minimality",
         "Minimality",
-        falls="tables that were made no coarser than needed, by a known rule",
-        stands="methods whose every choice is paid for",
+        falls="tables made no coarser than necessary, by a known rule",
+        stands="methods that spend budget for every choice they make",
         where="attacks.minimality:demo",
     ),
     _entry(
         "intersection",
         "Intersection",
-        falls="two tables about the same people, each k-anonymous",
-        stands="losses that add up in one ledger",
+        falls="two k-anonymous tables about the same people",
+        stands="one ledger that adds up all losses",
         where="attacks.intersection:demo",
     ),
     _entry(
         "differencing",
         "Differencing",
         falls="exact counts with and without one person",
-        stands="a budget that counts every different question",
+        stands="a budget that every different query is charged to",
         where="attacks.differencing:demo",
         protected_path=("servers", -1, "success"),
     ),
     _entry(
         "averaging",
         "Averaging",
-        falls="new noise for the same question, for ever",
-        stands="stored answers, and a ledger that refuses",
+        falls="new noise for the same query, without limit",
+        stands="stored answers, and a ledger that refuses at the limit",
         where="attacks.averaging:demo",
         protected_path=("servers", -1, "success"),
     ),
@@ -153,15 +153,15 @@ ATTACKS: tuple[AttackEntry, ...] = (
     _entry(
         "census",
         "Census tables",
-        falls="exact tables about seven people, some cells suppressed",
-        stands="noisy tables: no people fit them, or very many do",
+        falls="exact tables about seven people, with some cells suppressed",
+        stands="noisy tables, which fit no block of people, or very many",
         where="attacks.census:demo",
     ),
     _entry(
         "auditing",
         "Query auditing",
-        falls="refusals that hang on the data",
-        stands="refusals that anybody could have foretold",
+        falls="refusals that depend on the data",
+        stands="refusals that anybody could have predicted",
         where="query_auditing:demo",
         protected_path=("simulatable", "success"),
         allowed=0.5,
@@ -177,7 +177,7 @@ ATTACKS: tuple[AttackEntry, ...] = (
     _entry(
         "synthetic",
         "Synthetic data",
-        falls="synthetic rows that remember real ones",
+        falls="synthetic rows that are close to real ones",
         stands="a model fitted under differential privacy",
         where="attacks.synthetic:demo",
         protected_path=("releases", "Discreet, epsilon 1", "membership inference", "success"),
@@ -186,7 +186,7 @@ ATTACKS: tuple[AttackEntry, ...] = (
     _entry(
         "network",
         "Networks",
-        falls="exact links between places, where one person lives alone",
+        falls="exact counts of links between places, if one person lives alone",
         stands="noise that hides any one link, or any one person with all links",
         where="attacks.network:demo",
         protected_path=("servers", -1, "success"),
@@ -201,7 +201,9 @@ def floats() -> Evidence:
 
     evidence = lab.demo()
     ours = lab.floats(lab.sampler_of("discreet"), values=(0, 1), scale=10.0, n=evidence.n, name="discreet")
-    sentence = f"On Discreet's integer noise the same test names the value {percent(ours.success)} of the time."
+    sentence = (
+        f"On Discreet's integer noise, the same test guesses the value right {percent(ours.success)} of the time."
+    )
     return replace(
         evidence,
         seconds=evidence.seconds + ours.seconds,

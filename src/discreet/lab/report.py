@@ -62,14 +62,14 @@ def page(results: Sequence[AttackResult], *, version: str, left_out: Sequence[Sk
 </head>
 <body>
 <header><h1>{title}</h1>
-<p class="lead">{len(results)} attacks on ways of protecting people in data, run on generated people by Discreet
-{escape_html(version)} in {seconds:.0f} seconds of computing. {broken} of them do surely better than chance or, where a
-guarantee was claimed, than it allows.</p>
-<p class="quiet">Nobody here is real. Each attack runs on your own files, too: the command stands beside it.</p>
+<p class="lead">{len(results)} attacks on ways of protecting people in data, run by Discreet {escape_html(version)} on
+generated people in {seconds:.0f} CPU seconds. {broken} of them do significantly better than chance or, if a
+guarantee was claimed, better than it allows.</p>
+<p class="quiet">No real people are in this data. To run an attack on your own files, use the command beside it.</p>
 {"".join(map(_left_out, left_out))}</header>
 <main><section aria-label="All attacks">{_overview(results)}</section>{body}</main>
-<footer><p>“Surely” is at each attack's own confidence, given with its interval. An attack that fails proves nothing: a
-better one may come. A guarantee holds against all of them.</p></footer>
+<footer><p>“Significantly” means at each attack's own confidence, shown with its interval. An attack that fails proves
+nothing: a better attack may exist. A guarantee holds against all attacks.</p></footer>
 </body>
 </html>
 """
@@ -91,8 +91,8 @@ def _overview(results: Sequence[AttackResult]) -> str:
         for listed, evidence in results
     )
     caption = (
-        "<caption>The mark on a bar is chance. In brackets: how often the same attack succeeds against what stands, "
-        "where it was tried.</caption>"
+        "<caption>The mark on a bar is chance. In brackets: how often the same attack succeeds against the protection "
+        "that stands, if it was tried.</caption>"
     )
     heads = "".join(
         f'<th scope="col"{" class=number" if word == "chance" else ""}>{word}</th>'
@@ -122,7 +122,7 @@ def _section(listed: AttackEntry, evidence: Evidence) -> str:
     low, high = evidence.interval
     facts = {
         "success": percent(evidence.success),
-        f"between, at {confidence_text(evidence.confidence)}": f"{percent(low)} to {percent(high)}",
+        f"{confidence_text(evidence.confidence)} confidence interval": f"{percent(low)} to {percent(high)}",
         "chance": percent(evidence.chance),
         "the claim allows": "no claim" if evidence.bound is None else percent(evidence.bound),
         "tried": f"{evidence.n:,}",

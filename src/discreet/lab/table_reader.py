@@ -52,7 +52,7 @@ def read(path: str | Path) -> pa.Table:
 def select_columns(table: pa.Table, names: Sequence[str], *, of: str = "the table") -> pa.Table:
     """These columns alone, in this order. `of` is what a message calls the table: its file."""
     if not names:
-        raise UsageError(f"no column of {of} is named", hint=f"it has: {', '.join(table.column_names)}")
+        raise UsageError(f"no column of {of} was given", hint=f"one of {', '.join(table.column_names)}")
     table_columns = list(table.column_names)
     for name in names:
         if name not in table_columns:

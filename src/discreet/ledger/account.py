@@ -221,10 +221,10 @@ class Account:
 def check_rise(old: Guarantee, new: Guarantee) -> None:
     """A grant may only raise: each part of it, so that no charge made before falls outside."""
     if new.accounting != old.accounting:
-        raise UsageError(f"a grant keeps its accounting ({old.accounting!r}); it cannot become {new.accounting!r}")
+        raise UsageError(f"a grant cannot change the accounting from {old.accounting!r} to {new.accounting!r}")
     if new.epsilon < old.epsilon or new.keys < old.keys or new.delta_rho < old.delta_rho:
         raise UsageError(
-            f"a grant may only raise a limit: it is epsilon {exact.show(old.epsilon)}, delta {exact.show(old.delta)}"
+            f"a grant can only raise a limit; it is epsilon {exact.show(old.epsilon)}, delta {exact.show(old.delta)}"
         )
 
 

@@ -73,7 +73,7 @@ class Anchor:
     def folder_of(ledger: str) -> Path:
         """Where the anchor of a ledger belongs. The id is checked: it comes from a file and names a folder."""
         if not _ID.fullmatch(ledger):
-            raise LedgerFault("the ledger's id is not one that Discreet makes")
+            raise LedgerFault("the ledger's id is not one that Discreet creates")
         return state_root() / ledger
 
     @staticmethod
@@ -98,8 +98,8 @@ class Anchor:
             anchor = Anchor(folder, (folder / "key").read_bytes())
         except OSError as fault:
             raise AnchorMissing(
-                "this machine has no state folder for the ledger, so a rollback could not be seen",
-                hint="discreet ledger adopt, with the state folder of the machine that it comes from",
+                "this machine has no state folder for the ledger, so a rollback could not be detected",
+                hint="run discreet ledger adopt with the state folder of the machine that the ledger comes from",
             ) from fault
         anchor.read()
         return anchor
@@ -115,7 +115,7 @@ class Anchor:
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise AnchorMissing(
                 "the ledger's state folder is damaged: its head cannot be read",
-                hint="restore the state folder, or discreet ledger adopt",
+                hint="restore the state folder, or run discreet ledger adopt",
             ) from fault
 
     def write(self, head: Head, digests: Sequence[str], *, stored_count: int) -> None:
@@ -225,12 +225,12 @@ def _acquire(descriptor: int) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise LedgerFault(
-                    "another process holds the ledger and does not let go", hint="try again later"
+                    "another process has locked the ledger and does not release it", hint="wait and repeat"
                 ) from None
             time.sleep(pause)
             pause = min(0.01, pause * 1.5)
         except OSError as fault:
-            raise LedgerFault("the ledger's lock cannot be taken") from fault
+            raise LedgerFault("the ledger cannot be locked") from fault
 
 
 def _make_folder(folder: Path) -> None:
@@ -268,5 +268,5 @@ def _faults() -> Iterator[None]:
     except OSError as fault:
         raise LedgerFault(
             f"the ledger's state folder cannot be written ({os.strerror(fault.errno or 0).lower()})",
-            hint="nothing is answered until it can; then open the ledger again",
+            hint="make it writable, then open the ledger again; until then nothing is answered",
         ) from fault

@@ -54,7 +54,7 @@ class RestoreOutcome:
 def backup(where: LedgerLocation, file: Path) -> int:
     """Write a copy of the ledger to a new file; return how many rows it has. Others may write meanwhile."""
     if file.exists():
-        raise UsageError(f"{str(file)!r} is there already", hint="a backup is never written over; name another file")
+        raise UsageError(f"{str(file)!r} already exists", hint="a backup is never overwritten; choose another file")
     with _draft(file) as draft:
         with closing(open_ledger_store(where)) as store:
             anchor = Anchor.find(ledger_id(store))
@@ -67,7 +67,8 @@ def backup(where: LedgerLocation, file: Path) -> int:
         healed = head.digest in state.gap_seqs
         if not healed and (len(state.digests) < head.seq or state.digests[head.seq - 1] != head.digest):
             raise LedgerRolledBack(
-                "the ledger is older than its anchor: a backup of it would be, too", hint="discreet ledger acknowledge"
+                "the ledger is older than its anchor, and so would be a backup of it",
+                hint="run discreet ledger acknowledge",
             )
         _publish_file(draft, file)
     return state.seq
@@ -92,11 +93,11 @@ def restore(
         anchor = _anchor(ledger)
         if anchor is None and state_folder is None and not lost:
             raise UsageError(
-                "this machine has no state folder for the ledger, so nobody knows what was spent after the backup",
-                hint="--state FOLDER, a copy of the one that it had; if none is left, --lost: every budget is spent",
+                "this machine has no state folder for the ledger, so it is unknown what was spent after the backup",
+                hint="--state FOLDER, a copy of that folder; if there is none, --lost: every budget counts as spent",
             )
         if anchor is not None and (state_folder is not None or lost):
-            raise UsageError("this machine has the ledger's state folder", hint="leave --state and --lost out")
+            raise UsageError("this machine has the ledger's state folder", hint="leave out --state and --lost")
         backup_state = _load_verified(draft, anchor)
         aside = _install_copy(where, draft, anchor, backup_state)
     if anchor is not None:
@@ -132,13 +133,13 @@ def _refuse_complete_ledger(where: Path, anchor: Anchor | None, backup_state: Le
     except LedgerFault:
         return False  # it does not verify: that is what backups are for
     if there.ledger != backup_state.ledger:
-        raise UsageError("another ledger lies there, and it is whole", hint="restore into another project folder")
+        raise UsageError("another, intact ledger is already there", hint="restore into another project folder")
     waits = anchor is None or _is_behind_anchor(there, anchor)
     if there.digests == backup_state.digests and waits:
         return True
     if there.seq >= backup_state.seq or not waits:
         raise UsageError(
-            f"the ledger that is there is whole and has {there.seq} rows; the backup has {backup_state.seq}",
+            f"the ledger there is intact and has {there.seq:,} entries; the backup has {backup_state.seq:,}",
             hint=_better_hint(anchor, waits=waits),
         )
     return False
@@ -147,7 +148,7 @@ def _refuse_complete_ledger(where: Path, anchor: Anchor | None, backup_state: Le
 def _better_hint(anchor: Anchor | None, *, waits: bool) -> str:
     if not waits:
         return "there is nothing to restore"
-    return "discreet ledger acknowledge opens it" if anchor is not None else "discreet ledger adopt opens it"
+    return f"run discreet ledger {'adopt' if anchor is None else 'acknowledge'} to open it"
 
 
 def _is_behind_anchor(state: LedgerState, anchor: Anchor) -> bool:
@@ -214,8 +215,8 @@ def _restore_rows(address: DatabaseAddress, draft: Path) -> None:
     """A backup as tables of PostgreSQL; refused where there are any already: dropping them is not for a program."""
     if PostgresLedgerStore.has_ledger(address):
         raise UsageError(
-            f"there is a ledger at {address.name!r} already",
-            hint="discreet ledger acknowledge, if it is old; if it is damaged, restore into an empty schema",
+            f"there is already a ledger at {address.name!r}",
+            hint="if it is old, run discreet ledger acknowledge; if it is damaged, restore into an empty schema",
         )
     store = PostgresLedgerStore.create(address)
     try:
@@ -264,7 +265,7 @@ def _publish_file(draft: Path, file: Path) -> None:
     try:
         os.link(draft, file)
     except FileExistsError:
-        raise UsageError(f"{str(file)!r} is there already") from None
+        raise UsageError(f"{str(file)!r} already exists") from None
     _sync(file.parent)
 
 

@@ -122,16 +122,16 @@ def find_problem(entry: LedgerEntry, *, seq: int, previous: str, key: bytes | No
     Without a key the MAC goes unchecked: an adopted ledger's old rows, whose key is lost.
     """
     if entry.seq != seq:
-        return f"row {seq} is missing" if entry.seq > seq else f"a row numbered {entry.seq} stands before row {seq}"
+        return f"entry {seq} is missing" if entry.seq > seq else f"entry {entry.seq} is in the place of entry {seq}"
     if entry.previous != previous:
-        return f"row {seq} does not follow the row before it"
+        return f"entry {seq} does not follow the entry before it"
     expected_digest = digest(seq=seq, time=entry.time, kind=entry.kind, body=entry.body, previous=previous)
     if expected_digest != entry.digest:
-        return f"row {seq} was changed after it was written"
+        return f"entry {seq} was changed after it was written"
     if key is not None and not hmac.compare_digest(
         mac(key, expected_digest).encode(), entry.mac.encode("utf-8", "replace")
     ):
-        return f"row {seq} was not written by this ledger"
+        return f"entry {seq} was not written by this ledger"
     if entry.kind not in KINDS or not _TIME.fullmatch(entry.time):
-        return f"row {seq} is of a kind that this Discreet does not know"
+        return f"entry {seq} is of a kind that this version of Discreet does not know"
     return ""

@@ -30,15 +30,15 @@ def check_event(event: Event) -> Cost:
         AttributeError,
         RecursionError,
     ) as problem:
-        raise UsageError("an event whose loss is not an exact positive number") from problem
+        raise UsageError("the loss of an event must be an exact positive number") from problem
     if (
         decoded_event != event
         or _contains_event(event, GapEvent)
         or (isinstance(event, ComposedEvent) and _contains_event(event, ReservationEvent))
     ):
-        raise UsageError("an event that cannot be charged")
+        raise UsageError("this event cannot be charged")
     if (loss.epsilon or 0) > MAX_QUESTION_EPSILON or loss.rho > MAX_QUESTION_EPSILON**2 / 2:
-        raise UsageError(f"no question costs more than epsilon {exact.show(MAX_QUESTION_EPSILON)}")
+        raise UsageError(f"one request cannot cost more than epsilon {exact.show(MAX_QUESTION_EPSILON)}")
     return Cost.of(loss)
 
 
@@ -46,7 +46,7 @@ def check_step_event(event: Event) -> None:
     """A step is drawn from a reservation, and reserves nothing itself."""
     check_event(event)
     if isinstance(event, ReservationEvent):
-        raise UsageError("an event that cannot be a step")
+        raise UsageError("this event cannot be a step of a reservation")
 
 
 def _contains_event(event: Event, kind: type[Event]) -> bool:
@@ -80,5 +80,5 @@ def region_data(region: Region) -> list[dict[str, Any]]:
         if Region.from_data(data) == region:
             return data
     except (TypeError, ValueError, KeyError, AttributeError) as problem:
-        raise UsageError("a region that cannot be kept") from problem
-    raise UsageError("a region that cannot be kept")
+        raise UsageError("this region cannot be stored") from problem
+    raise UsageError("this region cannot be stored")

@@ -88,6 +88,6 @@ def refuse_network(path: Path, mounts: str | None = None) -> None:
     """Refuse a ledger on a network filesystem."""
     if kind := network_filesystem(path, mounts):
         raise LedgerFault(
-            f"the ledger lies on a network filesystem ({kind}), where its locks cannot be trusted",
+            f"the ledger is on a network filesystem ({kind}), where file locks are not reliable",
             hint="keep the project on a local disk",
         )

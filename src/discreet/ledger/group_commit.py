@@ -97,7 +97,7 @@ class CommitQueue:
                 turn.fail(fault)
         except BaseException:
             for turn in turns:
-                turn.fail(LedgerFault("the thread that charged for this one too was interrupted", hint="ask again"))
+                turn.fail(LedgerFault("the thread that was writing this charge was interrupted", hint="repeat it"))
             raise
         finally:
             for turn in gone:

@@ -29,13 +29,13 @@ def declare_invariant(journal: Journal, state: LedgerState, table: str, version:
             return invariant.id
     if account.sealed is not None:
         raise UsageError(
-            f"{population!r} was adopted without its state folder, and its history cannot be counted anew",
+            f"{population!r} was adopted without its state folder, so its history cannot be counted again",
             hint="publish without invariants",
         )
     if state.is_locked(table):
         raise LedgerLocked(
-            f"table {table!r} is locked: too many charged questions on it could not be completed",
-            hint="the owner looks into it, then discreet ledger acknowledge",
+            f"table {table!r} is locked: too many charged queries on it could not be completed",
+            hint="ask the owner to find the cause, then to run discreet ledger acknowledge",
         )
     refuse_stale(state, table, version)
     refuse_if_doubled_over_limit(account)
@@ -51,8 +51,8 @@ def refuse_if_doubled_over_limit(account: Account) -> None:
         budget_refusal = double_count_refusal(account)
         raise BudgetExceeded(
             budget_refusal.reason,
-            hint="no epsilon is small enough for that: publish without invariants, or let the owner raise the limit "
-            "(discreet budget grant) to twice what is spent and what is to come",
+            hint="no epsilon is small enough for that: publish without invariants, or ask the owner to raise the limit "
+            "(discreet budget grant) to twice what is already spent plus what this will spend",
             needed=budget_refusal.needed,
             remaining=budget_refusal.remaining,
         )

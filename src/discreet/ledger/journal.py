@@ -192,7 +192,7 @@ class Journal:
     def _refuse_if_stopped(self) -> None:
         if self._stopped or (self._outcome_unknown and not self.store.shared):
             raise LedgerFault(
-                "the ledger is closed, or failed in the middle of a charge, and answers nothing more",
+                "the ledger is closed, or failed during a charge, and can no longer be used",
                 hint="open it again: what was charged stays charged",
             )
 
@@ -211,9 +211,9 @@ class Journal:
         newer = self.store.entries(after=seq - 1)
         last = next(newer, None)
         if last is None:
-            raise _rolled_back(f"the ledger lost rows while it was open: row {seq} is gone")
+            raise _rolled_back(f"the ledger lost entries while it was open: entry {seq} is gone")
         if last.seq != seq or last.digest != digest:
-            raise LedgerTampered(f"row {seq} of the ledger changed while it was open", row=seq)
+            raise LedgerTampered(f"entry {seq} of the ledger changed while it was open", row=seq)
         fold(newer, self.state, key=self.anchor.key, since=self._since)
 
     def _check_anchor(self) -> None:
@@ -222,17 +222,17 @@ class Journal:
         position = self.position(head)
         if position is None:
             raise _rolled_back(
-                f"the ledger ends at row {self.state.seq} and its anchor has seen row {head.seq}: "
+                f"the ledger ends at entry {self.state.seq}, but its anchor has seen entry {head.seq}: "
                 "an old copy was restored, its end was cut off, or another copy of this folder was used"
                 if self.state.seq < head.seq
-                else f"row {head.seq} of the ledger is not the one that its anchor has seen"
+                else f"entry {head.seq} of the ledger is not the one that its anchor has seen"
             )
         behind = self.state.seq - position
         self._anchored = position
         if behind > 1 and not self.store.shared:
             raise LedgerLocked(
-                f"the ledger's state folder is {behind} rows behind the ledger: an old copy of it was restored",
-                hint="discreet ledger acknowledge",
+                f"the ledger's state folder is {behind} entries behind the ledger: an old copy of it was restored",
+                hint="run discreet ledger acknowledge",
             )
         if behind >= 1:
             self._anchored = self.count_common_entries()
@@ -253,7 +253,7 @@ def ledger_id(store: LedgerStore) -> str:
     except (ValueError, KeyError, TypeError):
         identifier = None
     if not isinstance(identifier, str):
-        raise LedgerTampered("row 1 of the ledger does not say which ledger it is", row=1)
+        raise LedgerTampered("entry 1 of the ledger does not say which ledger it is", row=1)
     return identifier
 
 
@@ -273,7 +273,7 @@ def load(store: LedgerStore, anchor: Anchor | None) -> LedgerState:
     fold(store.entries(), state, key=anchor.key if anchor else None, since=since)
     if anchor and state.seq < since and anchor.count_common_entries(state.digests) < state.seq:
         row = anchor.count_common_entries(state.digests) + 1
-        raise LedgerTampered(f"row {row} of the ledger is not the one that its anchor has seen", row=row)
+        raise LedgerTampered(f"entry {row} of the ledger is not the one that its anchor has seen", row=row)
     check_tables(store, state)
     return state
 
@@ -291,18 +291,16 @@ def check_tables(store: LedgerStore, state: LedgerState) -> None:
     """Compare balances, charges and answers with the chain."""
     row = summary_tables.first_difference(summary_tables.all_rows(state), store.rows(), last=state.seq)
     if row is not None:
-        raise LedgerTampered(
-            f"the ledger's tables are not what row {row} of its chain says", row=row, hint=_RESTORE_HINT
-        )
+        raise LedgerTampered(f"the ledger's tables do not match entry {row} of its chain", row=row, hint=_RESTORE_HINT)
     missing = dict(state.answers)
     for id_, sha256, payload in store.payloads():
         stored = missing.pop(id_, None)
         if stored is None or sha256 != stored.sha256 or sha256_of(payload) != sha256:
             row = stored.seq if stored else state.seq + 1  # an answer that no row entered
-            raise LedgerTampered(f"a stored answer is not the one of row {row}", row=row, hint=_RESTORE_HINT)
+            raise LedgerTampered(f"a stored answer does not match entry {row}", row=row, hint=_RESTORE_HINT)
     if missing:
         row = min(stored.seq for stored in missing.values())
-        raise LedgerTampered(f"the stored answer of row {row} is gone", row=row, hint=_RESTORE_HINT)
+        raise LedgerTampered(f"the stored answer of entry {row} is gone", row=row, hint=_RESTORE_HINT)
 
 
 def sha256_of(payload: str) -> str:
@@ -310,11 +308,11 @@ def sha256_of(payload: str) -> str:
     return hashlib.sha256(payload.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-_RESTORE_HINT = "discreet ledger restore FILE puts a backup in its place"
+_RESTORE_HINT = "run discreet ledger restore FILE to replace it with a backup"
 
 
 def _rolled_back(reason: str) -> LedgerRolledBack:
-    return LedgerRolledBack(reason, hint="discreet ledger acknowledge, which charges what was forgotten")
+    return LedgerRolledBack(reason, hint="run discreet ledger acknowledge, which charges what the ledger lost")
 
 
 _FORKING: list[Journal] = []

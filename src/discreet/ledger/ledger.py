@@ -266,8 +266,8 @@ class Ledger:
         refuse_stale(self.state, table, version)
         if self.state.is_locked(table):
             raise LedgerLocked(
-                f"table {table!r} is locked: too many charged questions on it could not be completed",
-                hint="the owner looks into it, then discreet ledger acknowledge",
+                f"table {table!r} is locked: too many charged queries on it could not be completed",
+                hint="ask the owner to find the cause, then to run discreet ledger acknowledge",
             )
         return self.state.account(population)
 
@@ -311,7 +311,7 @@ class Ledger:
         return self.refresh().find_reservation(table, version, question)
 
     def fail(self, id_: str, *, stopped: bool = False, late: bool = False) -> None:
-        """Say that a charged question could not be completed. The charge stays; the third locks the table.
+        """Record that a charged query could not be completed. The charge stays; the third locks the table.
 
         `stopped`: somebody stopped it. That is no failure of the question and counts towards no lock, nor does it close
         a reservation: like a process that died, it showed nobody anything. `late`: its time was over. That counts

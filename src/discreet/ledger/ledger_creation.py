@@ -21,7 +21,7 @@ def create_ledger(where: LedgerLocation) -> None:
     if isinstance(where, DatabaseAddress):
         _create_tables(where)
     elif where.exists():
-        raise UsageError(f"there is a ledger already at {where.name!r}")
+        raise UsageError(f"there is already a ledger at {where.name!r}")
     else:
         _create_file(where)
 
@@ -62,8 +62,8 @@ def _create_tables(address: DatabaseAddress) -> None:
 def _refuse_missing_ledger(where: LedgerLocation) -> None:
     if has_charged_ledger(where):
         raise LedgerFault(
-            "a ledger with charges lay here and is gone: a new one would be a new budget for the same people",
-            hint="discreet ledger restore FILE puts a backup in its place; other people go to another folder",
+            "a ledger with charges was here and is gone: a new one would give the same people a new budget",
+            hint="run discreet ledger restore FILE to restore a backup; use another folder for other people",
         )
 
 
@@ -90,7 +90,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as fault:
-        raise LedgerFault("the ledger's folder cannot be made") from fault
+        raise LedgerFault("the ledger's folder cannot be created") from fault
 
 
 def _publish(draft: Path, path: Path) -> None:
@@ -98,7 +98,7 @@ def _publish(draft: Path, path: Path) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        raise UsageError(f"there is a ledger already at {path.name!r}") from None
+        raise UsageError(f"there is already a ledger at {path.name!r}") from None
     except OSError as fault:
         raise LedgerFault("the ledger cannot be put in its place") from fault
     finally:

@@ -28,13 +28,13 @@ class DatabaseAddress:
             parts = None
         if parts is None:
             raise UsageError(
-                "this is no address of a PostgreSQL database",
-                hint="ledger = postgresql://user@host:5432/database; other signs in a name are written as %23",
+                "this is not the address of a PostgreSQL database",
+                hint="ledger = postgresql://user@host:5432/database; write special characters in a name as %23",
             )
         if parts.tells_unknown:
             raise UsageError(
-                "the ledger's address has a setting that may not stand in it: it could be a secret",
-                hint=f"these may: {', '.join(sorted(parts.allowed))}",
+                "the ledger's address has a setting that is not allowed, because it could be a secret",
+                hint=f"allowed: {', '.join(sorted(parts.allowed))}",
             )
 
     @property

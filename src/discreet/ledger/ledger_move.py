@@ -27,7 +27,7 @@ from discreet.ledger.state import LedgerState
 def move_to_postgres(source: LedgerLocation, target: DatabaseAddress) -> int:
     """Move the ledger in a file to PostgreSQL, or end a move that was begun; return how many rows its chain has now."""
     if not isinstance(source, Path):
-        raise UsageError("the ledger is in PostgreSQL already")
+        raise UsageError("the ledger is already in PostgreSQL")
     with closing(Journal.attach(source)) as journal:
         if PostgresLedgerStore.has_ledger(target):
             _refuse_another(journal, target)
@@ -48,12 +48,12 @@ def _refuse_another(journal: Journal, target: DatabaseAddress) -> None:
     own = journal.state.digests
     with closing(PostgresLedgerStore.open(target)) as store:
         if ledger_id(store) != journal.state.ledger:
-            raise UsageError(f"there is a ledger already at {target.name!r}")
+            raise UsageError(f"there is already a ledger at {target.name!r}")
         there = load_in_snapshot(store, journal.anchor)
     if there.seq <= len(own) or there.digests[: len(own)] != own:
         raise UsageError(
-            f"an earlier move left this ledger at {target.name!r}, and the file was used since",
-            hint="point discreet.toml there, then discreet ledger acknowledge, which charges there what the file spent",
+            f"an earlier move copied this ledger to {target.name!r}, and the file was used since then",
+            hint="point discreet.toml there, then run discreet ledger acknowledge: it charges what the file spent",
         )
 
 

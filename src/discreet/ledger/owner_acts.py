@@ -30,7 +30,7 @@ def declare_population(
         )
     elif account.guarantee.to_data() != data:
         raise UsageError(
-            f"population {name!r} is declared already, with another budget",
+            f"population {name!r} is already declared with another budget",
             hint="discreet budget grant raises a limit",
         )
     elif state.units.get(name, unit) != unit:
@@ -42,7 +42,7 @@ def raise_limit(journal: Journal, state: LedgerState, population: str, guarantee
     account = state.account(population)
     check_rise(account.guarantee, guarantee)
     if account.guarantee.to_data() == guarantee.to_data():
-        raise UsageError(f"{population!r} has that limit already")
+        raise UsageError(f"{population!r} already has that limit")
     journal.append("grant", {"population": population, "guarantee": guarantee.to_data()})
 
 
@@ -59,11 +59,11 @@ def add_version(
     state.account(population)
     following = state.next_version(table)
     if state.population_of_table.get(table, population) != population:
-        raise UsageError(f"table {table!r} belongs to another population, and a budget belongs to its people")
+        raise UsageError(f"table {table!r} belongs to another population and cannot leave it: budgets belong to people")
     if number is not None and number != following:
-        raise UsageError(f"version {number} of {table!r} was not the next one: it would be {following}")
+        raise UsageError(f"version {number} of {table!r} is not the next version, which is {following}")
     if forgotten is not None and set(state.tombstones(forgotten[0])) - set(forgotten[1]):
-        raise UsageError(f"somebody was forgotten in {table!r} while it was made", hint=f"discreet refresh {table}")
+        raise UsageError(f"a person was forgotten in {table!r} while it was made", hint=f"run discreet refresh {table}")
     naming = naming_of(table, body["schema"], body["source"])
     refuse_other_naming(state, population, table, naming)
     refuse_shared_source(state, body, is_unit_correction=is_unit_correction(state, population, table, naming))
@@ -122,7 +122,7 @@ def refuse_stale(state: LedgerState, table: str, version: int) -> None:
         raise UsageError(
             f"version {version} of {table!r} identifies people by {describe(made.naming)}, but `person` was changed "
             "later, in this table or in another table of its population",
-            hint=f"the owner runs discreet refresh {table}",
+            hint=f"ask the owner to run discreet refresh {table}",
         )
 
 

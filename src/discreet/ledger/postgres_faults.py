@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 _LOST = (
     "the connection to the ledger's server was lost",
-    "what was charged stays charged; ask again when the server is back",
+    "what was charged stays charged; repeat the query when the server is back",
 )
-_WAITED = ("another process holds the ledger and does not let go", "try again later")
+_WAITED = ("another process has locked the ledger and does not release it", "wait and repeat")
 _RULE = ("the database refused the entry: it breaks a rule of the ledger", "")
 
 #: By the first characters of the error's code, the longest that is known.
@@ -28,16 +28,16 @@ _SENTENCES = {
     "23": _RULE,
     "22": _RULE,
     "P0": _RULE,
-    "25006": ("the ledger cannot be written: its server is read-only", "reach the primary server"),
+    "25006": ("the ledger cannot be written: its server is read-only", "connect to the primary server"),
     "3D000": ("the ledger's server has no such database", "check the address"),
-    "28": ("the ledger's server does not let us in: the name or the password is wrong", "check the address"),
+    "28": ("the ledger's server refused the login: the name or the password is wrong", "check the address"),
     "42501": ("the ledger's server does not allow this role to use the ledger", "GRANT it what the ledger needs"),
-    "42P01": ("the ledger's tables are gone", "discreet ledger restore FILE puts a backup in their place"),
-    "53100": ("the disk is full, so nothing can be charged", "make room, then ask again"),
-    "53300": ("the ledger's server has no connection left", "try again later"),
-    "58": ("the disk failed under the ledger's server", "check the server"),
-    "XX001": ("the ledger is damaged on its server", "restore a copy, then discreet ledger acknowledge"),
-    "XX002": ("the ledger is damaged on its server", "restore a copy, then discreet ledger acknowledge"),
+    "42P01": ("the ledger's tables are gone", "run discreet ledger restore FILE to restore a backup"),
+    "53100": ("the disk is full, so nothing can be charged", "free disk space, then repeat the query"),
+    "53300": ("the ledger's server has no free connection", "wait and repeat"),
+    "58": ("the disk of the ledger's server failed", "check the server"),
+    "XX001": ("the ledger is damaged on its server", "restore a copy, then run discreet ledger acknowledge"),
+    "XX002": ("the ledger is damaged on its server", "restore a copy, then run discreet ledger acknowledge"),
 }
 
 

@@ -64,9 +64,9 @@ _SERVER_REQUIREMENTS = (
     ("full_page_writes is off", "so a charge might be lost"),
     ("it is a standby", "which cannot be written"),
     ("its transactions are read-only", "so nothing can be charged"),
-    ("its encoding is not UTF8", "so the ledger would not read as it was written"),
+    ("its encoding is not UTF8", "so the ledger could not be read back as it was written"),
     ("it skips triggers", "so the ledger's own rules would not hold"),
-    ("it keeps its warnings back", "so a charge might be lost"),
+    ("it suppresses its warnings", "so a charge might be lost"),
 )
 
 
@@ -103,7 +103,7 @@ class PostgresLedgerStore:
                 store = PostgresLedgerStore(address, connection, schema)
                 store._begin(str(_LOCK))
                 if postgres_tables.ledger_exists(connection, schema):
-                    raise UsageError(f"there is a ledger already at {address.name!r}")
+                    raise UsageError(f"there is already a ledger at {address.name!r}")
                 return store
         except BaseException:
             connection.close()
@@ -143,7 +143,7 @@ class PostgresLedgerStore:
             if status_message != "COMMIT" or self._warnings:
                 raise LedgerFault(
                     "the ledger's server did not confirm that the charge is durable",
-                    hint="it counts as charged if it is found; ask again",
+                    hint="repeat the query; if the charge is found, it counts",
                 )
 
     def rollback(self) -> None:
@@ -237,7 +237,7 @@ class PostgresLedgerStore:
         """Make the connection again where it was lost, with every check: between transactions nothing hangs on it."""
         if self._pid != os.getpid():
             raise LedgerFault(
-                "this process was forked from one that was using a ledger just then", hint="start it as a new process"
+                "this process was forked from one that was just using a ledger", hint="start it as a new process"
             )
         if not self._connection.closed:
             return
@@ -338,7 +338,7 @@ def _connect(address: DatabaseAddress) -> LedgerConnection:
             tcp_user_timeout=WAIT_S * 1000,
         )
     except psycopg.ProgrammingError as fault:
-        raise UsageError("this is no address of a PostgreSQL database") from fault
+        raise UsageError("this is not the address of a PostgreSQL database") from fault
     except psycopg.Error as fault:
         raise unreachable(fault) from fault
 
@@ -361,8 +361,8 @@ def _verified_schema(connection: LedgerConnection, address: DatabaseAddress) -> 
     if not postgres_tables.ledger_exists(connection, schema):
         raise LedgerFault(
             f"there is no ledger at {address.name!r}",
-            hint="discreet ledger restore FILE brings a backup back; discreet init or discreet ledger move makes one "
-            "where there never was any",
+            hint="run discreet ledger restore FILE to restore a backup; if there never was one, run discreet init or "
+            "discreet ledger move",
         )
     with _rolled_back_transaction(connection):
         postgres_tables.check_catalog(connection, schema)

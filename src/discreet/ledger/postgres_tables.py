@@ -182,7 +182,7 @@ def check_catalog(connection: CatalogConnection, schema: str) -> None:
     comment_row = connection.execute("SELECT obj_description(%s::regclass, 'pg_class')", (entries,)).fetchone()
     stored_version = str(comment_row[0] if comment_row else "").removeprefix(_MARK)
     if stored_version.isdecimal() and int(stored_version) > VERSION:
-        raise LedgerFault("a newer Discreet wrote this ledger", hint="upgrade")
+        raise LedgerFault("a newer version of Discreet wrote this ledger", hint="upgrade")
     connection.execute(f"SET LOCAL search_path = {quote_name(schema)}")
     stored_catalog = _describe_catalog(
         connection, "SELECT relnamespace FROM pg_class WHERE oid = %s::regclass", entries

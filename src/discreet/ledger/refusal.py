@@ -14,10 +14,10 @@ from discreet.ledger.account import Account
 
 
 class DuplicateCharge(UsageError):
-    """Something was charged under the same key. It is not charged again; `id` is what the answer is stored under."""
+    """A request with the same key was already charged. It is not charged again; `id` names its release."""
 
     def __init__(self, id_: str) -> None:
-        super().__init__(f"this request was charged before, under {id_}", hint="read that release")
+        super().__init__(f"this request was already charged, under {id_}", hint="read that release")
         self.id = id_
 
 
@@ -39,8 +39,8 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
     """Refuse a question that would take an analyst beyond their quota. Prices add, whoever they touch."""
     if account.payers_unknown:
         raise _budget_exceeded(
-            f"the ledger was restored and nobody knows who paid for what it forgot about {account.name!r}, so every "
-            "quota counts as used up until the owner grants",
+            f"the ledger was restored, and it is unknown who paid for the lost charges of {account.name!r}, so "
+            "every quota counts as used up until the owner makes a grant",
             needed=(needed, Fraction(0)),
             left=(Fraction(0), _delta_left(account)),
             binding="quota",
@@ -48,7 +48,7 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
     left = max(Fraction(0), quota - account.paid_by(analyst))
     if needed > left:
         raise _budget_exceeded(
-            f"this question costs epsilon {exact.show(needed, up=True)} and analyst {analyst!r} has "
+            f"this request costs epsilon {exact.show(needed, up=True)}, but analyst {analyst!r} has "
             f"{exact.show(left)} left of a quota of {exact.show(quota)}",
             needed=(needed, Fraction(0)),
             left=(left, _delta_left(account)),
@@ -60,8 +60,8 @@ def double_count_refusal(account: Account) -> BudgetExceeded:
     """Why an exact total cannot be published: with it every charge of the past counts double."""
     spent = account.status().spent
     return _budget_exceeded(
-        f"with an exact total published every charge counts double, and {account.name!r} has spent epsilon "
-        f"{exact.show(spent.epsilon, up=True)} of {exact.show(account.guarantee.epsilon)} already",
+        f"once an exact total is published, every charge counts double, and {account.name!r} has already spent epsilon "
+        f"{exact.show(spent.epsilon, up=True)} of {exact.show(account.guarantee.epsilon)}",
         needed=(2 * spent.epsilon, 2 * spent.delta),
         left=(account.guarantee.epsilon, account.guarantee.delta),
     )
@@ -78,7 +78,7 @@ def _by_pure(account: Account, limits: FilterLimits, cost: Cost) -> BudgetExceed
     needed = Fraction(cost.pure, EPSILON_UNITS)
     left = Fraction(max(0, (limits.pure or 0) - account.total.pure), EPSILON_UNITS)
     return _budget_exceeded(
-        f"this question costs epsilon {exact.show(needed, up=True)} and {account.name!r} has "
+        f"this request costs epsilon {exact.show(needed, up=True)}, but {account.name!r} has "
         f"{exact.show(left)} left of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
         needed=(needed, Fraction(cost.delta, DELTA_UNITS)),
         left=(left, _delta_left(account)),
@@ -92,7 +92,7 @@ def _by_rho(account: Account, opened: Guarantee, limits: FilterLimits, cost: Cos
     before = epsilon_from_rho(Fraction(spent, RHO_UNITS), opened.delta_rho)
     after = epsilon_from_rho(Fraction(spent + cost.rho, RHO_UNITS), opened.delta_rho)
     return _budget_exceeded(
-        f"this question costs rho {exact.show(Fraction(cost.rho, RHO_UNITS), up=True)} and {account.name!r} has rho "
+        f"this request costs rho {exact.show(Fraction(cost.rho, RHO_UNITS), up=True)}, but {account.name!r} has rho "
         f"{exact.show(Fraction(limit - spent, RHO_UNITS))} left of {exact.show(Fraction(limit, RHO_UNITS))} "
         f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)}){_double_count_note(account)}",
         needed=(after - before, Fraction(cost.delta, DELTA_UNITS)),
@@ -104,7 +104,7 @@ def _by_delta(account: Account, cost: Cost) -> BudgetExceeded:
     needed, left = Fraction(cost.delta, DELTA_UNITS), _delta_left(account)
     limit = Fraction(account.limits.delta_keys, DELTA_UNITS)
     return _budget_exceeded(
-        f"this question costs delta {exact.show(needed, up=True)} for its keys and {account.name!r} has "
+        f"this request costs delta {exact.show(needed, up=True)} for its keys, but {account.name!r} has "
         f"{exact.show(left)} left of {exact.show(limit)}",
         needed=(None if cost.pure >= UNBOUNDED else Fraction(cost.pure, EPSILON_UNITS), needed),
         left=(account.status().remaining.epsilon, left),
@@ -114,8 +114,8 @@ def _by_delta(account: Account, cost: Cost) -> BudgetExceeded:
 
 def _no_arm(account: Account, cost: Cost) -> BudgetExceeded:
     return _budget_exceeded(
-        f"this question's noise is Gaussian, which has no pure epsilon, and {account.name!r} has no delta to convert "
-        "its rho with",
+        f"this request uses Gaussian noise, which has no pure epsilon, and {account.name!r} has no delta to convert "
+        "its rho to epsilon",
         needed=(None, Fraction(cost.delta, DELTA_UNITS)),
         left=(account.status().remaining.epsilon, _delta_left(account)),
     )

@@ -91,9 +91,9 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
         if state_folder is None:
             if shared and not alone:
                 raise UsageError(
-                    "without a state folder this would spend every budget of the ledger that machines share, "
-                    "and shut all of them out",
-                    hint="bring a copy of the state folder of one of them (--state); if none is left, --alone",
+                    "without a state folder, this would spend every budget of a ledger that several machines share, "
+                    "and lock all of them out",
+                    hint="--state FOLDER, a copy of the state folder of one of them; if there is none, --alone",
                 )
             return _adopt_without_anchor(store, ledger, path)
         source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder
@@ -101,7 +101,7 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
         try:
             load_in_snapshot(store, Anchor.at(source))
         except LedgerTampered as fault:
-            raise LedgerFault("that state folder is not this ledger's: its key did not sign these rows") from fault
+            raise LedgerFault("that state folder is not this ledger's: its key did not sign these entries") from fault
     _copy_anchor(ledger, source)
     if not shared:
         Anchor.at(source).hand_over()  # where this cannot be done, the owner is told not to go on there
@@ -164,7 +164,7 @@ def _refuse_if_anchored(ledger: str) -> None:
         Anchor.find(ledger)
     except AnchorMissing:
         return
-    raise UsageError("this machine has the ledger's state folder: there is nothing to adopt")
+    raise UsageError("this machine already has the ledger's state folder: there is nothing to adopt")
 
 
 def _copy_anchor(ledger: str, source: Path) -> None:

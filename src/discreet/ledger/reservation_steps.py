@@ -43,8 +43,8 @@ def take_step(
         _check_open(reservation)
     if earlier_step is not None and (earlier_step.of, earlier_step.loss) != (of, loss):
         raise LedgerFault(
-            f"step {earlier_step.id} is another one than this program takes",
-            hint="it was started by another version of Discreet; start anew with --fresh",
+            f"step {earlier_step.id} is not the step that this program takes",
+            hint="another version of Discreet started it; start over with --fresh",
         )
     if earlier_step is not None:
         return earlier_step
@@ -53,7 +53,7 @@ def take_step(
         or waits
         or not reservation.event.holds([*(step.loss for step in reservation.steps), loss])
     ):
-        raise UsageError(f"a step out of order, or beyond what {id_} reserved")
+        raise UsageError(f"this step is out of order, or beyond what {id_} reserved")
     body = {"id": id_, "number": number, "event": events.to_data(event), "of": check_name(of, what="a digest")}
     journal.append("step", body)
     return reservation.steps[-1]
@@ -64,5 +64,5 @@ def _check_open(reservation: Reservation) -> None:
     if reservation.closed:
         raise LedgerFault(
             f"no further step can be drawn from {reservation.id}",
-            hint="a step failed, or the ledger was rolled back or copied; start anew with --fresh",
+            hint="a step failed, or the ledger was rolled back or copied; start over with --fresh",
         )

@@ -150,14 +150,14 @@ class SqliteLedgerStore:
         if not path.is_file():
             raise LedgerFault(
                 f"there is no ledger at {path.name!r}",
-                hint="discreet ledger restore FILE brings a backup back; discreet init makes one where there was none",
+                hint="run discreet ledger restore FILE to restore a backup; if there never was one, run discreet init",
             )
         with _faults():
             connection = _connect(path)
             _apply_settings(connection)
             if connection.execute("PRAGMA user_version").fetchone()[0] > VERSION:
                 connection.close()
-                raise LedgerFault("a newer Discreet wrote this ledger", hint="upgrade")
+                raise LedgerFault("a newer version of Discreet wrote this ledger", hint="upgrade")
             if _schema(connection) != _expected_schema():
                 connection.close()
                 raise LedgerFault("the ledger's tables, checks or triggers are not the ones that Discreet made")
@@ -231,7 +231,7 @@ class SqliteLedgerStore:
     def integrity(self) -> str:
         with _faults():
             messages = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
-            return "" if messages == ["ok"] else "SQLite finds its file damaged"
+            return "" if messages == ["ok"] else "SQLite reports that the ledger's file is damaged"
 
     def close(self) -> None:
         _OPEN.discard(self)
@@ -262,7 +262,7 @@ def _placeholders(row: tuple[Any, ...]) -> str:
 def _connect(path: Path) -> sqlite3.Connection:
     """Autocommit; transactions are spelt out. `mode=rw`: never make a file by mistake."""
     if sqlite3.sqlite_version_info < LEAST_SQLITE:
-        raise LedgerFault(f"the ledger needs SQLite 3.37 or newer, and this is {sqlite3.sqlite_version}")
+        raise LedgerFault(f"the ledger needs SQLite 3.37 or newer, but this is {sqlite3.sqlite_version}")
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -313,7 +313,7 @@ def _expected_schema() -> list[tuple[Any, ...]]:
 def _refuse_forked(stores: Iterable[SqliteLedgerStore]) -> None:
     if any(store._pid != os.getpid() for store in stores):
         raise LedgerFault(
-            "this process was forked from one that was using a ledger just then", hint="start it as a new process"
+            "this process was forked from one that was just using a ledger", hint="start it as a new process"
         )
 
 
@@ -336,15 +336,15 @@ def _faults() -> Iterator[None]:
         raise LedgerFault(f"the ledger cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
 
 
-_RESTORE_HINT = "discreet ledger restore FILE puts a backup in its place"
+_RESTORE_HINT = "run discreet ledger restore FILE to replace it with a backup"
 _SENTENCES = {
-    sqlite3.SQLITE_BUSY: ("another process holds the ledger and does not let go", "try again later"),
+    sqlite3.SQLITE_BUSY: ("another process has locked the ledger and does not release it", "wait and repeat"),
     sqlite3.SQLITE_FULL: (
         "the disk is full, so nothing can be charged",
-        "make room, then open the ledger again",
+        "free disk space, then open the ledger again",
     ),
     sqlite3.SQLITE_READONLY: ("the ledger cannot be written: it is read-only", "make it writable"),
-    sqlite3.SQLITE_IOERR: ("the disk failed under the ledger", "check the disk, then open the ledger again"),
+    sqlite3.SQLITE_IOERR: ("the disk failed while the ledger was in use", "check the disk, then open the ledger again"),
     sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened", "check that its folder is there and writable"),
     sqlite3.SQLITE_CORRUPT: (
         "the ledger's file is damaged",

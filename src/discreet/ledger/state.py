@@ -100,7 +100,7 @@ class LedgerState:
         except LedgerFault:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, DiscreetError) as fault:
-            raise LedgerFault(f"row {entry.seq} of the ledger makes no sense ({entry.kind})") from fault
+            raise LedgerFault(f"entry {entry.seq} of the ledger is not valid ({entry.kind})") from fault
         self.digests.append(entry.digest)
         self.fine_times = self.fine_times or entry.time != truncate_to_second(entry.time)
         return touched
@@ -112,7 +112,7 @@ class LedgerState:
     def account(self, population: str) -> Account:
         """The account of a declared population."""
         if population not in self.accounts:
-            raise UsageError(f"no population {population!r} in the ledger", hint="declare a table with a budget first")
+            raise UsageError(f"the ledger has no population {population!r}", hint="declare a table with a budget first")
         return self.accounts[population]
 
     def preview(
@@ -144,7 +144,7 @@ class LedgerState:
         """A version that was added."""
         version = self.versions.get(table, {}).get(number)
         if version is None or type(number) is not int:  # True and 1.0 are equal to 1, and are not it
-            raise UsageError(f"the ledger knows no version {number} of {table!r}")
+            raise UsageError(f"the ledger has no version {number} of {table!r}")
         return version
 
     def find_reservation(self, table: str, version: int, question: str) -> Reservation | None:
@@ -221,7 +221,7 @@ class LedgerState:
 
     def _open(self, body: dict[str, Any]) -> EntryEffects:
         if body["format"] != FORMAT:
-            raise LedgerFault(f"a ledger of format {body['format']!r}", hint="a newer Discreet wrote it; upgrade")
+            raise LedgerFault(f"the ledger has format {body['format']!r}", hint="upgrade: a newer version wrote it")
         self.ledger = body["ledger"]
         return EntryEffects()
 

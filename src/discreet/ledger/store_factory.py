@@ -18,6 +18,6 @@ def connection_warnings(store: LedgerStore) -> tuple[str, ...]:
     if not store.exposed:
         return ()
     return (
-        "the ledger's server is another machine, and the connection is not encrypted: questions, answers and perhaps "
-        "the password cross the network in the clear; add sslmode=verify-full to its address",
+        "the ledger's server is another machine, and the connection is not encrypted: queries, answers and perhaps "
+        "the password cross the network unencrypted; add sslmode=verify-full to its address",
     )

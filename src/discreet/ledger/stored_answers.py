@@ -29,5 +29,5 @@ def read_answer(journal: Journal, state: LedgerState, id_: str) -> str:
     stored = state.answers[id_]
     payload = journal.store.payload(id_)
     if payload is None or sha256_of(payload) != stored.sha256:
-        raise LedgerTampered(f"the stored answer of row {stored.seq} was changed", row=stored.seq)
+        raise LedgerTampered(f"the stored answer of entry {stored.seq} was changed", row=stored.seq)
     return payload

@@ -23,13 +23,13 @@ from discreet.ledger.state import LedgerState
 def check_stream(state: LedgerState, table: str, event: Event, stream_data: dict[str, Any]) -> dict[str, Any]:
     """What a charge says of its stream: {"name", "count", "of"}; refused where the name is taken."""
     if not isinstance(event, LaplaceEvent | GaussianEvent):
-        raise UsageError("a stream is noise of one law on a linear map")
+        raise UsageError("a stream must be noise of one distribution on a linear map")
     name, count = check_name(stream_data["name"], what="a stream's name"), stream_data["count"]
     earlier_stream = state.stream(table, name)
     if earlier_stream is not None and not earlier_stream.closed:
-        raise UsageError(f"{table!r} has a stream {name!r} already", hint="take another name")
+        raise UsageError(f"{table!r} already has a stream {name!r}", hint="choose another name")
     if type(count) is not int or count < 1:
-        raise UsageError("a stream has at least one step")
+        raise UsageError("a stream must have at least one step")
     return {"name": name, "count": count, "of": check_json_object(stream_data["of"], what="a stream")}
 
 
@@ -41,7 +41,7 @@ def open_stream(state: LedgerState, id_: str) -> StreamRecord:
     if stream.closed:
         raise LedgerFault(
             f"the stream {stream.name!r} is closed: a step failed, or the ledger was rolled back or copied",
-            hint="what was released stays; start another stream, under the same name if you like",
+            hint="released totals stay valid; start another stream, with the same name if you like",
         )
     return stream
 
@@ -49,7 +49,7 @@ def open_stream(state: LedgerState, id_: str) -> StreamRecord:
 def append_row(journal: Journal, stream: StreamRecord, *, number: int, owner_file: str, payload: str) -> str:
     """Append a row, inside a section."""
     if number <= len(stream.rows):
-        raise UsageError(f"step {number} of the stream {stream.name!r} was taken by another process just now")
+        raise UsageError(f"another process has just taken step {number} of the stream {stream.name!r}")
     if number != len(stream.rows) + 1 or number > stream.count:
         raise UsageError(f"step {number} of the stream {stream.name!r} is out of order")
     sha256 = sha256_of(payload)

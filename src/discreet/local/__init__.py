@@ -1,4 +1,4 @@
-"""Local differential privacy: each answer is noised on the respondent's own device, and nobody is trusted.
+"""Local differential privacy: each answer gets its noise on the respondent's own device, so nobody need be trusted.
 
 >>> from discreet.local import RandomizedResponse
 >>> coins = RandomizedResponse(["yes", "no"], epsilon=1.1)

@@ -98,6 +98,6 @@ def check_cells(size: int) -> None:
     """Refuse more cells than an answer may have."""
     if size > MOST_CELLS:
         raise Refused(
-            f"the groups make {size:,} cells, more than the {MOST_CELLS:,} that one question may have",
+            f"the groups make {size:,} cells; one query can have at most {MOST_CELLS:,}",
             hint="group by fewer columns or wider bins",
         )

@@ -57,7 +57,7 @@ class Sized(Protocol):
 def check_size(size: int, *, most: int) -> None:
     """Refuse what is too much for parsers and engines."""
     if size > most:
-        raise Refused("this is too much for one question", hint="write it shorter")
+        raise Refused("this query is too complex", hint="make it shorter")
 
 
 def set_facts(
@@ -79,8 +79,8 @@ def set_facts(
     reach = max(reach, reach_of(low, high))
     if reach > MOST_REACH or any(end is not None and abs(end) > MOST_BOUND for end in (low, high)):
         raise Refused(
-            "by the declared bounds this could become larger than 30 digits",
-            hint="declare narrower bounds, or cut it with least(…) and greatest(…)",
+            "with the declared bounds, this could exceed 30 digits",
+            hint="declare narrower bounds, or limit it with least(…) and greatest(…)",
         )
     facts = {"low": low, "high": high, "null": null, "size": size, "depth": depth, "reach": reach}
     for name, fact in facts.items():

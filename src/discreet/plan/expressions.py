@@ -383,10 +383,10 @@ def required_bounds(number: Number) -> IntegerInterval:
     for part in walk(number):
         if isinstance(part, Code) and (part.low is None or part.high is None):
             raise Refused(
-                f"{display_name(part.column)!r} has no declared bounds, so that nothing can be computed from it",
+                f"{display_name(part.column)!r} has no declared bounds, so nothing can be computed from it",
                 hint=f"declare low and high of {display_name(part.column)!r}",
             )
-    raise Refused("a text can be of any length, so that nothing can be computed from it", hint="least(length(…), 1000)")
+    raise Refused("a text can have any length, so nothing can be computed from it", hint="least(length(…), 1000)")
 
 
 def walk(node: Expression | Predicate) -> Iterator[Expression | Predicate]:
@@ -453,7 +453,7 @@ def _calendar(day: Number) -> IntegerInterval:
     days = required_bounds(day)
     if days.low < FIRST_DAY or days.high > LAST_DAY:
         raise Refused(
-            "this can lie outside the years 1 to 9999",
+            "this can fall outside the years 1 to 9999",
             hint=" and ".join(f"declare low and high of {name!r}" for name in sorted(columns(day))),
         )
     return days

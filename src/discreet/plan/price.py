@@ -155,7 +155,7 @@ def price(
     exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)
     if inquiry.keys and delta <= 0:
         raise Refused(
-            "keys that are not declared are found by a threshold, which needs a delta",
+            "undeclared keys are discovered with a threshold, which needs a delta",
             hint="declare a category with its values, a number with low and high, or give the table a delta",
         )
     answered = _statistic_of_discovery(inquiry, reach)
@@ -306,7 +306,9 @@ def cheapest_epsilon(good: Callable[[Fraction], bool], *, width: Fraction, near:
         raise UsageError(f"--within must be above 0, got {exact.show(width)}")
     low, high = 1, int(exact.MAX_QUESTION_EPSILON) * WITHIN_GRID
     if not good(Fraction(high, WITHIN_GRID)):
-        raise UsageError(f"no epsilon up to {exact.show(exact.MAX_QUESTION_EPSILON)} is within {exact.show(width)}")
+        raise UsageError(
+            f"no epsilon up to {exact.show(exact.MAX_QUESTION_EPSILON)} brings the numbers within ±{exact.show(width)}"
+        )
     if near is not None:
         low, high = _around(good, near, low, high)
     while low < high:
@@ -328,5 +330,5 @@ def confidence_of(value: object) -> Fraction:
     """A confidence strictly between 0 and 1."""
     confidence = exact.number(value, name="confidence")
     if not 0 < confidence < 1:
-        raise UsageError(f"confidence must lie between 0 and 1, got {exact.show(confidence)}", hint="--confidence 0.95")
+        raise UsageError(f"confidence must be between 0 and 1, got {exact.show(confidence)}", hint="--confidence 0.95")
     return confidence

@@ -85,24 +85,24 @@ def _scan(schema: Schema) -> UnitReach:
     if unit.is_row:
         names = frozenset(column.name for column in schema.columns)
         because = (
-            "the unit of privacy is one row: neighbours differ by one row added or removed",
-            "a row enters the declared table by itself, whatever the other rows are",
+            "the privacy unit is one row: neighbours differ by one row added or removed",
+            "each row enters the declared table independently of the other rows",
         )
     else:
         # Of somebody with one row every column has one value.
         names = frozenset(column.name for column in schema.columns if column.constant or unit.rows == 1)
         because = (
-            f"the unit of privacy is {unit}: neighbours differ by one person added or removed",
-            f"the declared table of {schema.table!r} holds at most {unit.rows:,} rows of a person, "
-            "picked by that person's rows alone",
+            f"the privacy unit is {unit}: neighbours differ by one person added or removed",
+            f"the declared table of {schema.table!r} holds at most {unit.rows:,} rows per person, "
+            "chosen from that person's rows alone",
         )
     return UnitReach(rows=unit.rows, constant=names, narrowing=names, region=Region.whole(), because=because)
 
 
 def _roster(schema: Schema) -> UnitReach:
     because = (
-        f"the unit of privacy is {schema.unit}: neighbours differ by one person added or removed",
-        "a person is one row of the roster, which depends on that person's rows alone",
+        f"the privacy unit is {schema.unit}: neighbours differ by one person added or removed",
+        "each person is one row of the list of people, and that row depends on that person's rows alone",
     )
     nobody: frozenset[str] = frozenset()
     return UnitReach(rows=1, constant=frozenset({ROWS}), narrowing=nobody, region=Region.whole(), because=because)
@@ -117,8 +117,7 @@ def _public(plan: JoinPublic, inner: UnitReach) -> UnitReach:
         rows=inner.rows * max(1, most),
         constant=inner.constant | brought,
         because=(
-            f"a row meets at most {max(1, most):,} rows of the public table {plan.table!r}, "
-            "in which nothing is protected"
+            f"each row joins at most {max(1, most):,} rows of the public table {plan.table!r}, which is not protected"
         ),
     )
 
@@ -130,8 +129,8 @@ def _person(plan: JoinPerson, inner: UnitReach, other: UnitReach) -> UnitReach:
         rows=inner.rows * other.rows,
         constant=inner.constant | brought,
         because=(
-            f"joined on the person, {inner.rows:,} rows meet at most {other.rows:,} of the same person: "
-            f"{inner.rows * other.rows:,}"
+            f"joined on the person, {inner.rows:,} rows join at most {other.rows:,} rows of the same person: "
+            f"{inner.rows * other.rows:,} rows"
         ),
     )
 
@@ -146,7 +145,7 @@ def _per_person(plan: PerPerson, inner: UnitReach) -> UnitReach:
         constant=frozenset(names if alone else constant),
         narrowing=frozenset(),
         region=inner.region,
-        because=(*inner.because, f"grouped by person, one person makes at most {rows:,} rows"),
+        because=(*inner.because, f"grouped by person, one person has at most {rows:,} rows"),
     )
 
 
@@ -201,8 +200,8 @@ def check_distinct(statistics: Sequence[Statistic], reach: UnitReach) -> None:
     counted = sum(isinstance(statistic, DistinctCount | PersonCount) for statistic in statistics)
     if counted > 1 and counted * reach.rows > MOST_DISTINCT:
         raise Refused(
-            f"{counted} counts of different values, of up to {reach.rows:,} rows a person, are too many at once",
-            hint="ask them one by one",
+            f"{counted} counts of distinct values, with up to {reach.rows:,} rows per person, are too many at once",
+            hint="put each of them in its own query",
         )
 
 
@@ -233,17 +232,20 @@ def sensitivity(statistic: Statistic, reach: UnitReach, *, touched: int) -> Sens
     match statistic:
         case RowCount():
             return _spread(
-                rows, most=rows, cells=touched, because=(*reach.because, f"count: a person's rows add {rows:,}")
+                rows, most=rows, cells=touched, because=(*reach.because, f"count: one person's rows add {rows:,}")
             )
         case PersonCount():
             because = (*reach.because, f"a person is counted once in each of at most {touched:,} groups")
             return Sensitivity(l0=touched, l1=touched, l2_squared=touched, linf=1, because=because)
         case DistinctCount():
-            because = (*reach.because, f"{rows:,} rows bring at most {rows:,} new values")
+            because = (*reach.because, f"{rows:,} rows add at most {rows:,} new values")
             return _spread(rows, most=rows, cells=touched, because=because)
         case Sum(grain=grain):
             term = term_of(statistic)
-            because = (*reach.because, f"sum: a row adds at most {term:,} steps, {rows:,} rows {rows * term:,}")
+            because = (
+                *reach.because,
+                f"sum: one row adds at most {term:,} steps, and {rows:,} rows at most {rows * term:,}",
+            )
             # floor(a / g) and floor(b / g) differ by at most ceil(|a - b| / g) in each cell.
             cells = min(touched, rows * term)
             total = rows * term if grain == 1 else rows * term // grain + cells

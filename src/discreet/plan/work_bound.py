@@ -271,7 +271,7 @@ def check_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> None:
     unit = "row" if next(iter(schemas.values())).unit.is_row else "person"
     rows = reach(plan, schemas).rows
     raise Refused(
-        f"one {unit} could add {_shown(work)} of computing to this question ({rows:,} row{'s' * (rows != 1)}); the "
+        f"one {unit} could add {_shown(work)} of computing to this query ({rows:,} row{'s' * (rows != 1)}); the "
         f"limit is {_shown(MOST_WORK_NS)}, because the running time would reveal who is in the table",
         hint=_hint_for_less_work(plan, schemas),
     )
@@ -279,7 +279,7 @@ def check_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> None:
 
 def _hint_for_less_work(plan: Plan, schemas: Mapping[str, Schema]) -> str:
     """What makes the work of one unit smaller, by what makes it large."""
-    node, widest, hint = plan, 1, "use fewer or simpler expressions, split the question, or lower rows_per_person"
+    node, widest, hint = plan, 1, "use fewer or simpler expressions, split the query, or lower rows_per_person"
     while not isinstance(node, Scan):
         if isinstance(node, JoinPublic) and 2 * node.size * PUBLIC_NS > MOST_WORK_NS:
             return (

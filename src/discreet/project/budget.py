@@ -25,10 +25,10 @@ from discreet.schema.schema import Budget, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetStatus:
-    """Where a population's budget stands. The guarantee is the limit; `spent` is bookkeeping.
+    """The budget of a population: limit, spent and remaining. The guarantee is the limit; `spent` is bookkeeping.
 
-    largest_question: the epsilon that one more count of everybody may have. In small questions what remains may buy
-        more than that, for in rho a question costs the square of its epsilon.
+    largest_question: the largest epsilon of one more count of the whole table. Several small queries together may get
+        more than that out of the remaining budget, because in rho a query costs the square of its epsilon.
     """
 
     population: str
@@ -60,7 +60,7 @@ class BudgetStatus:
         limit, spent = self.limit.epsilon, self.spent.epsilon
         if limit and spent is not None:
             yield notebook.meter(exact.as_float(spent / limit, up=True), self._summary())
-        yield notebook.line(f"{self._summary()}; about {self.counts:,} more counts of everybody within 50.")
+        yield notebook.line(f"{self._summary()}; about {self.counts:,} more counts of the whole table at ±50.")
         if self.by_analyst:
             rows = [
                 [
@@ -71,7 +71,7 @@ class BudgetStatus:
             ]
             yield notebook.table(["analyst", "epsilon spent"], rows[: notebook.MOST_ROWS])
         delta = f", delta {exact.show(self.limit.delta)}" if self.limit.delta else ", pure differential privacy"
-        yield notebook.small_print(f"{self.events:,} questions so far{delta}. The guarantee is the limit.")
+        yield notebook.small_print(f"{self.events:,} charges so far{delta}. The guarantee is the limit.")
         for note in self.notes:
             yield notebook.small_print(f"note: {note}")
 
@@ -106,7 +106,9 @@ def _unit_changes(ledger: Ledger, population: str) -> list[str]:
     """What an older program let change of whom a population protects: its limit holds for nobody's whole history."""
     unit = ledger.state.protected_units.get(population)
     changes = [] if unit is None else unit.changes
-    return [f"no single limit holds: after answers were released, {change}" for change in changes]
+    return [
+        f"no single limit holds, because `person` changed after answers were released: {change}" for change in changes
+    ]
 
 
 def _counts(unit: PrivacyUnit, limits: FilterLimits, room: RemainingByArm) -> int:
@@ -129,7 +131,7 @@ def declared_limit(table: Table) -> Guarantee:
     if table.budget is None:
         raise SchemaError(
             f"table {table.name!r} has no budget",
-            hint="budget = { epsilon = 3.0, delta = 1e-6 } under its source",
+            hint="add budget = { epsilon = 3.0, delta = 1e-6 } below its source",
         )
     budget = table.budget
     accounting: Accounting = budget.accounting  # type: ignore[assignment]
@@ -161,9 +163,9 @@ def limit_difference(table: Table, ledger: Ledger) -> str | None:
     parts = _differing_parts(ledger_limit, file_limit, keys_declared=table.budget.delta_keys is not None)
     if not parts:
         return None
-    listed = " and ".join(f"{name} {mine}, where {NAME} says {theirs}" for name, mine, theirs in parts)
+    listed = " and ".join(f"{name} {mine} ({NAME} says {theirs})" for name, mine, theirs in parts)
     more = "" if _file_lags(ledger_limit, file_limit) else ", or `discreet budget grant` more"
-    return f"the ledger's limit for {table.population!r} holds: {listed}; correct the file{more}"
+    return f"the limit of {table.population!r} is the one in the ledger: {listed}; correct the file{more}"
 
 
 def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
@@ -211,7 +213,7 @@ def _number(value: Fraction) -> str:
 def budget_of(epsilon: object, delta: object) -> Budget | None:
     """A budget as it was asked for; None where none was."""
     if epsilon is None and delta is not None:
-        raise UsageError("a delta needs an epsilon", hint="--epsilon 3 --delta 1e-6")
+        raise UsageError("--delta needs --epsilon", hint="--epsilon 3 --delta 1e-6")
     if epsilon is None:
         return None
     return Budget(

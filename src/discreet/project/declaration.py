@@ -67,13 +67,13 @@ def propose_table(
         raise UsageError("a table's name must be printable text of at most 100 characters")
     if any(each.lower() == table_name.lower() for each in file.tables):
         raise UsageError(
-            f"there is a table {table_name!r} already",
-            hint="discreet.toml declares it, and can be edited; a table of other rows gets a name of its own by --name",
+            f"table {table_name!r} is already declared",
+            hint="edit its declaration in discreet.toml; use --name for a table with other rows",
         )
     if rows_per_person is not None and person is None and ends is None:
-        raise UsageError("--rows-per-person needs a person", hint="--person COLUMN says whose row it is")
+        raise UsageError("--rows-per-person needs a person", hint="--person COLUMN, which identifies a person")
     if ends is not None and (person is not None or public):
-        raise UsageError("--ends are two persons who are protected: neither --person nor --public goes with them")
+        raise UsageError("--ends cannot be combined with --person or --public: both ends are protected persons")
     header, trace = engine.header(source_name, folder=folder), engine.trace(source_name, folder=folder)
     declared_traces = {name: _trace_declared(file.raw[name], folder, engines, beside=address) for name in file.tables}
     twin = next((table for name, table in file.tables.items() if is_same_source(declared_traces[name], trace)), None)
@@ -178,7 +178,7 @@ def other_identity_notes(table: Table, *, state: LedgerState) -> list[str]:
 
 def restart_hint(table: str) -> str:
     """How a ledger that holds no charge begins anew. (Where it holds one, `init` refuses.)"""
-    return f"take .discreet/ledger.db* and .discreet/tables away, then discreet init and discreet refresh {table}"
+    return f"remove .discreet/ledger.db* and .discreet/tables, then run discreet init and discreet refresh {table}"
 
 
 def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> None:
@@ -268,8 +268,8 @@ def _same_people(table: Table, others: Iterable[Table]) -> list[str]:
         if other_person == person and not other.public and other.population != table.population:
             named = " and ".join(table.schema.unit.person)
             return [
-                f"{table.name!r} and {other.name!r} both say by {named} whose row it is, and have a budget each: the "
-                f"same people would lose the sum of both. To share one, {_shared_budget_hint(other.population)}"
+                f"{table.name!r} and {other.name!r} both identify people by {named} but have separate budgets: the "
+                f"same people would lose the sum of both. To share one budget, {_shared_budget_hint(other.population)}"
             ]
     return []
 
@@ -284,8 +284,8 @@ def _nobody_else(table: Table) -> list[str]:
     whom = " and ".join(repr(part) for part in table.schema.unit.person)
     others = ", ".join(map(repr, seen[:3]))
     return [
-        f"{table.name!r} protects the persons of {whom}, with all their rows, and nobody else: "
-        f"if {others} {'tells' if len(seen) == 1 else 'tell'} other people apart, those are not protected"
+        f"{table.name!r} protects the people identified by {whom}, with all their rows, and nobody else: "
+        f"if {others} {'identifies' if len(seen) == 1 else 'identify'} other people, those are not protected"
     ]
 
 
@@ -295,7 +295,7 @@ def _whose_ends(table: Table, others: Iterable[Table]) -> list[str]:
         if not other.public and not other.schema.unit.is_row and other.population != table.population:
             return [
                 f"if the ends of {table.name!r} are persons of {other.name!r}, they would lose the sum of two budgets. "
-                f"To share one, {_shared_budget_hint(other.population)}"
+                f"To share one budget, {_shared_budget_hint(other.population)}"
             ]
     return []
 
@@ -308,10 +308,10 @@ def _likely_person_column(names: list[str], others: Iterable[Table]) -> tuple[st
     persons = {part.lower(): other.name for other in others for part in other.schema.unit.person}
     for name in names:
         if name.lower() in persons:
-            return f"{name!r} is the person of {persons[name.lower()]!r}", name
+            return f"{name!r} is the person column of {persons[name.lower()]!r}", name
     for name in names:
         if _PEOPLE.fullmatch(_snake(name)):
-            return f"{name!r} looks like it names people", name
+            return f"{name!r} looks like it identifies people", name
     for name in names:
         if _IDENTIFIER.fullmatch(_snake(name)):
             return f"{name!r} looks like an identifier", "COLUMN"
@@ -344,7 +344,7 @@ def refuse_second_budget(
 
 
 def _ledger_has_source(name: str, population: str, table: Table, *, begun: bool) -> UsageError:
-    other = "" if begun else f"; or, as nothing was charged yet, {restart_hint(table.name)}"
+    other = "" if begun else f"; or, because nothing was charged yet, {restart_hint(table.name)}"
     if table.public:
         return UsageError(
             f"{NAME} declares {table.name!r} as public, but the ledger has its source as the private table {name!r} of "
@@ -352,24 +352,26 @@ def _ledger_has_source(name: str, population: str, table: Table, *, begun: bool)
             hint=f"the same rows cannot be private and public; name another source for {table.name!r}{other}",
         )
     return UsageError(
-        f"the ledger knows this source as {name!r}, of population {population!r}, and {NAME} says {table.population!r}",
-        hint=f"budgets belong to people, not to names; to share that one, {_shared_budget_hint(population)}{other}",
+        f"the ledger has this source as {name!r} in population {population!r}, but {NAME} says {table.population!r}",
+        hint=f"the same people have one budget, whatever the table is called; to share it, "
+        f"{_shared_budget_hint(population)}{other}",
     )
 
 
 def _already_declared(name: str, population: str, *, declared: bool) -> UsageError:
     how = (
-        f"--population {population} shares its budget"
+        f"use --population {population} to share its budget"
         if declared
         else f"to share its budget, {_shared_budget_hint(population)}"
     )
     return UsageError(
-        f"this source is declared already, as {name!r}", hint=f"budgets belong to people, not to names; {how}"
+        f"this source is already declared as {name!r}",
+        hint=f"the same people have one budget, whatever the table is called; {how}",
     )
 
 
 def _shared_budget_hint(population: str) -> str:
-    return f'move the budget to [populations.{population}] in {NAME}, and say population = "{population}" in each table'
+    return f'move the budget to [populations.{population}] in {NAME}, and set population = "{population}" in each table'
 
 
 def _several_person_columns(person: str) -> UsageError:
@@ -377,9 +379,9 @@ def _several_person_columns(person: str) -> UsageError:
     parts = [part.strip()[:60] for part in person.split(",") if part.strip()][:4]
     listed = ", ".join(f'"{part}"' for part in parts)
     return UsageError(
-        f"--person names one column, got {person[:60]!r}",
-        hint=f"only one kind of person is protected: add it with the column of those who are to be; if it takes all "
-        f"these columns together to name one person, say person = [{listed}] in {NAME}",
+        f"--person takes one column, got {person[:60]!r}",
+        hint=f"only one kind of person is protected: give the column that identifies them; if all these columns "
+        f"together identify one person, write person = [{listed}] in {NAME}",
     )
 
 
@@ -387,8 +389,8 @@ def _refuse_person_as_header(shown: str, names: Iterable[str]) -> None:
     """A file without a header would write its first person into discreet.toml as names of columns."""
     if any(_VALUE.fullmatch(name.strip()) for name in names):
         raise UsageError(
-            f"the first line of {shown} looks like a row of data, not like names of columns",
-            hint="add a header line, or rename columns that are called like a number or a date",
+            f"the first line of {shown} looks like a row of data, not like column names",
+            hint="add a header line, or rename columns whose names look like a number or a date",
         )
 
 

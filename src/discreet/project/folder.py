@@ -27,7 +27,7 @@ def nearest_project_folder(path: str | PathLike[str]) -> Path:
     for folder in (start, *start.parents):
         if (folder / NAME).is_file():
             return folder
-    raise ProjectError(f"there is no {NAME} here or above", hint="discreet init makes one")
+    raise ProjectError(f"there is no {NAME} here or in a folder above", hint="run discreet init to create one")
 
 
 def make_project_folder(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Path:
@@ -35,10 +35,12 @@ def make_project_folder(path: str | PathLike[str], *, epsilon: object = None, de
     folder = Path(path)
     if (folder / NAME).exists():
         if epsilon is not None or delta is not None:
-            raise ProjectError(f"there is a {NAME} here already, and it says the budgets", hint=f"write it into {NAME}")
+            raise ProjectError(
+                f"{NAME} already exists here, and budgets are declared in it", hint=f"write the budget into {NAME}"
+            )
         return _make_missing_ledger(folder.resolve())
     if (folder / ".discreet" / "ledger.db").exists():
-        raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"bring {NAME} back; a ledger is for ever")
+        raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"restore {NAME}; a ledger is permanent")
     text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
     if (budget := budget_of(epsilon, delta)) is not None:
         text += _budget_line(budget) + "\n"
@@ -62,7 +64,9 @@ def ledger_path(folder: Path, file: ProjectFile) -> LedgerLocation:
             raise _password_refusal("[project] ledger")
         return address
     if not file.ledger.startswith(_SQLITE):
-        raise ProjectError(f"[project] ledger = {file.ledger[:40]!r} is not known", hint=f'ledger = "{DEFAULT_LEDGER}"')
+        raise ProjectError(
+            f"[project] ledger = {file.ledger[:40]!r} is not supported", hint=f'ledger = "{DEFAULT_LEDGER}"'
+        )
     return folder / file.ledger.removeprefix(_SQLITE)
 
 
@@ -84,7 +88,7 @@ def move_ledger(folder: Path, url: str) -> tuple[DatabaseAddress, int]:
 
 
 def _password_refusal(where: str) -> UsageError:
-    return UsageError(f"{where} holds a password, and {NAME} is no place for one", hint="~/.pgpass, or PGPASSWORD")
+    return UsageError(f"{where} contains a password, which {NAME} must not", hint="use ~/.pgpass or PGPASSWORD")
 
 
 def _set_aside(path: Path) -> None:
@@ -100,7 +104,7 @@ def refuse_state_inside(folder: Path) -> None:
     state = state_root()
     if not state.is_absolute() or folder.resolve() in (state.resolve(), *state.resolve().parents):
         raise ProjectError(
-            "the state folder lies inside the project folder",
+            "the state folder is inside the project folder",
             hint="set DISCREET_STATE to an absolute path outside it, or keep the project in a folder of its own",
         )
 
@@ -109,7 +113,7 @@ def _make_missing_ledger(folder: Path) -> Path:
     """Make the ledger of a project that has none yet."""
     path = ledger_path(folder, read_file(folder / NAME))
     if isinstance(path, Path) and path.exists():
-        raise ProjectError(f"there is a {NAME} here already", hint="discreet add FILE declares a table")
+        raise ProjectError(f"{NAME} already exists here", hint="run discreet add FILE to declare a table")
     refuse_state_inside(folder)
     Ledger.create(path).close()
     beside = path.parent if isinstance(path, Path) else folder / ".discreet"

@@ -46,18 +46,18 @@ class HttpTransport:
             possible = False
         if not possible:
             raise UsageError(
-                "this is no address of a console: a port is 1 to 65535", hint="https://console.example.org"
+                "this is not the URL of a Discreet console: a port is 1 to 65535", hint="https://console.example.org"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/") or parts.query:
-            raise UsageError("this is no address of a console", hint="https://console.example.org")
+            raise UsageError("this is not the URL of a Discreet console", hint="https://console.example.org")
         if parts.username is not None or parts.password is not None:
-            raise UsageError("an address holds no password", hint="the token says who you are")
+            raise UsageError("a console URL must not contain a password", hint="the token identifies you")
         if parts.scheme == "http" and not _is_here(parts.hostname):
             raise UsageError(
-                f"a token would travel to {parts.hostname} for all to read", hint=f"https://{parts.hostname}"
+                f"the token would be sent to {parts.hostname} unencrypted", hint=f"https://{parts.hostname}"
             )
         if not self.token.isascii() or not self.token.isprintable() or " " in self.token or not self.token:
-            raise UsageError("this is no token of a console", hint="make one on its page /me")
+            raise UsageError("this is not a console token", hint="create one on the console's page /me")
 
     def send(self, method: str, path: str, body: Any = None, *, key: str | None = None, safe: bool = True) -> Any:
         """The data of the answer; an error where it was refused. `safe`: it may be sent more than once."""
@@ -66,7 +66,7 @@ class HttpTransport:
             try:
                 status, headers, content = self._once(method, path, body, key)
             except ssl.SSLError as problem:
-                raise UsageError(f"the console's TLS cannot be trusted ({problem.reason})") from problem
+                raise UsageError(f"the TLS connection to the console cannot be trusted ({problem.reason})") from problem
             except _Lost as problem:
                 if not safe or time.monotonic() + wait_s > until:
                     raise UsageError("the console cannot be reached", hint=_resume_hint(key)) from problem
@@ -114,8 +114,8 @@ class HttpTransport:
 def _resume_hint(key: str | None) -> str:
     """How to go on with what may have been charged already."""
     if key is None:
-        return "nothing was charged by this"
-    return f"what was charged stays charged; the same question with key={key!r} goes on with it, and pays once"
+        return "nothing was charged by this request"
+    return f"what was charged stays charged; the same query with key={key!r} continues it and is charged only once"
 
 
 def _retry_wait_s(status: int, headers: http.client.HTTPMessage) -> float | None:
@@ -130,11 +130,11 @@ def _response_data(status: int, content: bytes, body: Any) -> Any:
     try:
         data = json.loads(content)
     except ValueError:
-        raise UsageError(f"what answers there is no console (it said {status})") from None
+        raise UsageError(f"that URL is not a Discreet console (it answered with status {status})") from None
     if 200 <= status < 300:
         return data
     if not isinstance(data, dict) or not isinstance(data.get("error"), str):
-        raise UsageError(f"what answers there is no console (it said {status})")
+        raise UsageError(f"that URL is not a Discreet console (it answered with status {status})")
     raise error_from_data(data, sql=body.get("sql", "") if isinstance(body, dict) else "")
 
 

@@ -1,4 +1,4 @@
-"""The facade: a project folder, its questions and its budget.
+"""The facade: a project folder, its queries and its budget.
 
 One class of many short methods, one for each verb; what they do lies in answers, declaring, versions and the curator.
 
@@ -69,12 +69,12 @@ class Project(ProjectPublications):
 
     @staticmethod
     def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Project:
-        """Write a new discreet.toml and an empty ledger; refuses to overwrite."""
+        """Create discreet.toml and an empty ledger. Refuses to overwrite."""
         return Project(make_project_folder(path, epsilon=epsilon, delta=delta))
 
     @cached_property
     def ledger_path(self) -> LedgerLocation:
-        """Where the ledger lies."""
+        """Where the ledger is."""
         return ledger_path(self.folder, self.file)
 
     @cached_property
@@ -98,10 +98,10 @@ class Project(ProjectPublications):
         return Versions(folder=self.folder, file=self.file, curator=self.curator)
 
     def reread(self) -> Project:
-        """The project as its file is now, over the same ledger and engine."""
+        """The project with discreet.toml read again, on the same ledger and engine."""
         reread_project = Project(self.folder, deadline_s=self.deadline_s)
         if reread_project.ledger_path != self.ledger_path:
-            raise UsageError(f"{NAME} names another ledger than the one in use", hint="start again")
+            raise UsageError(f"{NAME} names another ledger than the one in use", hint="restart the program")
         reread_project.__dict__.update(ledger=self.ledger, curator=self.curator)
         return reread_project
 
@@ -111,7 +111,7 @@ class Project(ProjectPublications):
         self.__dict__.pop("versions", None)
 
     def sql(self, text: str) -> Question:
-        """A question in SQL. Reading it is free; a refusal says what and where."""
+        """Parse an SQL query. Free: `ask` charges it. A refusal names the part of the query at fault."""
         return Question(project=self, query=parse_query(text, self.versions.catalog()))
 
     def batch(
@@ -125,11 +125,11 @@ class Project(ProjectPublications):
         analyst: str | None = None,
         key: str | None = None,
     ) -> list[Release]:
-        """Answer several statements as one plan, for one epsilon in all. Charged all or not at all."""
+        """Answer several queries together, for one epsilon in total. Either all are charged or none."""
         wish, asker = wish_of(epsilon, within, confidence, delta), self.asker(analyst, key)
         queries = parse_batch(text, self.versions.catalog())
         if not queries:
-            raise UsageError("there is no question in the batch")
+            raise UsageError("the batch contains no query")
         queries, made = self.versions.settle_queries(queries, lambda: parse_batch(text, self.versions.catalog()))
         version_of = {(version.table, version.number): version for versions in made for version in versions}
         return ask_batch(
@@ -152,7 +152,7 @@ class Project(ProjectPublications):
         return settled, versions
 
     def asker(self, analyst: str | None, key: str | None = None) -> Asker:
-        """Who asks, and their quota. Where the file names analysts, whoever asks must be one of them.
+        """The analyst who asks, and their quota. If discreet.toml names analysts, it must be one of them.
 
         `key`: a digest of the request; see `Ledger.charge`.
         """
@@ -160,11 +160,10 @@ class Project(ProjectPublications):
         name = next((name for name in quotas if name.casefold() == (analyst or "").casefold()), analyst)
         if quotas and name not in quotas:
             raise UsageError(
-                f"{NAME} gives analysts quotas, and "
-                + ("nobody is named as asking" if analyst is None else f"{analyst[:60]!r} is none of them"),
-                hint="--analyst NAME, with a name that has an [analysts.NAME]; "
-                "the owner adds one for everybody who asks, and for themselves; "
-                f"{closest_name_hint(analyst or '', quotas)}",
+                f"{NAME} sets quotas for analysts, but "
+                + ("no analyst was named" if analyst is None else f"{analyst[:60]!r} is not one of them"),
+                hint="--analyst NAME, where NAME has a section [analysts.NAME]; "
+                f"the owner adds one for each analyst, and for themselves; {closest_name_hint(analyst or '', quotas)}",
             )
         return Asker(name=name, quota=quotas.get(name or ""), key=key)
 
@@ -177,7 +176,7 @@ class Project(ProjectPublications):
         analyst: str | None = None,
         key: str | None = None,
     ) -> Release:
-        """Measure an earlier question of this project once more and read both answers together. Charged."""
+        """Measure an earlier query of this project again and combine both answers. Charged."""
         asker = self.asker(analyst, key)
         charge = self.ledger.refresh().charges.get(release)
         if charge is None:
@@ -188,7 +187,7 @@ class Project(ProjectPublications):
         if version.number != charge.version or query.inquiry.question() != charge.question:
             raise UsageError(
                 f"release {release} is about version {charge.version} of {charge.table!r}, which is not the newest",
-                hint="ask the question anew",
+                hint="run the query on the newest version",
             )
         return answers.again(
             query,
@@ -201,15 +200,15 @@ class Project(ProjectPublications):
         )
 
     def release(self, release: str, *, confidence: object = None, statement: int = 1, within: object = None) -> Release:
-        """An SQL answer of this project, of any version, read back from the ledger. Free; its cost is what was paid.
+        """Read an SQL answer of this project back from the ledger, for any version. Free; `cost` is what was charged.
 
-        `statement`: which one of a batch, from 1. `within`: the width that it was asked for; where only the rest of it
-        was bought, it is read together with the others. Releases of other kinds are refused, with what they are.
+        `statement`: which query of a batch, from 1. `within`: the precision that was asked for; if only the missing
+        precision was charged, the answer is combined with the earlier ones. Releases of other kinds are refused.
         """
         return read_back(release, versions=self.versions, confidence=confidence, statement=statement, within=within)
 
     def recall(self, release: str) -> RecalledRelease:
-        """What the ledger says of a release of any kind: what it is, whose, of what, and what it cost. Free."""
+        """What the ledger knows about a release of any kind: its kind, its analyst, its table and its cost. Free."""
         return recall_release(release, ledger=self.ledger)
 
     def add(
@@ -228,8 +227,8 @@ class Project(ProjectPublications):
     ) -> Table:
         """Declare a table: propose names and types for its columns and write them into discreet.toml.
 
-        The proposal is for the owner. From then on the file, not the data, says what a column is; bounds
-        and categories are never proposed, for they would be read from data.
+        The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
+        categories are never proposed, because they would be read from the data.
         """
         table_name, settings, columns = propose_table(
             os.fspath(source),
@@ -260,10 +259,11 @@ class Project(ProjectPublications):
         cells: object = 50,
         for_epsilon: object = 1,
     ) -> bounding.BoughtBounds:
-        """Buy rows_per_person, bounds and values that are not declared, and write them into discreet.toml. Charged.
+        """Measure rows_per_person, bounds and values that are not declared; write them into discreet.toml. Charged.
 
-        `cells` and `for_epsilon` say what for: rows_per_person fits counts by so many groups at that epsilon.
-        `refresh` applies what was found. `columns`: else all that is missing and can be found without a name.
+        `cells` and `for_epsilon`: rows_per_person is chosen for counts by `cells` groups at that epsilon.
+        `columns`: the columns to measure; without it, everything that is missing and needs no name.
+        Call `refresh` to apply the result.
         """
         terms = bounding.BoundsTerms.of(epsilon=epsilon, delta=delta, cells=cells, for_epsilon=for_epsilon)
         table = self.private(name)
@@ -281,7 +281,7 @@ class Project(ProjectPublications):
     def bias(
         self, name: str, columns: Sequence[str] = (), *, epsilon: object, cells: object = 50, for_epsilon: object = 1
     ) -> bounding.Bias:
-        """What rows_per_person and the bounds take away, estimated privately, beside the noise. Charged."""
+        """Estimate privately how much rows_per_person and the bounds leave out, compared with the noise. Charged."""
         terms = bounding.BoundsTerms.of(epsilon=epsilon, cells=cells, for_epsilon=for_epsilon)
         scope = bounding.bias_scope(self.private(name), self.peek_version(name), columns)
         version = self.version(name)
@@ -290,10 +290,10 @@ class Project(ProjectPublications):
         )
 
     def public(self, name: str) -> PublicTable:
-        """A declared table that is public, to be read."""
+        """Read a declared public table."""
         read = self.versions.catalog()[self.table(name).name].public
         if read is None:
-            raise UsageError(f"{name!r} is not public", hint="declare it with public = true, if it is")
+            raise UsageError(f"{name!r} is not public", hint="if it is public, declare it with public = true")
         return read()
 
     def private(self, name: str) -> Table:
@@ -301,32 +301,32 @@ class Project(ProjectPublications):
         table = self.table(name)
         if table.public:
             raise UsageError(
-                f"{table.name!r} is public: what it holds can be read off it", hint="declare what is there"
+                f"{table.name!r} is public: its values can be read directly", hint="declare the values you find there"
             )
         return table
 
     def refresh(self, name: str) -> tuple[int, DeclarationOutcome]:
-        """Make a new version of a declared table from its source. An act of the owner."""
+        """Make a new version of a declared table from its source. For the owner."""
         return self.versions.refresh(name)
 
     def edited_places(self, name: str) -> list[str]:
-        """The public tables that exact totals of a table were published by, and that have been edited since."""
+        """The public tables that exact totals of a table were grouped by and that were edited since."""
         return edited_places(self.ledger, self.table(name).name, self.public)
 
     def forget(self, name: str, person: Sequence[str]) -> ErasureReport:
-        """Erase a person from every version of a table and of those reached through it. An act of the owner."""
+        """Erase a person from every version of a table and of the tables reached through it. For the owner."""
         return self.versions.forget(name, person)
 
     def table(self, name: str) -> Table:
-        """A declared table by name, capitals or not."""
+        """A declared table by name, ignoring case."""
         return self.file.table(name)
 
     def ledger_table(self, name: str) -> Table:
-        """A declared table as the ledger has it: an edit of its population or unit is nothing until a refresh."""
+        """A declared table as the ledger has it: an edit of its population or person has no effect until `refresh`."""
         return self.versions.ledger_table(self.table(name))
 
     def version(self, name: str) -> Version:
-        """The newest version of a table; the first one is made when it is first needed. Refuses networks with ends.
+        """The newest version of a table; the first one is made when it is first needed. Refuses tables with ends.
 
         Every verb comes by here, or by `known_version`, before it charges; graph statistics alone take
         `versions.newest`, for they know what a network keeps.
@@ -335,17 +335,17 @@ class Project(ProjectPublications):
         return self.versions.newest(name)
 
     def peek_version(self, name: str) -> Version:
-        """The version that questions are read against: the newest, else what the first one would be; see `version`."""
+        """The version that queries are parsed against: the newest, or what the first would be. See `version`."""
         version = self.versions.peek(name)
         refuse_edge_table(version.schema)
         return version
 
     def guarantee(self, name: str) -> Guarantee:
-        """The limit of a table's population: as the ledger holds it, else as declared."""
+        """The limit of a table's population: as the ledger has it, or else as declared."""
         return budget.guarantee(self.ledger_table(name), self.ledger)
 
     def budget(self, name: str | None = None) -> BudgetStatus:
-        """Where the budget of a table's population stands; of the only private table where none is named."""
+        """The budget of a table's population: limit, spent and remaining. `name` is optional with one private table."""
         private = [table.name for table in self.file.tables.values() if not table.public]
         if name is None and len(private) != 1:
             raise UsageError("which table?", hint=closest_name_hint("", private) or "declare a table first")
@@ -355,7 +355,7 @@ class Project(ProjectPublications):
         return budget.budget_status(self.ledger_table(table.name), self.ledger)
 
     def grant(self, name: str, *, epsilon: object, delta: object = None) -> Guarantee:
-        """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
+        """Raise the limit of a table's population to `epsilon` (and `delta`). For the owner."""
         return budget.grant(self.ledger_table(name), self.ledger, epsilon=epsilon, delta=delta)
 
     def owns_file(self, path: Path) -> bool:
@@ -365,24 +365,24 @@ class Project(ProjectPublications):
         return target in (*files, own) or own in target.parents or self.versions.is_source_file(target)
 
     def verify(self) -> repair.LedgerVerification:
-        """Verify the whole ledger from the disk."""
+        """Verify the whole ledger from disk."""
         return repair.verify(self.ledger_path)
 
     def acknowledge(self) -> repair.RepairOutcome:
-        """Unlock after a detected rollback or repeated failures; what was forgotten is charged anew."""
+        """Unlock the ledger after a rollback or repeated failures. What the ledger lost is charged again."""
         return repair.acknowledge(self.ledger_path)
 
     def adopt(self, state: str | PathLike[str] | None = None, *, alone: bool = False) -> repair.RepairOutcome:
-        """Take a ledger to this machine, with its state folder or, at the price of the whole budget, without.
+        """Use a ledger on this machine, with its state folder or, at the cost of the whole budget, without it.
 
-        `alone`: shuts out every other machine that shares it.
+        `alone`: lock out every other machine that shares the ledger.
         """
         return repair.adopt(self.ledger_path, None if state is None else Path(state), alone=alone)
 
     def source_changed(self, name: str) -> bool:
-        """Whether the source is not what the newest version was made from. For the owner's eyes only."""
+        """Whether the source has changed since the newest version was made. For the owner only."""
         return self.versions.source_changed(name)
 
     def warnings(self, name: str) -> list[str]:
-        """Where discreet.toml and the ledger differ. Public facts: nothing here is read from data."""
+        """Where discreet.toml and the ledger differ. These are public facts: no data is read."""
         return self.versions.warnings(name)

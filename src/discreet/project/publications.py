@@ -75,7 +75,7 @@ class ProjectPublications(ABC):
     def guarantee(self, name: str) -> Guarantee: ...
 
     def histogram(self, name: str, *columns: str) -> Question:
-        """How many rows have each value, or each combination of values, of some columns: a question to be asked."""
+        """A query that counts the rows with each value, or each combination of values, of some columns."""
         if not columns:
             raise UsageError("a histogram needs a column", hint="project.histogram('patients', 'age')")
         keys = ", ".join(identifier(self._column(name, column)) for column in columns)
@@ -105,10 +105,10 @@ class ProjectPublications(ABC):
         analyst: str | None = None,
         fresh: bool = False,
     ) -> Ranges:
-        """The intervals and quantiles of a column: one release, charged once and read for ever.
+        """Counts of all ranges of a column, and its quantiles: one release, charged once; reading it is free.
 
-        Without an epsilon a stored release is read, free. `ranges`: those to answer first, pairs or a CSV file. `only`:
-        plan for them alone: they come out more exact, and nothing else can be read.
+        Without an epsilon, a stored release is read, free. `ranges`: the most important ranges, as pairs or a CSV file.
+        `only`: measure these ranges alone; they are more precise, but no others can be read.
         """
         from discreet.tables.ranges.ranges_release import RangesRequest, release
         from discreet.tables.table_reservation import ReservationTerms
@@ -137,7 +137,7 @@ class ProjectPublications(ABC):
         seconds: object = 1,
         only: bool = False,
     ) -> RangesQuote:
-        """How exact a release of ranges would be, and by which strategy. Free: no data is looked at."""
+        """How precise a release of ranges would be, and its strategy. Free: no data is read."""
         from discreet.tables.ranges.ranges_release import RangesRequest, quote
         from discreet.tables.table_reservation import ReservationTerms
 
@@ -158,10 +158,10 @@ class ProjectPublications(ABC):
         fresh: bool = False,
         **wish: Any,
     ) -> MarginalsRelease:
-        """All tables of up to `order` columns (2 unless said), consistent with each other. Charged once.
+        """All marginals of up to `order` columns (2 by default), consistent with each other. Charged once.
 
-        `columns`: else all whose values are declared. `wish`: order, exactly, tables (names, or names to weights),
-        objective; see `tables.marginals.marginals_request.MarginalsRequest`. The same wish again is read back, free.
+        `columns`: by default all whose values are declared. `wish`: order, exactly, tables (names, or names to
+        weights), objective; see `tables.marginals.marginals_request.MarginalsRequest`. A repeat is free.
         """
         from discreet.tables.marginals.marginals_request import MarginalsRequest, release_requested
         from discreet.tables.table_reservation import ReservationTerms
@@ -184,7 +184,7 @@ class ProjectPublications(ABC):
     def plan_marginals(
         self, name: str, columns: Sequence[str] = (), *, epsilon: object, delta: object = None, **wish: Any
     ) -> MarginalsQuote:
-        """What marginals would cost and how exact they would be. Free."""
+        """What marginals would cost and how precise they would be. Free."""
         from discreet.tables.marginals.marginals_request import MarginalsRequest, quote_marginals
         from discreet.tables.table_reservation import ReservationTerms
 
@@ -208,7 +208,7 @@ class ProjectPublications(ABC):
         force: bool = False,
         progress: Callable[[str, float], None] | None = None,
     ) -> PublishedTables:
-        """Tables of places and attributes that add up exactly. Charged once; the same plan again is free."""
+        """Publish tables of places and attributes that add up exactly. Charged once; a repeat of the plan is free."""
         from discreet.tables.publish.publish import no_progress, plan_of, publish
         from discreet.tables.publish.published_tables import check_folder
 
@@ -236,7 +236,7 @@ class ProjectPublications(ABC):
     def plan_publish(
         self, plan: str | PathLike[str] | Mapping[str, Any], *, epsilon: object, delta: object = None
     ) -> PublishQuote:
-        """What a plan would cost and how exact it would be. Free."""
+        """What a plan would cost and how precise it would be. Free."""
         from discreet.tables.publish.publish import plan_of, quote
 
         publication_plan = plan_of(plan)
@@ -262,7 +262,7 @@ class ProjectPublications(ABC):
         contributions: object = None,
         analyst: str | None = None,
     ) -> TableStream:
-        """Totals of a table, step by step: started and charged once, with an epsilon; else the stream of that name."""
+        """Totals of a table, step by step. With an epsilon, start and charge a stream; else open the existing one."""
         from discreet.tables.stream import project_streams
 
         return project_streams.stream(
@@ -277,7 +277,7 @@ class ProjectPublications(ABC):
         )[0]
 
     def reconcile(self, name: str, releases: Sequence[str] = (), *, whole: bool = False) -> Agreement:
-        """What a table's released answers, or these of them, would be if they agreed. Free: it reads them alone."""
+        """Make the released answers of a table, or some of them, consistent with each other. Free: no data is read."""
         from discreet.answers.reconcile.agreement import agree
 
         return agree(
@@ -303,10 +303,10 @@ class ProjectPublications(ABC):
         progress: Callable[[str, float], None] | None = None,
         **more: Any,
     ) -> Model:
-        """Fit a model of a table, from which rows can be sampled for ever. Charged once; the same fit again is free.
+        """Fit a model of a table. Sampling rows from it is free. Charged once; a repeat of the same fit is free.
 
-        `public`: a public table with the same columns, by which mst selects for free. `more`: degree, seconds,
-        model_mb, workload, rows, weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
+        `public`: a public table with the same columns; mst selects its marginals from it, free. `more`: degree,
+        seconds, model_mb, workload, rows, weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
         """
         from discreet.synth.fit_request import FitRequest, constraints_of, refuse_options
         from discreet.synth.fit_task import no_progress
@@ -346,10 +346,10 @@ class ProjectPublications(ABC):
         key: str | None = None,
         by: str | None = None,
     ) -> Network:
-        """The network of a table of edges, to be asked for statistics. Free: it looks at public facts alone.
+        """The network of a table of edges, for graph statistics. Free: it reads public facts only.
 
-        `ends`: the columns of the ends, where they are not declared and not called from and to. `nodes`: the table of
-        its nodes, and in it their `key` and an attribute to sort edges `by`.
+        `ends`: the columns of the two ends, if they are not declared and not called from and to. `nodes`: the table of
+        the nodes, with their `key` and an attribute to group edges `by`.
         """
         from discreet.graph.project_network import network
 
@@ -358,7 +358,7 @@ class ProjectPublications(ABC):
     def compare(
         self, model: Model, *, epsilon: object, delta: object = None, analyst: str | None = None, fresh: bool = False
     ) -> Comparison:
-        """How far a model's pairs of columns are from the table that it was fitted to, privately. Charged."""
+        """Measure privately how far a model's pairs of columns are from the table it was fitted to. Charged."""
         from discreet.synth.inspect.model_comparison import compare
 
         asker = self.asker(analyst)

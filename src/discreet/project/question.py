@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question that can be answered: price it free with `explain`, or pay with `ask`."""
+    """A query that can be answered: `explain` prices it, free; `ask` charges and answers it."""
 
     project: Project
     query: ParsedQuery
@@ -39,7 +39,7 @@ class Question:
         confidence: object = "0.95",
         delta: object = None,
     ) -> Explanation:
-        """Sensitivity with its reasons, noise, expected error and price. Free; touches no data."""
+        """The sensitivity with its reasons, the noise, the expected error and the price. Free: no data is read."""
         wish = wish_of(epsilon, within, confidence, delta)
         project = self.project
         guarantee = project.guarantee(self.query.table)
@@ -84,7 +84,7 @@ class Question:
         fresh: bool = False,
         key: str | None = None,
     ) -> Release:
-        """Charge the ledger and answer; a repeat returns the stored answer, free. `key`: see `Ledger.charge`."""
+        """Charge the ledger and answer. A repeat returns the stored answer, free. `key`: see `Ledger.charge`."""
         wish = wish_of(epsilon, within, confidence, delta)
         asker = self.project.asker(analyst, key)
         query, versions = self.project.settle_query(self.query)
@@ -109,13 +109,13 @@ class Question:
         return f"<Question about {self.query.table}: {one_line(self.query.text)}>"
 
     def _repr_html_(self) -> str:
-        """The question in a notebook, with its price where one was told. Free: it explains and asks nothing."""
+        """The query in a notebook, with its price if it was explained. Free."""
         return notebook.notebook_html(lambda: question_html(self.query.text, self._last_shown), lambda: repr(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What a question would cost, and why. `data` is what `--json` prints."""
+    """What a query would cost, and why. `data` is what `--json` prints."""
 
     data: dict[str, Any]
 
@@ -129,13 +129,13 @@ class Explanation:
         if estimate_data is not None and estimate_data["enough"]:
             return f"nothing: {estimate_text(estimate_data)}"
         if self.data["stored"] is not None:
-            return f"nothing: it is answered already, by release {self.data['stored']['release']}"
+            return f"nothing: release {self.data['stored']['release']} already answers it"
         price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
         return price + (f", delta {cost['delta']}" if cost["delta"] else "")
 
     @property
     def widths(self) -> list[tuple[str, float]]:
-        """How wrong the columns may be, where that is known; of a stored answer how wrong that one is, at most."""
+        """The ± of each column, if it is known in advance; for a stored answer, its largest ±."""
         stored = self.data["stored"]
         if stored is not None:
             return [] if stored["plus_minus"] is None else [("the stored numbers", stored["plus_minus"])]
@@ -149,7 +149,7 @@ class Explanation:
         """What there is to say, line by line, but for the SQL."""
         data, estimate_data = self.data, self.data["told"]
         after, left = data["spent_after"]["epsilon"], data["remaining_after"]["epsilon"]
-        yield "costs", f"{self.price}; after it {after} is spent, {left} remains"
+        yield "costs", f"{self.price}; afterwards {after} is spent and {left} remains"
         if estimate_data is not None and not estimate_data["enough"]:
             yield "known", estimate_text(estimate_data)
         yield "noise", "\n".join([*data["steps"], f"({data['because']})"])
@@ -182,19 +182,19 @@ def question_html(text: str, last_shown: Sequence[Explanation | Release]) -> Ite
     yield notebook.code_block(text)
     if not last_shown:
         yield notebook.small_print(
-            "Not priced yet: .explain(epsilon=0.5) or .explain(within=10) does, free. .ask(…) pays."
+            "Not priced yet: .explain(epsilon=0.5) or .explain(within=10) prices it, free. .ask(…) charges and answers."
         )
         return
     last = last_shown[-1]
     if isinstance(last, Release):
-        yield notebook.line(f"It was asked, and answered by release {last.id}: {last.price}.")
+        yield notebook.line(f"Answered by release {last.id}: {last.price}.")
         return
-    yield notebook.line(f"When it was explained, it would have cost {last.price}.")
+    yield notebook.line(f"When last explained, it would have cost {last.price}.")
     widths = [] if last.data["told"] is not None else last.widths
     if widths:
         shown = ", ".join(f"{one_line(name)} ± {width:,g}" for name, width in widths[:8])
         more = f", and {len(widths) - 8} more" if len(widths) > 8 else ""
-        yield notebook.line(f"Noise at {100 * last.data['confidence']:g}%: {shown}{more}.")
+        yield notebook.line(f"Noise at {100 * last.data['confidence']:g}% confidence: {shown}{more}.")
     yield notebook.small_print("Nothing is charged until .ask(…).")
 
 

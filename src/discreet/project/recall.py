@@ -42,27 +42,27 @@ _CONFIDENCE = Fraction(95, 100)
 
 #: What a release is, by what is stored under it, and in words.
 KINDS: Mapping[str, str] = {
-    "question": "the answer to a question",
-    "batch": "the answers to several questions that were asked together",
-    "again": "a question that was measured once more",
-    "bounds": "bounds, values or limits that were bought",
+    "question": "the answer to a query",
+    "batch": "the answers to a batch of queries",
+    "again": "a query that was measured again",
+    "bounds": "bounds, values or limits that were measured",
     "model": "a model of a table, from which rows are sampled",
-    "comparison": "how far a model is from its table",
-    "ranges": "the intervals and quantiles of a column",
-    "marginals": "tables of several columns that agree with each other",
+    "comparison": "a comparison of a model with its table",
+    "ranges": "the ranges and quantiles of a column",
+    "marginals": "marginals that are consistent with each other",
     "publish": "tables that add up exactly",
     "stream": "totals of a table, step by step",
     "graph": "statistics of a network",
     "graph model": "a model of a network, from which graphs are sampled",
-    "unfinished": "something that was charged and has no answer yet",
-    "other": "something of a kind that this version does not know",
+    "unfinished": "a charge that has no answer yet",
+    "other": "a kind of release that this version of Discreet does not know",
 }
 
 #: Where not all was drawn that was charged: whether the rest can still be.
 Lacks = Literal["unfinished", "failed"]
 _LACKS: Mapping[Lacks, str] = {
-    "unfinished": "charged, and not measured to its end",
-    "failed": "charged, and failed",
+    "unfinished": "charged, but not finished",
+    "failed": "charged, but failed",
 }
 
 #: Releases of networks.
@@ -146,8 +146,8 @@ def repeatable_statement(id_: str, *, versions: Versions) -> str:
     recalled_release = recall_release(id_, ledger=versions.ledger)
     if not recalled_release.is_readable and recalled_release.kind != "bounds":
         raise UsageError(
-            f"release {id_} is {recalled_release.words}, and only answers to questions in SQL are measured again",
-            hint="ask for it anew, with --fresh where its command has that: it is charged, and a release of its own",
+            f"release {id_} is {recalled_release.words}; only answers to SQL queries can be measured again",
+            hint="run its command again, with --fresh if it has that flag: this is charged and makes a new release",
         )
     return single_statement(versions.curator.stored_measurement(id_))
 
@@ -212,9 +212,9 @@ def read_back(
     recalled_release = recall_release(id_, ledger=ledger)
     if not recalled_release.is_readable:
         raise UsageError(
-            f"release {id_} is no answer in rows: it is {recalled_release.words}",
-            hint=f"it is of table {recalled_release.charge.table!r}, and was charged on "
-            f"{recalled_release.charge.time[:10]}",
+            f"release {id_} is not the answer to an SQL query: it is {recalled_release.words}",
+            hint=f"it is about table {recalled_release.charge.table!r} "
+            f"and was charged on {recalled_release.charge.time[:10]}",
         )
     confidence_level = _CONFIDENCE if confidence is None else confidence_of(confidence)
     wish = QueryWish(epsilon=recalled_release.charge.price, confidence=confidence_level)
@@ -232,8 +232,8 @@ def _reading(recalled_release: RecalledRelease, versions: Versions, statement: i
     """The reading of a stored answer against the schemas of its time, and those."""
     if not 1 <= statement <= len(recalled_release.texts):
         raise UsageError(
-            f"release {recalled_release.id} answers {len(recalled_release.texts)} statements, and has no number "
-            f"{statement}"
+            f"release {recalled_release.id} answers {len(recalled_release.texts)} statements; "
+            f"there is no statement {statement}"
         )
     stored = versions.curator.stored_measurement
     measurement = stored(recalled_release.id)
@@ -249,9 +249,9 @@ def _reading(recalled_release: RecalledRelease, versions: Versions, statement: i
             )
             return reading, catalog
     raise UsageError(
-        f"release {recalled_release.id} cannot be read any more: a public table that its text names has changed, or "
-        "is gone",
-        hint="the charge and the stored numbers stay in the ledger; ask the question anew",
+        f"release {recalled_release.id} can no longer be read: "
+        "a public table that its query names has changed or is gone",
+        hint="run the query again; the charge and the stored numbers stay in the ledger",
     )
 
 

@@ -1,10 +1,10 @@
-"""A project on a server, asked as if it were here.
+"""A project on a server, used like a local one.
 
 clinic = discreet.connect("https://console.example.org", token)
 release = clinic.sql("select disease, count(*) n from patients group by disease").ask(epsilon=0.5)
 
-Questions, explanations, releases and errors are of the same types as in local use. Each `ask` has an idempotency key of
-its own: what is lost on the way is sent again under it, and is paid once.
+Explanations, releases and errors have the same types as in local use. Each `ask` has its own idempotency key: a request
+that is lost on the way is sent again under the same key and charged only once.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ _LOCAL_ONLY = frozenset(
 
 
 def connect(url: str, token: str, *, patience_s: float = 300.0, certificates: str | None = None) -> Remote:
-    """The project behind a console. `certificates`: a file of those to trust, where they are not the usual ones."""
+    """Connect to a project on a console. `certificates`: a file of certificates to trust instead of the usual ones."""
     return Remote(transport=HttpTransport(url=url, token=token, patience_s=patience_s, certificates=certificates))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """A project on a server. Whatever it is asked, the server's ledger pays and remembers."""
+    """A project on a server. The server's ledger is charged and stores the answers."""
 
     transport: HttpTransport
 
     def sql(self, text: str) -> RemoteQuestion:
-        """A question in SQL. It is read when it is explained or asked."""
+        """An SQL query. The server parses it when you call `explain` or `ask`."""
         return RemoteQuestion(remote=self, text=text)
 
     def again(self, release: str, *, epsilon: object, confidence: object = "0.95", key: str | None = None) -> Release:
-        """Measure an earlier question once more and read both answers together. Charged."""
+        """Measure an earlier query again and combine both answers. Charged."""
         body = _decimal_fields(epsilon=epsilon, confidence=confidence)
         return self.send_paid(f"/releases/{quote(release, safe='')}/again", body, key)
 
     def release(self, release: str, *, confidence: object = None) -> Release:
-        """An answer, as the server's ledger stores it. Free."""
+        """Read a stored answer from the server's ledger. Free."""
         return self._read(self._data(release, confidence))
 
     def tables(self) -> list[dict[str, Any]]:
@@ -67,12 +67,12 @@ class Remote:
         return listed_tables
 
     def releases(self) -> list[dict[str, Any]]:
-        """What was charged, the newest first: the last thousand."""
+        """The newest 1,000 charges, newest first."""
         listed_releases: list[dict[str, Any]] = self.transport.send("GET", f"{_BASE}/releases?limit=1000")["releases"]
         return listed_releases
 
     def budget(self, name: str | None = None) -> BudgetStatus:
-        """Where the budget of a table's people stands; of the only private table where none is named."""
+        """The budget of a table's population: limit, spent and remaining. `name` is optional with one private table."""
         statuses = self.transport.send("GET", f"{_BASE}/budget")["tables"]
         status_by_name = {each.lower(): status for each, status in statuses.items()}
         if name is None and len(status_by_name) != 1:
@@ -87,8 +87,8 @@ class Remote:
         if name not in _LOCAL_ONLY:
             raise AttributeError(f"a project on a server has no {name!r}", name=name, obj=self)
         raise AttributeError(
-            f"{name!r} is not for a project on a server: its owner does it with discreet.open where the data lies, or "
-            "on the console's pages; from here there are sql, again, release, releases, tables and budget",
+            f"{name!r} is not available for a project on a server: its owner uses discreet.open where the data is, or "
+            "the console's pages. Available here: sql, again, release, releases, tables and budget",
             name=name,
             obj=self,
         )
@@ -112,8 +112,8 @@ class Remote:
                 return stays
             if data["from"]:
                 raise UsageError(
-                    "this answer is read together with others, at the confidence that it was asked with",
-                    hint="ask again with confidence=; a repeat is free",
+                    "this answer is combined with earlier ones, so its confidence cannot be changed here",
+                    hint="repeat the query with confidence=; a repeat is free",
                 )
             return _intervals(self._data(data["release"], confidence))
 
@@ -138,7 +138,7 @@ class Remote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteQuestion:
-    """A question that a server answers: price it free with `explain`, or pay with `ask`."""
+    """A query that a server answers: `explain` prices it, free; `ask` charges and answers it."""
 
     remote: Remote
     text: str
@@ -148,7 +148,7 @@ class RemoteQuestion:
     def explain(
         self, *, epsilon: object = None, within: object = None, confidence: object = "0.95", delta: object = None
     ) -> Explanation:
-        """Sensitivity with its reasons, noise, expected error and price. Free; touches no data."""
+        """The sensitivity with its reasons, the noise, the expected error and the price. Free: no data is read."""
         body = _decimal_fields(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
         explanation = Explanation(
             data=self.remote.transport.send("POST", f"{_BASE}/explain", {"sql": self.text, **body})
@@ -166,9 +166,9 @@ class RemoteQuestion:
         fresh: bool = False,
         key: str | None = None,
     ) -> Release:
-        """Charge the server's ledger and answer; a repeat returns the stored answer, free.
+        """Charge the server's ledger and answer. A repeat returns the stored answer, free.
 
-        `key`: one of your own, where a program that may be started again must not pay again.
+        `key`: your own idempotency key, so that a program that is started again is not charged again.
         """
         body = _decimal_fields(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
         release = self.remote.send_paid("/query", {"sql": self.text, "fresh": fresh, **body}, key)
@@ -179,7 +179,7 @@ class RemoteQuestion:
         return f"<RemoteQuestion: {one_line(self.text)}>"
 
     def _repr_html_(self) -> str:
-        """The question in a notebook, with its price where one was told. Nothing is sent."""
+        """The query in a notebook, with its price if it was explained. Nothing is sent."""
         return notebook.notebook_html(lambda: question_html(self.text, self._last_shown), lambda: repr(self))
 
 
@@ -191,7 +191,7 @@ def decimal(value: object, *, name: str) -> str:
             while rest % prime == 0:
                 rest //= prime
         if rest != 1:
-            raise UsageError(f"{name} {value} has no end as a decimal number", hint="write it as one, such as 0.33")
+            raise UsageError(f"{name} {value} has no finite decimal form", hint="write a decimal number, such as 0.33")
         return exact.show(value, digits=40)
     exact.number(value, name=name)
     return repr(value) if isinstance(value, float) else str(value).strip()

@@ -206,8 +206,8 @@ class Versions:
                 made = record.schema.get(_ENGINE, DEFAULT)
                 if made not in (DEFAULT, engine_kind(table.engine)):
                     raise UsageError(
-                        f"version {record.number} of {name!r} lies on {made}, which {NAME} does not name any more",
-                        hint=f"name that engine again for [tables.{name}], and forget; then change it back",
+                        f"version {record.number} of {name!r} is on engine {made}, which {NAME} no longer names",
+                        hint=f"set that engine again in [tables.{name}] and run discreet forget; then change it back",
                     )
                 yield record, (_address(record, table), record.file)
 
@@ -253,7 +253,7 @@ class Versions:
             notes.append(self._what_changed(table, record))
         if record.population != table.population:
             notes.append(
-                f"the ledger has {table.name!r} in population {record.population!r}, whose budget its questions spend; "
+                f"the ledger has {table.name!r} in population {record.population!r}, and queries spend that budget; "
                 f"{NAME} says {table.population!r}: correct the file"
             )
             return notes  # what the file says of another population's limit is no difference to this one's
@@ -263,7 +263,7 @@ class Versions:
         """Why a version is not as declared: the file has changed, or the step that follows from bounds has."""
         if self._names_others(table, record):
             return (
-                f"{NAME} names another person for {table.name!r} than the ledger protects, so `discreet refresh "
+                f"{NAME} declares another `person` for {table.name!r} than the ledger protects, so `discreet refresh "
                 f"{table.name}` refuses it: declare `person` as in version {record.number}"
             )
         applies = f"`discreet refresh {table.name}` applies it"
@@ -330,7 +330,7 @@ class Versions:
         number = self.ledger.next_version(table.name)
         if table.schema.unit.ends:  # whether it is too large is for the owner, too
             raise UsageError(
-                f"table {table.name!r} has no version yet", hint=f"the owner runs discreet refresh {table.name}"
+                f"table {table.name!r} has no version yet", hint=f"ask the owner to run discreet refresh {table.name}"
             )
         self._check_headers(table)
         declared_limit(table)
@@ -342,7 +342,7 @@ class Versions:
             if self._newest_record(table) is None:  # else another process was first, and made the same
                 raise UsageError(
                     f"table {table.name!r} could not be made from its source",
-                    hint=f"the owner runs discreet refresh {table.name}, which says why",
+                    hint=f"ask the owner to run discreet refresh {table.name}, which says why",
                 ) from None
 
     def _check_headers(self, table: Table) -> None:
@@ -444,18 +444,18 @@ def _check_nameable(table: Table, person: Sequence[str]) -> None:
     unit = table.schema.unit
     if unit.is_row:
         raise UsageError(
-            f"{table.name!r} protects rows, which have no person to forget",
-            hint="take the row out of the source, and refresh",
+            f"{table.name!r} protects rows, not persons, so there is no person to forget",
+            hint="remove the row from the source, then run discreet refresh",
         )
     if unit.ends and len(person) != 1:
-        raise UsageError(f"a person of {table.name!r} is what stands at an end of an edge: one value")
+        raise UsageError(f"a person of {table.name!r} is one end of an edge: give one value")
     if not unit.person and not unit.ends:
         raise UsageError(
-            f"{table.name!r} reaches its persons through {unit.through!r}",
+            f"{table.name!r} identifies people through {unit.through!r}",
             hint=f"discreet forget {unit.through} PERSON",
         )
     if not unit.ends and len(person) != len(unit.person):
-        raise UsageError(f"a person of {table.name!r} is {' and '.join(unit.person)}")
+        raise UsageError(f"to identify a person of {table.name!r}, give {' and '.join(unit.person)}")
 
 
 def _read_against(query: ParsedQuery, versions: Sequence[Version]) -> bool:

@@ -38,8 +38,8 @@ MOST_ROWS = 50_000
 
 #: What is assumed where the declaration says nothing, in words for whoever sees the rows.
 ASSUMED = (
-    "numbers gather in the middle of their bounds, and one in fifty lies a little outside of them",
-    "the values of a category are all equally common, and one in fifty is a value that is not listed",
+    "most numbers are near the middle of their bounds, and one in fifty is slightly outside them",
+    "the values of a category are equally common, and one in fifty is a value that is not declared",
     "one value in fifty is missing",
     "most persons have fewer rows than rows_per_person, and one in twenty has more",
 )
@@ -67,7 +67,7 @@ def look_alike(
     import pyarrow as pa
 
     if not 1 <= rows <= MOST_ROWS:
-        raise UsageError(f"a look-alike has from 1 to {MOST_ROWS:,} rows, got {rows}")
+        raise UsageError(f"a look-alike table must have 1 to {MOST_ROWS:,} rows, got {rows:,}")
     columns = _RowMaker(tables=tables, rows=rows, words=words or {}).columns(name)
     return pa.table(columns)
 

@@ -167,7 +167,7 @@ def rehearse(
         with world_of(needed, made.private) as world:
             return _compare_answers(query, quoted, world, {**made.private, **made.public}, row_sources)
     except EngineFailure:
-        raise UsageError("this question cannot be rehearsed in time", hint="fewer rows, or fewer groups") from None
+        raise UsageError("the rehearsal of this query takes too long", hint="fewer rows, or fewer groups") from None
 
 
 def _quote_unspent(query: ParsedQuery, wish: QueryWish, project: Project, *, gaussian: bool | None) -> QueryQuote:
@@ -297,19 +297,19 @@ def _root_mean_square(values: Sequence[float | None]) -> float | None:
 
 def _words(row_sources: Mapping[str, RowSource]) -> str:
     if not row_sources:
-        return "rows that are made up from the declaration alone"
+        return "rows made up from the declaration only"
     return "; ".join(f"{name}: {each.words}" for name, each in row_sources.items())
 
 
 def _notes(query: ParsedQuery, plain: object, row_sources: Mapping[str, RowSource]) -> list[str]:
     """What a reader of a rehearsal must not forget."""
-    notes = ["how many rows the real table has, and how its values are spread, may be quite different"]
+    notes = ["the real table may have a different number of rows and a different distribution of values"]
     if plain is None:
-        notes.append("plain SQL groups or computes this otherwise, so only noise and truncation can be told")
+        notes.append("plain SQL groups or computes this differently, so only noise and truncation are shown")
     if row_sources:
         notes.append(
-            "releases know declared rows alone: what bounds and limits take from the real ones they cannot tell"
+            "releases describe the declared table only: they cannot show what bounds and limits change in the real rows"
         )
     if query.having is not None or query.limit is not None or query.order:
-        notes.append("all groups are compared, whatever HAVING, ORDER BY and LIMIT would pick")
+        notes.append("all groups are compared: HAVING, ORDER BY and LIMIT are ignored")
     return notes

@@ -121,7 +121,7 @@ def _size(rows: int | None, row_source: RowSource | None) -> int:
     """How many rows: as guessed, else as many as releases tell, else the usual number. Never the real one."""
     if rows is not None:
         if not 1 <= rows <= MOST_ROWS:
-            raise UsageError(f"a rehearsal has from 1 to {MOST_ROWS:,} rows, got {rows}", hint="a guess is enough")
+            raise UsageError(f"a rehearsal must have 1 to {MOST_ROWS:,} rows, got {rows:,}", hint="a guess is enough")
         return rows
     return ROWS if row_source is None else min(MOST_ROWS, max(100, round(row_source.total)))
 

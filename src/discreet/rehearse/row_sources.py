@@ -75,7 +75,7 @@ class CountRows:
 
     @property
     def words(self) -> str:
-        return f"rows whose {', '.join(self.shares)} have the shares that {', '.join(self.releases)} released"
+        return f"rows with the shares of {', '.join(self.shares)} from {', '.join(self.releases)}"
 
     def codes(self, schema: Schema, rows: int) -> dict[str, Codes]:
         """Codes of the columns that were counted, drawn by a fixed generator."""

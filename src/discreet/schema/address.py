@@ -112,24 +112,24 @@ def check_address(address: object, *, where: str) -> str:
         parts = None
     if not isinstance(address, str) or parts is None or not (parts.servers or parts.path or parts.settings):
         raise SchemaError(
-            f"{where} is not one that is known, or has signs in it that an address must not have",
+            f"{where} is not a known address, or contains characters that an address must not have",
             hint='engine = "duckdb", "postgresql://user@host:5432/database", "spark://local", "spark://host:7077" or'
-            ' "sc://host"; other signs in a name are written as %23 and the like',
+            ' "sc://host"; write special characters in a name as %23 and the like',
         )
     if parts.tells_secret:
         raise SchemaError(
-            f"{where} holds a password, and discreet.toml is no place for one",
-            hint="PGPASSWORD or ~/.pgpass for PostgreSQL; SPARK_CONNECT_AUTHENTICATE_TOKEN for Spark Connect",
+            f"{where} contains a password, which discreet.toml must not",
+            hint="use PGPASSWORD or ~/.pgpass for PostgreSQL; SPARK_CONNECT_AUTHENTICATE_TOKEN for Spark Connect",
         )
     if parts.tells_unknown:
         raise SchemaError(
-            f"{where} has a setting that may not stand in discreet.toml: it could be a secret",
-            hint=f"these may: {', '.join(sorted(parts.allowed))}",
+            f"{where} has a setting that is not allowed in discreet.toml, because it could be a secret",
+            hint=f"allowed: {', '.join(sorted(parts.allowed))}",
         )
     if not all(_WHOLE.match(value) for key, value in parts.settings if key == "declared"):
         # Executors run in folders of their own, and this process may be started in another one the next time.
         raise SchemaError(
-            f"{where} engine names a folder of declared tables that is no whole path",
+            f"{where} names a folder for declared tables that is not an absolute path",
             hint="?declared=/lake/private, or ?declared=s3a://bucket/private",
         )
     return "postgresql" + address[len(parts.scheme) :] if parts.scheme in _POSTGRES else address

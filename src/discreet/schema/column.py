@@ -177,7 +177,7 @@ def _plain_step(step: Fraction) -> bool:
 def _check_ordered(column: NumberColumn | MomentColumn) -> None:
     low, high, edges = column.low, column.high, column.edges
     if any(code is not None and abs(code) > MOST_CODE for code in (low, high)):
-        raise SchemaError(f"column {column.name!r}: bounds this large leave no room for sums", hint="use a larger step")
+        raise SchemaError(f"column {column.name!r}: these bounds are too large for sums", hint="use a larger step")
     if low is not None and high is not None and low > high:
         raise SchemaError(f"column {column.name!r}: low is above high")
     if edges is None:

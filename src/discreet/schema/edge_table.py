@@ -28,8 +28,8 @@ def read_ends_unit(data: Mapping[str, Any]) -> PrivacyUnit:
             raise SchemaError("ends must name two columns", hint='ends = ["from", "to"]')
     if "person" in data:
         raise SchemaError(
-            "a table has a person, or ends, which are two persons: not both",
-            hint="keep ends where a row is an edge between two persons",
+            "a table has either a person or two ends that are persons, not both",
+            hint="keep ends if a row is an edge between two persons",
         )
     rows = data.get("rows_per_person", MOST_EDGES)
     if "rows_per_person" in data and rows >= MOST_EDGES:
@@ -56,7 +56,7 @@ def check_network(table: Table, *, where: str) -> None:
     """Refuse what is said of edges where there are none, or where no graph is read."""
     unit = table.schema.unit
     if table.public and unit.ends:
-        raise SchemaError(f"{where} is public and has ends", hint="take one of the two away: nobody is protected there")
+        raise SchemaError(f"{where} is public and has ends", hint="remove one: a public table protects nobody")
     if table.schema.directed and (table.public or not (unit.ends or unit.is_row)):
         raise SchemaError(
             f"{where} directed is for tables whose rows are edges", hint='ends = ["from", "to"], instead of person'
@@ -67,8 +67,8 @@ def refuse_other_engine(table: str, engine: str) -> None:
     """Refuse a graph of a table that does not lie in files of ours. By its address alone, so before any charge."""
     if engine != DEFAULT:
         raise Refused(
-            f"{table!r} lies on {engine_kind(engine)}, and graphs are read from files here alone",
-            hint="write its edges to a Parquet or CSV file, and declare that, in the same population",
+            f"{table!r} is on {engine_kind(engine)}, but graphs are read only from local files",
+            hint="write its edges to a Parquet or CSV file, and declare that file in the same population",
         )
 
 
@@ -80,8 +80,8 @@ def refuse_edge_table(schema: Schema) -> None:
     """
     if schema.unit.ends:
         raise Refused(
-            f"{schema.table!r} has ends: its edges belong to two persons each, and which of them a limit leaves to "
-            "everybody can change with one person. Only what a graph is known to keep can be asked of it",
+            f"{schema.table!r} has ends: each edge belongs to two persons, and one person can change which edges of "
+            "all others a limit keeps. Only graph statistics can be asked of it",
             hint=f"discreet graph stats {schema.table} --epsilon 1",
         )
 

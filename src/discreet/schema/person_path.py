@@ -21,7 +21,7 @@ def path_of(table: Table, tables: Mapping[str, Table]) -> tuple[Table, ...]:
         through = here.schema.unit.through
         if through.lower() not in table_of:
             raise SchemaError(
-                f"{here.name!r} goes through {through!r}, which is not declared",
+                f"{here.name!r} identifies people through {through!r}, which is not declared",
                 hint=closest_name_hint(through, tables),
             )
         here = table_of[through.lower()]
@@ -34,25 +34,27 @@ def check_path(table: Table, path: Sequence[Table]) -> None:
     """Refuse a path that does not lead from `table` to a person of the same population."""
     if len(path) > MOST_THROUGH:
         raise SchemaError(
-            f"{table.name!r} reaches no person through {MOST_THROUGH} tables", hint="join some of them in the source"
+            f"{table.name!r} does not reach a person through {MOST_THROUGH} tables",
+            hint="join some of them in the source",
         )
     for here, there in pairwise((table, *path)):
         if (here.schema.unit.through or "").lower() != there.name.lower():
-            raise SchemaError(f"{here.name!r} does not go through {there.name!r}")
+            raise SchemaError(f"{here.name!r} does not identify people through {there.name!r}")
         if there.population != table.population or there.public:
             raise SchemaError(
-                f"{here.name!r} goes through {there.name!r}, which is not of its population",
+                f"{here.name!r} identifies people through {there.name!r}, which is in another population",
                 hint=f'population = "{table.population}" in both: they are about the same people',
             )
     last = path[-1] if path else table
     if last.schema.unit.through is not None:
-        raise SchemaError(f"{last.name!r} goes through {last.schema.unit.through!r}, which is not given")
+        raise SchemaError(f"{last.name!r} identifies people through {last.schema.unit.through!r}, which is not given")
     if path and last.schema.unit.ends:
         raise SchemaError(
-            f"{table.name!r} goes through {last.name!r}, where a row has two persons",
+            f"{table.name!r} identifies people through {last.name!r}, where a row has two persons",
             hint="name the person of its rows in the table itself",
         )
     if path and last.schema.unit.is_row:
         raise SchemaError(
-            f"{table.name!r} goes through {last.name!r}, which names no person", hint='person = "patient_id" there'
+            f"{table.name!r} identifies people through {last.name!r}, which has no person column",
+            hint='declare person = "patient_id" there',
         )

@@ -57,7 +57,7 @@ class PrivacyUnit:
         if self.is_row and self.rows != 1:
             raise SchemaError("rows_per_person needs a person", hint='person = "patient_id"')
         if bool(self.through) != bool(self.on) or (self.through and self.person):
-            raise SchemaError("a person is named here, or reached through another table on a column of both")
+            raise SchemaError("a person is identified by columns here, or through another table by columns of both")
         if self.ends:
             self._check_ends()
         for name in (*self.person, *self.on):
@@ -67,11 +67,11 @@ class PrivacyUnit:
     def _check_ends(self) -> None:
         if self.person or self.through:
             raise SchemaError(
-                "a table has a person, or ends, which are two persons: not both",
-                hint="keep ends where a row is an edge between two persons",
+                "a table has either a person or two ends that are persons, not both",
+                hint="keep ends if a row is an edge between two persons",
             )
         if len(self.ends) != 2 or self.ends[0].lower() == self.ends[1].lower():
-            raise SchemaError("ends are two different columns", hint='ends = ["from", "to"]')
+            raise SchemaError("ends must be two different columns", hint='ends = ["from", "to"]')
         if self.rows > MOST_EDGES:
             raise SchemaError(
                 f"rows_per_person must be below {MOST_EDGES:,}", hint="it bounds how many edges one person may have"
@@ -96,11 +96,11 @@ class PrivacyUnit:
         for name in names:
             if name.lower() in persons:
                 raise SchemaError(
-                    f"{name!r} is the person, who it identifies, and cannot be declared as a column too",
-                    hint=f"take the declaration of {name!r} away; count(distinct {name}) needs none",
+                    f"{name!r} is the person column and cannot be declared as another column too",
+                    hint=f"remove the declaration of {name!r}; count(distinct {name}) needs none",
                 )
             if name.lower().startswith(OURS):
-                raise SchemaError(f"no column can be called {name!r}", hint=f"names with {OURS!r} are our own")
+                raise SchemaError(f"a column cannot be called {name!r}", hint=f"names with {OURS!r} are reserved")
 
     def __str__(self) -> str:
         if self.is_row:

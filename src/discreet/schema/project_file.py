@@ -70,7 +70,7 @@ class ProjectFile:
         for table_name, table in self.tables.items():
             if table_name.lower() == name.lower():
                 return table
-        hint = closest_name_hint(name, self.tables) or ("" if self.tables else "discreet add FILE declares one")
+        hint = closest_name_hint(name, self.tables) or ("" if self.tables else "run discreet add FILE to declare one")
         raise UsageError(f"there is no declared table {name[:60]!r}", hint=hint)
 
 
@@ -79,7 +79,7 @@ def read_file(path: Path) -> ProjectFile:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=_float)
     except FileNotFoundError:
-        raise ProjectError(f"there is no {NAME} here", hint="discreet init makes one") from None
+        raise ProjectError(f"there is no {NAME} here", hint="run discreet init to create one") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise ProjectError(f"{NAME} is not valid TOML: {problem}") from None
     except UsageError as problem:
@@ -129,7 +129,7 @@ def _quotas(analysts: Mapping[str, Any]) -> dict[str, Fraction]:
     for name, quota in analysts.items():
         where = f"[analysts.{name}]"
         if any(name.casefold() == earlier_name.casefold() for earlier_name in quotas):
-            raise SchemaError(f"{where} is there twice, capitals aside", hint="keep one")
+            raise SchemaError(f"{where} is declared twice; names ignore case", hint="keep one")
         _refuse_unknown_keys(_mapping(quota, where=where), {"epsilon"}, where=where)
         quotas[name] = exact.positive(quota.get("epsilon"), name=f"{where} epsilon", most=exact.MAX_BUDGET_EPSILON)
     return quotas
@@ -152,8 +152,8 @@ def _check_units(tables: Mapping[str, Table]) -> None:
             mixed = table.schema.unit.is_row and not other.schema.unit.is_row
             if mixed and table.population == other.population and not table.public and not other.public:
                 raise SchemaError(
-                    f"population {table.population!r} has persons in {other.name!r} and rows in {table.name!r}",
-                    hint=f"say person in {table.name!r} too, or give it a population of its own",
+                    f"population {table.population!r} protects persons in {other.name!r} but rows in {table.name!r}",
+                    hint=f"declare person in {table.name!r} too, or give it its own population",
                 )
 
 
@@ -161,7 +161,7 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     """One [tables.NAME] mapping as a Table: as the ledger holds it, or from discreet.toml `with_steps`."""
     where = f"[tables.{name}]"
     if name in ("", ".", ".."):  # a browser drops these from a path, whatever their spelling
-        raise SchemaError(f"a table cannot be called {name!r}: its page would have no address", hint="use letters")
+        raise SchemaError(f"a table cannot be called {name!r}: its page would have no URL", hint="use letters")
     data = _mapping(data, where=where)
     _refuse_unknown_keys(data, _TABLE, where=where)
     source = data.get("source")
@@ -178,9 +178,9 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     population, budget = _budget_of(name, data, populations or {}, inherited)
     public = _flag(data, "public", where=where)
     if public and ("budget" in data or "population" in data):
-        raise SchemaError(f"{where} is public and has a budget", hint="take one of the two away")
+        raise SchemaError(f"{where} is public and has a budget", hint="remove one of the two")
     if public and schema.invariants:
-        raise SchemaError(f"{where} is public and has invariants", hint="take one of the two away")
+        raise SchemaError(f"{where} is public and has invariants", hint="remove one of the two")
     engine = check_address(data.get("engine", DEFAULT), where=f"{where} engine")
     table = Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
     check_network(table, where=where)
@@ -196,7 +196,9 @@ def _budget_of(
         raise SchemaError(f"{where} population must be a name")
     if "population" in data:
         if "budget" in data:
-            raise SchemaError(f"{where} names a population and has a budget", hint="budgets belong to the population")
+            raise SchemaError(
+                f"{where} names a population and has a budget", hint="remove it: the budget belongs to the population"
+            )
         if population not in populations:
             raise SchemaError(
                 f"{where} population = {population!r} is not declared",
@@ -369,7 +371,7 @@ def _measured(data: Mapping[str, Any], key: str, *, where: str) -> None:
         try:
             exact.positive(data[key], name=f"{where} {key}", most=exact.MAX_BUDGET_EPSILON)
         except UsageError as problem:
-            raise SchemaError(problem.reason, hint="discreet bounds writes it; it can be taken away") from None
+            raise SchemaError(problem.reason, hint="discreet bounds writes it; you can remove it") from None
 
 
 def _mapping(data: Any, *, where: str) -> Mapping[str, Any]:

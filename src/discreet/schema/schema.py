@@ -33,9 +33,9 @@ class Schema:
             raise SchemaError(f"table {self.table!r}: two columns have the same name")
         if self.unit.ends and (self.columns or self.invariants):
             raise SchemaError(
-                f"table {self.table!r} has ends, and of its edges nothing but their ends can be asked: which edges a "
-                "limit leaves to everybody can change with one person",
-                hint=f"take [tables.{self.table}.columns] and invariants away; or leave out ends, to protect each row",
+                f"table {self.table!r} has ends, so it cannot have columns or invariants: one person can change which "
+                "edges of all others a limit keeps",
+                hint=f"remove [tables.{self.table}.columns] and invariants; or remove ends, to protect each row",
             )
 
     def column(self, name: str) -> Column | None:
@@ -75,7 +75,7 @@ def closest_name_hint(name: str, candidates: Iterable[str]) -> str:
     near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1)
     if near:
         return f"did you mean {next(each for each in names if each.lower() == near[0])!r}?"
-    return f"there are: {', '.join(names)}" if 0 < len(names) <= 12 else ""
+    return f"one of: {', '.join(names)}" if 0 < len(names) <= 12 else ""
 
 
 #: The name of the total of all rows.
@@ -100,7 +100,7 @@ def read_invariants(raw_invariants: Any, columns: Mapping[str, Any], *, where: s
         raise SchemaError(f"{where} must be a list of names", hint='["block"], or ["block > places.state"]')
     invariants = tuple(_read_invariant(each, columns, where=where) for each in raw_invariants)
     if len(set(invariants)) < len(invariants):
-        raise SchemaError(f"{where} names something twice")
+        raise SchemaError(f"{where} lists a name twice")
     return invariants
 
 
@@ -110,13 +110,13 @@ def _read_invariant(raw_invariant: str, columns: Mapping[str, Any], *, where: st
         return EVERYBODY
     if name.lower() not in [column.lower() for column in columns]:
         raise SchemaError(
-            f"{where} names {name[:60]!r}, which is no declared column", hint=closest_name_hint(name, columns)
+            f"{where} names {name[:60]!r}, which is not a declared column", hint=closest_name_hint(name, columns)
         )
     letters = within.isascii() and within.isdecimal() and int(within) > 0
     table, _, column = within.rpartition(".")
     if lies and not letters and not (table and column):
         raise SchemaError(
-            f"{where} does not say what values of {name!r} lie in",
+            f"{where} does not say what the values of {name!r} belong to",
             hint=f'["{name} > TABLE.COLUMN"] of a public table, or ["{name} > 2"] for their first two letters',
         )
     return totals_named(name, str(int(within)) if letters else within)
@@ -134,6 +134,6 @@ def check_invariants(tables: Mapping[str, Table]) -> None:
                 continue  # its columns are those of its source: whoever publishes by them reads it
             if within and not within.isdecimal() and within not in public_columns:
                 raise SchemaError(
-                    f"[tables.{table.name}] invariants names {within[:60]!r}, which is no column of a public table",
+                    f"[tables.{table.name}] invariants names {within[:60]!r}, which is not a column of a public table",
                     hint=closest_name_hint(within, public_columns),
                 )

@@ -42,7 +42,7 @@ _SUPPORTED = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, *_SPREADS, *_PAIRS, *_QU
 _ARGUMENTS = {"this", "expression", "quantile", "big_int"}
 
 _HINT = (
-    "count, sum, avg, variance, stddev, corr, covar_pop, covar_samp, regr_slope, regr_intercept, "
+    "use one of: count, sum, avg, variance, stddev, corr, covar_pop, covar_samp, regr_slope, regr_intercept, "
     "min, max, median, quantile"
 )
 
@@ -57,10 +57,10 @@ def is_aggregate(node: exp.Expr) -> bool:
 def sum_refusal_hint(operand: TypedExpression, node: exp.Expr) -> str:
     """What to do with that which cannot be summed: a column of texts may hold numbers that nobody declared as such."""
     if not isinstance(node.unnest(), exp.Column) or not isinstance(operand.kind, TextKind | CategoryKind):
-        return "count them, or group by them"
+        return "count the values, or group by them"
     return (
-        "count them, or group by them; if the column holds numbers, the owner declares it as integer or decimal in "
-        "discreet.toml: what is none becomes NULL, and refresh counts it"
+        "count the values, or group by them; if the column holds numbers, the owner can declare it as integer or "
+        "decimal in discreet.toml: values that are not numbers become NULL, and refresh reports how many"
     )
 
 
@@ -68,7 +68,7 @@ def refuse_extra_arguments(node: exp.Expr) -> None:
     """Refuse an argument that would be passed over: min(x, 3) is not min(x)."""
     extra = [name for name, value in node.args.items() if value and name not in _ARGUMENTS]
     if extra:
-        raise Refused("this form of the aggregate is not known", hint=_HINT)
+        raise Refused("this form of the aggregate is not supported", hint=_HINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,15 +100,15 @@ class Aggregates:
         if isinstance(node, exp.IgnoreNulls):
             node = node.this
         if not isinstance(node, _SUPPORTED):
-            raise self._refusal("this aggregate is not among those that are known", original_node)
+            raise self._refusal("this aggregate is not supported", original_node)
         if isinstance(node.this, exp.Distinct) and not isinstance(node, exp.Count):
-            raise self._refusal("DISTINCT is known only as count(DISTINCT …)", original_node)
+            raise self._refusal("DISTINCT is supported only in count(DISTINCT …)", original_node)
         if node.args.get("order") or node.args.get("limit"):
-            raise self._refusal("an order inside an aggregate is not known", original_node)
+            raise self._refusal("ORDER BY and LIMIT inside an aggregate are not supported", original_node)
         try:
             refuse_extra_arguments(node)
             if node.this is None or (isinstance(node, _PAIRS) and node.args.get("expression") is None):
-                raise self._refusal("of what?", original_node)
+                raise self._refusal("this aggregate is missing an argument", original_node)
             return self._aggregate(node, where)
         except Refused as problem:
             raise (
@@ -143,7 +143,7 @@ class Aggregates:
     def _count(self, node: exp.Count, where: Predicate) -> Formula:
         inner = node.this
         if inner is None:
-            raise self._refusal("count what?", node, hint="count(*)")
+            raise self._refusal("count is missing an argument", node, hint="count(*)")
         if isinstance(inner, exp.Star):
             return formula.count(self._index(RowCount(where=where)))
         if isinstance(inner, exp.Distinct):
@@ -153,7 +153,9 @@ class Aggregates:
             if self.scope.are_person(parts):
                 return formula.count(self._index(PersonCount(where=where)))
             if len(parts) != 1:
-                raise self._refusal("count(DISTINCT …) takes one expression, or the whole person", node)
+                raise self._refusal(
+                    "count(DISTINCT …) takes one expression, or all columns that identify a person", node
+                )
             operand = self.reader.typed(parts[0])
             return formula.count(self._index(DistinctCount(of=operand.expression, where=where)))
         if self.scope.are_person([inner]):
@@ -169,9 +171,9 @@ class Aggregates:
             raise self._refusal("only numbers can be summed", node, hint=sum_refusal_hint(operand, node))
         if operand.expression.low is None or operand.expression.high is None:
             raise self._refusal(
-                "a sum needs bounds: without them one person could move it by any amount",
+                "a sum needs bounds: without them one person could change it by any amount",
                 node,
-                hint="declare low and high of the column, or discreet bounds finds them privately",
+                hint="declare low and high of the column, or run discreet bounds to find them privately",
             )
         return operand
 
@@ -276,7 +278,7 @@ class Aggregates:
         if isinstance(node, exp.Min | exp.Max):
             word, share = ("min", LOW_END) if isinstance(node, exp.Min) else ("max", HIGH_END)
             self.warnings[
-                f"{word} is the {float(share):.1%} quantile: the very {word}imum would be one person's value"
+                f"{word} is the {float(share):.1%} quantile: the exact {word}imum would be one person's value"
             ] = None
         typed_quantile = TypedQuantile(quantile=Quantile(axis=axis, fraction=fraction, where=where), typed=operand)
         if typed_quantile not in self.quantiles:
@@ -295,7 +297,7 @@ class Aggregates:
             case exp.WithinGroup():
                 ordered = node.expression.expressions
                 if len(ordered) != 1 or not isinstance(node.this, exp.PercentileCont | exp.PercentileDisc):
-                    raise self._refusal("this aggregate is not among those that are known", node)
+                    raise self._refusal("this aggregate is not supported", node)
                 fraction = self._share(node.this.this)
                 return ordered[0].this, 1 - fraction if ordered[0].args.get("desc") else fraction
             case exp.Quantile() | exp.ApproxQuantile():
@@ -303,7 +305,7 @@ class Aggregates:
             case exp.PercentileCont() | exp.PercentileDisc() if node.args.get("expression") is not None:
                 return node.this, self._share(node.expression)
             case _:
-                raise self._refusal("this aggregate is not among those that are known", node)
+                raise self._refusal("this aggregate is not supported", node)
 
     def _share(self, node: exp.Expr | None) -> Fraction:
         value = self.reader.constant(node) if node is not None else None

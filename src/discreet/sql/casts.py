@@ -57,7 +57,7 @@ def _cast(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     if isinstance(operand.expression, Null):
         return TypedExpression(Null(), _kind(kind))
     if isinstance(operand.kind, TextKind) and kind != exp.DType.TEXT:
-        raise Refused("a free text is not cast", hint="declare the column with the type it has")
+        raise Refused("free text cannot be cast", hint="declare the column with its actual type")
     if kind in _INTEGERS:
         low, high = _INTEGERS[kind]
         return null_outside_bounds(
@@ -75,7 +75,7 @@ def _cast(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
         return _instant(operand, node)
     if kind == exp.DType.TEXT:
         return _text(operand)
-    raise Refused("this type is not known here", hint="INTEGER, DECIMAL(18, 2), DOUBLE, BOOLEAN, DATE, TIMESTAMP")
+    raise Refused("this type is not supported", hint="use INTEGER, DECIMAL(18, 2), DOUBLE, BOOLEAN, DATE or TIMESTAMP")
 
 
 def _kind(to: exp.DType) -> Kind:
@@ -115,7 +115,7 @@ def _number(operand: TypedExpression) -> TypedExpression:
         case CategoryKind(values=values):
             return _parse_numbers(operand, [_parsed(value) for value in values])
         case _:
-            raise Refused(f"{kind_phrase(operand.kind)} is not a number", hint="extract(epoch FROM …)")
+            raise Refused(f"{kind_phrase(operand.kind)} is not a number", hint="use extract(epoch FROM …)")
 
 
 def _parsed(text: str) -> Fraction | None:
@@ -133,7 +133,7 @@ def _parse_numbers(operand: TypedExpression, numbers: list[Fraction | None]) -> 
 def _decimal(reader: ScalarReader, operand: TypedExpression, sizes: list[int]) -> TypedExpression:
     width, scale = (*sizes, 0)[:2] if sizes else (18, 3)
     if not 1 <= width <= 38 or not 0 <= scale <= width:
-        raise Refused("a DECIMAL has up to 38 digits", hint="DECIMAL(18, 2)")
+        raise Refused("a DECIMAL can have at most 38 digits", hint="DECIMAL(18, 2)")
     most = Fraction(10**width - 1, 10**scale)
     return null_outside_bounds(round_to_digits(_number(operand), scale, "nearest"), -most, most, reader)
 
@@ -153,7 +153,7 @@ def _truth(reader: ScalarReader, operand: TypedExpression) -> TypedExpression:
             codes = [1 if word in _TRUE else 0 if word in _FALSE else None for word in words]
             return TypedExpression(algebra.lookup(codes_of(operand), codes, first=0), BooleanKind())
         case _:
-            raise Refused(f"{kind_phrase(operand.kind)} is neither true nor false")
+            raise Refused(f"{kind_phrase(operand.kind)} cannot be cast to BOOLEAN")
 
 
 def _day(operand: TypedExpression, node: exp.Expr) -> TypedExpression:
@@ -196,7 +196,7 @@ def _text(operand: TypedExpression) -> TypedExpression:
         return category_of(code, ("false", "true"))
     few = code.low is not None and code.high is not None and code.high - code.low < MOST_TRIED
     if not isinstance(operand.kind, NumericKind) or operand.kind.step.denominator != 1 or not few:
-        raise Refused("only whole numbers with few values become texts", hint="leave it a number")
+        raise Refused("only whole numbers with few possible values can be cast to text", hint="keep it as a number")
     low, high = code.low or 0, code.high or 0
     step = int(operand.kind.step)
     texts = [str(number * step) for number in range(low, high + 1)]

@@ -53,7 +53,7 @@ def constant_of(operand: TypedExpression) -> Constant:
         case Whole(value=code), DateKind() | TimestampKind():
             return Fraction(code)
         case _:
-            raise Refused("a literal belongs here")
+            raise Refused("a literal value is required here")
 
 
 def is_literal(operand: TypedExpression) -> bool:
@@ -74,7 +74,7 @@ def compare(left: TypedExpression, operator: Operator, right: TypedExpression) -
             right
         ):
             raise Refused(
-                "a free text is compared with literals only", hint="declare it as a category, with its values"
+                "free text can be compared only with literals", hint="declare it as a category, with its values"
             )
         case NumericKind(), NumericKind():
             return _numbers(left, operator, right)
@@ -242,10 +242,10 @@ def mismatch(left: TypedExpression, right: TypedExpression) -> Refused:
     """The refusal of two types that do not go together."""
     hints: dict[type, str] = {
         NumericKind: "write a number, without quotes",
-        BooleanKind: "write … = true, or just its name",
+        BooleanKind: "write … = true, or use it as a condition by itself",
         DateKind: "write '2026-01-31'",
         TimestampKind: "write '2026-01-31 12:00:00'",
-        TextKind: "write a text in quotes: '…'",
+        TextKind: "write text in quotes: '…'",
     }
     hint = hints.get(type(left.kind), "")
     if (
@@ -253,7 +253,7 @@ def mismatch(left: TypedExpression, right: TypedExpression) -> Refused:
         and isinstance(left.expression, TextCode)
         and not isinstance(right.kind, CategoryKind)
     ):
-        hint += f'; if {_name(left.expression)} is no text, its owner declares it: type = "{type_word(right.kind)}"'
+        hint += f'; if {_name(left.expression)} is not text, its owner can declare it: type = "{type_word(right.kind)}"'
     return Refused(f"{_subject(left)} is compared with {kind_phrase(right.kind)}", hint=hint)
 
 
@@ -266,7 +266,7 @@ def _subject(operand: TypedExpression) -> str:
 def _value_of(operand: TypedExpression) -> str:
     if isinstance(operand.expression, Code):
         return f"a declared value of {_name(operand.expression)!r}"
-    return "a value that this can take"
+    return "a possible value of this expression"
 
 
 def _name(code: Code | TextCode) -> str:
@@ -301,6 +301,6 @@ def kind_phrase(kind: Kind) -> str:
         case TimestampKind():
             return "a timestamp"
         case BooleanKind():
-            return "true or false"
+            return "a boolean"
         case CategoryKind() | TextKind():
-            return "a text"
+            return "text"

@@ -79,7 +79,7 @@ def moment(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
         return TypedExpression(Whole(int(moment_of(text, kind))), kind)
     if isinstance(moment_value.expression, Null):
         return TypedExpression(Null(), DateKind())
-    raise Refused(f"a date or a timestamp belongs here, not {kind_phrase(moment_value.kind)}")
+    raise Refused(f"expected a date or a timestamp, got {kind_phrase(moment_value.kind)}")
 
 
 def day_of(moment_value: TypedExpression) -> Number:
@@ -124,7 +124,7 @@ def date_field(moment_value: TypedExpression, unit: str) -> TypedExpression:
             return TypedExpression(codes_of(moment_value), NumericKind(step=Fraction(1, _SECOND)))
         case _:
             field_names = ", ".join([*_FIELDS, "quarter", "dow", "isodow", "hour", "minute", "second", "epoch"])
-            raise Refused(f"{unit[:30]!r} is not a known field of a date", hint=f"there are: {field_names}")
+            raise Refused(f"{unit[:30]!r} is not a supported field of a date", hint=f"use one of: {field_names}")
 
 
 def _month(moment_value: TypedExpression) -> Number:
@@ -169,7 +169,7 @@ def date_part(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
 def named_field(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     """A field by a function that the parser does not know: weekday(d), isoyear(d)."""
     if len(node.expressions) != 1:
-        raise Refused("one date belongs here")
+        raise Refused("this function takes one date")
     return date_field(moment(reader, node.expressions[0]), unit_name(str(node.this)))
 
 
@@ -195,7 +195,7 @@ def _truncated(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
         )
     if unit not in _FIXED:
         period_names = ", ".join(["year", "quarter", "month", *reversed(_FIXED)])
-        raise Refused(f"{unit[:30]!r} is not a known period", hint=f"there are: {period_names}")
+        raise Refused(f"{unit[:30]!r} is not a supported period", hint=f"use one of: {period_names}")
     if isinstance(moment_value.kind, DateKind):
         return moment_value
     length = Whole(_FIXED[unit])
@@ -231,7 +231,7 @@ def count_periods(moment_value: TypedExpression, unit: str) -> Number:
         case _ if unit in _FIXED:
             return algebra.over(codes_of(to_timestamp(moment_value)), Whole(_FIXED[unit]))
         case _:
-            raise Refused(f"{unit[:30]!r} is not a known unit", hint="'day', 'week', 'month', 'year', 'hour', …")
+            raise Refused(f"{unit[:30]!r} is not a supported unit", hint="'day', 'week', 'month', 'year', 'hour', …")
 
 
 def interval_micros(node: exp.Expr) -> Fraction:
@@ -256,7 +256,7 @@ def shift_moment(moment_value: TypedExpression, by: Fraction) -> TypedExpression
             TypedExpression(algebra.plus(codes_of(moment_value), Whole(int(by / DAY_US))), DateKind())
         )
     if by.denominator != 1:
-        raise Refused("an interval is of whole microseconds")
+        raise Refused("an interval must be a whole number of microseconds")
     return check_calendar(
         TypedExpression(algebra.plus(codes_of(to_timestamp(moment_value)), Whole(int(by))), TimestampKind())
     )
@@ -267,7 +267,7 @@ def check_calendar(moment_value: TypedExpression) -> TypedExpression:
     length = DAY_US if isinstance(moment_value.kind, TimestampKind) else 1
     low, high = moment_value.expression.low, moment_value.expression.high
     if low is None or high is None or low < FIRST_DAY * length or high >= (LAST_DAY + 1) * length:
-        raise Refused("by the declared bounds this can leave the years 1 to 9999")
+        raise Refused("with the declared bounds, this can fall outside the years 1 to 9999")
     return moment_value
 
 
@@ -290,7 +290,7 @@ def _subtract(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     if isinstance(left.kind, DateKind | TimestampKind) and not isinstance(right.kind, NumericKind):
         left, right = moment(reader, node.this), moment(reader, node.expression)
         if isinstance(left.kind, TimestampKind) or isinstance(right.kind, TimestampKind):
-            raise Refused("the difference of timestamps has no unit", hint="date_diff('second', a, b)")
+            raise Refused("the difference of two timestamps needs a unit", hint="date_diff('second', a, b)")
         return TypedExpression(algebra.minus(codes_of(left), codes_of(right)), NumericKind())
     if isinstance(left.kind, DateKind):
         return _days_later(left, times(right, literal(Fraction(-1))))
@@ -303,7 +303,7 @@ def _days_later(day: TypedExpression, days: TypedExpression) -> TypedExpression:
         return TypedExpression(Null(), DateKind())
     assert isinstance(days.kind, NumericKind)
     if days.kind.step.denominator != 1:
-        raise Refused("a date is moved by whole days")
+        raise Refused("a date can be shifted only by whole days")
     number = algebra.times(codes_of(days), Whole(int(days.kind.step)))
     return check_calendar(TypedExpression(algebra.plus(codes_of(day), number), DateKind()))
 
@@ -314,7 +314,7 @@ def _date_add(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
 
 
 def _interval(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
-    raise Refused("an interval is added to a date or a timestamp", hint="d + INTERVAL '3 days'")
+    raise Refused("an interval can be used only with a date or a timestamp", hint="d + INTERVAL '3 days'")
 
 
 _ONE = frozenset({"this"})

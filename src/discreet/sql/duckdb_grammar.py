@@ -74,20 +74,18 @@ def _locate_fault(text: str, error_fields: Mapping[str, Any]) -> SyntaxFault:
     """The fault that DuckDB tells of. It counts bytes, and we count characters."""
     message = str(error_fields.get("exception_message", ""))
     if "depth" in message:
-        return SyntaxFault(reason="this is too much for one question", hint="write it shorter")
+        return SyntaxFault(reason="this query is too complex", hint="make it shorter")
     first, size = (
         str(error_fields.get("position", "")),
         str(error_fields.get("location", "")).strip("[]").split(",")[-1],
     )
     if not first.isdigit() or not size.isdigit():
         # A rule beside the grammar, about an aggregate or a clause; DuckDB says which, of the text alone.
-        return SyntaxFault(
-            reason=f"this is not SQL that can be read: {message.splitlines()[0][:70] if message else '?'}"
-        )
+        return SyntaxFault(reason=f"cannot parse this SQL: {message.splitlines()[0][:70] if message else '?'}")
     written = text.encode()
     start, end = (len(written[:place].decode(errors="ignore")) for place in (int(first), int(first) + int(size)))
     words = text[start:end][:30]
-    reason = f"the SQL cannot be read at {words!r}" if words else _UNCLOSED
+    reason = f"syntax error at {words!r}" if words else _UNCLOSED
     return SyntaxFault(reason=reason, hint=_INSTEAD.get(words.lower(), ""), start=start, end=end)
 
 

@@ -41,7 +41,7 @@ _CONDITIONS: tuple[type[exp.Expr], ...] = (
     exp.And, exp.Or, exp.Not, exp.Is, exp.Between, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, *_OPERATORS,
 )  # fmt: skip
 _SCALARS = {**ARITHMETIC, **TEXTS, **MOMENTS, **CASTS}
-_HINT = "conditions are =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
+_HINT = "use a condition: =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
 
 
 #: What is known in arithmetic over rows and over aggregates, with the arguments that are.
@@ -54,7 +54,7 @@ def check_arguments(node: exp.Expr, allowed: frozenset[str]) -> None:
         raise refusal_of(node)
     if any(required and node.args.get(name) is None for name, required in node.arg_types.items()):
         name = node.sql_name().lower() if isinstance(node, exp.Func) else "this"
-        raise Refused(f"{name} of what?")
+        raise Refused(f"{name} is missing an argument")
 
 
 class ColumnScope(Protocol):
@@ -96,7 +96,7 @@ class ExpressionReader:
         """A literal as an exact value."""
         operand = self.typed(node)
         if not is_literal(operand):
-            raise self.source.refusal("a literal belongs here", at=node)
+            raise self.source.refusal("a literal value is required here", at=node)
         return constant_of(operand)
 
     def _placed(self, node: exp.Expr) -> TypedExpression:
@@ -200,7 +200,7 @@ class ExpressionReader:
             return FALSE
         if not isinstance(operand.kind, BooleanKind):
             what = f"{node.name!r}" if isinstance(node, exp.Column) else f"this {type_word(operand.kind)}"
-            raise Refused(f"{what} is not boolean, so it is no condition", hint=_HINT)
+            raise Refused(f"{what} is not boolean, so it cannot be a condition", hint=_HINT)
         return self._within(operand, ValueSet.of([int(truth_value)]))
 
     def _is(self, node: exp.Is, truth_value: bool) -> Predicate:
@@ -211,11 +211,11 @@ class ExpressionReader:
                 holds = self.predicate(node.this, truth_value=bool(literal_truth))
                 return holds if truth_value else negation(holds, self.domains)
             case _:
-                raise Refused("IS is known with NULL, TRUE and FALSE, and as IS DISTINCT FROM")
+                raise Refused("IS is supported only with NULL, TRUE, FALSE and DISTINCT FROM")
 
     def _between(self, node: exp.Between, truth_value: bool) -> Predicate:
         if node.args.get("symmetric"):
-            raise Refused("BETWEEN SYMMETRIC is not known", hint="x BETWEEN least(a, b) AND greatest(a, b)")
+            raise Refused("BETWEEN SYMMETRIC is not supported", hint="x BETWEEN least(a, b) AND greatest(a, b)")
         operand, low, high = (self.typed(part) for part in (node.this, node.args["low"], node.args["high"]))
         parts = [self._compared(operand, ">=", low, truth_value), self._compared(operand, "<=", high, truth_value)]
         return every(parts) if truth_value else some(parts, self.domains)
@@ -223,7 +223,7 @@ class ExpressionReader:
     def _in(self, node: exp.In, truth_value: bool) -> Predicate:
         listed = node.args.get("expressions") or []
         if not listed or any(value and name not in ("this", "expressions") for name, value in node.args.items()):
-            raise Refused("IN takes a list", hint="x IN (1, 2, 3)")
+            raise Refused("IN takes a list of values", hint="x IN (1, 2, 3)")
         operand = self.typed(node.this)
         constants: list[ValueSet] = []
         others: list[Predicate] = []

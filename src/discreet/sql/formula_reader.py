@@ -45,7 +45,7 @@ _MOST_LITERAL = Fraction(10**18)
 #: What such a node may hold; an argument beside these would be passed over.
 _ARGUMENTS = {**ARGUMENTS, exp.Sqrt: frozenset({"this"})}
 
-_HINT = "arithmetic over aggregates: + - * /, round, abs, sqrt, floor, ceil, least, greatest, coalesce, nullif"
+_HINT = "compute with aggregates by + - * /, round, abs, sqrt, floor, ceil, least, greatest, coalesce, nullif"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ class FormulaReader:
             case exp.Cast() | exp.TryCast():
                 whole = node.to.is_type(*exp.DataType.INTEGER_TYPES)
                 if not whole and not node.to.is_type(*exp.DataType.NUMERIC_TYPES):
-                    raise self.source.refusal("a number stays a number here", at=node, hint=_HINT)
+                    raise self.source.refusal("an aggregate can be cast only to a number", at=node, hint=_HINT)
                 inner = self.number(node.this)
                 zero = formula.FormulaConstant(Fraction(0))
                 return Call(name="round", arguments=(inner, zero)) if whole else inner
@@ -153,11 +153,11 @@ class FormulaReader:
         if isinstance(node, exp.Column):
             self.scope.resolve(node)
         if isinstance(node, exp.Window):
-            raise self.source.refusal("window functions are not known", at=node)
+            raise self.source.refusal("window functions are not supported", at=node)
         if isinstance(node, exp.Anonymous) and str(node.this).lower() not in FUNCTIONS:
             problem = refusal_of(node)
             raise self.source.refusal(problem.reason, at=_word(node), hint=problem.hint or _HINT)
-        raise self.source.refusal("this is not computed over aggregates", at=node, hint=_HINT)
+        raise self.source.refusal("this cannot be computed from aggregates", at=node, hint=_HINT)
 
     def condition(self, node: exp.Expr) -> Formula:
         """HAVING: a condition over aggregates, judged by noisy values."""
@@ -188,7 +188,9 @@ class FormulaReader:
                 )
             case _:
                 raise self.source.refusal(
-                    "HAVING compares aggregates with numbers", at=node, hint="conditions on rows and keys go to WHERE"
+                    "HAVING can only compare aggregates with numbers",
+                    at=node,
+                    hint="put conditions on rows and keys in WHERE",
                 )
 
     def _alias(self, node: exp.Expr) -> exp.Expr:
@@ -204,7 +206,9 @@ class FormulaReader:
         aggregate = self.aggregates.read(node)
         if isinstance(aggregate, TypedQuantile):
             raise self.source.refusal(
-                "a quantile stands by itself in the select list", at=node, hint="select it, and compute with the answer"
+                "a quantile cannot be part of an expression",
+                at=node,
+                hint="select it by itself, and compute with the answer",
             )
         return aggregate
 

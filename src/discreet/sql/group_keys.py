@@ -67,7 +67,7 @@ def key_of(node: exp.Expr, reader: ExpressionReader, scope: Scope) -> GroupKey:
     axis = _declared_bins(operand, column) or axis_of(operand)
     if axis is None and not _is_discoverable(operand):
         raise reader.source.refusal(
-            f"these keys can take more than {_most_values(operand):,} values",
+            f"this key can have more than {_most_values(operand):,} values",
             at=node,
             hint=_coarser_key_hint(operand, reader.source.text_of(node)),
         )
@@ -98,7 +98,7 @@ def _coarser_key_hint(operand: TypedExpression, words: str) -> str:
             enough = (unit for unit, length in _PERIODS.items() if days < length * (MOST_VALUES - 2))
             return f"date_trunc('{next(enough, 'year')}', {words})"
         case _:
-            return "group by another column, or pick some of its values with CASE"
+            return "group by another column, or choose some of its values with CASE"
 
 
 def declared_axis(column: Column) -> Axis | None:

@@ -46,7 +46,7 @@ class Grouping:
             choices = [self._choices(part, nodes) for part in self._parts(clause)]
         sets = [tuple(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*choices)]
         if len(sets) > MOST_SETS:
-            raise self.source.refusal(f"more than {MOST_SETS} grouping sets", at=clause)
+            raise self.source.refusal(f"at most {MOST_SETS} grouping sets are supported", at=clause)
         keys = tuple(key_of(node, self.reader, self.scope) for node in nodes)
         unique = dict.fromkeys(tuple(sorted(chosen)) for chosen in sets)
         return keys, tuple(unique)
@@ -69,7 +69,7 @@ class Grouping:
             if value and name not in ("expressions", "rollup", "cube", "grouping_sets")
         ]
         if strange:
-            raise self.source.refusal("this form of GROUP BY is not known", at=clause)
+            raise self.source.refusal("this form of GROUP BY is not supported", at=clause)
         more = [part for name in ("rollup", "cube", "grouping_sets") for part in clause.args.get(name) or []]
         return [*clause.expressions, *more]
 
@@ -77,14 +77,16 @@ class Grouping:
         """What one part of GROUP BY may add to a grouping set."""
         match part:
             case exp.Rollup() | exp.Cube() if not part.expressions:
-                raise self.source.refusal("this form of GROUP BY is not known", at=part, hint="GROUP BY ROLLUP (a, b)")
+                raise self.source.refusal(
+                    "this form of GROUP BY is not supported", at=part, hint="GROUP BY ROLLUP (a, b)"
+                )
             case exp.Rollup():
                 groups = [self._group(each, nodes) for each in part.expressions]
                 return [tuple(itertools.chain(*groups[:size])) for size in range(len(groups), -1, -1)]
             case exp.Cube():
                 groups = [self._group(each, nodes) for each in part.expressions]
                 if len(groups) > 6:
-                    raise self.source.refusal("CUBE of more than 6 keys", at=part)
+                    raise self.source.refusal("CUBE supports at most 6 keys", at=part)
                 sizes = range(len(groups), -1, -1)
                 return [
                     tuple(itertools.chain(*chosen)) for size in sizes for chosen in itertools.combinations(groups, size)

@@ -50,9 +50,9 @@ class FromReader:
         clause = tree.args.get("from_")
         joins = list(tree.args.get("joins") or [])
         if clause is None:
-            raise self.source.refusal("a question needs a table", hint=example_query(self.catalog))
+            raise self.source.refusal("a query needs a table in FROM", hint=example_query(self.catalog))
         if len(joins) > MOST_JOINS:
-            raise self.source.refusal(f"at most {MOST_JOINS} joins", at=joins[MOST_JOINS])
+            raise self.source.refusal(f"at most {MOST_JOINS} joins are supported", at=joins[MOST_JOINS])
         first = clause.this
         if self._publics.find_public(first) is not None and joins:
             first, joins = self._private_first(first, joins)
@@ -69,7 +69,7 @@ class FromReader:
         ]
         if self._publics.find_public(join.this) is not None or not plain:
             raise self.source.refusal(
-                "begin with the private table", at=first, hint="FROM private_table JOIN public_table ON …"
+                "FROM must start with the private table", at=first, hint="FROM private_table JOIN public_table ON …"
             )
         swapped = exp.Join(this=first, on=join.args.get("on"), using=join.args.get("using"))
         return join.this, [swapped, *joins[1:]]
@@ -90,7 +90,7 @@ class FromReader:
                 )
             return _scan(catalog_table, (alias or node.name).lower())
         raise self.source.refusal(
-            "FROM takes declared tables and subqueries", at=node, hint=example_query(self.catalog)
+            "FROM takes only declared tables and subqueries", at=node, hint=example_query(self.catalog)
         )
 
     def _declared_table(self, node: exp.Table) -> CatalogTable:
@@ -99,7 +99,7 @@ class FromReader:
         )
         if catalog_table is None:
             hint = closest_name_hint(node.name, self.catalog) or (
-                "" if self.catalog else "discreet add FILE declares one"
+                "" if self.catalog else "run discreet add FILE to declare one"
             )
             raise self.source.refusal(f"there is no declared table {node.name[:60]!r}", at=node, hint=hint)
         return catalog_table
@@ -108,10 +108,12 @@ class FromReader:
         side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
         on, using = join.args.get("on"), join.args.get("using") or []
         if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.args.get("method"):
-            raise self.source.refusal("only JOIN and LEFT JOIN are known", at=join, hint="a JOIN b ON a.x = b.x")
+            raise self.source.refusal("only JOIN and LEFT JOIN are supported", at=join, hint="a JOIN b ON a.x = b.x")
         if on is None and not using:
             raise self.source.refusal(
-                "a join needs ON or USING", at=join.this, hint="without it every row would meet every other"
+                "a join needs ON or USING",
+                at=join.this,
+                hint="add a condition: without one, every row would be joined with every other row",
             )
         _refuse_other_arguments(self.source, join, {"this", "on", "using", "side", "kind"})
         left = replace(left, merged=left.merged | {name.name.lower() for name in using})
@@ -147,7 +149,7 @@ class FromReader:
                 own.append(part)
             elif outer:
                 raise self.source.refusal(
-                    "beside its equalities the ON of a LEFT JOIN can look at the joined table only",
+                    "apart from its equalities, the ON of a LEFT JOIN can use only columns of the joined table",
                     at=part,
                     hint=hint,
                 )
@@ -160,7 +162,9 @@ class FromReader:
         reader = ExpressionReader(source=self.source, scope=Scope(source=self.source, relation=relation))
         predicate = every([reader.predicate(condition) for condition in conditions])
         if predicate == FALSE:
-            raise self.source.refusal("no row can satisfy this condition, by what is declared", at=conditions[0])
+            raise self.source.refusal(
+                "no row can satisfy this condition, according to the declaration", at=conditions[0]
+            )
         return relation if predicate == TRUE else replace(relation, plan=add_filter(relation.plan, predicate))
 
     def _refuse_ambiguous(
@@ -175,7 +179,9 @@ class FromReader:
                 name = column.name.lower()
                 if not column.table and name in by_name and name in lefts:
                     raise self.source.refusal(
-                        f"{column.name!r} is in both tables", at=column, hint=f"{lefts[name]}.{name} or {alias}.{name}"
+                        f"{column.name!r} is in both tables",
+                        at=column,
+                        hint=f"write {lefts[name]}.{name} or {alias}.{name}",
                     )
 
     def _join_public(
@@ -193,9 +199,11 @@ class FromReader:
         rest = [part for part in parts if part not in equal]
         if not equal:
             raise self.source.refusal(
-                "a join is by equality", at=rest[0], hint=f"… AND with it, a column of {catalog_table.schema.table} = …"
+                "a join needs an equality",
+                at=rest[0],
+                hint=f"add with AND an equality on a column of {catalog_table.schema.table}",
             )
-        hint = f"CASE WHEN {self.source.text_of(rest[0])} THEN … END = …, of the equality" if rest else ""
+        hint = f"put it into the equality: CASE WHEN {self.source.text_of(rest[0])} THEN … END = …" if rest else ""
         own, others = self._split(
             rest, lambda column: _is_public_column(column, alias, by_name), outer=outer, hint=hint
         )
@@ -218,9 +226,9 @@ class FromReader:
             typed_match = reader.typed(mine)
             if not can_equal(typed_match.kind, by_name[theirs.name.lower()]):
                 raise self.source.refusal(
-                    f"{theirs.name!r} is of another type than what it is joined with",
+                    f"{theirs.name!r} does not have the same type as what it is joined with",
                     at=theirs,
-                    hint=f"declare {theirs.name!r} of {catalog_table.schema.table!r} alike",
+                    hint=f"declare {theirs.name!r} of {catalog_table.schema.table!r} with the same type",
                 )
             matches.append((typed_match, by_name[theirs.name.lower()]))
         made = code_for_join(public, [(match.kind, column) for match, column in matches], place=place)
@@ -256,7 +264,7 @@ class FromReader:
             or left.catalog_table.population != right.catalog_table.population
         ):
             raise self.source.refusal(
-                "private tables join on their person, within one population",
+                "private tables can be joined only on the person, within one population",
                 at=join.this,
                 hint='declare both with person = "…" and the same population',
             )
@@ -266,16 +274,16 @@ class FromReader:
         parts = [place for place in places if place is not None]
         if not parts or len(set(parts)) != parts[0][1]:
             raise self.source.refusal(
-                "private tables join on the person's column",
+                "private tables can be joined only on the person column",
                 at=join.args.get("on") or join.this,
-                hint="a JOIN b ON a.person = b.person; other conditions stand beside it, or in WHERE",
+                hint="a JOIN b ON a.person = b.person; add other conditions after AND, or in WHERE",
             )
         rest = [part for part, place in zip(conditions, places, strict=True) if place is None]
 
         def theirs(column: exp.Column) -> bool:
             return column.table.lower() == alias if column.table else not lefts.has(column.name)
 
-        hint = "JOIN without LEFT can look at both; else CASE WHEN … THEN … END where its columns are used"
+        hint = "JOIN without LEFT can use both tables; otherwise use CASE WHEN … THEN … END on its columns"
         own, others = self._split(rest, theirs, outer=outer, hint=hint)
         if own:
             right = self._narrowed(right, own)
@@ -356,7 +364,7 @@ def _refuse_other_arguments(source: QueryText, node: exp.Expr, allowed: set[str]
     alias = node.args.get("alias")
     extra = [name for name, value in node.args.items() if value and name not in allowed]
     if extra or (isinstance(alias, exp.TableAlias) and alias.args.get("columns")):
-        raise source.refusal("this form of FROM is not known", at=node)
+        raise source.refusal("this form of FROM is not supported", at=node)
 
 
 def _is_public_column(node: exp.Expr, alias: str, by_name: Mapping[str, Column]) -> bool:

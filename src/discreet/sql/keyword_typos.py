@@ -20,7 +20,7 @@ def find_keyword_typo(text: str, *, until: int) -> SyntaxFault | None:
     """The last word up to a fault that is no keyword and looks like one; None where there is none.
 
     >>> find_keyword_typo("selct count(*) from patients", until=12).reason
-    "'selct' is not known here"
+    "unexpected word 'selct'"
     >>> find_keyword_typo("select orders from patients p p", until=30) is None
     True
     """
@@ -31,8 +31,8 @@ def find_keyword_typo(text: str, *, until: int) -> SyntaxFault | None:
         meant = difflib.get_close_matches(word, _KEYWORDS, n=1, cutoff=_ALIKE)
         if meant and word != meant[0] + "s":  # `orders` is a table more often than a slip
             return SyntaxFault(
-                reason=f"{word_match[0][:30]!r} is not known here",
-                hint=f"{meant[0].upper()}, if that was meant",
+                reason=f"unexpected word {word_match[0][:30]!r}",
+                hint=f"did you mean {meant[0].upper()}?",
                 start=word_match.start(),
                 end=word_match.end(),
             )

@@ -110,7 +110,7 @@ class PublicTableFinder:
 
     def _too_much(self, node: exp.Expr, catalog_table: CatalogTable) -> Exception:
         return self.source.refusal(
-            "a subquery picks columns and rows of a public table, and nothing else",
+            "a subquery over a public table can only select columns and filter rows",
             at=node,
-            hint=f"JOIN {catalog_table.schema.table} ON …, and compute with its columns outside",
+            hint=f"JOIN {catalog_table.schema.table} ON …, and compute with its columns in the outer query",
         )

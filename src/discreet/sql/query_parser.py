@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     pass
 
 _CLAUSES = {
-    "laterals": ("LATERAL is not known", "LATERAL"),
-    "windows": ("window functions are not known", "WINDOW"),
-    "qualify": ("QUALIFY is not known", "QUALIFY"),
-    "sample": ("sampling would add chance that nobody accounts for", "USING SAMPLE"),
+    "laterals": ("LATERAL is not supported", "LATERAL"),
+    "windows": ("window functions are not supported", "WINDOW"),
+    "qualify": ("QUALIFY is not supported", "QUALIFY"),
+    "sample": ("sampling would add randomness that is not accounted for", "USING SAMPLE"),
 }
 _SUPPORTED_CLAUSES = {
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
@@ -69,7 +69,7 @@ def _parse_query(text: str, catalog: Catalog, shared: dict[object, _SharedStatis
         refuse_unread(source, tree)
         return query
     except RecursionError:
-        raise source.refusal("this is nested too deeply", hint="write it flatter") from None
+        raise source.refusal("this query is nested too deeply", hint="reduce the nesting") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class _Select:
     def read(self, tree: exp.Expr) -> ParsedQuery:
         if not isinstance(tree, exp.Select):
             raise self.source.refusal(
-                "only SELECT can be answered",
+                "only SELECT statements can be answered",
                 at=self.source.clause("UNION", "INTERSECT", "EXCEPT"),
                 hint=example_query(self.catalog),
             )
@@ -165,7 +165,7 @@ class _Select:
         unknown = [key for key in keys if key.axis is None]
         if distinct and (aggregates.statistics or aggregates.quantiles or len(unknown) < len(keys)):
             raise self.source.refusal(
-                "DISTINCT is for keys that are to be discovered, alone",
+                "DISTINCT can only select discovered keys, and nothing else",
                 at=self.source.clause("DISTINCT"),
                 hint="GROUP BY the keys, and count them",
             )
@@ -179,7 +179,7 @@ class _Select:
             )
         if unknown and relation.catalog_table.schema.unit.is_row and row_reach.rows > 1:
             raise self.source.refusal(
-                "keys cannot be discovered where a public table repeats rows",
+                "keys cannot be discovered when a join with a public table repeats rows",
                 at=unknown[0].node,
                 hint="declare the column as a category with its values",
             )
@@ -227,11 +227,11 @@ class _Select:
         for name, value in tree.args.items():
             if not value or name in _SUPPORTED_CLAUSES:
                 continue
-            reason, keyword = _CLAUSES.get(name, ("this clause is not known", "SELECT"))
+            reason, keyword = _CLAUSES.get(name, ("this clause is not supported", "SELECT"))
             raise self.source.refusal(reason, at=self.source.clause(keyword), hint=example_query(self.catalog))
         distinct = tree.args.get("distinct")
         if distinct and distinct.args.get("on"):
-            raise self.source.refusal("DISTINCT ON is not known", at=distinct)
+            raise self.source.refusal("DISTINCT ON is not supported", at=distinct)
 
     def _outputs(
         self, tree: exp.Select, formulas: FormulaReader, keys: tuple[GroupKey, ...], aggregates: Aggregates
@@ -331,9 +331,9 @@ class _Select:
         return True
 
     def _no_aggregate(self, formulas: FormulaReader, keys: tuple[GroupKey, ...], *, distinct: bool) -> Refused:
-        reason = "a question needs a count or a sum beside its keys"
+        reason = "a query needs a count or a sum in addition to its keys"
         if distinct:
-            reason = "these values are declared, so which there are is public; how many rows have them is not"
+            reason = "these values are declared, so the list of them is public; how many rows have each value is not"
         return self.source.refusal(
             reason,
             at=self.source.clause("DISTINCT" if distinct else "SELECT"),

@@ -20,7 +20,7 @@ __all__ = ["QueryText", "parse_statement", "span", "split_statements"]
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
 
 
-_SEVERAL = "ask the statements one by one, or all as one batch: discreet query -f FILE"
+_SEVERAL = "run the statements one by one, or all as one batch: discreet query -f FILE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +73,12 @@ def parse_statement(text: str) -> tuple[QueryText, exp.Expr]:
     except ParseError as problem:
         raise _parse_refusal(source, problem) from None
     except (SqlglotError, RecursionError, ValueError):
-        raise source.refusal("this is not SQL that can be read", hint="check quotes and parentheses") from None
+        raise source.refusal("cannot parse this SQL", hint="check quotes and parentheses") from None
     if not trees:
-        raise source.refusal("there is no question here", hint="SELECT count(*) FROM patients")
+        raise source.refusal("the query is empty", hint="SELECT count(*) FROM patients")
     if len(trees) > 1:
         raise source.refusal(
-            "one question at a time",
+            "only one statement is allowed",
             at=trees[1],
             hint=_SEVERAL,
         )
@@ -102,7 +102,7 @@ def _parse_refusal(source: QueryText, problem: ParseError) -> Refused:
     before = str(error_fields.get("start_context") or "")
     start = source.text.find(before + highlight) + len(before) if highlight else len(source.text)
     start = max(0, start)
-    what = f"the SQL cannot be read at {highlight[:30]!r}" if highlight else "the SQL ends too early"
+    what = f"syntax error at {highlight[:30]!r}" if highlight else "syntax error: the SQL ends too early"
     return _syntax_refusal(source, SyntaxFault(reason=what, start=start, end=start + len(highlight)))
 
 

@@ -65,8 +65,8 @@ def numeric(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     operand = reader.typed(node)
     if isinstance(operand.kind, NumericKind):
         return operand
-    hint = "CAST(… AS INTEGER) makes it 0 or 1" if isinstance(operand.kind, BooleanKind) else ""
-    raise Refused(f"a number belongs here, not {kind_phrase(operand.kind)}", hint=hint)
+    hint = "use CAST(… AS INTEGER) to make it 0 or 1" if isinstance(operand.kind, BooleanKind) else ""
+    raise Refused(f"expected a number, got {kind_phrase(operand.kind)}", hint=hint)
 
 
 def integer(reader: ScalarReader, node: exp.Expr | None, *, most: int, name: str) -> int:
@@ -74,7 +74,7 @@ def integer(reader: ScalarReader, node: exp.Expr | None, *, most: int, name: str
     operand = None if node is None else reader.typed(node)
     value = constant_of(operand) if operand is not None and is_literal(operand) else None
     if not isinstance(value, Fraction) or value.denominator != 1 or abs(value) > most:
-        raise Refused(f"{name} must be a whole number, written out")
+        raise Refused(f"{name} must be a whole number literal")
     return int(value)
 
 
@@ -164,7 +164,7 @@ def _integer_divide(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     """x // y of whole numbers cuts towards zero, as DuckDB does."""
     parts = [numeric(reader, node.this), numeric(reader, node.expression)]
     if any(_step(part).denominator != 1 for part in parts):
-        raise Refused("// divides whole numbers", hint="floor(x / y)")
+        raise Refused("// divides only whole numbers", hint="use floor(x / y)")
     (left, right), _ = align_to_grid(parts)
     return TypedExpression(algebra.over(left, right, "zero"), NumericKind())
 
@@ -219,7 +219,7 @@ def _power(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     base = numeric(reader, node.this)
     exponent = integer(reader, node.expression, most=10**6, name="the exponent")
     if exponent not in _POWERS:
-        raise Refused("powers are known up to the fourth", hint="x ** 2")
+        raise Refused("only exponents from 1 to 4 are supported", hint="x ** 2")
     return on_grid(algebra.power(codes_of(base), exponent), _step(base) ** exponent)
 
 
@@ -227,7 +227,10 @@ def unify_kinds(parts: Sequence[TypedExpression]) -> tuple[list[Number], Kind]:
     """Several expressions as codes of one kind."""
     given = [part.kind for part in parts if not isinstance(part.expression, Null)]
     if any(isinstance(kind, TextKind) for kind in given):
-        raise Refused("a free text cannot be chosen or replaced", hint="declare it as a category, with its values")
+        raise Refused(
+            "free text is not supported in CASE, IF, COALESCE, LEAST and GREATEST",
+            hint="declare it as a category, with its values",
+        )
     if all(isinstance(kind, NumericKind) for kind in given):
         codes, step = align_to_grid([part if isinstance(part.kind, NumericKind) else literal(None) for part in parts])
         return codes, NumericKind(step=step)
@@ -274,7 +277,7 @@ def _extreme(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     """LEAST and GREATEST pass over NULLs."""
     codes, kind = unify_kinds([reader.typed(part) for part in (node.this, *node.expressions)])
     if isinstance(kind, CategoryKind | BooleanKind):
-        raise Refused("LEAST and GREATEST compare numbers, dates and timestamps")
+        raise Refused("LEAST and GREATEST compare only numbers, dates and timestamps")
     pick = algebra.least if isinstance(node, exp.Least) else algebra.greatest
     return TypedExpression(pick(codes), kind)
 

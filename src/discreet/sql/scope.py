@@ -86,23 +86,23 @@ class Scope:
             return named_column
         if self.is_person(node):
             raise self.source.refusal(
-                f"{node.name!r} identifies people, so a question cannot use its values",
+                f"{node.name!r} identifies people, so a query cannot use its values",
                 at=node,
                 hint=f"count(DISTINCT {node.name}), or GROUP BY {node.name} in a subquery",
             )
         column_names = [named.name for named in self.relation.columns()]
-        table = next(iter(self.relation.names)) if len(self.relation.names) == 1 else "this question"
+        table = next(iter(self.relation.names)) if len(self.relation.names) == 1 else "this query"
         raise self.source.refusal(
             f"{table!r} has no declared column {node.name[:60]!r}",
             at=node,
-            hint="a text is written in single quotes: '…'"
+            hint="write text in single quotes: '…'"
             if node.this.args.get("quoted")
             else closest_name_hint(node.name, column_names),
         )
 
     def _find(self, node: exp.Column) -> NamedColumn | None:
         if node.args.get("db") or (node.table and node.table.lower() not in self.relation.names):
-            raise self.source.refusal(f"there is no table {node.table!r} in this question", at=node)
+            raise self.source.refusal(f"there is no table {node.table!r} in this query", at=node)
         places = [node.table.lower()] if node.table else list(self.relation.names)
         matches = [self.relation.names[place][node.name.lower()] for place in places
                  if node.name.lower() in self.relation.names[place]]  # fmt: skip

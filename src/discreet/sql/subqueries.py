@@ -37,7 +37,7 @@ MOST_READS = 32
 #: What is computed of one person's rows stays within this, mean and all: engines have 128 bits.
 _MOST_INNER = 2**100
 
-_HINT = "count, sum, avg, min and max of one person's rows are known here"
+_HINT = "use count, sum, avg, min or max of one person's rows"
 
 _ALLOWED = {"expressions", "from_", "joins", "where", "group", "having", "distinct", "with_"}
 
@@ -67,7 +67,9 @@ class Subqueries:
         predicate = reader.predicate(where.this) if where is not None else TRUE
         if predicate == FALSE:
             raise self.source.refusal(
-                "no row can satisfy this condition, by what is declared", at=where, hint="look at the declared bounds"
+                "no row can satisfy this condition, according to the declaration",
+                at=where,
+                hint="check the declared bounds",
             )
         if predicate != TRUE:
             relation = replace(relation, plan=add_filter(relation.plan, predicate))
@@ -79,12 +81,12 @@ class Subqueries:
         if clause is None:
             return self
         if clause.args.get("recursive"):
-            raise self.source.refusal("WITH RECURSIVE is not known", at=self.source.clause("WITH"))
+            raise self.source.refusal("WITH RECURSIVE is not supported", at=self.source.clause("WITH"))
         extended = self
         for part in clause.expressions:
             name = part.alias.lower()
             if name in extended.named or any(name == table.lower() for table in self.catalog):
-                raise self.source.refusal(f"{part.alias!r} is a table already", at=part.args.get("alias"))
+                raise self.source.refusal(f"{part.alias!r} is already the name of a table", at=part.args.get("alias"))
             alias = part.args.get("alias")
             if isinstance(alias, exp.TableAlias) and alias.args.get("columns"):
                 raise self.source.refusal("name the columns inside the subquery", at=alias, hint="SELECT x AS name")
@@ -98,17 +100,19 @@ class Subqueries:
         """A subquery as a relation."""
         self.reads.append(None)
         if len(self.reads) > MOST_READS:  # one behind WITH is read, and run, wherever it is named
-            raise self.source.refusal(f"more than {MOST_READS} subqueries", at=self.source.clause("WITH", "SELECT"))
+            raise self.source.refusal(
+                f"at most {MOST_READS} subqueries are supported", at=self.source.clause("WITH", "SELECT")
+            )
         if isinstance(node, CommonTableExpression):
             return node.read(node.tree)
         while isinstance(node, exp.Subquery) and not node.args.get("alias"):
             node = node.this
         if not isinstance(node, exp.Select):
-            raise self.source.refusal("only SELECT can be answered", at=node)
+            raise self.source.refusal("only SELECT statements can be answered", at=node)
         for name, value in node.args.items():
             if value and name not in _ALLOWED:
                 raise self.source.refusal(
-                    f"{name.strip('_').upper()} is not known inside a subquery", at=node.args[name]
+                    f"{name.strip('_').upper()} is not supported inside a subquery", at=node.args[name]
                     if isinstance(node.args[name], exp.Expr) else node.expressions[0],
                 )  # fmt: skip
         relation, reader, scope = self.rows(node)
@@ -150,14 +154,14 @@ class Subqueries:
         keys = self._keys(tree, scope)
         if not relation.has_person:
             raise self.source.refusal(
-                "an inner GROUP BY must hold the person, and here each row is a person of its own",
+                "GROUP BY in a subquery must include the person, and in this table each row is one person",
                 at=tree.args.get("group") or tree.expressions[0],
                 hint="GROUP BY in the outer query instead",
             )
         if not scope.are_person([key for key in keys if scope.is_person(key)]):
             person = next(iter(next(iter(relation.person.values()), ())), PERSON)
             raise self.source.refusal(
-                "an inner GROUP BY must hold the person: else it mixes people before there is any noise",
+                "GROUP BY in a subquery must include the person: otherwise it mixes people before noise is added",
                 at=tree.args.get("group") or tree.expressions[0],
                 hint=f"GROUP BY {person}",
             )
@@ -188,13 +192,13 @@ class Subqueries:
     def _keys(self, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
         if tree.args.get("distinct"):
             if tree.args.get("group") is not None or tree.args["distinct"].args.get("on"):
-                raise self.source.refusal("DISTINCT and GROUP BY do not go together here", at=tree.expressions[0])
+                raise self.source.refusal("DISTINCT and GROUP BY cannot be combined here", at=tree.expressions[0])
             return [node.this if isinstance(node, exp.Alias) else node for node in tree.expressions]
         clause = tree.args.get("group")
         if clause is None:
             return []
         if [name for name, value in clause.args.items() if value and name != "expressions"]:
-            raise self.source.refusal("this form of GROUP BY is not known inside a subquery", at=clause)
+            raise self.source.refusal("this form of GROUP BY is not supported inside a subquery", at=clause)
         return [resolve_item(node, tree, scope, self.source) for node in clause.expressions]
 
     def _refuse_as_person(self, node: exp.Expr, scope: Scope) -> None:
@@ -213,7 +217,7 @@ class Subqueries:
         for name in person.values():
             if name in names:
                 raise self.source.refusal(
-                    f"two columns are called {name!r}", at=tree.expressions[0], hint="give one another alias"
+                    f"two columns are named {name!r}", at=tree.expressions[0], hint="give one of them another alias"
                 )
 
     def _name(self, node: exp.Expr) -> str:
@@ -223,7 +227,7 @@ class Subqueries:
 
     def _add(self, names: dict[str, NamedColumn], named: NamedColumn, node: exp.Expr) -> None:
         if named.name.lower() in names:
-            raise self.source.refusal(f"two columns are called {named.name!r}", at=node, hint="give one an alias")
+            raise self.source.refusal(f"two columns are named {named.name!r}", at=node, hint="give one an alias")
         names[named.name.lower()] = named
 
 
@@ -238,7 +242,7 @@ def resolve_item(
     if isinstance(node, exp.Literal) and not node.is_string:
         place = int(node.this) if str(node.this).isdigit() and len(node.this) < 6 else 0
         if not 1 <= place <= len(tree.expressions):
-            raise source.refusal(f"{str(node.this)[:20]}: there is no such column", at=node)
+            raise source.refusal(f"the select list has no column {str(node.this)[:20]}", at=node)
         return _without_alias(tree.expressions[place - 1])
     if isinstance(node, exp.Column) and not node.table and (alias_first or not scope.has(node.name)):
         for item in tree.expressions:
@@ -282,7 +286,7 @@ class _PersonGrouping:
         expression = typed_value.expression
         ends = [abs(end) for end in (expression.low, expression.high) if end is not None]
         if max(ends, default=0) * self.reach.rows * FINER > _MOST_INNER:
-            raise self._refusal("by the declared bounds this could become larger than 30 digits", node)
+            raise self._refusal("with the declared bounds, this could exceed 30 digits", node)
         code = (
             TextCode(column=name, null=expression.null)
             if isinstance(typed_value.kind, TextKind)
@@ -325,7 +329,7 @@ class _PersonGrouping:
         try:
             refuse_extra_arguments(node)
             if node.this is None:
-                raise self._refusal("of what?", original_node)
+                raise self._refusal("this aggregate is missing an argument", original_node)
             inner, typed_value = self._inner(node, where)
         except Refused as problem:
             raise (problem if problem.sql else self._refusal(problem.reason, original_node)) from None
@@ -342,7 +346,7 @@ class _PersonGrouping:
             return column_name
         counted = 1 + sum(isinstance(value, DistinctCount) for _, value in self.values)
         if isinstance(inner, DistinctCount) and counted > 1 and counted * self.reach.rows > MOST_DISTINCT:
-            raise self._refusal("too many counts of different values at once", original_node)
+            raise self._refusal("too many counts of distinct values in one subquery", original_node)
         name = self._new(typed_value, original_node)
         self.values.append((name, inner))
         return name
@@ -363,7 +367,7 @@ class _PersonGrouping:
             case exp.Sum() | exp.Avg() | exp.Min() | exp.Max() | exp.LogicalOr() | exp.LogicalAnd():
                 return self._number(node, where)
             case _:
-                raise self._refusal("this aggregate is not known inside a subquery", node)
+                raise self._refusal("this aggregate is not supported inside a subquery", node)
 
     def _number(self, node: exp.Expr, where: Predicate) -> tuple[Inner, TypedExpression]:
         operand = self.reader.typed(node.this)
@@ -377,11 +381,11 @@ class _PersonGrouping:
             or high is None
             or isinstance(node.this, exp.Distinct)
         ):
-            raise self._refusal("this needs a number or a moment with bounds", node.this)
+            raise self._refusal("this needs a number, date or timestamp with bounds", node.this)
         null = of.null or where != TRUE
         match node:
             case exp.LogicalOr() | exp.LogicalAnd() if not isinstance(kind, BooleanKind):
-                raise self._refusal("true or false belongs here", node.this)
+                raise self._refusal("expected a boolean", node.this)
             case exp.Sum() | exp.Avg() if not isinstance(kind, NumericKind | BooleanKind):
                 raise self._refusal("only numbers can be summed", node.this)
             case exp.Sum():

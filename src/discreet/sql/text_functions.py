@@ -40,7 +40,7 @@ def text_operand(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     operand = reader.typed(node)
     if isinstance(operand.kind, CategoryKind | TextKind) or isinstance(operand.expression, Null):
         return operand
-    raise Refused(f"a text belongs here, not {kind_phrase(operand.kind)}")
+    raise Refused(f"expected text, got {kind_phrase(operand.kind)}")
 
 
 def text_constant(reader: ScalarReader, node: exp.Expr, *, name: str) -> str:
@@ -48,7 +48,7 @@ def text_constant(reader: ScalarReader, node: exp.Expr, *, name: str) -> str:
     operand = reader.typed(node)
     value = constant_of(operand) if is_literal(operand) else None
     if not isinstance(value, str):
-        raise Refused(f"{name} must be a text, written out", hint="write it in single quotes: '…'")
+        raise Refused(f"{name} must be a text literal", hint="write it in single quotes: '…'")
     return value
 
 
@@ -83,7 +83,7 @@ def _upper(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
 
 def _trim(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     given = node.args.get("expression")
-    letters = BLANKS if given is None else text_constant(reader, given, name="what is trimmed off")
+    letters = BLANKS if given is None else text_constant(reader, given, name="the text to trim off")
     sides = _SIDES[str(node.args.get("position") or "").upper()]
     return _map_texts(
         text_operand(reader, node.this),
@@ -123,7 +123,7 @@ def _left(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     if size >= 0:
         return substring(operand, 1, size)
     if isinstance(operand.expression, TextExpression):
-        raise Refused("LEFT of a free text needs a length of 0 or more", hint="substr(…, 1, 3)")
+        raise Refused("LEFT of free text needs a length of 0 or more", hint="substr(…, 1, 3)")
     return _map_texts(operand, lambda value: value[:size], lambda inner: inner)
 
 
@@ -182,10 +182,10 @@ def concatenate(left: TypedExpression, right: TypedExpression) -> TypedExpressio
     if isinstance(left.expression, Null) or isinstance(right.expression, Null):
         return TypedExpression(Null(), CategoryKind(values=("",)))
     if not isinstance(left.kind, CategoryKind) or not isinstance(right.kind, CategoryKind):
-        raise Refused("free texts are not joined", hint="declare the column as a category, with its values")
+        raise Refused("free text cannot be concatenated", hint="declare the column as a category, with its values")
     one, two = left.kind.values, right.kind.values
     if len(one) * len(two) > MOST_JOINED:
-        raise Refused(f"together these can take more than {MOST_JOINED:,} values", hint="group by both instead")
+        raise Refused(f"the joined text can have more than {MOST_JOINED:,} values", hint="group by both instead")
     code = algebra.plus(algebra.times(codes_of(left), Whole(len(two))), codes_of(right))
     return category_of(code, [head + tail for head in one for tail in two])
 
@@ -195,7 +195,7 @@ def _like(reader: ScalarReader, node: exp.Expr, *, escape: str | None = None) ->
     given = text_constant(reader, node.expression, name="the pattern")
     pieces = like_pattern.tokens(given, escape=escape)
     if pieces is None:
-        raise Refused("the pattern ends with its escape character", hint="write the character twice to mean itself")
+        raise Refused("the pattern ends with its escape character", hint="write the character twice to match itself")
     operand = text_operand(reader, node.this)
     if isinstance(node, exp.ILike):
         pieces = [evaluate.lower(piece) if isinstance(piece, str) else piece for piece in pieces]
@@ -206,7 +206,7 @@ def _like(reader: ScalarReader, node: exp.Expr, *, escape: str | None = None) ->
 
 def _escaped(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     if not isinstance(node.this, exp.Like | exp.ILike):
-        raise Refused("ESCAPE belongs to LIKE")
+        raise Refused("ESCAPE can only follow LIKE or ILIKE")
     escape = text_constant(reader, node.expression, name="the escape character")
     if len(escape) != 1:
         raise Refused("the escape character must be one character")
@@ -227,13 +227,13 @@ def negate_truth(truth: TypedExpression) -> TypedExpression:
 
 
 def _contains(reader: ScalarReader, node: exp.Expr, *, before: bool, after: bool) -> TypedExpression:
-    letters = list[like_pattern.Token](text_constant(reader, node.expression, name="what is looked for"))
+    letters = list[like_pattern.Token](text_constant(reader, node.expression, name="the text to look for"))
     pieces = [*([like_pattern.ANY] if before else []), *letters, *([like_pattern.ANY] if after else [])]
     return match_pattern(text_operand(reader, node.this), like_pattern.normal_form(pieces))
 
 
 def _position(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
-    raise Refused("the place of a text in another is not known", hint="contains(…, 'x'), or LIKE '%x%'")
+    raise Refused("the position of a text in another is not supported", hint="contains(…, 'x'), or LIKE '%x%'")
 
 
 TEXTS: Mapping[type[exp.Expr], tuple[Handler, frozenset[str]]] = {

@@ -27,7 +27,7 @@ _PIECE = re.compile(
     r"""|(?P<prefix>\bnot\b|[-+~!@])|(?P<word>\w+|.)""",
     re.IGNORECASE | re.DOTALL,
 )
-_PLAIN = "a text is written in single quotes, '…', and a comment behind --"
+_PLAIN = "write text in single quotes, '…', and comments after --"
 
 #: The most arguments of each function that is known and does not take a list. The parser drops some that are too many.
 MOST_ARGUMENTS = {
@@ -85,22 +85,22 @@ def _pieces(text: str) -> Iterator[re.Match[str]]:
 def size_fault(text: str) -> SyntaxFault | None:
     """Whether a text is too long, or nested too deeply; what is no plain text, or no end of it, is not shown again."""
     if len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
-        raise Refused(f"a question may have at most {MOST_BYTES // 1024} KB")
+        raise Refused(f"a query can have at most {MOST_BYTES // 1024} KB")
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise Refused("a question must be plain text")
+        raise Refused("a query must be plain text")
     depth = cases = prefixes = lookups = 0
     for number, piece in enumerate(_pieces(text)):
         kind = piece.lastgroup
         if kind in ("odd", "unclosed"):
-            return _fault(piece, "this kind of quote or comment is not known", _PLAIN)
+            return _fault(piece, "this kind of quote or comment is not supported", _PLAIN)
         prefixes = prefixes + 1 if kind == "prefix" else 0
         lookups += piece.group() == "["
         # Each closes its own kind only: `AS end` must not hide a parenthesis.
         depth += (kind == "open") - (kind == "close" and depth > 0)
         cases += (kind == "case") - (kind == "end" and cases > 0)
         if max(depth + cases, prefixes) > MOST_DEPTH or number >= MOST_TOKENS or lookups > MOST_LOOKUPS:
-            reason = f"this is too long or nested deeper than {MOST_DEPTH} levels"
-            return _fault(piece, reason, "write it flatter")
+            reason = f"this query is too long or nested deeper than {MOST_DEPTH} levels"
+            return _fault(piece, reason, "make it shorter, or reduce the nesting")
     return None
 
 
@@ -119,7 +119,7 @@ def argument_count_fault(text: str) -> SyntaxFault | None:
     for piece in _pieces(text):
         word = piece.group()
         if late:
-            return _fault(piece, f"this is one argument too many for {late}", "")
+            return _fault(piece, f"too many arguments for {late}", "")
         if piece.lastgroup == "open":
             calls.append((before if word == "(" else "", 1))
         elif piece.lastgroup == "close" and calls:

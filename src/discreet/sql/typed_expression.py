@@ -144,7 +144,7 @@ def literal(value: Fraction | str | bool | None) -> TypedExpression:
 def codes_of(operand: TypedExpression) -> WholeNumber:
     """The codes of anything but free text."""
     if isinstance(operand.expression, TextExpression):
-        raise Refused("a free text cannot stand here", hint="declare it as a category, with its values")
+        raise Refused("free text is not supported here", hint="declare it as a category, with its values")
     return operand.expression
 
 

@@ -7,12 +7,12 @@ from sqlglot import exp
 from discreet.errors import Refused
 from discreet.sql.function_names import closest_function
 
-_CHANCE = "this draws chance that nobody accounts for", ""
-_TIME = "the time of asking is not part of the data", "write it out: DATE '2026-01-31'"
-_ROWS = "an expression looks at one row, and this at others", ""
-_CATALOG = "this is about the machine, not about the data", ""
-_PATTERN = "regular expressions are not known", "LIKE 'a%', contains(…, 'a')"
-_ROOT = "this is no whole number of steps on any grid", "compare x ** 2 with the square instead"
+_CHANCE = "this uses randomness that is not accounted for", ""
+_TIME = "the current time is not part of the data", "write the date: DATE '2026-01-31'"
+_ROWS = "an expression can use one row, and this uses others", ""
+_CATALOG = "this reads the system, not the data", ""
+_PATTERN = "regular expressions are not supported", "LIKE 'a%', or contains(…, 'a')"
+_ROOT = "the result is not a whole number of steps on any grid", "compare x ** 2 with the square instead"
 
 _REFUSED_NODES: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Rand: _CHANCE,
@@ -20,9 +20,9 @@ _REFUSED_NODES: dict[type[exp.Expr], tuple[str, str]] = {
     exp.CurrentDate: _TIME,
     exp.CurrentTime: _TIME,
     exp.CurrentTimestamp: _TIME,
-    exp.Window: ("window functions look at other rows", "GROUP BY"),
-    exp.Subquery: ("a subquery cannot stand here", "join the table in FROM"),
-    exp.Exists: ("EXISTS looks at other rows", "join the table in FROM"),
+    exp.Window: ("window functions are not supported: they use other rows", "use GROUP BY"),
+    exp.Subquery: ("a subquery is not supported here", "join the table in FROM"),
+    exp.Exists: ("EXISTS is not supported: it uses other rows", "join the table in FROM"),
     exp.Star: ("* would show rows of people", ""),
     exp.CurrentUser: _CATALOG,
     exp.RegexpLike: _PATTERN,
@@ -31,9 +31,9 @@ _REFUSED_NODES: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Ln: _ROOT,
     exp.Exp: _ROOT,
     exp.Tuple: ("compare columns one by one", "a = 1 AND b = 2"),
-    exp.Placeholder: ("there is nothing to fill this in with", "write the value"),
-    exp.Collate: ("text is compared byte by byte", "lower(…)"),
-    exp.AtTimeZone: ("timestamps are in UTC", ""),
+    exp.Placeholder: ("parameters are not supported", "write the value"),
+    exp.Collate: ("COLLATE is not supported: text is compared byte by byte", "lower(…)"),
+    exp.AtTimeZone: ("AT TIME ZONE is not supported: timestamps are in UTC", ""),
 }
 _REFUSED_NAMES = {
     "now": _TIME,
@@ -43,7 +43,7 @@ _REFUSED_NAMES = {
     "getenv": _CATALOG,
     "current_setting": _CATALOG,
     "nextval": _CATALOG,
-    "xor": ("XOR is not known", "a <> b"),
+    "xor": ("XOR is not supported", "a <> b"),
 }
 
 
@@ -52,11 +52,11 @@ def refusal_of(node: exp.Expr) -> Refused:
     name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
     reason_and_hint = _REFUSED_NODES.get(type(node)) or _REFUSED_NAMES.get(name)
     if reason_and_hint is None and isinstance(node, exp.AggFunc | exp.Filter):
-        reason_and_hint = ("an aggregate cannot stand inside an expression of one row", "")
+        reason_and_hint = ("an aggregate cannot be used in an expression over one row", "")
     if reason_and_hint is None and (near := closest_function(name)):
         reason_and_hint = (f"there is no function {name[:40]}", f"did you mean {near}?")
     if reason_and_hint is None:
-        reason_and_hint = (f"{_shown_name(node, name)} is not among the functions that are known", "")
+        reason_and_hint = (f"{_shown_name(node, name)} is not a supported function", "")
     return Refused(reason_and_hint[0], hint=reason_and_hint[1])
 
 

@@ -48,14 +48,14 @@ class DocumentArrays:
         """The numbers that stand for themselves or are named: all finite."""
         numbers = np.asarray(self._get(entry, np.float64), dtype=np.float64)
         if not np.isfinite(numbers).all():
-            raise ValueError("a number that is not finite")
+            raise ValueError("it contains a number that is not finite")
         return numbers
 
     def integers(self, entry: Any) -> NDArray[np.int64]:
         """The same for whole numbers."""
         numbers = self._get(entry, np.int64)
         if isinstance(numbers, list) and not all(type(value) is int for value in numbers):
-            raise ValueError("a number that is not whole")
+            raise ValueError("it contains a number that is not a whole number")
         return np.asarray(numbers, dtype=np.int64)
 
     def _get(self, entry: Any, dtype: type[np.generic]) -> Any:
@@ -64,7 +64,7 @@ class DocumentArrays:
         if self.members is None or not isinstance(entry, str) or entry not in self.members:
             raise ValueError("a list of numbers is missing")
         if self.members[entry].dtype != dtype:
-            raise ValueError("numbers of another kind")
+            raise ValueError("a list has numbers of the wrong type")
         return self.members[entry]
 
 
@@ -101,7 +101,7 @@ def read(path: Path) -> tuple[Any, DocumentArrays]:
             start = stream.read(4)
             stream.seek(0)
             if start[:2] in _PICKLES:
-                raise ValueError("it is a pickle, which is never opened: it could run code")
+                raise ValueError("it is a pickle file; Discreet never opens these, because they can run code")
             if start == b"PK\x03\x04":
                 members = _members(stream)
                 return _parsed(members.pop(_DOCUMENT, np.zeros(0, np.uint8)).tobytes()), DocumentArrays(members)
@@ -117,11 +117,11 @@ def _parsed(content: bytes) -> Any:
     try:
         return json.loads(content.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise ValueError("it is no JSON, or was cut short") from None
+        raise ValueError("it is not valid JSON, or it is truncated") from None
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _members(stream: IO[bytes]) -> dict[str, NDArray[Any]]:
@@ -134,7 +134,7 @@ def _members(stream: IO[bytes]) -> dict[str, NDArray[Any]]:
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
     # What zipfile raises on strange files: NotImplementedError is an unknown compression, RuntimeError a password.
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error):
-        raise ValueError("it is damaged, or was cut short") from None
+        raise ValueError("it is damaged or truncated") from None
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
@@ -142,12 +142,12 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
     with archive.open(entry) as packed:
         content = packed.read(entry.file_size + 1)
     if len(content) != entry.file_size:
-        raise ValueError("it is damaged, or was cut short")
+        raise ValueError("it is damaged or truncated")
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = header(stream)
     is_number_type = dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.uint8))
     if not is_number_type or len(shape) != 1 or math.prod(shape) * dtype.itemsize != len(content) - stream.tell():
-        raise ValueError("it holds something other than flat numbers")
+        raise ValueError("it contains something other than one-dimensional lists of numbers")
     return np.frombuffer(content, dtype=dtype, offset=stream.tell())

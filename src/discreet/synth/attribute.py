@@ -134,8 +134,8 @@ def attribute_of(column: Column) -> Attribute | None:
         return Attribute(column=column, edges=even_edges(low, high, FINE_CELLS), null=True, binned=True)
     if high > MOST_VALUES:
         raise Refused(
-            f"column {column.name!r} has {high:,} values, more than the {MOST_VALUES:,} that a model holds",
-            hint="leave the column out, or declare fewer values and `other`",
+            f"column {column.name!r} has {high:,} values; a model can have at most {MOST_VALUES:,} per column",
+            hint="leave the column out, or declare fewer values and an `other` value",
         )
     return Attribute(column=column, edges=tuple(range(high + 1)), null=nullable(column))
 

@@ -54,7 +54,7 @@ def column_of(data: Any) -> Column:
         case "text":
             return TextColumn(name=name, constant=constant)
         case _:
-            raise ValueError(f"column {name[:60]!r} has a type that is not known")
+            raise ValueError(f"column {name[:60]!r} has an unknown type")
 
 
 def _ordered(data: Any) -> dict[str, Any]:
@@ -72,19 +72,19 @@ def _code(value: Any) -> int | None:
 
 def _whole(value: Any) -> int:
     if type(value) is not int:
-        raise ValueError("a bound that is no whole number")
+        raise ValueError("a bound is not a whole number")
     return value
 
 
 def text_of(value: Any) -> str:
     """A value that must be text."""
     if not isinstance(value, str):
-        raise ValueError("a text is missing")
+        raise ValueError("a text value is missing")
     return value
 
 
 def flag_of(value: Any) -> bool:
     """A value that must be true or false."""
     if not isinstance(value, bool):
-        raise ValueError("a yes or no is missing")
+        raise ValueError("a true or false value is missing")
     return value

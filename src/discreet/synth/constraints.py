@@ -51,10 +51,10 @@ class PublicConstraints:
                 raise UsageError(
                     f"the known counts of {', '.join(known_counts.columns)} sum to {known_counts.rows:,}, not to "
                     f"{self.rows:,} rows",
-                    hint="known counts name every value that occurs, NULL too",
+                    hint="list every value that occurs in the known counts, including NULL",
                 )
         if self.rows is not None and self.rows < 0:
-            raise UsageError(f"a table has no {self.rows} rows")
+            raise UsageError(f"the number of rows must be 0 or more, got {self.rows:,}")
 
     @staticmethod
     def from_data(data: object, columns: Sequence[Column], *, where: str = "constraints") -> PublicConstraints:
@@ -167,24 +167,24 @@ class PublicConstraints:
 
 def _name(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a constraint on no column")
+        raise ValueError("a constraint does not name a column")
     return value
 
 
 def _wholes(values: Any) -> tuple[int, ...]:
     if any(type(value) is not int or not -(2**63) <= value < 2**63 for value in values):
-        raise ValueError("a constraint with a code that is no whole number")
+        raise ValueError("a constraint has a code that is not a whole number")
     return tuple(values)
 
 
 def _scale(value: Any) -> int:
     if type(value) is not int or not 1 <= value <= 2**62:
-        raise ValueError("an order on no grid")
+        raise ValueError("an order constraint has no valid step")
     return value
 
 
 def _span(intervals: Any, null: Any) -> CodeSpan:
     ends = tuple(_wholes(interval) for interval in intervals)
     if any(len(end) != 2 for end in ends) or not isinstance(null, bool):
-        raise ValueError("a span without ends")
+        raise ValueError("a range in a constraint has no ends")
     return CodeSpan(intervals=tuple((low, high) for low, high in ends), null=null)

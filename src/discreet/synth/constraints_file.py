@@ -101,7 +101,7 @@ class _ConstraintsReader:
         document = self._mapping(data, "it", _KEYS)
         rows = document.get("rows")
         if rows is not None and (type(rows) is not int or rows < 0):
-            raise self._fault("rows must be a whole number, not below 0")
+            raise self._fault("rows must be a whole number, 0 or more")
         try:
             return PublicConstraints(
                 zeros=tuple(self._zero(each) for each in self._list(document, "zeros")),
@@ -114,31 +114,31 @@ class _ConstraintsReader:
             raise self._fault(str(problem)) from None
 
     def _zero(self, entry: Any) -> StructuralZero:
-        entry = self._mapping(entry, "one of zeros")
+        entry = self._mapping(entry, "an entry of zeros")
         if not entry:
-            raise self._fault("one of zeros names no column, and would rule out every row")
+            raise self._fault("an entry of zeros names no column, so it would rule out every row")
         columns = [self.column(name) for name in entry]
         if len({column.name for column in columns}) != len(columns):
-            raise self._fault("one of zeros names a column twice")
+            raise self._fault("an entry of zeros names a column twice")
         spans = [self.span(column, value) for column, value in zip(columns, entry.values(), strict=True)]
         return StructuralZero(where=tuple((column.name, span) for column, span in zip(columns, spans, strict=True)))
 
     def _dependency(self, entry: Any) -> Dependency:
-        entry = self._mapping(entry, "one of dependencies", ("from", "to", "map", "pairs", "table"))
+        entry = self._mapping(entry, "an entry of dependencies", ("from", "to", "map", "pairs", "table"))
         source, target = self.column(entry.get("from")), self.column(entry.get("to"))
         if source.name == target.name:
             raise self._fault(f"column {source.name!r} cannot depend on itself")
         given = [key for key in ("map", "pairs", "table") if key in entry]
         if len(given) != 1:
             raise self._fault(
-                f"the dependency of {target.name!r} on {source.name!r} needs one of map, pairs and table",
+                f"the dependency of {target.name!r} on {source.name!r} needs exactly one of map, pairs and table",
                 hint='map = { Paris = "France" }',
             )
         images: dict[int, int] = {}
         for one, other in self._pairs(given[0], entry[given[0]], source, target):
             code, image = self.code(source, one), self.code(target, other)
             if images.setdefault(code, image) != image:
-                raise self._fault(f"{_shown(one)} of column {source.name!r} goes to two values of {target.name!r}")
+                raise self._fault(f"{_shown(one)} of column {source.name!r} maps to two values of {target.name!r}")
         if not images:
             raise self._fault(f"the dependency of {target.name!r} on {source.name!r} names no value")
         codes = tuple(sorted(images))
@@ -152,7 +152,7 @@ class _ConstraintsReader:
         elif key == "pairs":
             for pair in entry if isinstance(entry, list) else [None]:
                 if not isinstance(pair, list | tuple) or len(pair) != 2:
-                    raise self._fault("pairs must be a list of two values each", hint='pairs = [["Paris", "France"]]')
+                    raise self._fault("pairs must be a list of two-value lists", hint='pairs = [["Paris", "France"]]')
                 yield pair[0], pair[1]
         else:
             yield from self._table(entry, source, target)
@@ -160,7 +160,7 @@ class _ConstraintsReader:
     def _table(self, file_name: Any, source: Column, target: Column) -> Iterator[tuple[Any, Any]]:
         """The pairs of a CSV file that is public."""
         if not isinstance(file_name, str) or self.folder is None:
-            raise self._fault("table names a CSV file beside the file of constraints")
+            raise self._fault("table must be the name of a CSV file in the same folder as the constraints file")
         reader = csv.DictReader(_text(self.folder / file_name).splitlines())
         missing = {source.name, target.name} - set(reader.fieldnames or ())
         if missing:
@@ -171,11 +171,11 @@ class _ConstraintsReader:
     def _orders(self, entry: Any) -> Iterator[ColumnOrder]:
         if not isinstance(entry, list | tuple) or len(entry) < 2:
             raise self._fault(
-                "one of orders must list two columns or more", hint='orders = [["admission", "discharge"]]'
+                "an entry of orders must list at least two columns", hint='orders = [["admission", "discharge"]]'
             )
         columns = [self.column(name) for name in entry]
         if len({column.name for column in columns}) != len(columns):
-            raise self._fault("one of orders names a column twice")
+            raise self._fault("an entry of orders names a column twice")
         for low, high in pairwise(columns):
             yield self._order(low, high)
 
@@ -183,7 +183,7 @@ class _ConstraintsReader:
         both = f"columns {low.name!r} and {high.name!r}"
         numbers = isinstance(low, NumberColumn) and isinstance(high, NumberColumn)
         if not numbers and not (isinstance(low, MomentColumn) and isinstance(high, MomentColumn)):
-            raise self._fault(f"{both} have no order: {type_name(low)} and {type_name(high)}")
+            raise self._fault(f"{both} cannot be ordered: their types are {type_name(low)} and {type_name(high)}")
         one, other = _grid(low), _grid(high)
         shared = Fraction(lcm(one.denominator, other.denominator))
         scales = int(one * shared), int(other * shared)
@@ -193,17 +193,17 @@ class _ConstraintsReader:
         )
         if _largest(low) * order.low_scale > FAR or _largest(high) * order.high_scale > FAR:
             raise self._fault(
-                f"{both} lie on grids too different to be compared", hint="declare their bounds, or steps"
+                f"{both} have steps too different to be compared", hint="declare bounds or steps for them"
             )
         least, most = domain(low), domain(high)
         if least and most and least[0] * order.low_scale > (most[1] - 1) * order.high_scale:
-            raise self._fault(f"{both} can never be in order: all of the first lies above all of the second")
+            raise self._fault(f"{both} can never be in order: all values of the first are above those of the second")
         return order
 
     def _known_counts(self, entry: Any) -> KnownCounts:
-        entry = self._mapping(entry, "one of totals", ("column", "columns", "counts"))
+        entry = self._mapping(entry, "an entry of totals", ("column", "columns", "counts"))
         if ("column" in entry) == ("columns" in entry):
-            raise self._fault("one of totals needs column or columns", hint='column = "sex"')
+            raise self._fault("an entry of totals needs either column or columns", hint='column = "sex"')
         named = entry["columns"] if "columns" in entry else [entry["column"]]
         if not isinstance(named, list | tuple) or not named:
             raise self._fault("columns must be a list of names")
@@ -211,7 +211,7 @@ class _ConstraintsReader:
         codes, counts = [], []
         for values, count in self._counted(entry.get("counts"), columns):
             if type(count) is not int or count < 0:
-                raise self._fault(f"the count of {_shown(values)} must be a whole number, not below 0")
+                raise self._fault(f"the count of {_shown(values)} must be a whole number, 0 or more")
             codes.append(tuple(self.code(column, value) for column, value in zip(columns, values, strict=True)))
             counts.append(count)
         return KnownCounts(columns=tuple(column.name for column in columns), codes=tuple(codes), counts=tuple(counts))
@@ -222,10 +222,10 @@ class _ConstraintsReader:
             return
         names = ", ".join(column.name for column in columns)
         if not isinstance(entry, list):
-            raise self._fault(f"the counts of {names} must be a list of rows: values, then how many")
+            raise self._fault(f"the counts of {names} must be a list of rows, each with the values and then the count")
         for row in entry:
             if not isinstance(row, list | tuple) or len(row) != len(columns) + 1:
-                raise self._fault(f"each row of the counts of {names} has {len(columns) + 1} entries")
+                raise self._fault(f"each row of the counts of {names} must have {len(columns) + 1} entries")
             yield row[:-1], row[-1]
 
     def column(self, name: Any) -> Column:
@@ -234,7 +234,8 @@ class _ConstraintsReader:
             if isinstance(name, str) and column.name.lower() == name.lower():
                 if isinstance(column, TextColumn):
                     raise self._fault(
-                        f"column {column.name!r} is text", hint="declare it as a category, with its values"
+                        f"column {column.name!r} is text, which cannot be constrained",
+                        hint="declare it as a category, with its values",
                     )
                 return column
         raise self._fault(
@@ -246,7 +247,7 @@ class _ConstraintsReader:
         """A value, a list of values, or a range, as a set of codes."""
         parts = [self._part(column, each) for each in (entry if isinstance(entry, list | tuple) else [entry])]
         if not parts:
-            raise self._fault(f"column {column.name!r} is given no value")
+            raise self._fault(f"no value is given for column {column.name!r}")
         intervals = [part for part in parts if part is not None]
         return CodeSpan.of(intervals, null=len(intervals) < len(parts))
 
@@ -265,14 +266,14 @@ class _ConstraintsReader:
 
     def _range(self, column: Column, entry: Any, low: int, high: int) -> tuple[int, int]:
         if low > high or NULL in (low, high):
-            raise self._fault(f"{_shown(entry)} is no range of column {column.name!r}")
+            raise self._fault(f"{_shown(entry)} is not a range of column {column.name!r}")
         return low, high
 
     def code(self, column: Column, value: Any) -> int:
         """A value as its code."""
         if value is None or value == {"null": True}:
             if not nullable(column):
-                raise self._fault(f"column {column.name!r} is closed: it is never NULL")
+                raise self._fault(f"column {column.name!r} is closed, so it is never NULL")
             return NULL
         if isinstance(value, float):
             value = exact.show(exact.number(value, name=f"{self.where}: column {column.name!r}"), digits=40)
@@ -281,7 +282,7 @@ class _ConstraintsReader:
         code = code_of(column, value) if isinstance(value, bool | int | str) else None
         if not isinstance(code, int) or not self._declared(column, code):
             closest_value = closest_name_hint(str(value), column.values) if isinstance(column, CategoryColumn) else ""
-            raise self._fault(f"{_shown(value)} is no value of column {column.name!r}", hint=closest_value)
+            raise self._fault(f"{_shown(value)} is not a value of column {column.name!r}", hint=closest_value)
         return code
 
     def _declared(self, column: Column, code: int) -> bool:

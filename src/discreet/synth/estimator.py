@@ -70,8 +70,8 @@ class Synthesizer:
         """Fit the model. The data is the declared table: X and y are scikit-learn's form, and must be left out."""
         if X is not None or y is not None:
             raise UsageError(
-                "a synthesizer is fitted to the declared table, not to data that is handed over",
-                hint="discreet add FILE declares one",
+                "a synthesizer fits the declared table; it does not accept data in X or y",
+                hint="discreet add FILE declares a table",
             )
         params = {name: value for name, value in self.get_params().items() if name not in ("project", "table")}
         self.model_ = self.project.synthesize(self.table, **params)
@@ -80,7 +80,7 @@ class Synthesizer:
     def sample(self, n: int | None = None, *, given: Any = None, seed: int | None = None) -> pa.Table:
         """n rows of synthetic data as an Arrow table; about as many as the table has where n is not said."""
         if not hasattr(self, "model_"):
-            raise UsageError("this synthesizer is not fitted yet", hint="fit() first")
+            raise UsageError("this synthesizer is not fitted yet", hint="call fit() first")
         return self.model_.sample(n, given=given, seed=seed)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

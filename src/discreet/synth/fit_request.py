@@ -47,7 +47,7 @@ class FitRequest:
     def __post_init__(self) -> None:
         if self.kind not in ("auto", "random", *KINDS):
             raise UsageError(
-                f"no model is called {self.kind[:40]!r}", hint=closest_name_hint(self.kind, ["auto", "random", *KINDS])
+                f"unknown model {self.kind[:40]!r}", hint=closest_name_hint(self.kind, ["auto", "random", *KINDS])
             )
         if self.kind == "random":
             return
@@ -59,20 +59,20 @@ class FitRequest:
     def _check_options(self) -> None:
         for _, weight in self.weights:
             if type(weight) is not int or not 1 <= weight <= MOST_WEIGHT:
-                raise UsageError(f"a weight is a whole number from 1 to {MOST_WEIGHT:,}, got {weight!r}")
+                raise UsageError(f"a weight must be a whole number from 1 to {MOST_WEIGHT:,}, got {weight!r}")
         for names in (*self.marginals, *(names for names, _ in self.weights)):
             if not 1 <= len(names) <= MOST_TOGETHER:
-                raise UsageError(f"a marginal is named by 1 to {MOST_TOGETHER} columns, got {names!r}")
+                raise UsageError(f"a marginal must name 1 to {MOST_TOGETHER} columns, got {names!r}")
         named = [name.lower() for name in self.columns or ()]
         if twice := next((name for name in named if named.count(name) > 1), None):
-            raise UsageError(f"the column {twice[:60]!r} is named twice")
+            raise UsageError(f"column {twice[:60]!r} is named twice")
         for kinds, option, given in (
             (("mst", "aim"), "marginals", bool(self.marginals)),
             (("mst",), "public", self.public is not None),
             (("privbayes",), "degree", self.degree is not None),
         ):
             if given and self.kind not in ("auto", *kinds):
-                raise UsageError(f"{option} means something to {' and '.join(kinds)} alone, not to {self.kind}")
+                raise UsageError(f"{option} works only with {' and '.join(kinds)} models, not with {self.kind}")
 
     @staticmethod
     def of(
@@ -164,4 +164,4 @@ def refuse_options(more: Mapping[str, Any]) -> None:
     option_names = [each.name for each in fields(FitRequest)]
     for name in more:
         if name not in option_names:
-            raise UsageError(f"a fit has no option {name[:60]!r}", hint=closest_name_hint(name, option_names))
+            raise UsageError(f"a fit has no option named {name[:60]!r}", hint=closest_name_hint(name, option_names))

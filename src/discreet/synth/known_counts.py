@@ -24,11 +24,11 @@ class KnownCounts:
 
     def __post_init__(self) -> None:
         if not self.columns or len(set(self.columns)) != len(self.columns) or len(self.codes) != len(self.counts):
-            raise ValueError("known counts are of some columns, one for each combination")
+            raise ValueError("known counts must name at least one column, and have one count for each combination")
         if any(len(row) != len(self.columns) for row in self.codes) or len(set(self.codes)) != len(self.codes):
-            raise ValueError("known counts name each combination once")
+            raise ValueError("known counts must list each combination exactly once")
         if any(count < 0 for count in self.counts):
-            raise ValueError("known counts are not negative")
+            raise ValueError("known counts must be 0 or more")
 
     @property
     def rows(self) -> int:
@@ -44,7 +44,7 @@ class KnownCounts:
         lost = (model_cells < 0).any(axis=0) & (np.array(self.counts) > 0)
         if lost.any():
             raise UsageError(
-                f"the known counts of {', '.join(self.columns)} count a value that the model's column cannot take"
+                f"the known counts of {', '.join(self.columns)} include a value that the model's column cannot have"
             )
         return model_cells
 

@@ -115,15 +115,15 @@ class Model:
             if attribute.name.lower() == name.lower():
                 return place
         names = [attribute.name for attribute in self.attributes]
-        raise UsageError(f"the model knows no column {name[:60]!r}", hint=closest_name_hint(name, names))
+        raise UsageError(f"the model has no column {name[:60]!r}", hint=closest_name_hint(name, names))
 
     def sample(
         self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int | None = None
     ) -> pa.Table:
-        """n rows as an Arrow table; about as many as the real table has where n is not said.
+        """Sample n rows as an Arrow table. Without n: about as many rows as the real table has.
 
-        `given`: exactly conditional generation, as {"sex": "F"}. `seed`: the same rows again; allowed, for a sample
-        is post-processing and its randomness protects nobody.
+        `given`: fix the values of some columns, such as {"sex": "F"}; sampling is exactly conditional. `seed`: get the
+        same rows again. This is safe, because a sample is post-processing: its randomness protects no one.
         """
         import pyarrow as pa
 
@@ -132,10 +132,10 @@ class Model:
     def batches(
         self, n: int | None = None, *, given: Mapping[str, object] | None = None, seed: int | None = None
     ) -> Iterator[pa.Table]:
-        """The same in parts, so that memory does not grow with n."""
+        """Sample in batches, so that memory does not grow with n."""
         row_count = self.rows(n)
         if seed is not None and (type(seed) is not int or seed < 0):
-            raise UsageError(f"a seed is a whole number, not below 0, got {seed!r}")
+            raise UsageError(f"the seed must be a whole number, 0 or more, got {seed!r}")
         generator = np.random.default_rng(seed)
         fixed = {self.place(name): self._code(self.place(name), value) for name, value in (given or {}).items()}
         drawing = RowSampler.of(self.attributes, self.constraints, self.calibrated, fixed)
@@ -157,7 +157,7 @@ class Model:
         """How many rows a sample has: n, or about as many as the table."""
         row_count = round(self.total) if n is None else n
         if not isinstance(row_count, int) or isinstance(row_count, bool) or not 0 <= row_count <= MOST_ROWS:
-            raise UsageError(f"a sample has from 0 to {MOST_ROWS:,} rows, got {n!r}", hint="-n 10000")
+            raise UsageError(f"a sample can have 0 to {MOST_ROWS:,} rows, got {n!r}", hint="-n 10000")
         return row_count
 
     def _code(self, place: int, value: object) -> int:
@@ -169,11 +169,14 @@ class Model:
             return cell_decoder.NULL
         code = code_of(attribute.column, value)  # type: ignore[arg-type]
         if not isinstance(code, int) or not attribute.edges[0] <= code < attribute.edges[-1]:
-            raise UsageError(f"{str(value)[:60]!r} is no value of column {attribute.name!r}")
+            raise UsageError(f"{str(value)[:60]!r} is not a value of column {attribute.name!r}")
         return code
 
     def save(self, path: str | Path) -> None:
-        """Write the model: JSON, or npz where the name ends so. Nothing exact is in it, and no code."""
+        """Write the model to a file: npz if the name ends in .npz, otherwise JSON.
+
+        The file contains no exact numbers and no code.
+        """
         from discreet.synth.model_file import save
 
         save(self, Path(path))

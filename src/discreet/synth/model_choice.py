@@ -88,7 +88,7 @@ def choose_model(
     order = pace.order if pace.kind == "aim" and pace.order < 3 else None
     return ModelChoice(
         kind=pace.kind,
-        because="the most exact model in that time" if quick else because,
+        because="the most accurate model that fits in the given time" if quick else because,
         rounds=pace.rounds * len(sizes) or None,
         model_mb=float(request.model_mb) if request.model_mb is not None else pace.model_mb,
         workload=request.workload or order,
@@ -99,16 +99,16 @@ def choose_model(
 def _kind(request: FitRequest, width: int, strength: float) -> tuple[str | None, str]:
     """The kind of model, where it does not depend on the time; and why."""
     if request.kind != "auto":
-        return request.kind, "as asked"
+        return request.kind, "you chose it"
     if request.public is not None:
-        return "mst", "a tree can be found in public rows"
+        return "mst", "the public rows can be used to choose its tree"
     if width == 1:
         return "independent", "there is only one column"
     if strength < FEWEST_ROWS and not request.marginals:
-        return "independent", "with so few rows at this epsilon, how columns go together would be noise"
+        return "independent", "there are too few rows at this epsilon to measure how columns depend on each other"
     if width > MANY_COLUMNS:
-        return "mst", f"{width} columns are too many for more than a tree of pairs"
-    return None, "the most exact model where there is time for it"
+        return "mst", f"with {width:,} columns, only a tree of pairs is practical"
+    return None, "it is the most accurate model when there is enough time"
 
 
 def _settings_within_time(request: FitRequest, sizes: Sequence[int], kind: str | None) -> FitSettings:
@@ -147,9 +147,10 @@ def _warnings(request: FitRequest, sizes: Sequence[int], sd: float, strength: fl
     warnings = []
     if request.rows is not None and request.rows / max(sizes) < 3 * sd:
         warnings.append(
-            f"the noise in a histogram is about ±{2 * sd:,.0f} rows and an average value of the largest column has "
-            f"{request.rows / max(sizes):,.0f}: expect only the largest groups; a larger epsilon or fewer values help"
+            f"the noise in a histogram is about ±{2 * sd:,.0f} rows, and an average value of the largest column has "
+            f"{request.rows / max(sizes):,.0f} rows: expect only the largest groups to be accurate; use a larger "
+            "epsilon or fewer values"
         )
     if strength < FEWEST_ROWS and request.kind not in ("auto", "independent"):
-        warnings.append("with so few rows at this epsilon the dependencies between columns will mostly be noise")
+        warnings.append("there are too few rows at this epsilon: dependencies between columns will mostly be noise")
     return tuple(warnings)

@@ -160,7 +160,7 @@ def _attribute_of(data: dict[str, Any], columns: tuple[Column, ...], arrays: Doc
 
 def _check_cells(column: Column, edges: Any, groups: Any, weights: Any) -> None:
     if len(edges) < 2 or (np.diff(edges) <= 0).any():
-        raise ValueError(f"the cells of column {column.name[:60]!r} do not rise")
+        raise ValueError(f"the cells of column {column.name[:60]!r} are not in increasing order")
     if isinstance(column, CategoryColumn) and not (edges[0] >= 0 and edges[-1] <= len(column.values)):
         raise ValueError(f"column {column.name[:60]!r} has cells beyond its values")
     if not len(groups) or set(np.unique(groups).tolist()) != set(range(len(np.unique(groups)))):
@@ -212,13 +212,13 @@ def _axes(data: dict[str, Any], sizes: tuple[int, ...]) -> Axes:
 
 def _shaped(values: Table, sizes: tuple[int, ...], axes: Axes) -> Table:
     if len(values) != cells_of(sizes, axes):
-        raise ValueError(f"a table over {axes} has {cells_of(sizes, axes)} cells, and {len(values)} are there")
+        raise ValueError(f"a table over {axes} must have {cells_of(sizes, axes):,} cells, got {len(values):,}")
     return values.reshape(shape_of(sizes, axes))
 
 
 def _finite(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
-        raise ValueError("a number is missing, or is negative or not finite")
+        raise ValueError("a number is missing, negative or not finite")
     return float(value)
 
 

@@ -38,7 +38,7 @@ def load(path: Path) -> Model:
     except DiscreetError as problem:
         raise _no_model(path, problem.reason) from None
     except KeyError as problem:
-        raise _no_model(path, f"it does not say {problem}") from None
+        raise _no_model(path, f"the key {problem} is missing") from None
     except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError) as problem:
         raise _no_model(path, str(problem)) from None
 
@@ -50,14 +50,14 @@ def _no_model(path: Path, why: str) -> UsageError:
 def check_format(document: Any, path: Path, *, name: str, newest: int) -> None:
     """Refuse what is no document of this name (ValueError: why), or of a format that is yet to come."""
     if not isinstance(document, dict) or document.get("format") != name:
-        raise ValueError("it holds something else")
+        raise ValueError("its content is something else")
     version = document.get("version")
     if type(version) is not int or version < 1:
-        raise ValueError("it does not say which version of the format it has")
+        raise ValueError("its format version is missing")
     if version > newest:
         raise UsageError(
-            f"{path.name} is a model of format {version}, and this Discreet reads up to {newest}",
-            hint="use the Discreet that wrote it, or a newer one",
+            f"{path.name} is a model of format {version}; this version of Discreet reads formats up to {newest}",
+            hint="use the version of Discreet that wrote it, or a newer one",
         )
 
 
@@ -69,4 +69,4 @@ def _refuse_other(path: Path) -> None:
     except (ValueError, UsageError):
         is_model = False
     if not is_model:
-        raise UsageError(f"{path.name} is there and is not a model", hint="choose another name, or take it away first")
+        raise UsageError(f"{path.name} already exists and is not a model", hint="choose another name, or delete it")

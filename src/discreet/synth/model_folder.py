@@ -22,5 +22,5 @@ def newest_model(project: Path) -> Path:
     model_files = (project / ".discreet" / "models").glob("*.npz")
     path = max(model_files, key=lambda path: path.stat().st_mtime_ns, default=None)
     if path is None:
-        raise UsageError("no model was fitted in this project", hint="discreet synth fit TABLE --epsilon 1")
+        raise UsageError("this project has no fitted model", hint="discreet synth fit TABLE --epsilon 1")
     return path

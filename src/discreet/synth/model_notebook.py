@@ -18,7 +18,7 @@ MOST_TABLES = 400
 #: So many are named.
 NAMED = 6
 
-_SIZES = {1: "single columns", 2: "pairs", 3: "threes"}
+_SIZES = {1: "single columns", 2: "pairs", 3: "triples"}
 _VERDICTS = {"good": "good", "partly": "partly", "poor": "poor", "unknown": "unknown"}
 
 
@@ -27,19 +27,17 @@ def notebook_parts(model: Model) -> Iterator[str]:
     card = model.card
     yield notebook.head(f"{card.kind} model of {card.table}: about {rounded(model.total)} rows, {_paid(card)}")
     if not model.measured:
-        yield notebook.line(
-            "It was fitted to nothing: its rows look like the declaration, and say nothing of the data."
-        )
+        yield notebook.line("It was made from the declaration only: its rows say nothing about the data.")
     elif sum(comb(len(model.attributes), size) for size in _SIZES) <= MOST_TABLES:
         yield from _verdict_table(judge_marginals(ModelEvidence(model)).judged)
     else:
         yield notebook.line(
-            f"{len(model.attributes):,} columns are modelled. Which tables are good: see the page below."
+            f"{len(model.attributes):,} columns are modelled. To see which tables are good, make the page below."
         )
     release = f" Release {card.release}, version {card.version}." if card.release else ""
-    yield notebook.small_print(f"Free for ever: .sample(n), .project([names]), .save(path).{release}")
+    yield notebook.small_print(f"Always free: .sample(n), .project([names]), .save(path).{release}")
     yield notebook.small_print(
-        "discreet.synth.inspect.inspect_model(model).page() is a page of all that can be said for free."
+        "discreet.synth.inspect.inspect_model(model).page() makes a free report of the model's quality."
     )
     for warning in card.warnings:
         yield notebook.small_print(f"note: {warning}")
@@ -63,14 +61,15 @@ def _verdict_table(judged_marginals: Sequence[JudgedMarginal]) -> Iterator[str]:
     for words, verdict in (
         ("Rely on", "good"),
         ("Common cells only", "partly"),
-        ("Too few rows for the noise", "poor"),
+        ("Too few rows compared with the noise", "poor"),
     ):
         named = [each for each in judged_marginals if each.verdict == verdict]
         if named:
             yield notebook.line(f"{words}: {_names(named)}")
     yield notebook.small_print(
-        f"Good: counts are expected within {percent(NEAR)}, at {percent(CONFIDENCE)}, for nine in ten of a table's "
-        "rows. What was not measured together is a guess from other tables."
+        f"Good: counts are expected to be within {percent(NEAR)} for at least 90% of a table's rows, at "
+        f"{percent(CONFIDENCE)} confidence. For columns that were not measured together, the model guesses from other "
+        "tables."
     )
 
 

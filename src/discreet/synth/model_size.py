@@ -40,9 +40,9 @@ def refuse_large_marginals(
 def _refuse(needed: int, room: int, names: str) -> None:
     if needed > room:
         raise UsageError(
-            f"{f'the marginal of {names} has' if names else 'the marginals that are named have together'} up to "
-            f"{needed:,} cells, and the model has room for {room:,}",
-            hint="name fewer columns together, declare fewer values or bins for them, or allow more (model_mb)",
+            f"{f'the marginal of {names} has' if names else 'the named marginals together have'} up to "
+            f"{needed:,} cells, but the model has room for {room:,}",
+            hint="put fewer columns in a marginal, declare fewer values or bins for them, or raise model_mb",
         )
 
 

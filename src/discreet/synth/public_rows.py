@@ -39,7 +39,7 @@ def refuse_other_columns(table: PublicTable, names: Sequence[str]) -> None:
     if missing:
         raise UsageError(
             f"public table {table.name!r} has no column {missing[0]!r}",
-            hint="to choose by it, it must have all columns that are modelled",
+            hint="a public table that guides the model must have all modelled columns",
         )
 
 

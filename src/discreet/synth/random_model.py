@@ -17,7 +17,7 @@ def random_model(version: Version, columns: tuple[Column, ...]) -> Model:
     """Every declared value equally likely."""
     attributes = tuple(candidate for candidate in map(attribute_of, columns) if candidate is not None)
     if not attributes:
-        raise UsageError("no column declares its values", hint="declare bounds, values or bins for some")
+        raise UsageError("no column declares its values", hint="declare bounds, values or bins for at least one column")
     unit = version.schema.unit
     return Model(
         card=ModelCard(
@@ -25,7 +25,7 @@ def random_model(version: Version, columns: tuple[Column, ...]) -> Model:
             table=version.table,
             version=version.number,
             unit="row" if unit.is_row else f"person, at most {unit.rows:,} rows",
-            because="made from the declared schema alone: it says nothing about the data and costs nothing",
+            because="made from the declared schema only: it says nothing about the data and is free",
         ),
         columns=columns,
         attributes=attributes,

@@ -42,7 +42,7 @@ class RowSampler:
         if fixed:
             calibrated = condition(calibrated, evidence_of(attributes, constraints, fixed))
             if calibrated.total <= 0:
-                raise UsageError("the model holds no such row", hint="give fewer values")
+                raise UsageError("the model has no row with the given values", hint="fix fewer values")
         return RowSampler(attributes=attributes, constraints=constraints, calibrated=calibrated, fixed=fixed)
 
     def batches(self, row_count: int, generator: np.random.Generator, *, at_once: int) -> Iterator[dict[str, Codes]]:
@@ -123,8 +123,8 @@ class RowSampler:
             if not missing:
                 return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         raise UsageError(
-            "the model holds too few rows that keep the constraints",
-            hint="look for constraints that contradict each other, or what is given",
+            "the model has too few rows that satisfy the constraints",
+            hint="check for constraints that contradict each other or the given values",
         )
 
 
@@ -145,7 +145,7 @@ def evidence_of(
         if len(free) == 1:
             allowed_cells[free[0]] = allowed_cells.get(free[0], np.True_) & left
         elif not free and not left:
-            raise UsageError("what is given breaks a constraint")
+            raise UsageError("the given values break a constraint")
     return allowed_cells
 
 
@@ -166,6 +166,6 @@ def _refuse_entangled(kept: tuple[KnownCounts, ...], attributes: Mapping[str, At
         attribute = attributes[name]
         if attribute.size < attribute.edges[-1] - attribute.edges[0] + attribute.null:
             raise UsageError(
-                f"column {name!r} has known counts with others twice, and the model keeps rare values of it together",
-                hint="say the counts of all those columns together, or take another number of rows",
+                f"column {name!r} is in two sets of known counts, and the model groups its rare values",
+                hint="give one set of counts for all those columns together, or sample a different number of rows",
             )

@@ -33,7 +33,7 @@ class StructuralZero:
 
     def __post_init__(self) -> None:
         if not self.where or len(set(self.columns)) != len(self.where):
-            raise ValueError("a combination that cannot occur names some columns, each once")
+            raise ValueError("an entry of zeros must name at least one column, each once")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class Dependency:
 
     def __post_init__(self) -> None:
         if len(self.codes) != len(self.images) or list(self.codes) != sorted(set(self.codes)) or not self.codes:
-            raise ValueError("a dependency has one image for each of its codes, which rise")
+            raise ValueError("a dependency must have one target value for each source code, in increasing order")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ def check_cells(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> 
     if math.prod(attributes[name].size for name in columns) > MOST_CELLS:
         raise UsageError(
             f"the constraint on {', '.join(columns)} spans more than {MOST_CELLS:,} cells of the model",
-            hint="say it of fewer columns, or give them bins",
+            hint="constrain fewer columns at once, or declare bins for them",
         )
 
 

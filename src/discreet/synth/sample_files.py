@@ -23,7 +23,7 @@ def write_rows(
         _csv(parts, target)
         return row_count
     if target.suffix.lower() not in (".csv", ".parquet"):
-        raise UsageError(f"{str(target)!r} is neither .csv nor .parquet", hint="-o rows.csv")
+        raise UsageError(f"{str(target)!r} must end in .csv or .parquet", hint="-o rows.csv")
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with draft.open("wb") as stream:

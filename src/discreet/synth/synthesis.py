@@ -65,7 +65,8 @@ def synthesize(
     open_ = (*from_constraints, *needs.numbers, *needs.texts)
     if all(attribute_of(column) is None and column.name not in open_ for column in columns):
         raise UsageError(
-            "no column of the table can be modelled: values of text are found by a threshold, which needs a delta",
+            "no column of the table can be modelled: finding the values of text columns needs a threshold, which needs "
+            "a delta",
             hint="declare bounds, values or bins for some columns, or give the table a budget with a delta",
         )
     _refuse_unknown(request, columns, public)
@@ -127,9 +128,9 @@ def _refuse_unknown(request: FitRequest, columns: Sequence[Column], public: Publ
     column_names = [column.name for column in columns]
     for name in (name for names in sets for name in names):
         if name.lower() not in {each.lower() for each in column_names}:
-            raise UsageError(f"no column {name[:60]!r} is modelled", hint=closest_name_hint(name, column_names))
+            raise UsageError(f"column {name[:60]!r} is not modelled", hint=closest_name_hint(name, column_names))
     if (public is None) != (request.public is None):
-        raise UsageError("a public table to choose by must be named, and be there")
+        raise UsageError("the public table that guides the model is missing or not named")
     if public is not None:
         refuse_other_columns(public, column_names)
 
@@ -144,7 +145,8 @@ def _refuse_noise(request: FitRequest, columns: Sequence[Column], event: Reserva
     """An epsilon so small that its noise cannot be drawn is refused before anything is paid."""
     finest = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 30 * len(columns)))
     if finest > MOST_NOISE:
-        raise UsageError(f"epsilon {exact.show(request.epsilon or Fraction(0))} is too small: all would be noise")
+        epsilon = exact.show(request.epsilon or Fraction(0))
+        raise UsageError(f"epsilon {epsilon} is too small: the result would be only noise")
 
 
 def modelled_columns(version: Version, names: Sequence[str] | None) -> tuple[Column, ...]:
@@ -187,8 +189,7 @@ def reservation(guarantee: Guarantee, request: FitRequest, *, texts: bool) -> Re
     rho = rho_from_epsilon(request.epsilon, delta - keys)
     if rho <= 0:
         raise UsageError(
-            f"epsilon {exact.show(request.epsilon)} at delta {exact.show(delta)} is too small for any noise to be "
-            "finite"
+            f"epsilon {exact.show(request.epsilon)} at delta {exact.show(delta)} is too small: it needs infinite noise"
         )
     return ReservationEvent(epsilon=None, rho=rho, delta=keys)
 
@@ -203,8 +204,8 @@ def _bounds_warnings(doubted: Sequence[str]) -> Iterator[str]:
     """The loudest of warnings: what comes out of these columns may be cut off."""
     if doubted:
         yield (
-            f"the bounds of {', '.join(doubted)} may be too narrow: they were bought, and the noise allows that "
-            f"more than {MOST_OUTSIDE:.0%} of the rows lie outside; declare low and high, give the table a delta, or "
+            f"the bounds of {', '.join(doubted)} may be too narrow: they were measured with noise, and more than "
+            f"{MOST_OUTSIDE:.0%} of the rows may be outside them; declare low and high, give the table a delta, or "
             "use a larger epsilon"
         )
 
@@ -216,18 +217,21 @@ def _column_warnings(
     modelled_names = {attribute.name for attribute in attributes if not has_no_words(attribute)}
     bought = [name for name in (*needs.numbers, *needs.texts) if name in modelled_names]
     if bought:
-        advice = f"discreet bounds {version.table} writes such facts down for all questions"
-        yield f"bounds or values of {', '.join(bought)} were not declared and were bought; {advice}"
+        advice = f"discreet bounds {version.table} measures and declares them once, for all later queries and fits"
+        yield (
+            f"the bounds or values of {', '.join(bought)} were not declared, so this fit spent part of its budget to "
+            f"measure them; {advice}"
+        )
     for column in columns:
         if column.name not in modelled_names:
             why = (
-                "no value of it is shared by enough people"
+                "no value is shared by enough people"
                 if column.name in needs.texts
                 else "finding its values needs a delta"
             )
-            yield f"{column.name} comes out as placeholders: it is text, and {why}; or declare it as a category"
+            yield f"{column.name} contains only placeholders: it is text, and {why}; or declare it as a category"
     if not version.schema.unit.is_row:
-        yield "rows of one person are not tied together: a sample has no persons, and rows for each cannot be studied"
+        yield "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
 
 
 def _reserve(
@@ -260,7 +264,7 @@ def _reserve(
         )
     except BudgetExceeded as problem:
         if problem.binding == "keys":
-            problem.hint = "leave text columns out with --columns, or declare their values: finding them takes delta"
+            problem.hint = "leave text columns out with --columns, or declare their values: finding them spends delta"
         raise
     return id_, False
 

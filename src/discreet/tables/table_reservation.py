@@ -58,12 +58,12 @@ class ReservationTerms:
         assert self.delta is not None
         if guarantee.limits.rho is None:
             raise UsageError(
-                "--delta means Gaussian noise, and the table's budget has no delta to convert its rho with",
+                "--delta asks for Gaussian noise, but the table's budget has no delta to convert rho with",
                 hint="leave --delta out",
             )
         rho = rho_from_epsilon(self.epsilon, self.delta)
         if rho <= 0:
-            raise UsageError(f"epsilon {exact.show(self.epsilon)} at this delta is too small for noise to be finite")
+            raise UsageError(f"epsilon {exact.show(self.epsilon)} at this delta is too small: it needs infinite noise")
         return rho
 
     def notes(self, event: ReservationEvent, guarantee: Guarantee) -> list[str]:
@@ -71,8 +71,8 @@ class ReservationTerms:
         if event.epsilon is not None or self.delta is not None or guarantee.accounting == "zcdp":
             return []
         return [
-            "the budget's pure part is used up, so the noise is Gaussian: this cost rho "
-            f"{exact.show(event.rho, up=True)} of its (epsilon, delta), and no pure epsilon"
+            "the pure part of the budget is spent, so the noise is Gaussian: this costs rho "
+            f"{exact.show(event.rho, up=True)} of the (epsilon, delta) budget, and no pure epsilon"
         ]
 
 
@@ -80,7 +80,7 @@ def _affordable_hint(terms: ReservationTerms, version: Version, curator: Curator
     """What still fits, without a delta."""
     most = largest_question(curator.ledger.remaining_by_arm(version.population))
     if most <= 0:
-        return "nothing fits any more; the owner can grant more, or read what was released"
+        return "no budget remains; ask the owner to grant more, or use what was released"
     return f"--epsilon {exact.show(min(most, terms.epsilon))} fits, without --delta; or ask the owner to grant more"
 
 

@@ -158,9 +158,9 @@ class GivenRanges(Workload):
         if lows.ndim != 1 or lows.shape != highs.shape or not lows.size:
             raise UsageError("ranges need as many lows as highs, and at least one")
         if lows.dtype.kind != "i" or highs.dtype.kind != "i":
-            raise UsageError("the ends of ranges are whole numbers of cells")
+            raise UsageError("the ends of ranges must be whole numbers of cells")
         if not (lows.min() >= 0 and highs.max() < self.size and bool((lows <= highs).all())):
-            raise UsageError(f"a range must lie within cells 0 to {self.size - 1:,}, its low not above its high")
+            raise UsageError(f"a range must be within cells 0 to {self.size - 1:,}, with low at most high")
 
     @property
     def cells(self) -> int:
@@ -210,7 +210,7 @@ class ProductWorkload(Workload):
 
     def __post_init__(self) -> None:
         if isinstance(self.first, ProductWorkload) or isinstance(self.second, ProductWorkload):
-            raise UsageError("boxes have two axes")
+            raise UsageError("boxes must have two axes")
         _check_size(self.cells)
 
     @property

@@ -211,7 +211,7 @@ def test_within_buys_only_what_is_missing(clinic):
     told = question.explain(within=20)
     assert told["told"]["plus_minus"] > 20 and not told["told"]["enough"]
     assert told["cost"]["epsilon"] < 0.75 * alone["cost"]["epsilon"]
-    assert "only the rest is bought" in str(told)
+    assert "only the rest is charged" in str(told)
     before = clinic.budget("patients").spent.epsilon
     found = question.ask(within=20)
     assert float(found.cost.epsilon) == pytest.approx(told["cost"]["epsilon"]) and not found.derived

@@ -25,12 +25,12 @@ REWRITTEN = re.compile(r"GROUP BY")
 
 
 def question(page: Page) -> str:
-    return page.get_by_label("Your question, in SQL").input_value()
+    return page.get_by_label("Your query, in SQL").input_value()
 
 
 def test_a_refusal_points_at_its_clause_and_its_rewrite_passes(coming: Coming, picture: Picture) -> None:
     with coming("analyst", at="/ask") as page:
-        page.get_by_label("Your question, in SQL").fill(ROWS)
+        page.get_by_label("Your query, in SQL").fill(ROWS)
         trouble = page.locator("#trouble")
         expect(trouble).to_contain_text("would show rows of people")
         assert re.search(r"\^+", trouble.locator("pre").text_content() or "")
@@ -41,7 +41,7 @@ def test_a_refusal_points_at_its_clause_and_its_rewrite_passes(coming: Coming, p
             "() => { const t = document.getElementById('sql'); return t.value.slice(t.selectionStart, t.selectionEnd) }"
         )
         assert marked in ("disease", "age")
-        trouble.get_by_role("button", name="Use this question").click()
+        trouble.get_by_role("button", name="Use this query").click()
         expect(trouble).to_be_empty()
         assert REWRITTEN.search(question(page))
         expect(page.locator("#price")).to_contain_text("plus or minus")
@@ -51,14 +51,14 @@ def test_a_refusal_points_at_its_clause_and_its_rewrite_passes(coming: Coming, p
 
 def test_the_same_without_scripts(coming: Coming) -> None:
     with coming("analyst", at="/ask", java_script_enabled=False, statuses={422}) as page:
-        page.get_by_label("Your question, in SQL").fill(ROWS)
-        page.get_by_role("button", name="Price it, free").click()
+        page.get_by_label("Your query, in SQL").fill(ROWS)
+        page.get_by_role("button", name="Show the price (free)").click()
         expect(page.get_by_role("alert")).to_contain_text("would show rows of people")
-        page.get_by_role("button", name="Use this question").click()
+        page.get_by_role("button", name="Use this query").click()
         assert REWRITTEN.search(question(page))
         expect(page.locator("#price")).to_contain_text("plus or minus")
         page.get_by_label("Epsilon", exact=True).fill("0.3")
-        page.get_by_role("button", name="Rehearse, free").click()
+        page.get_by_role("button", name="Rehearse (free)").click()
         expect(page.get_by_role("heading", name="Rehearsal")).to_be_visible()
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page).to_have_url(re.compile(r"/a/r-"))
@@ -67,10 +67,10 @@ def test_the_same_without_scripts(coming: Coming) -> None:
 def test_a_rehearsal_shows_the_whole_error_and_costs_nothing(coming: Coming, place: Place, picture: Picture) -> None:
     before = place.house.handle.project.ledger.refresh().seq
     with coming("analyst", at="/ask") as page:
-        page.get_by_label("Your question, in SQL").fill("SELECT sum(cost) AS total FROM visits")
-        page.get_by_role("button", name="Rehearse, free").click()
+        page.get_by_label("Your query, in SQL").fill("SELECT sum(cost) AS total FROM visits")
+        page.get_by_role("button", name="Rehearse (free)").click()
         told = page.locator("#rehearsal")
-        for word in ("Nobody's data were read", "Bounds and lists", "Rows beyond the limit", "Noise"):
+        for word in ("no private data was read", "Bounds and value lists", "Rows over the limit", "Noise"):
             expect(told).to_contain_text(word)
         assert question(page) == "SELECT sum(cost) AS total FROM visits"
         picture(told, "rehearsal")
@@ -86,13 +86,13 @@ def test_a_question_is_taken_back(coming: Coming, place: Place, monkeypatch: pyt
     monkeypatch.setattr(QueryService, "_charge_and_answer", endless)
     before = place.house.handle.project.ledger.refresh().seq
     with coming("analyst", at="/ask", statuses={400}) as page:
-        page.get_by_label("Your question, in SQL").fill(AGES)
+        page.get_by_label("Your query, in SQL").fill(AGES)
         page.evaluate(CANCELLING)
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.locator("#trouble")).to_contain_text("stopped before anything was charged")
         assert question(page) == AGES
         page.goto("/ask/open")
-        expect(page.get_by_role("group", name="Questions")).to_contain_text("stopped")
+        expect(page.get_by_role("group", name="Queries")).to_contain_text("stopped")
     assert place.house.handle.project.ledger.refresh().seq == before
 
 
@@ -101,8 +101,8 @@ def charged(place: Place) -> int:
 
 
 def ask(page: Page, text: str) -> None:
-    page.get_by_label("Your question, in SQL").fill(text)
-    expect(page.locator("#confirm")).to_contain_text("Asking costs")
+    page.get_by_label("Your query, in SQL").fill(text)
+    expect(page.locator("#confirm")).to_contain_text("This query costs")
     page.get_by_role("button", name="Ask", exact=True).click()
     answered(page)
 
@@ -117,20 +117,20 @@ def test_back_after_an_answer_shows_the_same_question_and_a_click_charges_nothin
     """Seen to fail: the box held an example that nobody had typed, and one click charged it."""
     mine = "SELECT count(*) AS n\nFROM patients\nWHERE age > 41"
     with coming("analyst", at="/ask") as page:
-        expect(page.get_by_label("Your question, in SQL")).to_be_empty()
+        expect(page.get_by_label("Your query, in SQL")).to_be_empty()
         ask(page, mine)
         before, answer = charged(place), page.url
         page.go_back()
-        expect(page.get_by_label("Your question, in SQL")).to_have_value(mine)
-        expect(page.locator("#confirm")).to_contain_text("Asking costs nothing")
+        expect(page.get_by_label("Your query, in SQL")).to_have_value(mine)
+        expect(page.locator("#confirm")).to_contain_text("This query is free")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page).to_have_url(re.compile(r"/a/r-.*stored=1"))
         page.wait_for_load_state()
         assert page.url.partition("?")[0] == answer.partition("?")[0]
         page.goto("/ask")  # a new question begins with an empty box, and an empty box is not sent
-        expect(page.get_by_label("Your question, in SQL")).to_be_empty()
+        expect(page.get_by_label("Your query, in SQL")).to_be_empty()
         page.get_by_role("button", name="Ask", exact=True).click()
-        page.get_by_role("button", name="Rehearse, free").click()
+        page.get_by_role("button", name="Rehearse (free)").click()
         expect(page).to_have_url(re.compile(r"/ask$"))
     assert charged(place) == before
 
@@ -140,16 +140,16 @@ def test_each_page_of_the_history_has_its_own_question(coming: Coming) -> None:
     first, second = (f"SELECT count(*) AS n FROM patients WHERE age > {age}" for age in (42, 43))
     with coming("analyst", at="/ask") as page:
         ask(page, first)
-        page.get_by_role("link", name="Change the question").click()
-        expect(page.get_by_label("Your question, in SQL")).to_have_value(first)
+        page.get_by_role("link", name="Edit the query").click()
+        expect(page.get_by_label("Your query, in SQL")).to_have_value(first)
         assert "SELECT" not in page.url
         ask(page, second)
         page.go_back()
-        expect(page.get_by_label("Your question, in SQL")).to_have_value(second)
+        expect(page.get_by_label("Your query, in SQL")).to_have_value(second)
         page.go_back()
         answered(page)
         page.go_back()
-        expect(page.get_by_label("Your question, in SQL")).to_have_value(first)
+        expect(page.get_by_label("Your query, in SQL")).to_have_value(first)
 
 
 @pytest.mark.deep
@@ -160,7 +160,7 @@ def test_a_new_draw_is_paid_once_though_one_goes_back(coming: Coming, place: Pla
         ask(page, "SELECT count(*) AS n FROM patients WHERE age > 44")
         before = charged(place)
         page.go_back()
-        expect(page.locator("#confirm")).to_contain_text("Asking costs nothing")
+        expect(page.locator("#confirm")).to_contain_text("This query is free")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page).to_have_url(re.compile(r"/a/r-"))
     assert charged(place) == before
@@ -171,8 +171,8 @@ def test_a_new_draw_is_paid_once_though_one_goes_back(coming: Coming, place: Pla
 def test_back_to_a_rehearsal_is_the_rehearsal(coming: Coming, place: Place, scripts: bool) -> None:
     """Seen to fail: Chromium has no copy of a form's answer, and shows an error page."""
     with coming("analyst", at="/ask", java_script_enabled=scripts) as page:
-        page.get_by_label("Your question, in SQL").fill("SELECT sum(cost) AS total FROM visits")
-        page.get_by_role("button", name="Rehearse, free").click()
+        page.get_by_label("Your query, in SQL").fill("SELECT sum(cost) AS total FROM visits")
+        page.get_by_role("button", name="Rehearse (free)").click()
         expect(page.get_by_role("heading", name="Rehearsal")).to_be_visible()
         page.get_by_role("link", name="Budget", exact=True).click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("udget")
@@ -192,7 +192,7 @@ def test_an_ended_session_keeps_the_question_and_no_stale_price(coming: Coming, 
         f"SELECT ward,\n  avg(age) AS {by}\nFROM patients WHERE sex = '{'F' if by == 'price' else 'M'}' GROUP BY ward"
     )
     with coming("analyst", at="/ask", statuses={401}) as page:
-        field = page.get_by_label("Your question, in SQL")
+        field = page.get_by_label("Your query, in SQL")
         field.fill("SELECT count(*) AS n FROM patients")
         page.get_by_label("Epsilon", exact=True).fill("0.25")
         expect(page.locator("#price")).to_contain_text("epsilon 0.25")
@@ -214,7 +214,7 @@ def test_an_ended_session_keeps_the_question_and_no_stale_price(coming: Coming, 
         expect(page).to_have_url(re.compile(r"/ask$"))
         expect(field).to_have_value(mine)
         expect(page.get_by_label("Epsilon", exact=True)).to_have_value("0.25")
-        expect(page.locator("#confirm")).to_contain_text("Asking costs epsilon 0.25")
+        expect(page.locator("#confirm")).to_contain_text("This query costs epsilon 0.25")
         assert charged(place) == before
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page).to_have_url(re.compile(r"/a/r-"))
@@ -226,7 +226,7 @@ def test_drafts_belong_to_who_typed_them(coming: Coming, place: Place) -> None:
     with coming("analyst", at="/ask") as page:
         sent: list[str] = []
         page.on("request", lambda request: sent.append(request.url + str(request.headers)))
-        field = page.get_by_label("Your question, in SQL")
+        field = page.get_by_label("Your query, in SQL")
         field.fill("SELECT count(*) AS mysecret FROM patients")
         page.goto("/ask?table=visits")  # what is unfinished is there again, and says so
         expect(field).to_have_value("SELECT count(*) AS mysecret FROM patients")
@@ -248,10 +248,10 @@ def test_drafts_belong_to_who_typed_them(coming: Coming, place: Place) -> None:
 def test_the_example_is_taken_by_a_click_alone(coming: Coming) -> None:
     for scripts in (True, False):
         with coming("analyst", at="/ask?table=visits", java_script_enabled=scripts) as page:
-            expect(page.get_by_label("Your question, in SQL")).to_be_empty()
-            page.get_by_role("button", name="Put the example in the box").click()
-            expect(page.get_by_label("Your question, in SQL")).to_have_value(re.compile("FROM visits"))
-            expect(page.locator("#confirm")).to_contain_text("Asking costs")
+            expect(page.get_by_label("Your query, in SQL")).to_be_empty()
+            page.get_by_role("button", name="Use this example").click()
+            expect(page.get_by_label("Your query, in SQL")).to_have_value(re.compile("FROM visits"))
+            expect(page.locator("#confirm")).to_contain_text("This query costs")
             expect(page.locator("#example")).to_be_hidden()
 
 
@@ -259,10 +259,10 @@ def test_everything_by_keyboard(coming: Coming, place: Place) -> None:
     with coming("analyst", at="/ask") as page:
         press = page.keyboard.press
         press("Tab")
-        expect(page.get_by_role("link", name="To the content")).to_be_focused()
+        expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
         press("Enter")
         press("Tab")
-        field = page.get_by_label("Your question, in SQL")
+        field = page.get_by_label("Your query, in SQL")
         expect(field).to_be_focused()
         press("Control+a")
         page.keyboard.type("sel", delay=20)
@@ -311,8 +311,8 @@ def test_jump_by_keyboard(coming: Coming) -> None:
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(r"/d/patients$"))
         page.goto("/ask")
-        page.get_by_label("Your question, in SQL").press("/")  # in a text it is a letter
-        expect(page.get_by_label("Your question, in SQL")).to_be_focused()
+        page.get_by_label("Your query, in SQL").press("/")  # in a text it is a letter
+        expect(page.get_by_label("Your query, in SQL")).to_be_focused()
 
 
 @pytest.mark.deep

@@ -19,9 +19,9 @@ def found(page: Page, link: str) -> None:
     """Become the first owner."""
     page.goto(f"/setup/{link}")
     page.get_by_label("Your name").fill("Olga")
-    page.get_by_label("A password").fill(WORDS)
-    page.get_by_label("The same again").fill(WORDS)
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("Password", exact=True).fill(WORDS)
+    page.get_by_label("Repeat the password").fill(WORDS)
+    page.get_by_role("button", name="Create account").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Tables")
 
 
@@ -45,10 +45,10 @@ def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Pict
     with coming(statuses={401, 404}) as page:
         page.goto("/budget")  # not without a login, which leads back here
         expect(page).to_have_url(re.compile(r"/login\?next=/budget$"))
-        expect(page.locator("main")).to_contain_text("Nobody may come in yet")
+        expect(page.locator("main")).to_contain_text("There are no accounts yet")
         found(page, link)
         page.goto(f"/setup/{link}")  # good for one owner
-        expect(page.get_by_role("heading", level=1)).to_have_text("This link is not good any more")
+        expect(page.get_by_role("heading", level=1)).to_have_text("This link is no longer valid")
         password = add(page, "Ann")
         page.get_by_role("button", name="Log out").click()
         log_in(page, "Ann", "not the password")
@@ -66,15 +66,15 @@ def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Pict
 
 def _first_answer(page: Page, picture: Picture) -> None:
     """The price appears before anything is paid, follows what is typed, and the answer tells what it is worth."""
-    question, price = page.get_by_label("Your question, in SQL"), page.locator("#price")
-    page.get_by_role("button", name="Put the example in the box").click()
+    question, price = page.get_by_label("Your query, in SQL"), page.locator("#price")
+    page.get_by_role("button", name="Use this example").click()
     expect(price).to_contain_text("epsilon 0.1, delta 0")
     expect(price).to_contain_text("n: plus or minus")
     question.fill("SELECT ward, count(*) AS n FROM patients GROUP BY ward")
     page.get_by_label("Epsilon", exact=True).fill("2")
     expect(price).to_contain_text("epsilon 2, delta 0")
     expect(page.locator("#slider-ends")).to_have_text(re.compile(r"more private\s*more exact"))
-    slider = page.get_by_label("Slide between the two")
+    slider = page.get_by_label("Privacy or precision")
     slider.press("End")
     expect(page.get_by_label("Epsilon", exact=True)).to_have_value("10")
     slider.press("Home")
@@ -82,7 +82,7 @@ def _first_answer(page: Page, picture: Picture) -> None:
     expect(price).to_contain_text("epsilon 0.001, delta 0")
     expect(page.locator(".warn, .bad")).to_have_count(0)  # a small epsilon is never a warning
     page.get_by_label("Plus or minus", exact=True).fill("5")
-    expect(page.get_by_label("by how wrong it may be")).to_be_checked()
+    expect(page.get_by_label("set the precision")).to_be_checked()
     expect(price).to_contain_text(re.compile(r"plus or minus [345]"))
     expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(r"^0\.5"))  # and the slider follows
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^epsilon 0\.5"))
@@ -90,7 +90,7 @@ def _first_answer(page: Page, picture: Picture) -> None:
     picture(page, "ask")
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page).to_have_url(re.compile(r"/a/r-"))
-    expect(page.locator("main")).to_contain_text("noise intervals")
+    expect(page.locator("main")).to_contain_text("Confidence intervals at 95%")
     expect(page.locator("svg.chart")).to_be_visible()
     expect(page.get_by_role("group", name="The answer").locator("tbody tr")).to_have_count(5)  # four, and NULL
     expect(page.locator("#cost + dl")).to_contain_text("discrete Laplace noise")

@@ -136,7 +136,7 @@ def test_what_scripts_show_is_text(coming: Coming, filled: Filled) -> None:
     with coming("owner") as page:
         page.context.add_init_script(CAUGHT)
         page.goto("/ask")
-        field = page.get_by_label("Your question, in SQL")
+        field = page.get_by_label("Your query, in SQL")
         field.fill("SELECT count(*) FROM ")
         for typed in ("<", '"', "'", "&", "{"):
             field.press_sequentially(typed)

@@ -22,13 +22,13 @@ def test_publish_and_read_logged_out(coming: Coming, place: Place, picture: Pict
         release = owner.ask(COUNTS, epsilon="1")
     with coming(statuses={404}) as page:
         page.goto(f"/r/{release}")  # not before it is published
-        expect(page.get_by_role("heading", level=1)).to_have_text("Nothing here")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
     with coming("owner", at=f"/a/{release}") as page:
         page.get_by_role("button", name="Publish").click()
         page.get_by_label("Name", exact=True).fill("Diseases of the clinic")
         page.get_by_label("Description").fill("How many patients have each disease.")
         page.get_by_label("Curators").fill("The clinic\nIts statistician")
-        page.get_by_role("button", name="Publish it").click()
+        page.get_by_role("button", name="Publish").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Diseases of the clinic")
     with coming(at="/") as page:
         expect(page).to_have_url(re.compile(r"/r$"))

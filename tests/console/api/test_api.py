@@ -147,12 +147,12 @@ def test_refusals_are_told_alike(clinic, ann, body, status, code, words):
 @pytest.mark.parametrize(
     ("method", "path", "token", "status", "hint"),
     [
-        ("POST", "/query", None, 400, "any text of your own, new for each question"),
-        ("GET", "/releases/r-none", None, 404, "once that was restored"),
-        ("GET", "/nowhere", None, 404, "once that was restored"),
-        ("GET", "/budget", "dsc_nobody", 401, "a token that is made on /me"),
-        ("GET", "/budget", "", 401, "a token that is made on /me"),
-        ("PUT", "/budget", None, 405, "/api lists the addresses"),
+        ("POST", "/query", None, 400, "any text, new for each query"),
+        ("GET", "/releases/r-none", None, 404, "after a backup is restored"),
+        ("GET", "/nowhere", None, 404, "after a backup is restored"),
+        ("GET", "/budget", "dsc_nobody", 401, "a token, created on /me"),
+        ("GET", "/budget", "", 401, "a token, created on /me"),
+        ("PUT", "/budget", None, 405, "see /api for the routes"),
     ],
 )
 def test_who_may_not_and_what_is_not_there_have_a_code_and_a_hint(clinic, method, path, token, status, hint):

@@ -92,7 +92,7 @@ def test_errors_are_the_same_classes(remote):
 
 
 def test_a_token_that_does_not_hold(served):
-    with pytest.raises(UsageError, match="token is not known"):
+    with pytest.raises(UsageError, match="token is unknown"):
         discreet.connect(served.url, "dsc_" + "a" * 43).tables()
 
 
@@ -271,11 +271,11 @@ def one_answer(answer):
             b"HTTP/1.1 302 Found\r\nLocation: http://example.org/\r\nContent-Length: 0\r\n\r\n",
             "no console .it said 302",
         ),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "no console"),
-        (b'HTTP/1.1 404 No\r\nContent-Length: 14\r\n\r\n{"detail": "x"', "no console"),
-        (b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\n[]", "no console"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "not a Discreet console"),
+        (b'HTTP/1.1 404 No\r\nContent-Length: 14\r\n\r\n{"detail": "x"', "not a Discreet console"),
+        (b"HTTP/1.1 400 No\r\nContent-Length: 2\r\n\r\n[]", "not a Discreet console"),
         (b"nonsense\r\n\r\n", "cannot be reached"),
-        (b"HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n", "no console"),
+        (b"HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n", "not a Discreet console"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}", "cannot be reached"),
     ],
 )

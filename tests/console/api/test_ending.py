@@ -93,7 +93,7 @@ def test_what_each_asker_gets(folder, token, slow_s, drain_s, stop_s, first):
         process.send_signal(signal.SIGTERM)
         for asker in askers[1:]:
             asker.join(20)
-            assert asker.got.status_code == 429 and "about to end" in asker.got.json()["error"], asker.got.text
+            assert asker.got.status_code == 429 and "shutting down" in asker.got.json()["error"], asker.got.text
             assert int(asker.got.headers["retry-after"]) >= 1
             assert "content-security-policy" in asker.got.headers
         askers[0].join(40)

@@ -48,7 +48,7 @@ def test_who_waits_for_what_does_not_stop_is_told_when_the_server_ends(monkeypat
         with pytest.raises(RequestDenied) as told:
             job.outcome()
         assert (told.value.status, told.value.wait_s) == (409, 10 * module.WAIT_S)
-        assert "the same key tells what came of it" in told.value.sentence
+        assert "send the same key to get the result" in told.value.sentence
         assert job.state(time.monotonic() + 60, grid_ms=250) == "open"  # it runs on: nobody knows yet
         with pytest.raises(RequestDenied):
             running.take(OWNER, "another", job_of)

@@ -42,7 +42,7 @@ def test_a_role_that_is_none(people, ada):
         lambda: people.add("x", role="public", password=GOOD),
         lambda: people.roster.set_role("Ada", "god"),
     ):
-        with pytest.raises(UsageError, match="no role"):
+        with pytest.raises(UsageError, match="not a role"):
             act()
 
 
@@ -125,7 +125,7 @@ def test_a_new_password_is_the_only_one(people, ada):
 
 def test_nobody_of_that_name(people, ada):
     for act in (people.roster.get, people.roster.disable, people.roster.enable):
-        with pytest.raises(UsageError, match="nobody named 'eve'"):
+        with pytest.raises(UsageError, match="no person named 'eve'"):
             act("eve")
 
 

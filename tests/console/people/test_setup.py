@@ -15,7 +15,7 @@ def test_the_link_makes_the_first_owner_once(people):
     first = people.first_owner(link, name="Ada", password=GOOD)
     assert first.role == "owner"
     assert not people.setup.holds(link)
-    with pytest.raises(UsageError, match="not good any more"):
+    with pytest.raises(UsageError, match="no longer valid"):
         people.first_owner(link, name="Eve", password=GOOD)
     assert people.setup.link() is None
     assert people.roster.all() == [first]
@@ -26,7 +26,7 @@ def test_another_link_is_none_and_costs_no_hash(people, wrong, monkeypatch):
     people.setup.link()
     monkeypatch.setattr(people.passwords, "hash_new", lambda password: pytest.fail("hashed"))
     assert not people.setup.holds(wrong)
-    with pytest.raises(UsageError, match="not good"):
+    with pytest.raises(UsageError, match="no longer valid"):
         people.first_owner(wrong, name="Eve", password=GOOD)
 
 

@@ -138,7 +138,7 @@ def test_files_are_for_their_owner_and_a_network_too_large_leaves_none(engine, t
     target = tmp_path / "made" / "t.parquet"
     how = {"folder": tmp_path, "target": target, "key": KEY, "tag_key": TAG_KEY}
     monkeypatch.setattr(network_size, "MOST_EDGES", 3)
-    with pytest.raises(UsageError, match="'friends' has 3 different edges, and a network has fewer than 3"):
+    with pytest.raises(UsageError, match="'friends' has 3 distinct edges; a network must have fewer than 3"):
         engine.declare(network.table(tmp_path), **how)
     assert list(target.parent.iterdir()) == []
     monkeypatch.setattr(network_size, "MOST_EDGES", 4)
@@ -164,7 +164,7 @@ def test_ends_of_two_types_are_one_person_where_their_texts_are(engine, folder):
 def test_ends_that_are_not_exact_are_refused(engine, folder):
     pq.write_table(pa.table({NAMES[0]: [1.5], "weight": [""], NAMES[1]: ["a"]}), folder / "source.parquet")
     source = File(names=(NAMES[0], "weight", NAMES[1]), rows=(), types=(pa.float64(), pa.string(), pa.string()))
-    with pytest.raises(SchemaError, match="whose a row is must be exact"):
+    with pytest.raises(SchemaError, match="does not identify people exactly"):
         declared(engine, Network(source=source), folder)
     with pytest.raises(SchemaError, match="has no column 'From'"):
         declared(engine, Network(source=File(names=("a", "b", "c"), rows=())), folder)
@@ -183,7 +183,7 @@ def test_an_end_that_is_no_text_is_nobody(engine, tmp_path):
 def test_other_engines_refuse_by_a_sentence_before_they_connect(tmp_path):
     table = of_rows([("a", "b")]).table(tmp_path)
     for engine in (PostgresEngine("postgresql://nobody@nowhere/db"), SparkEngine("spark://nowhere:1")):
-        with pytest.raises(Refused, match="graphs are read from files here alone"):
+        with pytest.raises(Refused, match="graphs are read only from local files"):
             engine.declare(table, folder=tmp_path, target=tmp_path / "t", key=KEY, tag_key=TAG_KEY)
 
 

@@ -109,7 +109,7 @@ def test_what_goes_wrong_has_its_exit_code_and_costs_what_it_should(
     file.write_text(text)
     execute(postgres_address, "DROP SCHEMA discreet CASCADE")
     code, err = outcome(asked(capsys, project, "SELECT count(*) FROM visits WHERE age > 53"))
-    assert (code, "is not in the database any more" in err) == (5, True)
+    assert (code, "is no longer in the database" in err) == (5, True)
     assert spent(project) == before, "none of these was charged"
 
 

@@ -87,7 +87,7 @@ def test_nor_is_what_reads_a_declared_table(tmp_path, postgres_address, people):
         f"CREATE MATERIALIZED VIEW {people}_m AS SELECT * FROM {people}_v",
     )
     try:
-        for source, match in ((f"{people}_v", "is a view"), (f"{people}_m", "a table of Discreet's own")):
+        for source, match in ((f"{people}_v", "is a view"), (f"{people}_m", "one of Discreet's own tables")):
             with pytest.raises(UsageError, match=match):
                 project.add(source, name="again", epsilon=1, engine=postgres_address)
     finally:

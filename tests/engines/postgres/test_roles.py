@@ -50,21 +50,21 @@ def free_port():
 
 def test_servers_that_do_not_let_us_in(postgres_address, monkeypatch):
     refused(postgres_address, "no such database", dbname=f"{MARK}")
-    refused(postgres_address, "does not let us in", user=f"{MARK}")
+    refused(postgres_address, "refused the login", user=f"{MARK}")
     refused(f"postgresql://{MARK}:{MARK}@127.0.0.1:{free_port()}/db", "cannot be reached")
     refused(f"postgresql://{MARK}@/db?host=/nowhere/{MARK}", "cannot be reached")
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="not the address"):
         PostgresEngine(f"postgresql://x/db?{MARK}=1").header("people", folder=NOWHERE)
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (f'FATAL:  password authentication failed for user "{MARK}"', "does not let us in"),
-        (f'FATAL:  no pg_hba.conf entry for host "{MARK}"', "does not let us in"),
-        ("fe_sendauth: no password supplied", "does not let us in"),
-        ("server does not support SSL, but SSL was required", "offers no TLS"),
-        ("FATAL:  sorry, too many clients already", "has no connection left"),
+        (f'FATAL:  password authentication failed for user "{MARK}"', "refused the login"),
+        (f'FATAL:  no pg_hba.conf entry for host "{MARK}"', "refused the login"),
+        ("fe_sendauth: no password supplied", "refused the login"),
+        ("server does not support SSL, but SSL was required", "does not offer TLS"),
+        ("FATAL:  sorry, too many clients already", "has no free connection"),
         (f'could not translate host name "{MARK}" to address', "cannot be reached"),
         (f"{MARK}", "cannot be reached"),
     ],
@@ -99,7 +99,7 @@ def test_no_psycopg(monkeypatch, postgres_address):
 def test_servers_that_are_not_what_we_need(postgres_address, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(session_module, "OLDEST", 99)
-        with pytest.raises(UsageError, match="the oldest that Discreet knows is 99"):
+        with pytest.raises(UsageError, match="Discreet needs 99 or newer"):
             PostgresEngine(postgres_address).header("people", folder=NOWHERE)
     with monkeypatch.context() as patch:
         patch.setitem(session_module._SETTINGS, "bytea_output", "escape")
@@ -108,14 +108,14 @@ def test_servers_that_are_not_what_we_need(postgres_address, monkeypatch):
             "_value",
             lambda name, value: "'hex'" if name == "bytea_output" else f"'{value}'" if name != "search_path" else value,
         )
-        with pytest.raises(UsageError, match="does not let bytea_output be set"):
+        with pytest.raises(UsageError, match="does not allow bytea_output to be set"):
             PostgresEngine(postgres_address).header("people", folder=NOWHERE)
     name = new_name("latin")
     execute(
         postgres_address, f"CREATE DATABASE {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
     )
     try:
-        refused(postgres_address, "is in LATIN1", dbname=name)
+        refused(postgres_address, "encoding of the database is LATIN1", dbname=name)
     finally:
         execute(postgres_address, f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -157,24 +157,24 @@ def test_what_a_role_is_not_allowed_is_named(plain, made, postgres_address, post
     table, place = made
     target = engine.place(new_name("made"), folder=NOWHERE)
     database = execute(postgres_address, "SELECT current_database()")[0][0]
-    with pytest.raises(UsageError, match="may not read") as told:
+    with pytest.raises(UsageError, match="is not allowed to read") as told:
         engine.header(table.source, folder=NOWHERE)
     assert told.value.hint == f'GRANT SELECT ON "public".{table.source} TO "{role}"'
     execute(postgres_address, told.value.hint)
-    with pytest.raises(UsageError, match="may not make tables in schema discreet") as told:
+    with pytest.raises(UsageError, match="not allowed to create tables in schema discreet") as told:
         engine.declare(table, folder=NOWHERE, target=target)
     grant = told.value.hint.partition(": ")[2]
     assert grant == f'GRANT USAGE, CREATE ON SCHEMA discreet TO "{role}"'
     execute(postgres_address, grant, f'REVOKE TEMPORARY ON DATABASE "{database}" FROM PUBLIC')
     try:
-        with pytest.raises(UsageError, match="may not make temporary tables") as told:
+        with pytest.raises(UsageError, match="not allowed to create temporary tables") as told:
             engine.declare(table, folder=NOWHERE, target=target)
         execute(postgres_address, told.value.hint.partition(": ")[2])
         assert engine.declare(table, folder=NOWHERE, target=target).exact_rows == 30
         assert total(engine, target) == 30
         found, known = (one.trace(table.source, folder=NOWHERE).same for one in (engine, postgres_engine))
         assert found == known
-        with pytest.raises(UsageError, match="this role may not read version 1"):
+        with pytest.raises(UsageError, match="this role is not allowed to read version 1"):
             engine.ready(lying(CELLS.plan, place))
         with pytest.raises(EngineFailure):
             engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, place))
@@ -196,7 +196,7 @@ def test_a_materialized_view_of_a_table_that_the_role_may_not_read(plain, made, 
     )
     place = engine.place(new_name("made"), folder=NOWHERE)
     assert engine.declare(replace(table, source=view), folder=NOWHERE, target=place).exact_rows == 1
-    with pytest.raises(UsageError, match="may not read"):
+    with pytest.raises(UsageError, match="is not allowed to read"):
         engine.header(name, folder=NOWHERE)
 
 

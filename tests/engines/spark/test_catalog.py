@@ -76,7 +76,7 @@ def test_tables_that_are_not_parquet_are_refused(spark_engine, tmp_path, provide
     session = spark_engine.session()
     session.sql(f"CREATE TABLE other_rows (Provider STRING COMMENT 'parquet') USING {provider} LOCATION '{tmp_path}/o'")
     try:
-        with pytest.raises(UsageError, match=f"is a table of {provider}, and"):
+        with pytest.raises(UsageError, match=f"is stored as {provider};"):
             spark_engine.header("other_rows", folder=tmp_path)
     finally:
         session.sql("DROP TABLE other_rows")
@@ -92,7 +92,7 @@ def test_a_table_of_a_database_is_refused(spark_engine, tmp_path):
     listed = ", ".join(f"{name} '{value}'" for name, value in options.items())
     session.sql(f"CREATE TABLE far_rows USING jdbc OPTIONS ({listed})")
     try:
-        with pytest.raises(UsageError, match="is a table of jdbc, and"):
+        with pytest.raises(UsageError, match="is stored as jdbc;"):
             spark_engine.trace("far_rows", folder=tmp_path)
     finally:
         session.sql("DROP TABLE far_rows")
@@ -101,7 +101,7 @@ def test_a_table_of_a_database_is_refused(spark_engine, tmp_path):
 def test_a_table_over_the_files_of_another_is_refused(spark_engine, catalog, tmp_path):
     """As Parquet it would read what the log has removed."""
     (tmp_path / "kept" / "_delta_log").mkdir()
-    with pytest.raises(UsageError, match="whose log says which of them still count"):
+    with pytest.raises(UsageError, match="whose log says which of them are current"):
         spark_engine.header(catalog, folder=tmp_path)
 
 
@@ -110,11 +110,11 @@ def test_what_of_a_catalog_is_refused(spark_engine, catalog, tmp_path):
     with pytest.raises(SchemaError, match=r"holds char\(3\)"):
         spark_engine.declare(table(catalog, (TextColumn(name="c"),)), folder=tmp_path, target=place)
     person = table(catalog, COLUMNS[:1], PrivacyUnit(person=("f",), rows=1))
-    with pytest.raises(SchemaError, match="whose a row is must be exact"):
+    with pytest.raises(SchemaError, match="does not identify people exactly"):
         spark_engine.declare(person, folder=tmp_path, target=place, key=KEY, tag_key=TAG_KEY)
     with pytest.raises(UsageError, match="is a view"):
         spark_engine.header("seen_rows", folder=tmp_path)
-    with pytest.raises(UsageError, match="neither a file nor a table"):
+    with pytest.raises(UsageError, match="no file and no table"):
         spark_engine.header("no_such_rows", folder=tmp_path)
 
 

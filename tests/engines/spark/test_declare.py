@@ -124,7 +124,7 @@ def check_ready(engine, place):
     size = os.path.getsize(part)
     for change in (lambda: os.truncate(part, size - 1), lambda: os.unlink(part)):
         change()
-        with pytest.raises(LedgerFault, match="version 3 of 'people' is not whole"):
+        with pytest.raises(LedgerFault, match="version 3 of 'people' is no longer complete"):
             engine.ready(tables)
     engine.drop(place)
     assert not os.path.exists(place.folder)
@@ -146,7 +146,7 @@ def test_a_column_that_is_gone_or_of_another_type(spark_engine, tmp_path):
     place = spark_engine.place("people.lake", folder=tmp_path)
     gone = load(people().drop_columns([AGE.name]), tmp_path, "gone")
     bytes_now = load(people().set_column(0, AGE.name, pa.array([b""] * 240)), tmp_path, "bytes")
-    for source, sentence in ((gone, "has no column"), (bytes_now, "is declared integer, and bytes holds binary")):
+    for source, sentence in ((gone, "has no column"), (bytes_now, "is declared integer, but it is binary in bytes")):
         with pytest.raises(SchemaError, match=sentence):
             spark_engine.declare(table(source), folder=tmp_path, target=place)
     assert not os.path.exists(place.folder)

@@ -141,9 +141,9 @@ def check_damaged(engine, place, gone):
     """A table that lacks a file is not made whole by an erasure."""
     part = max(file.path for file in LakeTable(store=DiskStore(), folder=place.folder).store.files(place.folder) if "/rows-" in file.path)  # fmt: skip
     os.unlink(part)
-    with pytest.raises(LedgerFault, match="not whole"):
+    with pytest.raises(LedgerFault, match="complete in the lake"):
         engine.erase(place, gone)
-    with pytest.raises(LedgerFault, match="not whole"):
+    with pytest.raises(LedgerFault, match="complete in the lake"):
         engine.persons(place)
 
 
@@ -216,7 +216,7 @@ def test_through_two_other_tables(spark_engine, tmp_path):
 
 def test_an_id_that_is_not_exact(spark_engine, tmp_path):
     source = load(visits(id=(pa.float64(), [1.0])), tmp_path)
-    with pytest.raises(SchemaError, match="holds double, and whose a row is must be exact"):
+    with pytest.raises(SchemaError, match="holds double, which does not identify people exactly"):
         spark_engine.declare(
             table(source, PrivacyUnit(person=("id",), rows=2)),
             folder=tmp_path,

@@ -176,7 +176,7 @@ def test_the_forms_to_write_where_sparks_own_are_wrong(spark):
     ["", "spark://", "spark://host", "spark://local:x", "spark://a:1;b", "sc://", "sc://host:1/x", "local[2]", "yarn"],
 )
 def test_an_address_that_is_none(address):
-    with pytest.raises(UsageError, match="is not the address of a Spark"):
+    with pytest.raises(UsageError, match="is not a Spark address"):
         open_session(address)
 
 

@@ -63,7 +63,7 @@ def check_both_parts(table):
     before = table.manifest()
     persons = LakePart(folder="persons-1", files=(("part.parquet", 2),))
     both = LakeManifest(columns=before.columns, rows=table.part("rows-1"), persons=persons)
-    with pytest.raises(UsageError, match="replaced meanwhile"):
+    with pytest.raises(UsageError, match="replaced in the meantime"):
         table.commit(both)
     assert table.manifest() == before
     table.commit(both, after=before)
@@ -127,7 +127,7 @@ with lock_folder({table.folder!r}, patience_s=0.0) as free:
 """
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"True\n"
-        with pytest.raises(UsageError, match="another process is at work"), table.making():
+        with pytest.raises(UsageError, match="another process is working"), table.making():
             raise AssertionError
         other.kill()
         other.wait()
@@ -154,7 +154,7 @@ Connect.__module__ = "pyspark.sql.connect.session"
 
 
 def test_connect_reaches_no_files_elsewhere():
-    with pytest.raises(UsageError, match="Spark Connect lets no client"):
+    with pytest.raises(UsageError, match="Spark Connect does not let a client"):
         store_of(Connect(), "s3a://bucket/a")
 
 

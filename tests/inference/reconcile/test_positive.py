@@ -132,7 +132,7 @@ def test_an_unfinished_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         x, free = solve_complementarity(*given)
         return x * 1.5, free
 
-    for broken, words in ((halfway, "lost its digits"), (too_far, "not proved")):
+    for broken, words in ((halfway, "lost numerical precision"), (too_far, "not proved")):
         monkeypatch.setattr("discreet.inference.reconcile.nonnegative_answers.solve_complementarity", broken)
         with pytest.raises(Refused, match=words):
             make_nonnegative(known)
@@ -142,7 +142,7 @@ def test_an_unfinished_table_is_refused() -> None:
     regions, people = QuestionLog(2).regions(60), People(2000, 2)
     exact = np.array([people.count(region) for region in regions], dtype=float)
     known = Reconciliation(measured(regions, exact, 2), DOMAIN)
-    with pytest.raises(Refused, match="near the best"):
+    with pytest.raises(Refused, match="close to the best"):
         fit_table(known, rounds=3)
     found = fit_table(known)
     assert found.bound <= found.distance <= found.bound + 0.01 * len(regions) + 1e-6

@@ -197,7 +197,7 @@ def test_gaussian_noise_is_recommended_where_it_is_much_better(tmp_path):
     project = people(tmp_path / "some", columns=columns, lines=lines)
     limits, advice = price(project, (), order=3, **PURE).warnings
     assert limits.startswith("numbers describe the declared table: other values of c0 are ")
-    assert "Gaussian noise of the same rho 0.5" in advice
+    assert "Gaussian noise at the same rho, 0.5" in advice
     pure = people(tmp_path / "none", columns=columns, lines=lines, budget="{ epsilon = 9, delta = 0 }")
     assert price(pure, (), order=3, **PURE).warnings == (limits,)
 
@@ -259,7 +259,7 @@ def test_what_is_no_wish_is_said(tmp_path, wish):
 
 
 def test_a_word_that_is_nearly_one_is_recognised(tmp_path):
-    with pytest.raises(UsageError, match="know no 'ordre'") as caught:
+    with pytest.raises(UsageError, match="have no option 'ordre'") as caught:
         price(people(tmp_path), ordre=2, **ZCDP)
     assert "order" in caught.value.hint
 
@@ -270,7 +270,7 @@ def test_one_string_is_one_name(tmp_path):
         assert [column.name for column in price(project, **wish, **ZCDP).columns] == ["sex"]
     made = release(project, "sex", **ZCDP)
     for name in (5, None, ["sex"]):
-        with pytest.raises(UsageError, match="named by text"):
+        with pytest.raises(UsageError, match="must be text"):
             made.marginal(name)
 
 
@@ -283,9 +283,9 @@ def test_the_reader_is_told_what_is_left_out_and_which_noise_it_is(tmp_path):
     release(project, "ward", **ZCDP)  # ends the pure part
     told = release(project, "ward", epsilon="0.5")
     assert "at most 5 rows per person, other values of ward are" in told.warnings[0]
-    assert "pure part is used up" in told.warnings[1]
+    assert "pure part of the budget is spent" in told.warnings[1]
     assert release(project, "sex", **PURE).warnings == (limit,)  # as it was measured, not as it would be now
-    assert "pure part is used up" in price(project, "sex", epsilon="0.4").warnings[1]
+    assert "pure part of the budget is spent" in price(project, "sex", epsilon="0.4").warnings[1]
 
 
 def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid(tmp_path):

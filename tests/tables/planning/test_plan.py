@@ -260,7 +260,7 @@ def test_one_cell_is_one_cell(workload: Workload, gaussian):
 
 
 def test_wrong_wishes_are_refused():
-    with pytest.raises(UsageError, match="no strategy"):
+    with pytest.raises(UsageError, match="unknown strategy"):
         plan_strategy(AllRanges(4), gaussian=False, strategy="magic")
     for seconds in (-1.0, math.nan):
         with pytest.raises(UsageError, match="seconds"):

@@ -91,7 +91,7 @@ def test_impossible_cells_are_not_counted(project):
 
 def test_a_rule_that_cuts_a_bin_rules_out_whole_bins_and_says_so(project):
     layout = laid(project, with_work() + CHILDREN.replace("14", "20"))
-    assert layout.cells == 14 and "cuts through a bin of 'age'" in layout.warnings[0]
+    assert layout.cells == 14 and "splits a bin of 'age'" in layout.warnings[0]
 
 
 def test_places_can_be_empty(project):
@@ -148,38 +148,38 @@ def test_queries_that_have_no_common_coordinates_are_refused(project):
         (PLAN.replace('"block"\n', '"street"\n', 1), "no column 'street'"),
         (PLAN.replace('"county"', '"parish"'), "table 'places' has no column 'parish'"),
         (PLAN.replace('"county", "block"]', '"block", "county"]'), "two rows for one value|no value of column"),
-        (PLAN.replace('from = "places"\n', ""), "says nothing about how"),
-        (PLAN.replace('from = "places"', "prefix = [4, 2]"), "rising numbers"),
-        (PLAN.replace('from = "places"', "prefix = [2]"), "2 rising numbers"),
+        (PLAN.replace('from = "places"\n', ""), "does not say how"),
+        (PLAN.replace('from = "places"', "prefix = [4, 2]"), "increasing lengths"),
+        (PLAN.replace('from = "places"', "prefix = [2]"), "2 increasing lengths"),
         (
             PLAN.replace('from = "places"', "prefix = [1, 2]").replace('"block"\n', '"age"\n', 1),
-            "prefix cuts the values",
+            "prefix works only",
         ),
         (PLAN + "prefix = [2, 4]\n", "both from and prefix"),
-        (PLAN + 'columns = ["sex"]\n', "keep one|columns, and column"),
+        (PLAN + 'columns = ["sex"]\n', "columns together with column"),
         (PLAN + "elsewhere = 1\n", "true or false"),
         (PLAN.replace('"nation"', '"state"'), "two levels have the same name"),
-        (PLAN.replace('"nation"', '"a/b"'), "a file's name"),
-        (PLAN.replace('"sex"', '"block"'), "a level and an attribute at once"),
+        (PLAN.replace('"nation"', '"a/b"'), "used as a file name"),
+        (PLAN.replace('"sex"', '"block"'), "both a level and an attribute"),
         ('invariants = ["town"]\n' + PLAN, "no level 'town'"),
         (PLAN + "[levels.town]\nshare = 1\n", "no level 'town'"),
         (PLAN + "[levels.state]\nshare = -1\n", "share must be"),
         (PLAN + "[levels.state]\nshare = nan\n", "number"),
         (PLAN + "[levels.block]\nshare = 0\n", "last level, 'block', must be measured"),
         (PLAN + '[levels.block]\nqueries = ["total"]\n', "last level, 'block', must be measured"),
-        (PLAN + '[levels.state]\nqueries = ["totals"]\n', 'a query is "cells"'),
-        (PLAN + '[levels.state]\nqueries = [["height"]]\n', "'height', which is no attribute"),
-        (PLAN + '[levels.state]\nqueries = ["cells", "cells"]\n', "each once"),
+        (PLAN + '[levels.state]\nqueries = ["totals"]\n', 'a query must be "cells"'),
+        (PLAN + '[levels.state]\nqueries = [["height"]]\n', "'height', which is not an attribute"),
+        (PLAN + '[levels.state]\nqueries = ["cells", "cells"]\n', "nothing twice"),
         (PLAN + "[[zeros]]\n", "names no column"),
-        (PLAN + "[[zeros]]\nheight = 1\n", "'height' is no attribute"),
-        (PLAN + '[[zeros]]\nage = "old"\n', "zeros, number 1: 'old' is no value of column 'age'"),
-        (PLAN + '[[zeros]]\nage = "14 to 2"\n', "no range"),
-        (PLAN + "[[zeros]]\nage = 200\n", "no value of column 'age'"),
+        (PLAN + "[[zeros]]\nheight = 1\n", "'height' is not an attribute"),
+        (PLAN + '[[zeros]]\nage = "old"\n', "entry 1 of zeros: 'old' is not a value of column 'age'"),
+        (PLAN + '[[zeros]]\nage = "14 to 2"\n', "not a range"),
+        (PLAN + "[[zeros]]\nage = 200\n", "not a value of column 'age'"),
         (PLAN + "[[zeros]]\nsex = {null = true}\n", "closed"),
-        (PLAN + "[[zeros]]\nsex = []\n", "given no value"),
+        (PLAN + "[[zeros]]\nsex = []\n", "no value is given"),
         (PLAN + '[[zeros]]\nstate = "ZZ"\n', "there is no state 'ZZ'"),
-        (PLAN + '[[zeros]]\nstate = "AA"\nsex = "F"\n', "about places and attributes at once"),
-        (PLAN + '[[zeros]]\nstate = ["AA", "BB", {null = true}]\n', "no place is left by zeros, number 1"),
+        (PLAN + '[[zeros]]\nstate = "AA"\nsex = "F"\n', "mixes places and attributes"),
+        (PLAN + '[[zeros]]\nstate = ["AA", "BB", {null = true}]\n', "no place remains after entry 1 of zeros"),
         (PLAN + '[[rules]]\nif = { sex = "F" }\n', "must be a table of settings"),
     ],
 )
@@ -192,7 +192,7 @@ def test_everything_wrong_is_refused_with_the_place(project, text, says):
 
 def test_too_many_cells_are_refused(project, monkeypatch):
     monkeypatch.setattr("discreet.tables.publish.layout.MOST_CELLS", 21 * 8 - 1)
-    with pytest.raises(Refused, match="21 places and 8 cells"):
+    with pytest.raises(Refused, match="21 places with 8 cells"):
         laid(project, PLAN)
 
 
@@ -200,7 +200,7 @@ def test_a_plan_that_is_not_there_or_is_no_text(project, tmp_path):
     with pytest.raises(UsageError, match="cannot read"):
         read_plan(tmp_path / "nowhere.toml")
     for folder in (tmp_path, "."):
-        with pytest.raises(UsageError, match="is a folder, and a plan is a file"):
+        with pytest.raises(UsageError, match="is a folder; a plan must be a file"):
             read_plan(folder)
     (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not valid TOML"):

@@ -113,5 +113,5 @@ def test_another_matrix_under_the_same_words_is_refused():
     from discreet.errors import LedgerFault
 
     kind, size, _ = SquareRootCounter(9).to_data()
-    with pytest.raises(LedgerFault, match="paid for"):
+    with pytest.raises(LedgerFault, match="was charged"):
         counter_of([kind, size, "0" * 64])

@@ -59,7 +59,7 @@ def test_a_file_that_was_put_back_does_not_count_anybody_anew(declared, monkeypa
     for person in ("ssn", "pid"):  # as the version was made; and the file put back, with nothing refreshed
         project = declared(person)
         found = project_streams.stream(project, "visits", "daily")[0]
-        with pytest.raises(UsageError, match="is not the same"):
+        with pytest.raises(UsageError, match="identifies persons differently"):
             found.next()
     assert state(project, stream).exact_steps == (18,)
     project.refresh("visits")
@@ -77,7 +77,7 @@ def test_a_version_by_which_a_stream_began_and_not_the_file(declared, monkeypatc
     assert [part["person"] for part in whose] == [[], ["ssn"]]
     stream.next()
     project.refresh("visits")
-    with pytest.raises(UsageError, match="is not the same"):
+    with pytest.raises(UsageError, match="identifies persons differently"):
         stream.next()
     assert not declared("ssn").source_changed("visits")
 
@@ -88,7 +88,7 @@ def test_a_version_that_does_not_say_it_is_refused(declared, monkeypatch):
     monkeypatch.setattr("discreet.project.versions.reached", lambda path: {})
     project.refresh("visits")
     assert REACHED not in project.ledger.refresh().version("visits", 1).source
-    with pytest.raises(UsageError, match="does not say how") as caught:
+    with pytest.raises(UsageError, match="does not record how") as caught:
         project_streams.stream(project, "visits", "daily", epsilon=1, horizon=6)
     assert "discreet refresh visits" in caught.value.hint
     assert not project.ledger.refresh().charges
@@ -105,7 +105,7 @@ def test_other_keys_would_tell_nobody_again(tmp_path, monkeypatch):
     (project.curator.folder / KEYS).unlink()
     monkeypatch.setattr(Curator, "keys", property(lambda self: PersonKeys.at(self.folder)))
     grow(project, {"a": 3, "b": 2})
-    with pytest.raises(UsageError, match="is not the same"):
+    with pytest.raises(UsageError, match="identifies persons differently"):
         stream.next()
     assert state(project, stream).exact_steps == (5,)
 
@@ -119,7 +119,7 @@ def test_where_analysts_have_quotas_a_nameless_caller_takes_no_step(tmp_path):
     begun.next("mon")  # ana began it
     nameless = project.stream("visits", "daily")
     for take in (nameless.next, lambda: nameless.next(analyst="bob"), lambda: begun.next(analyst="bob")):
-        with pytest.raises(UsageError, match="gives analysts quotas"):
+        with pytest.raises(UsageError, match="sets quotas for analysts"):
             take()
     assert nameless.steps == 1 and len(nameless.rows) == 1  # reading is free
     assert nameless.next(analyst="Ana").step == 2
@@ -142,10 +142,10 @@ def test_what_is_no_step_is_said(tmp_path, step):
 def test_the_reader_is_told_of_limits_and_of_noise_that_was_not_asked_for(tmp_path):
     project = make(tmp_path, {"a": 3, "b": 2})
     pure = project.stream("visits", "pure", epsilon="0.2", horizon=4, contributions=1)
-    assert pure.notes == ["each person is counted at most once in all; rows beyond that are left out"]
+    assert pure.notes == ["each person is counted at most once in total; further rows are left out"]
     paired = project.stream("visits", "pair", epsilon="0.2", delta="1e-7", horizon=4)
     assert len(paired.notes) == 1
     other = project.stream("visits", "other", epsilon="0.2", horizon=4, contributions=2)
     limit, noise = other.to_data()["warnings"]
     assert "at most 2 times in all" in limit
-    assert "pure part is used up" in noise and "rho 0.02" in noise
+    assert "pure part of the budget is spent" in noise and "rho 0.02" in noise

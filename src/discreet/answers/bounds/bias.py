@@ -115,11 +115,11 @@ def bias_scope(table: Table, version: Version, names: Sequence[str]) -> BiasScop
     chosen = named_columns(table, names)
     persons = ROWS_PER_PERSON in chosen
     if persons and version.schema.unit.is_row:
-        raise UsageError(f"in {table.name!r} each row is one person, and none is left out")
+        raise UsageError(f"each row of {table.name!r} is one person, so no row is left out")
     columns = [version.schema.column(column.name) for column in chosen if not isinstance(column, str)]
     if any(column is None or not _bounded(column) for column in columns):
         raise UsageError(
-            "only the bounds of numbers, dates and timestamps can be judged, in the version that has them",
+            "only bounds of numbers, dates and timestamps can be checked, and only in a version that has them",
             hint=f"discreet bounds {table.name} COLUMN finds bounds; discreet refresh {table.name} applies them",
         )
     if not names:
@@ -127,7 +127,7 @@ def bias_scope(table: Table, version: Version, names: Sequence[str]) -> BiasScop
         columns = [column for column in version.schema.columns if _bounded(column)]
     if not persons and not columns:
         raise UsageError(
-            f"nothing in {table.name!r} is limited or bounded, so nothing is lost", hint="declare low and high"
+            f"{table.name!r} has no limit on rows and no bounds, so nothing is left out", hint="declare low and high"
         )
     return BiasScope(
         persons=persons, columns=tuple(one for one in columns if isinstance(one, NumberColumn | MomentColumn))

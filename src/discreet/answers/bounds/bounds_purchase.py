@@ -187,18 +187,18 @@ def _value(column: NumberColumn | MomentColumn, code: int) -> Any:
 
 def _warnings(purchase: _Purchase, ends: Sequence[EndSearch], values: Mapping[str, DiscoveredKeys]) -> list[str]:
     warnings = []
-    unit = "rows" if purchase.version.schema.unit.is_row else "persons"
+    unit = "rows" if purchase.version.schema.unit.is_row else "people"
     if ends:
         most = max(len(search.missing_ends) for search in ends)
         needed = ENOUGH * STAGES * most / purchase.share
         warnings.append(
-            f"bounds found so are good from about {int(needed):,} {unit} on; with fewer they come out too narrow"
+            f"these bounds are reliable from about {int(needed):,} {unit} on; with fewer, they come out too narrow"
         )
     for search in ends:
         if search.is_one_value:
             warnings.append(
                 f"both bounds of {search.column.name!r} came out equal and were set one step apart: this epsilon "
-                "may be too small to see the others"
+                "may be too small to see the other values"
             )
     return [
         *warnings,
@@ -208,14 +208,12 @@ def _warnings(purchase: _Purchase, ends: Sequence[EndSearch], values: Mapping[st
 
 def _missing_value_warnings(name: str, discovered: DiscoveredKeys, unit: str) -> list[str]:
     """Why values may be missing. The threshold is public: it follows from the price."""
-    needed = "" if discovered.threshold is None else f", about {discovered.threshold:,}"
+    needed = "" if discovered.threshold is None else f" (about {discovered.threshold:,} are needed)"
     if not _discovered_values(discovered):
         return [f"no value of {name!r} is shared by enough {unit} for this epsilon and delta{needed}; it stays text"]
     warnings = []
     if discovered.threshold is not None:
-        warnings.append(f"values of {name!r} that fewer than about {discovered.threshold:,} {unit} share do not show")
+        warnings.append(f"values of {name!r} shared by fewer than about {discovered.threshold:,} {unit} are not shown")
     if discovered.is_truncated:
-        warnings.append(
-            f"only the {len(discovered.keys):,} most common of the values of {name!r} that were found are kept"
-        )
+        warnings.append(f"only the {len(discovered.keys):,} most common of the discovered values of {name!r} are kept")
     return warnings

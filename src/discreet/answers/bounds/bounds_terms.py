@@ -28,7 +28,7 @@ class BoundsTerms:
             raise UsageError("say how much to spend", hint="--epsilon 0.05 is enough for many tables")
         number = exact.number(cells, name="cells")
         if number.denominator != 1 or not 1 <= number <= 10**9:
-            raise UsageError("cells must be a whole number of at least 1", hint="--cells 50 is for counts by 50 groups")
+            raise UsageError("cells must be a whole number of at least 1", hint="--cells 50, for counts by 50 groups")
         target_epsilon = exact.number(for_epsilon, name="for-epsilon")
         if not LEAST_FOR_EPSILON <= target_epsilon <= exact.MAX_QUESTION_EPSILON:
             raise UsageError(

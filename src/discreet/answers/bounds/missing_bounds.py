@@ -61,7 +61,7 @@ def find_missing_bounds(
     )
     if not missing.size:
         raise UsageError(
-            f"everything about {table.name!r} that can be found without a name is declared",
+            f"everything that can be measured in {table.name!r} without naming a column is already declared",
             hint="name a text column to find its values, or see how well the bounds fit with --report",
         )
     _check_delta(missing, terms)
@@ -71,11 +71,11 @@ def find_missing_bounds(
 def _check_delta(missing: MissingBounds, terms: BoundsTerms) -> None:
     if missing.values and not terms.delta:
         raise UsageError(
-            f"the values of {missing.values[0]!r} are found by a threshold, which needs a delta",
-            hint="--delta 1e-7, of the delta that the table's budget has for keys",
+            f"finding the values of {missing.values[0]!r} uses a threshold, which needs a delta",
+            hint="--delta 1e-7, taken from the delta that the table's budget has for keys",
         )
     if terms.delta is not None and not missing.values:
-        raise UsageError("--delta is for the values of text columns, and none is asked for", hint="leave it out")
+        raise UsageError("--delta is for the values of text columns, and no text column is named", hint="leave it out")
 
 
 def named_columns(table: Table, names: Iterable[str]) -> list[Column | str]:
@@ -99,8 +99,8 @@ def refuse_other_persons(table: Table, version: Version) -> None:
     mine, theirs = table.schema.unit, version.schema.unit
     if (mine.person, mine.through, mine.on) != (theirs.person, theirs.through, theirs.on):
         raise UsageError(
-            f"version {version.number} of {table.name!r} is about {theirs}, and discreet.toml says {mine}",
-            hint=f"discreet refresh {table.name} first",
+            f"version {version.number} of {table.name!r} protects {theirs}, but discreet.toml says {mine}",
+            hint=f"run discreet refresh {table.name} first",
         )
 
 
@@ -115,18 +115,18 @@ def _missing_ends(column: Column) -> tuple[End, ...]:
 def _refuse_limit(table: Table, raw: Mapping[str, Any]) -> None:
     if table.schema.unit.is_row:
         raise UsageError(
-            f"in {table.name!r} each row is one person", hint='person = "patient_id" says whose rows they are'
+            f"each row of {table.name!r} is one person", hint='declare the person column: person = "patient_id"'
         )
     if ROWS_PER_PERSON in raw:
-        raise _declared(table, ROWS_PER_PERSON, f"{ROWS_PER_PERSON} of {table.name!r} is declared already")
+        raise _declared(table, ROWS_PER_PERSON, f"{ROWS_PER_PERSON} of {table.name!r} is already declared")
 
 
 def _refuse_declared(table: Table, column: Column) -> None:
     match column:
         case NumberColumn() | MomentColumn() if not _missing_ends(column):
-            raise _declared(table, column.name, f"column {column.name!r} has its bounds already")
+            raise _declared(table, column.name, f"column {column.name!r} already has bounds")
         case CategoryColumn():
-            raise UsageError(f"column {column.name!r} has its values already", hint='type = "text" lets them be found')
+            raise UsageError(f"column {column.name!r} already has values", hint='set type = "text" to measure them')
         case BooleanColumn():
             raise UsageError(f"column {column.name!r} is boolean and needs no bounds")
         case _:
@@ -136,7 +136,7 @@ def _refuse_declared(table: Table, column: Column) -> None:
 def _declared(table: Table, name: str, reason: str) -> UsageError:
     return UsageError(
         reason,
-        hint=f"discreet bounds {table.name} {name} --report says how well it fits; to find it anew, take it away",
+        hint=f"discreet bounds {table.name} {name} --report shows how well it fits; remove it to measure it again",
     )
 
 
@@ -145,6 +145,6 @@ def _refuse_other(table: Table, version: Version, column: Column) -> None:
     if version.schema.column(column.name) != column:
         raise UsageError(
             f"version {version.number} of {table.name!r} was made with another declaration of {column.name!r} "
-            f"than {type_name(column)} without bounds",
-            hint=f"discreet refresh {table.name} first",
+            f"than the present one, {type_name(column)} without bounds",
+            hint=f"run discreet refresh {table.name} first",
         )

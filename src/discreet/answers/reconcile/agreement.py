@@ -103,7 +103,7 @@ def agree(
     if not released_history.numbers:
         raise UsageError(
             f"no released number of version {version.number} of {version.table!r} can be reconciled",
-            hint="; ".join(dict.fromkeys(each.reason for each in released_history.left_out)) or "ask a question first",
+            hint="; ".join(dict.fromkeys(each.reason for each in released_history.left_out)) or "run a query first",
         )
     reconciliation = Reconciliation(
         [number.measured() for number in released_history.numbers], ColumnDomains.of(version.schema.columns)

@@ -75,7 +75,7 @@ def derived_release(
     event = compose([_event(name, curator) for name in earlier_estimate.releases])
     nothing = Measurement(id=_name(earlier_estimate), text=earlier_estimate.query.text, parts=(), event=event)
     because = (
-        f"this follows from {release_list_text(earlier_estimate.releases)}, which were paid for: nothing is charged"
+        f"this is computed from {release_list_text(earlier_estimate.releases)}, which are paid for: nothing is charged"
     )
     return _release(earlier_estimate, nothing, wish, because, version=version, ledger=curator.ledger, bought=False)
 
@@ -85,7 +85,7 @@ def combined_release(
 ) -> Release:
     """A release of a new measurement, read together with what was known before."""
     earlier = [name for name in earlier_estimate.releases if name != measurement.id]
-    because = f"read together with {release_list_text(earlier)}: only what they left open was bought"
+    because = f"combined with {release_list_text(earlier)}: only the missing precision was charged"
     return _release(earlier_estimate, measurement, wish, because, version=version, ledger=ledger, bought=True)
 
 
@@ -124,7 +124,9 @@ def _release(
     warnings = [because, *query.warnings, *caveats(query)]
     below_noise, _, cells = release.count_below_noise()
     if below_noise:
-        warnings.append(f"{below_noise} of {cells} numbers are below the noise; --within buys what is missing")
+        warnings.append(
+            f"{below_noise:,} of {cells:,} numbers are below the noise; --within buys the missing precision"
+        )
     return release.with_warnings(warnings)
 
 

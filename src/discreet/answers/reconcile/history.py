@@ -114,9 +114,9 @@ def _numbers_of_release(
     if charge.table != version.table:
         return [], [ExclusionReason(reason=f"it is about {charge.table!r}")]
     if charge.version != version.number:
-        return [], [ExclusionReason(reason=f"it is about version {charge.version}, whose rows are others")]
+        return [], [ExclusionReason(reason=f"it is about version {charge.version}, which has other rows")]
     if charge.seq < since:
-        return [], [ExclusionReason(reason="it was asked before somebody was forgotten, so of other rows")]
+        return [], [ExclusionReason(reason="it was answered before a person was forgotten, so it is about other rows")]
     if charge.id not in _READ.numbers_of_release:
         stored = ReconcilableRelease(charge=charge, version=version, curator=curator, reads=reads)
         _READ.add(

@@ -79,5 +79,6 @@ def estimate_data(
 
 def estimate_text(data: dict[str, Any]) -> str:
     """What is told, in words."""
-    sentence = f"earlier answers {release_list_text(data['releases'])} already tell it within {data['plus_minus']:,.4g}"
-    return sentence if data["enough"] else f"{sentence}; only the rest is bought, to be within {data['together']:,.4g}"
+    releases = release_list_text(data["releases"])
+    sentence = f"earlier answers {releases} already give it within ±{data['plus_minus']:,.4g}"
+    return sentence if data["enough"] else f"{sentence}; only the rest is charged, to reach ±{data['together']:,.4g}"

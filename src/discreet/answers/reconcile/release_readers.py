@@ -36,7 +36,7 @@ def read_program(stored: ReconcilableRelease) -> ReleaseNumbers | None:
     """Fits and workloads are programs; what a program stored is read by a reader of its own kind, before this one."""
     if stored.charge.id not in stored.curator.ledger.state.reservations:
         return None
-    return [], [ExclusionReason(reason="a fit or a workload, whose numbers are not read here")]
+    return [], [ExclusionReason(reason="it is a fit or a workload, whose numbers are not used here")]
 
 
 def read_answer(stored: ReconcilableRelease) -> ReleaseNumbers | None:
@@ -44,14 +44,12 @@ def read_answer(stored: ReconcilableRelease) -> ReleaseNumbers | None:
     try:
         measurement = stored.curator.stored_measurement(stored.charge.id)
     except (KeyError, TypeError, ValueError):
-        return [], [ExclusionReason(reason="it holds no answer to a question")]
+        return [], [ExclusionReason(reason="it does not answer a query")]
     if measurement.text.startswith(BOUNDS_TEXT_START):
-        return [], [ExclusionReason(reason="bounds, which are found step by step")]
+        return [], [ExclusionReason(reason="it has bounds, which are found step by step")]
     stored_queries = read_stored_queries(measurement, reads=stored.reads)
     if stored_queries is None or stored_queries[0].question() != stored.charge.question:
-        return [], [
-            ExclusionReason(reason="its text does not mean the same any more: something that it names has changed")
-        ]
+        return [], [ExclusionReason(reason="its query no longer means the same: something that it names has changed")]
     inquiry, queries = stored_queries
     return numbers_of(measurement, inquiry, _names(queries), ColumnDomains.of(stored.version.schema.columns))
 

@@ -79,11 +79,11 @@ def family_of(statistic: Statistic) -> str | ExclusionReason:
         case Sum(grain=1, of=of, centre=centre):
             return f"sum {expression_data(of)!r} - {centre}"
         case Sum():
-            return ExclusionReason(reason="a sum that is rounded to grains: the parts of one do not add up exactly")
+            return ExclusionReason(reason="a sum that is rounded to a coarser grid: its parts do not add up exactly")
         case PersonCount():
-            return ExclusionReason(reason="a count of persons: somebody may be counted in several parts")
+            return ExclusionReason(reason="a count of people: one person may be counted in several parts")
         case DistinctCount():
-            return ExclusionReason(reason="a count of different values: one may occur in several parts")
+            return ExclusionReason(reason="a count of distinct values: one value may occur in several parts")
 
 
 def regions_of(
@@ -91,7 +91,7 @@ def regions_of(
 ) -> tuple[Region, ...] | ExclusionReason:
     """The exact records of each cell of a grouping set that a statistic adds up, row-major."""
     if inquiry.keys:
-        return ExclusionReason(reason="its keys were discovered: which groups it has was chosen by the data")
+        return ExclusionReason(reason="its keys were discovered: the data decided which groups it has")
     rows = rows_of(inquiry.plan)
     if rows is None:
         return ExclusionReason(reason=_joined(inquiry.plan))
@@ -108,7 +108,7 @@ def regions_of(
     return exact_regions if len(exact_regions) == len(cell_regions) else ExclusionReason(reason=_NOT_BOXES)
 
 
-_NOT_BOXES = "a condition that is not exactly boxes over declared columns"
+_NOT_BOXES = "its condition is not exactly made of ranges and values of declared columns"
 
 
 def _joined(plan: Plan) -> str:
@@ -116,7 +116,7 @@ def _joined(plan: Plan) -> str:
         if rows_of(plan.source) is not None:
             return _NOT_BOXES
         plan = plan.source
-    return "it counts persons, not rows" if isinstance(plan, Scan) else "a join, or rows made for each person"
+    return "it counts people, not rows" if isinstance(plan, Scan) else "it is a join, or makes rows for each person"
 
 
 def _added(statistic: Statistic) -> Region:
@@ -131,9 +131,7 @@ def numbers_of(
 ) -> tuple[list[ReleasedNumber], list[ExclusionReason]]:
     """The numbers of a measurement that can be reconciled, and why others cannot."""
     released: list[ReleasedNumber] = []
-    outside = (
-        [ExclusionReason(reason="a quantile: a place among the rows, not a sum over them")] if inquiry.quantiles else []
-    )
+    outside = [ExclusionReason(reason="a quantile: a position among the rows, not a sum")] if inquiry.quantiles else []
     order = inquiry.order
     for place, index in itertools.product(range(len(inquiry.sets)), range(len(inquiry.statistics))):
         statistic = inquiry.statistics[index]

@@ -8,7 +8,8 @@ from pkgutil import iter_modules
 import typer
 
 attack_app = typer.Typer(
-    no_args_is_help=True, help="Break what does not protect: each attack says how often it succeeds, and by chance."
+    no_args_is_help=True,
+    help="Attack weak protections. Each attack reports its success rate, and that of guessing by chance.",
 )
 
 for attack_module in iter_modules(__path__):

@@ -18,24 +18,31 @@ def register(app: typer.Typer) -> None:
 
 
 def auditing(
-    file: Annotated[Path | None, typer.Argument(help="Questions, one a line: anna, ben = 1; else generated.")] = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Of FILE: sum (any numbers) or boolean (bits).")] = None,
-    people: Annotated[int | None, typer.Option("--n", min=1, help="Generated: how many numbers.")] = None,
-    queries: Annotated[int | None, typer.Option("--queries", min=1, help="Generated: how many sums.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="File of queries, one per line: anna, ben = 1. Default: generated.")
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="Kind of queries in FILE: sum (any numbers) or boolean (bits).")
+    ] = None,
+    people: Annotated[int | None, typer.Option("--n", min=1, help="Generated data: number of values.")] = None,
+    queries: Annotated[int | None, typer.Option("--queries", min=1, help="Generated data: number of sums.")] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Deny what would tell, and see what a denial still tells. Which questions can be answered, at what cost."""
+    """Deny unsafe queries, and see what a denial still reveals. Shows which queries can be answered, at what cost."""
     refuse_unwritable_plot(plot)
     from discreet.lab import query_auditing as lab
 
     if file is None:
         if kind is not None:
-            raise UsageError("--kind is about the questions of a file", hint="discreet attack auditing FILE --kind sum")
+            raise UsageError(
+                "--kind describes the queries of a file, and no file is given",
+                hint="discreet attack auditing FILE --kind sum",
+            )
         evidence = lab.demo(people=people or lab.PEOPLE, queries=queries or lab.QUERIES)
     else:
         if people is not None or queries is not None:
-            raise UsageError("a file says how many people and questions there are", hint="leave out --n and --queries")
+            raise UsageError("the file determines the number of people and queries", hint="leave out --n and --queries")
         evidence = lab.attack(lab.read(file), kind=kind or "sum")
     print_evidence(evidence, plot=plot, as_json=as_json)

@@ -20,15 +20,17 @@ def averaging(
     file: Table = None,
     trait: Trait = None,
     value: Value = None,
-    repeats: Annotated[int, typer.Option("--repeats", help="How often the question is asked.")] = 1_000,
+    repeats: Annotated[int, typer.Option("--repeats", help="How many times the query is asked.")] = 1_000,
     epsilon: Budget = "1",
     targets: Targets = 1_000,
-    server: Annotated[str, typer.Option("--server", help="In front: exact, noisy or discreet.")] = "noisy",
+    server: Annotated[
+        str, typer.Option("--server", help="Server whose result is the main one: exact, noisy or discreet.")
+    ] = "noisy",
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Ask again and again until fresh noise averages away. A ledger that counts stops it."""
+    """Repeat a query until fresh noise averages out. A ledger that counts the cost stops it."""
     refuse_unwritable_plot(plot)
     needs_trait(file, trait, verb="averaging")
     from discreet.lab.attacks import averaging as lab

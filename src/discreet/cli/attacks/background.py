@@ -18,10 +18,12 @@ def register(app: typer.Typer) -> None:
 
 
 def background(
-    file: Annotated[Path | None, typer.Argument(help="A release; without it, generated patients.")] = None,
-    quasi: Annotated[str | None, typer.Option("--quasi", help="What an attacker knows: a,b,c.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A release. Default: generated patients.")] = None,
+    quasi: Annotated[str | None, typer.Option("--quasi", help="Columns that the attacker knows: a,b,c.")] = None,
     sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
-    facts: Annotated[int | None, typer.Option("--facts", min=0, help="Values that can be ruled out; 2.")] = None,
+    facts: Annotated[
+        int | None, typer.Option("--facts", min=0, help="Number of values that the attacker can rule out (default 2).")
+    ] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
@@ -33,7 +35,7 @@ def background(
     refuse_unwritable_plot(plot)
     if file is None:
         if quasi is not None or sensitive is not None or facts is not None:
-            raise UsageError("--quasi, --sensitive and --facts are about a file, and none is given")
+            raise UsageError("--quasi, --sensitive and --facts need a file")
         print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None:

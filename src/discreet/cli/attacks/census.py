@@ -18,16 +18,22 @@ def register(app: typer.Typer) -> None:
 
 
 def census(
-    block: Annotated[Path | None, typer.Argument(help="The tables as TOML; else a fictional block of seven.")] = None,
+    block: Annotated[
+        Path | None, typer.Argument(help="TOML file of the tables. Default: a fictional block of seven people.")
+    ] = None,
     without: Annotated[str | None, typer.Option("--without", help="Leave these statistics out: 3B,4A.")] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Publish the table anew, with noise.")] = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="List at most so many ways it can be.")] = 1000,
-    seconds: Annotated[float, typer.Option("--seconds", help="About how long to search for each answer.")] = 60.0,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="Publish the tables again, with noise for this epsilon.")
+    ] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="List at most this many possible blocks.")] = 1000,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="About how many seconds to search for each answer.")
+    ] = 60.0,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Rebuild people from published tables. Finds every block that fits, and what is certain about its people."""
+    """Reconstruct people from published tables. Finds every block that fits, and what is certain about its people."""
     from discreet.lab.attacks import census as lab
 
     refuse_unwritable_plot(plot)

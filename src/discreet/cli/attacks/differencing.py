@@ -11,11 +11,13 @@ from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
-Table = Annotated[Path | None, typer.Argument(help="CSV or Parquet, one row a person; else generated.")]
-Trait = Annotated[str | None, typer.Option("--trait", help="The column of FILE to be found out.")]
-Value = Annotated[str | None, typer.Option("--value", help="Its value that counts; else true, yes or 1.")]
-Budget = Annotated[str, typer.Option("--epsilon", help="Discreet's whole budget.")]
-Targets = Annotated[int, typer.Option("--targets", help="How many people to find out about.")]
+Table = Annotated[Path | None, typer.Argument(help="CSV or Parquet file, one row per person. Default: generated.")]
+Trait = Annotated[str | None, typer.Option("--trait", help="Column of FILE that the attack tries to learn.")]
+Value = Annotated[
+    str | None, typer.Option("--value", help="Value of that column to look for. Default: true, yes or 1.")
+]
+Budget = Annotated[str, typer.Option("--epsilon", help="Total budget of the Discreet server.")]
+Targets = Annotated[int, typer.Option("--targets", help="Number of people to attack.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -27,15 +29,17 @@ def differencing(
     file: Table = None,
     trait: Trait = None,
     value: Value = None,
-    tale: Annotated[str, typer.Option("--tale", help="Generated: patients, name or class.")] = "patients",
+    tale: Annotated[str, typer.Option("--tale", help="Generated scenario: patients, name or class.")] = "patients",
     epsilon: Budget = "1",
     targets: Targets = 1_000,
-    server: Annotated[str, typer.Option("--server", help="In front: exact, noisy or discreet.")] = "exact",
+    server: Annotated[
+        str, typer.Option("--server", help="Server whose result is the main one: exact, noisy or discreet.")
+    ] = "exact",
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Count everybody, count all but one, subtract. Tried on exact answers, noisy ones and Discreet's own server."""
+    """Count everybody, count all but one, subtract. Runs on exact answers, noisy ones and Discreet's own server."""
     refuse_unwritable_plot(plot)
     needs_trait(file, trait, verb="differencing")
     from discreet.lab.attacks import differencing as lab
@@ -56,4 +60,6 @@ def differencing(
 def needs_trait(file: Path | None, trait: str | None, *, verb: str) -> None:
     """A file needs a column, and a column a file."""
     if (file is None) != (trait is None):
-        raise UsageError("a file and --trait go together", hint=f"discreet attack {verb} FILE --trait COLUMN")
+        raise UsageError(
+            "a file needs --trait, and --trait needs a file", hint=f"discreet attack {verb} FILE --trait COLUMN"
+        )

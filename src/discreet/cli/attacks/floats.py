@@ -18,16 +18,16 @@ def register(app: typer.Typer) -> None:
 
 def floats(
     sampler: Annotated[
-        str, typer.Option("--sampler", help="numpy, discreet, or module:function of (value, scale, size).")
+        str, typer.Option("--sampler", help="Sampler: numpy, discreet, or module:function of (value, scale, size).")
     ] = "numpy",
-    scale: Annotated[float, typer.Option("--scale", help="The scale of the noise.")] = 10.0,
+    scale: Annotated[float, typer.Option("--scale", help="Noise scale.")] = 10.0,
     values: Annotated[str, typer.Option("--values", help="Two neighbouring values.")] = "0,1",
-    n: Annotated[int, typer.Option("--n", help="How many outputs of each value.")] = 20_000,
+    n: Annotated[int, typer.Option("--n", help="Number of outputs for each value.")] = 20_000,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Name the input of noise made of floats, from one output. After Mironov."""
+    """Identify the input of float noise from one output. After Mironov."""
     refuse_unwritable_plot(plot)
     from discreet.lab.attacks.floats import floats as attack
     from discreet.lab.attacks.floats import sampler_of

@@ -18,10 +18,12 @@ def register(app: typer.Typer) -> None:
 
 
 def homogeneity(
-    file: Annotated[Path | None, typer.Argument(help="A release; without it, generated patients.")] = None,
-    quasi: Annotated[str | None, typer.Option("--quasi", help="What an attacker knows: a,b,c.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A release. Default: generated patients.")] = None,
+    quasi: Annotated[str | None, typer.Option("--quasi", help="Columns that the attacker knows: a,b,c.")] = None,
     sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
-    k: Annotated[int | None, typer.Option("--k", min=1, help="Release the file by Mondrian with this k first.")] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="First make a release of the file, by Mondrian with this k.")
+    ] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
@@ -34,7 +36,7 @@ def homogeneity(
     refuse_unwritable_plot(plot)
     if file is None:
         if quasi is not None or sensitive is not None or k is not None:
-            raise UsageError("--quasi, --sensitive and --k are about a file, and none is given")
+            raise UsageError("--quasi, --sensitive and --k need a file")
         print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None:

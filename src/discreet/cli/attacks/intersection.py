@@ -18,9 +18,11 @@ def register(app: typer.Typer) -> None:
 
 
 def intersection(
-    files: Annotated[list[Path] | None, typer.Argument(help="Two releases; else generated hospitals.")] = None,
-    people: Annotated[Path | None, typer.Option("--people", help="People in both, as they are.")] = None,
-    quasi: Annotated[str | None, typer.Option("--quasi", help="What an attacker knows: a,b,c.")] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="Two releases. Default: generated hospitals.")] = None,
+    people: Annotated[
+        Path | None, typer.Option("--people", help="File of people who are in both, with their real values.")
+    ] = None,
+    quasi: Annotated[str | None, typer.Option("--quasi", help="Columns that the attacker knows: a,b,c.")] = None,
     sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
     plot: Plot = None,
     project: Ignored = HERE,
@@ -33,12 +35,12 @@ def intersection(
     refuse_unwritable_plot(plot)
     if not files:
         if people is not None or quasi is not None or sensitive is not None:
-            raise UsageError("--people, --quasi and --sensitive are about two releases, and none is given")
+            raise UsageError("--people, --quasi and --sensitive need two releases")
         print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if len(files) != 2 or people is None or quasi is None or sensitive is None:
         raise UsageError(
-            "it takes two releases, --people, --quasi and --sensitive",
+            "this attack needs two releases, --people, --quasi and --sensitive",
             hint="discreet attack intersection a.csv b.csv --people c.csv --quasi zip,age --sensitive condition",
         )
     first, second = (read(file) for file in files)

@@ -20,14 +20,20 @@ def register(app: typer.Typer) -> None:
 def linkage(
     bare: Annotated[Path | None, typer.Argument(metavar="[HOSPITAL]", help="A file without names.")] = None,
     named: Annotated[Path | None, typer.Argument(metavar="[VOTERS]", help="A file with names.")] = None,
-    on: Annotated[str | None, typer.Option("--on", help="Columns in both: zip,birth,sex; else all shared.")] = None,
-    search: Annotated[bool, typer.Option("--search", help="Try sets of these columns: which name people?")] = False,
-    truth: Annotated[str | None, typer.Option("--truth", help="A column in both that says whose row it is.")] = None,
+    on: Annotated[
+        str | None, typer.Option("--on", help="Columns in both files: zip,birth,sex. Default: all shared ones.")
+    ] = None,
+    search: Annotated[
+        bool, typer.Option("--search", help="Try sets of these columns to find which identify people.")
+    ] = False,
+    truth: Annotated[
+        str | None, typer.Option("--truth", help="Column in both files that says whose row it is.")
+    ] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Put names on rows by what they share with a list. On a generated state if no files are given."""
+    """Put names on rows by the columns they share with a list. Without files: a generated state."""
     from discreet.lab.attacks import linkage as lab
     from discreet.lab.table_reader import parse_names, read
 
@@ -35,7 +41,7 @@ def linkage(
     columns = parse_names(on) if on is not None else None
     if bare is None:
         if truth is not None:
-            raise UsageError("--truth needs files: the generated state knows who is who")
+            raise UsageError("--truth needs files; the generated state already knows who is who")
         evidence = lab.demo(on=columns or lab.STATE, find=search)
     elif named is None:
         raise UsageError("linkage takes two files: one without names and one with names")

@@ -18,12 +18,16 @@ def register(app: typer.Typer) -> None:
 
 
 def minimality(
-    file: Annotated[Path | None, typer.Argument(help="A table as it is; without it, generated villages.")] = None,
-    quasi: Annotated[str | None, typer.Option("--quasi", help="What is known; the last is generalised.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="The original table. Default: generated villages.")] = None,
+    quasi: Annotated[
+        str | None, typer.Option("--quasi", help="Columns that the attacker knows: a,b,c; the last is generalised.")
+    ] = None,
     sensitive: Annotated[str | None, typer.Option("--sensitive", help="The column to learn.")] = None,
-    protect: Annotated[str | None, typer.Option("--protect", help="The value of it that is protected.")] = None,
-    l: Annotated[int, typer.Option("--l", min=2, help="At most 1/l of a class may have it.")] = 2,  # noqa: E741
-    k: Annotated[int, typer.Option("--k", min=1, help="Rows in every class, at least.")] = 2,
+    protect: Annotated[
+        str | None, typer.Option("--protect", help="The value of that column that is protected.")
+    ] = None,
+    l: Annotated[int, typer.Option("--l", min=2, help="At most 1/L of a class may have that value.")] = 2,  # noqa: E741
+    k: Annotated[int, typer.Option("--k", min=1, help="Put at least K rows in every class.")] = 2,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
@@ -35,7 +39,7 @@ def minimality(
     refuse_unwritable_plot(plot)
     if file is None:
         if quasi is not None or sensitive is not None or protect is not None:
-            raise UsageError("--quasi, --sensitive and --protect are about a file, and none is given")
+            raise UsageError("--quasi, --sensitive and --protect need a file")
         print_evidence(attack.demo(l=l, k=k), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None or protect is None:

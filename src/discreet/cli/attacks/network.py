@@ -17,18 +17,23 @@ def register(app: typer.Typer) -> None:
 
 def network(
     tale: Annotated[
-        str, typer.Option("--tale", help="keepers, friends or accounts: is a link there; newcomer: is a person.")
+        str,
+        typer.Option(
+            "--tale", help="Scenario: keepers, friends or accounts (is a link there?), newcomer (is a person?)."
+        ),
     ] = "keepers",
-    epsilon: Annotated[str, typer.Option("--epsilon", help="Discreet's whole budget for each target.")] = "1",
-    targets: Annotated[
-        int | None, typer.Option("--targets", help="How many links or people to find out about.")
-    ] = None,
-    server: Annotated[str, typer.Option("--server", help="In front: exact, noisy or discreet.")] = "exact",
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", help="Total budget of the Discreet server for each target.")
+    ] = "1",
+    targets: Annotated[int | None, typer.Option("--targets", help="Number of links or people to attack.")] = None,
+    server: Annotated[
+        str, typer.Option("--server", help="Server whose result is the main one: exact, noisy or discreet.")
+    ] = "exact",
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Learn who is in a network, and who knows whom. Tried on exact, badly noised and Discreet's own statistics."""
+    """Learn who is in a network, and who knows whom. Runs on exact, badly noised and Discreet's own statistics."""
     refuse_unwritable_plot(plot)
     from discreet.lab.attacks.network import attack
 

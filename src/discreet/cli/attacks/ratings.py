@@ -18,20 +18,28 @@ def register(app: typer.Typer) -> None:
 
 
 def ratings(
-    file: Annotated[Path | None, typer.Argument(metavar="[RATINGS]", help="Ratings without names.")] = None,
-    about: Annotated[Path | None, typer.Argument(metavar="[KNOWN]", help="What is known of named people.")] = None,
-    columns: Annotated[str | None, typer.Option("--columns", help="Their names; user,item,stars,day.")] = None,
-    known_ratings: Annotated[int | None, typer.Option("--known", help="How many ratings are known; 8.")] = None,
-    wrong: Annotated[int | None, typer.Option("--wrong", help="How many of these are wrong; 2.")] = None,
-    days: Annotated[int | None, typer.Option("--days", help="Days are known to within so many; 14.")] = None,
-    dates: Annotated[bool, typer.Option("--dates/--no-dates", help="Whether any day is known.")] = True,
-    targets: Annotated[int | None, typer.Option("--targets", help="How many people are looked for; 500.")] = None,
-    truth: Annotated[str | None, typer.Option("--truth", help="A column of KNOWN: the user that it is.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="[RATINGS]", help="File of ratings without names.")] = None,
+    about: Annotated[
+        Path | None, typer.Argument(metavar="[KNOWN]", help="File of what is known about named people.")
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Column names (default user,item,stars,day).")
+    ] = None,
+    known_ratings: Annotated[int | None, typer.Option("--known", help="Number of known ratings (default 8).")] = None,
+    wrong: Annotated[int | None, typer.Option("--wrong", help="How many of these are wrong (default 2).")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", help="Days are known to within this many days (default 14).")
+    ] = None,
+    dates: Annotated[bool, typer.Option("--dates/--no-dates", help="Whether days are known.")] = True,
+    targets: Annotated[
+        int | None, typer.Option("--targets", help="Number of people to look for (default 500).")
+    ] = None,
+    truth: Annotated[str | None, typer.Option("--truth", help="Column of KNOWN with the true user.")] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Find people's records by a few of their ratings. In a generated film service if no file is given."""
+    """Find people's records by a few of their ratings. Without files: a generated film service."""
     from discreet.lab.attacks import ratings as lab
     from discreet.lab.attacks.rating_records import COLUMNS, index_ratings
     from discreet.lab.table_reader import parse_names, read
@@ -41,13 +49,15 @@ def ratings(
     drawn = {"--known": known_ratings, "--wrong": wrong, "--days": days, "--targets": targets}
     given = [flag for flag, value in drawn.items() if value is not None]
     if about is not None and (given or not dates):
-        raise UsageError("what is known of people is in the file: nothing is drawn", hint="leave out --known and such")
+        raise UsageError(
+            "the file says what is known about people: nothing is drawn", hint="leave out --known and similar flags"
+        )
     if about is None and truth is not None:
-        raise UsageError("--truth is a column of the file about named people, and none is given")
+        raise UsageError("--truth needs a file about named people")
     if file is None and columns is not None:
         raise UsageError("--columns needs a file of ratings")
     if not dates and days is not None:
-        raise UsageError("--no-dates and --days contradict each other")
+        raise UsageError("--no-dates and --days cannot be used together")
     if file is None and not given and dates:
         evidence = lab.demo()
     elif about is not None and file is not None:

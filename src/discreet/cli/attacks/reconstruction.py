@@ -20,11 +20,15 @@ def reconstruction(
     file: Table = None,
     trait: Trait = None,
     value: Value = None,
-    people: Annotated[int | None, typer.Option("--n", help="How many people.")] = None,
-    queries: Annotated[int | None, typer.Option("--queries", help="How many counts are asked; else 4 n.")] = None,
-    noise: Annotated[float | None, typer.Option("--noise", help="Largest error, in roots of n; else 0.25.")] = None,
-    method: Annotated[str, typer.Option("--method", help="squares, hadamard, lp or exhaustive.")] = "squares",
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Make all answers cost this, instead.")] = None,
+    people: Annotated[int | None, typer.Option("--n", help="Number of people.")] = None,
+    queries: Annotated[int | None, typer.Option("--queries", help="Number of counts to ask for. Default: 4 n.")] = None,
+    noise: Annotated[
+        float | None, typer.Option("--noise", help="Largest error, as a multiple of sqrt(n). Default: 0.25.")
+    ] = None,
+    method: Annotated[str, typer.Option("--method", help="Method: squares, hadamard, lp or exhaustive.")] = "squares",
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="Instead of --noise: the epsilon that all answers cost together.")
+    ] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,

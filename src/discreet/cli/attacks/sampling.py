@@ -18,29 +18,33 @@ def register(app: typer.Typer) -> None:
 
 
 def sampling(
-    population: Annotated[Path | None, typer.Argument(help="A file with everybody's columns.")] = None,
-    sample: Annotated[Path | None, typer.Argument(help="The published sample; else one is drawn.")] = None,
-    on: Annotated[str | None, typer.Option("--on", help="The columns that an attacker has: zip,birth,sex.")] = None,
-    share: Annotated[float | None, typer.Option("--share", help="How much is published; 0.01 if not given.")] = None,
-    truth: Annotated[str | None, typer.Option("--truth", help="A column in both that says whose row it is.")] = None,
+    population: Annotated[Path | None, typer.Argument(help="File of the whole population.")] = None,
+    sample: Annotated[Path | None, typer.Argument(help="File of the published sample. Default: one is drawn.")] = None,
+    on: Annotated[str | None, typer.Option("--on", help="Columns that the attacker has: zip,birth,sex.")] = None,
+    share: Annotated[
+        float | None, typer.Option("--share", help="Share of the population that is published (default 0.01).")
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option("--truth", help="Column in both files that says whose row it is.")
+    ] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Name the people in a published sample. Of a generated state if no file is given."""
+    """Name the people in a published sample. Without files: a generated state."""
     from discreet.lab.attacks import sampling as lab
     from discreet.lab.table_reader import parse_names, read
 
     refuse_unwritable_plot(plot)
     if sample is not None and share is not None:
-        raise UsageError("--share draws a sample, and one is given", hint="leave one of them out")
+        raise UsageError("--share draws a sample, and a sample is given", hint="leave one of them out")
     part = 0.01 if share is None else share
     if population is None:
         if on is not None or truth is not None:
-            raise UsageError("--on and --truth need a file with everybody's columns")
+            raise UsageError("--on and --truth need a file of the whole population")
         evidence = lab.demo(share=part)
     elif on is None:
-        raise UsageError("which columns does an attacker have?", hint="--on zip,birth,sex")
+        raise UsageError("name the columns that the attacker has", hint="--on zip,birth,sex")
     else:
         everybody = read(population)
         published = lab.draw_sample(everybody, part) if sample is None else read(sample)

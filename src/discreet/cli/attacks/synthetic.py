@@ -12,8 +12,8 @@ from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import UsageError
 
-Original = Annotated[Path | None, typer.Argument(help="The real rows; without any file, generated ones are attacked.")]
-Synthetic = Annotated[Path | None, typer.Argument(help="What was made from them.")]
+Original = Annotated[Path | None, typer.Argument(help="File of the real rows. Default: generated data.")]
+Synthetic = Annotated[Path | None, typer.Argument(help="File of the synthetic rows made from them.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,34 +25,36 @@ def synthetic(
     original: Original = None,
     synthetic: Synthetic = None,
     control: Annotated[
-        Path | None, typer.Option("--control", help="Rows of the same kind that were not used: what luck does.")
+        Path | None, typer.Option("--control", help="Rows of the same kind that were not used: a baseline for luck.")
     ] = None,
-    secret: Annotated[str | None, typer.Option("--secret", help="The column to guess; else each in turn.")] = None,
+    secret: Annotated[str | None, typer.Option("--secret", help="Column to guess. Default: each in turn.")] = None,
     known_columns: Annotated[
-        str | None, typer.Option("--known", help="What the attacker knows, as a,b; else all other columns.")
+        str | None, typer.Option("--known", help="Columns that the attacker knows: a,b. Default: all other columns.")
     ] = None,
-    attacks: Annotated[int, typer.Option("--attacks", min=1, max=100_000, help="Targets of each attack.")] = 500,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="The guarantee that the synthetic table claims.")
-    ] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="Its delta.")] = None,
+    attacks: Annotated[
+        int, typer.Option("--attacks", min=1, max=100_000, help="Number of targets of each attack.")
+    ] = 500,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Epsilon that the synthetic table claims.")] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="Delta that the synthetic table claims.")] = None,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
-    """Attack a synthetic table, beside a control. Membership, attribute inference, singling out, nearest records."""
+    """Attack a synthetic table and a control. Membership, attribute inference, singling out, nearest records."""
     refuse_unwritable_plot(plot)
     claimed = _claimed(epsilon, delta)
     if original is None:
         if control is not None or secret is not None or known_columns is not None or claimed[0] is not None:
-            raise UsageError("which tables?", hint="discreet attack synthetic ORIGINAL.csv SYNTHETIC.csv")
+            raise UsageError(
+                "name the original and the synthetic table", hint="discreet attack synthetic ORIGINAL.csv SYNTHETIC.csv"
+            )
         from discreet.lab.attacks.synthetic import demo
 
         with terminal.progress("attacking three synthetic tables of generated people"):
             evidence = demo(attacks=attacks)
     else:
         if synthetic is None:
-            raise UsageError("which synthetic table?", hint=f"discreet attack synthetic {original} SYNTHETIC.csv")
+            raise UsageError("name the synthetic table", hint=f"discreet attack synthetic {original} SYNTHETIC.csv")
         from discreet.lab.attacks.synthetic import attack
         from discreet.lab.table_reader import parse_names, read
 
@@ -76,7 +78,7 @@ def _claimed(epsilon: str | None, delta: str | None) -> tuple[float | None, floa
 
     if epsilon is None:
         if delta is not None:
-            raise UsageError("--delta says nothing without --epsilon")
+            raise UsageError("--delta needs --epsilon")
         return None, 0.0
     claimed_delta = exact.probability("0" if delta is None else delta, name="delta")
     return float(exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)), float(claimed_delta)

@@ -88,7 +88,7 @@ def _stored_release(context: RequestContext) -> Release:
     confidence = context.query_text("confidence") or None
     statement = context.query_text("statement", "1")
     if not (statement.isascii() and statement.isdigit() and len(statement) < 5):
-        raise RequestDenied("statement: a number from 1, of a batch's statements.", status=400)
+        raise RequestDenied("statement must be the number of a statement in the batch, from 1.", status=400)
     return project.release(_charged_release(context, project), confidence=confidence, statement=int(statement))
 
 
@@ -142,7 +142,7 @@ def new_token(context: RequestContext) -> HandlerResponse:
     own: Literal["analyst", "owner"] = "owner" if context.visitor.may("owner") else "analyst"
     role = body.role or own
     if ROLES.index(role) > ROLES.index(own):
-        raise RequestDenied("A token makes no token of a larger role than its own.", status=403)
+        raise RequestDenied("A token cannot create a token with a higher role than its own.", status=403)
     parent = None if context.visitor.token is None else people.tokens.get(context.visitor.token)
     text, made = people.tokens.make(_person(context), label=body.label, days=body.days, role=role, parent=parent)
     return JsonData(data={**made.data(people.clock()), "token": text}, status=201)
@@ -155,7 +155,7 @@ def revoke(context: RequestContext) -> HandlerResponse:
     if number not in own:
         raise NotFound
     if not context.visitor.may(own[number].role):  # else whoever stole a small one could shut out its person's programs
-        raise RequestDenied("A token ends no token of a larger role than its own.", status=403)
+        raise RequestDenied("A token cannot revoke a token with a higher role than its own.", status=403)
     return JsonData(data=people.tokens.revoke(own[number].number).data(people.clock()))
 
 
@@ -218,23 +218,23 @@ def page(context: RequestContext) -> HandlerResponse:
 
 def _count(limit_text: str) -> int:
     if not (limit_text.isascii() and limit_text.isdigit() and len(limit_text) <= 4 and 1 <= int(limit_text) <= MOST):
-        raise RequestDenied(f"limit: a number from 1 to {MOST}.", status=400)
+        raise RequestDenied(f"limit must be a number from 1 to {MOST}.", status=400)
     return int(limit_text)
 
 
 _CONFIDENCE = QueryParameter(
     name="confidence",
-    lines="Of the noise intervals, as decimal text; else that of the question.",
+    lines="The confidence of the intervals, as decimal text. Default: the confidence of the query.",
     schema={"type": "string", "maxLength": 60},
 )
 _STATEMENT = QueryParameter(
-    name="statement", lines="Which one of a batch, from 1.", schema={"type": "integer", "minimum": 1, "maximum": 9999}
+    name="statement", lines="Statement of a batch, from 1.", schema={"type": "integer", "minimum": 1, "maximum": 9999}
 )
 _LIST = (
-    QueryParameter(name="limit", lines="How many.", schema={"type": "integer", "minimum": 1, "maximum": MOST}),
-    QueryParameter(name="before", lines="The release after which to go on.", schema={"type": "string"}),
-    QueryParameter(name="table", lines="Of this table alone.", schema={"type": "string"}),
-    QueryParameter(name="analyst", lines="Of this analyst alone.", schema={"type": "string"}),
+    QueryParameter(name="limit", lines="At most this many.", schema={"type": "integer", "minimum": 1, "maximum": MOST}),
+    QueryParameter(name="before", lines="Continue after this release.", schema={"type": "string"}),
+    QueryParameter(name="table", lines="Only releases of this table.", schema={"type": "string"}),
+    QueryParameter(name="analyst", lines="Only releases of this analyst.", schema={"type": "string"}),
 )
 
 
@@ -271,39 +271,40 @@ _NUMBER = {"number": {"type": "integer", "minimum": 1}}
 API_OPERATIONS = (
     _operation(
         "POST", "/explain", explain, models.ExplanationModel,
-        "What a question would cost, and why. Free, and it touches no data.",
+        "Explain what a query would cost, and why. Free; no data is read.",
         body=models.ExplainBody, refusals=(402, 409),
     ),
     _operation(
         "POST", "/query", query, models.ReleaseModel,
-        "Answer a question. It is charged before anything is counted; a repeat is free.",
+        "Answer a query. It is charged before anything is counted; a repeat is free.",
         body=models.QueryBody, **_PAID,
     ),
-    _operation("GET", "/releases", releases, models.ReleasesModel, "What was charged, the newest first.", query=_LIST,
+    _operation("GET", "/releases", releases, models.ReleasesModel, "List the releases, newest first.", query=_LIST,
            refusals=(409,)),
-    _operation("GET", "/releases/{release}.csv", release_csv, None, "An answer as CSV.", media_type=CSV, **_READ),
-    _operation("GET", "/releases/{release}.parquet", release_parquet, None, "An answer as Parquet.", media_type=PARQUET,
-           **_READ),
-    _operation("GET", "/releases/{release}", release, models.ReleaseModel, "An answer, as it is stored.", **_READ),
+    _operation("GET", "/releases/{release}.csv", release_csv, None, "Get an answer as CSV.", media_type=CSV, **_READ),
+    _operation("GET", "/releases/{release}.parquet", release_parquet, None, "Get an answer as Parquet.",
+           media_type=PARQUET, **_READ),
+    _operation("GET", "/releases/{release}", release, models.ReleaseModel, "Get a stored answer.", **_READ),
     _operation(
         "POST", "/releases/{release}/again", again, models.ReleaseModel,
-        "Measure an earlier question once more and read both answers together. Charged.",
+        "Measure an earlier query again and combine both answers. Charged.",
         body=models.AgainBody, params=RELEASE, **_PAID,
     ),
-    _operation("GET", "/budget", budget, models.BudgetsModel, "Where the budgets stand.", refusals=(409,)),
-    _operation("GET", "/tables", tables, models.TablesModel, "The declared tables and their columns.", refusals=(409,)),
-    _operation("GET", "/tokens", tokens, models.TokensModel, "Your tokens."),
-    _operation("POST", "/tokens", new_token, models.NewTokenModel, "Make a token. It is shown once.",
+    _operation("GET", "/budget", budget, models.BudgetsModel,
+           "Get the limit, spent and remaining budget of every private table.", refusals=(409,)),
+    _operation("GET", "/tables", tables, models.TablesModel, "List the tables and their columns.", refusals=(409,)),
+    _operation("GET", "/tokens", tokens, models.TokensModel, "List your tokens."),
+    _operation("POST", "/tokens", new_token, models.NewTokenModel, "Create a token. It is shown once.",
            body=models.TokenBody, status=201),
-    _operation("DELETE", "/tokens/{number}", revoke, models.TokenModel, "End one of your tokens.", params=_NUMBER),
-    _operation("GET", "/jobs", jobs, models.JobsModel, "Questions on their way, and the last that ended."),
+    _operation("DELETE", "/tokens/{number}", revoke, models.TokenModel, "Revoke one of your tokens.", params=_NUMBER),
+    _operation("GET", "/jobs", jobs, models.JobsModel, "List your running queries, and the last that ended."),
     _operation("DELETE", "/jobs/{job}", cancel, models.StoppingModel,
-           "Stop a question at its next tick. What was charged stays charged.",
+           "Stop a query at its next tick. What was charged stays charged.",
            params={"job": {"type": "string", "maxLength": 100}}),
-    _operation("GET", "/requests", requests, models.RequestsModel, "Wishes for more budget."),
+    _operation("GET", "/requests", requests, models.RequestsModel, "List your requests for more budget."),
     _operation("POST", "/requests", new_request, models.RequestModel, "Ask an owner for more budget.",
            body=models.RequestBody, status=201),
-    _operation("GET", "/openapi.json", openapi_json, None, "This document.", role="public"),
+    _operation("GET", "/openapi.json", openapi_json, None, "Get this document.", role="public"),
 )  # fmt: skip
 
 

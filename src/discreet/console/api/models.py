@@ -41,16 +41,16 @@ class AnswerModel(BaseModel):
 
 
 class AccuracyBody(BodyModel):
-    """How exact an answer should be: epsilon to spend, or within to stay in; one of the two."""
+    """The price or the precision of an answer: either epsilon or within."""
 
-    epsilon: Decimal | None = Field(default=None, description="What to spend. Either this or within.")
-    within: Decimal | None = Field(default=None, description="Plus or minus how much an answer may be wrong.")
-    confidence: Decimal = Field(default="0.95", description="The confidence of the noise intervals.")
-    delta: Decimal | None = Field(default=None, description="For keys that are discovered; else the budget's share.")
+    epsilon: Decimal | None = Field(default=None, description="The epsilon to spend. Or give within.")
+    within: Decimal | None = Field(default=None, description="The precision, as plus or minus. Or give epsilon.")
+    confidence: Decimal = Field(default="0.95", description="The confidence of the intervals.")
+    delta: Decimal | None = Field(default=None, description="For discovered keys. Default: a share of the budget's.")
 
 
 class ExplainBody(AccuracyBody):
-    """A question to be priced."""
+    """A query to price."""
 
     sql: Sql
 
@@ -59,7 +59,7 @@ class ExplainBody(AccuracyBody):
 
 
 class QueryBody(ExplainBody):
-    """A question to be answered. fresh: draw anew, and pay, though it was answered before."""
+    """A query to answer. fresh: ignore the stored answer; draw new noise and charge again."""
 
     fresh: bool = False
 
@@ -68,7 +68,7 @@ class QueryBody(ExplainBody):
 
 
 class AgainBody(BodyModel):
-    """An earlier question, to be measured once more."""
+    """An earlier query, to measure again."""
 
     epsilon: Decimal
     confidence: Decimal = "0.95"
@@ -80,7 +80,7 @@ class AgainBody(BodyModel):
 
 
 class TokenBody(BodyModel):
-    """A token to be made: of no more than the role of the one that asks for it."""
+    """A token to create. Its role is at most the role of the token that creates it."""
 
     label: Line
     days: int = Field(default=90, ge=1, le=3650)
@@ -88,7 +88,7 @@ class TokenBody(BodyModel):
 
 
 class RequestBody(BodyModel):
-    """A wish for more budget, for an owner to decide on."""
+    """A request for more budget. An owner decides on it."""
 
     table: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     epsilon: Decimal
@@ -109,7 +109,7 @@ def _numbers(wish: AccuracyBody) -> dict[str, Any]:
 
 
 class SpendingModel(AnswerModel):
-    """Epsilon (null: no pure bound), delta, and rho where it is known. Spent is rounded up, remaining down."""
+    """Epsilon (null: no pure bound), delta, and rho if it is known. Spent is rounded up, remaining is rounded down."""
 
     epsilon: float | None
     delta: float
@@ -117,7 +117,7 @@ class SpendingModel(AnswerModel):
 
 
 class SensitivityModel(AnswerModel):
-    """How far one person moves what is measured, and why."""
+    """How much one person can change the exact answer, and why."""
 
     l0: int
     l1: int
@@ -127,7 +127,7 @@ class SensitivityModel(AnswerModel):
 
 
 class ExplanationModel(AnswerModel):
-    """What a question would cost, and why."""
+    """What a query would cost, and why."""
 
     accepted: Literal[True]
     cost: SpendingModel
@@ -153,7 +153,7 @@ class ColumnOfRelease(AnswerModel):
     kind: Literal["key", "noisy", "derived"]
     bounds: list[float | int | str] | None = Field(
         default=None,
-        description="between what its numbers lie by the declaration alone; left out where nothing is known",
+        description="The range of its numbers by the declaration alone. Left out if nothing is known.",
     )
 
 
@@ -161,7 +161,7 @@ Cell = bool | int | float | str | None
 
 
 class ReleaseModel(AnswerModel):
-    """An answer: rows, and for every number a noise interval; what it cost and what is left."""
+    """An answer: rows, a confidence interval for every noisy number, the cost and the remaining budget."""
 
     release: str
     table: str
@@ -194,14 +194,14 @@ class ChargeModel(AnswerModel):
 
 
 class ReleasesModel(AnswerModel):
-    """Releases, the newest first. next: the `before` that goes on, null at the end."""
+    """Releases, newest first. next: the value of `before` for the next page, null at the end."""
 
     releases: list[ChargeModel]
     next: str | None
 
 
 class StandingModel(AnswerModel):
-    """Where the budget of a table's people stands."""
+    """The limit, spent and remaining budget of a table's population."""
 
     population: str
     limit: SpendingModel
@@ -245,7 +245,7 @@ class TablesModel(AnswerModel):
 
 
 class TokenModel(AnswerModel):
-    """What is kept of a token; never the token itself."""
+    """The stored facts about a token, without the token itself."""
 
     number: int
     person: str
@@ -259,7 +259,7 @@ class TokenModel(AnswerModel):
 
 
 class NewTokenModel(TokenModel):
-    """A token that was made just now. It is shown once."""
+    """A new token. It is shown once."""
 
     token: str
 
@@ -271,7 +271,7 @@ class TokensModel(AnswerModel):
 
 
 class JobModel(AnswerModel):
-    """A question on its way. open until the tick at which its answer leaves."""
+    """A running query. Its state is open until the tick at which its answer leaves."""
 
     job: str
     person: str
@@ -283,20 +283,20 @@ class JobModel(AnswerModel):
 
 
 class JobsModel(AnswerModel):
-    """Your questions on their way, and the last that ended; for an owner, everybody's."""
+    """Your running queries, and the last that ended; for an owner, everybody's."""
 
     jobs: list[JobModel]
 
 
 class StoppingModel(AnswerModel):
-    """A job that is stopped at its next tick, if it has not ended by then. What was charged stays charged."""
+    """A query that is stopped at its next tick, if it has not ended by then. What was charged stays charged."""
 
     job: str
     stopping: Literal[True]
 
 
 class RequestModel(AnswerModel):
-    """A wish for more budget, and what became of it."""
+    """A request for more budget, and the decision."""
 
     number: int
     person: str
@@ -309,13 +309,13 @@ class RequestModel(AnswerModel):
 
 
 class RequestsModel(AnswerModel):
-    """Your wishes for more budget; for an owner, everybody's."""
+    """Your requests for more budget; for an owner, everybody's."""
 
     requests: list[RequestModel]
 
 
 class ErrorModel(AnswerModel):
-    """Why not. code: as the command line's exit code, null where the request itself is at fault."""
+    """An error. code: the exit code of the command line, or null if the request itself is at fault."""
 
     error: str
     hint: str

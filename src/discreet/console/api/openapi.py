@@ -17,12 +17,12 @@ _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": True,
-    "description": "A text of your own, new for each question. A retry with the same key and body pays nothing "
-    "more and gets the same answer; the same key with another body is refused.",
+    "description": "Any text, new for each query. A retry with the same key and body is not charged again "
+    "and gets the same answer; the same key with another body is refused.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]([ -~]{0,198}[!-~])?$"},
 }
 _REPLAYED = {
-    "Idempotency-Replayed": {"description": "Whether it was answered before.", "schema": {"type": "string"}},
+    "Idempotency-Replayed": {"description": "Whether this request was answered before.", "schema": {"type": "string"}},
 }
 _BYTES = {"type": "string", "format": "binary"}
 
@@ -49,7 +49,7 @@ def openapi_document(entries: Sequence[ApiOperation]) -> dict[str, Any]:
         "info": {
             "title": "Discreet",
             "version": __version__,
-            "description": "Questions about people, answered with noise, a price and a ledger. "
+            "description": "SQL queries under differential privacy, charged to a privacy budget in a ledger. "
             "Prices and refusals are free; an answer is charged before it is counted.",
         },
         "servers": [{"url": "/"}],

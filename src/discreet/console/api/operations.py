@@ -12,16 +12,16 @@ from discreet.console.routes import Route
 #: sent to another name, or too many came.
 COMMON_REFUSALS = (400, 401, 403, 413, 421, 429)
 STATUS_MEANING = {
-    400: "The request makes no sense as it is; the error says what would.",
-    401: "No token, or one that does not hold.",
-    402: "The budget does not hold it. Nothing was charged.",
-    403: "For another role.",
-    404: "There is nothing here, or nothing that you may know of.",
-    409: "The ledger cannot answer now, or a charged question could not be completed (code 6).",
-    413: "Too long.",
-    421: "Sent to another name than the console's.",
-    422: "The question cannot be answered privately as asked, the body is not as described, or its key is taken.",
-    429: "Too many at once. Retry-After says when to try again.",
+    400: "The request is invalid; the error says what is expected.",
+    401: "There is no token, or the token is not valid.",
+    402: "The remaining budget is not enough. Nothing was charged.",
+    403: "Your role does not allow this.",
+    404: "There is nothing here, or you may not see it.",
+    409: "The ledger cannot answer now, or a charged query could not be completed (code 6).",
+    413: "The request is too long.",
+    421: "The request was sent to a host name that the console does not serve.",
+    422: "The query cannot be answered privately as written, the body is not as described, or its key is already used.",
+    429: "Too many requests. Retry-After says when to try again.",
 }
 
 

@@ -19,7 +19,7 @@ MOST_WAITING, MOST_KEPT = 24, 200
 #: When to try again, where too many wait.
 WAIT_S = 10.0
 
-BROKE_DOWN = "The attack broke down."
+BROKE_DOWN = "The attack ended with an error."
 
 State = Literal["new", "waiting", "running", "done", "failed"]
 
@@ -73,7 +73,7 @@ class AttackQueue:
             done = () if again else ("done",)
             new = [key for key in keys if self._trials.get(key, Trial()).state not in ("waiting", "running", *done)]
             if len(self._waiting) + len(new) > MOST_WAITING:
-                raise RequestDenied("Too many attacks wait already; try again in a moment.", status=429, wait_s=WAIT_S)
+                raise RequestDenied("Too many attacks are waiting; try again in a moment.", status=429, wait_s=WAIT_S)
             for key in new:
                 self._keep(key, Trial(state="waiting"))
                 self._waiting.append((key, limit_s))
@@ -138,7 +138,7 @@ def output_of(command: Sequence[str], limit_s: float) -> bytes:
                 process.wait(limit_s)
             except subprocess.TimeoutExpired:
                 process.kill()
-                raise TrialFailed(f"It took longer than {limit_s:g} seconds and was ended.") from None
+                raise TrialFailed(f"The attack took longer than {limit_s:g} seconds and was stopped.") from None
         out.seek(0)
         written = out.read()
     if process.returncode != 0 or not written:

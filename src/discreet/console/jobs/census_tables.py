@@ -51,7 +51,7 @@ def wish_of(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
 def _plan(text: str) -> dict[str, Any]:
     """A plan's text as data: numbers as they were written, never as floats."""
     if len(text.encode()) > MOST_BYTES:
-        raise UsageError(f"a plan has at most {MOST_BYTES:,} bytes")
+        raise UsageError(f"a plan may have at most {MOST_BYTES:,} bytes")
     try:
         return tomllib.loads(text, parse_float=_number)
     except (ValueError, RecursionError) as problem:
@@ -66,7 +66,7 @@ def check_may_publish(wish: Mapping[str, Any], visitor: Visitor) -> None:
     """Refuse exact totals to anybody but the owner: once they are published, every charge counts double for good."""
     if plan_of(_plan(wish["plan"])).invariants and not visitor.may("owner"):
         raise RequestDenied(
-            "Exact totals change what is promised to everybody, for good: only the owner of the data publishes them.",
+            "Exact totals change the guarantee for everybody, permanently: only the data's owner may publish them.",
             status=403,
         )
 
@@ -77,8 +77,8 @@ def quote_tables(project: Project, wish: Mapping[str, Any], *, most: int) -> dic
     cells = sum(level["cells"] for level in data["levels"])
     if cells > most:
         raise Refused(
-            f"these tables have {cells:,} cells, more than the {most:,} that this server answers with",
-            hint="fewer attributes or levels; discreet publish on the command line has no such limit",
+            f"these tables have {cells:,} cells, but this server answers with at most {most:,}",
+            hint="use fewer attributes or levels; discreet publish on the command line has no such limit",
         )
     return {**release_store.to_json(data), "cells": cells}
 

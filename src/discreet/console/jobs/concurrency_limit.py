@@ -50,7 +50,7 @@ class ConcurrencyLimit:
         with self._changed:
             if self._inside[name] >= self._each:
                 raise RequestDenied(
-                    f"You have {self._each} {self._words}; wait for one of them.", status=429, wait_s=WAIT_S
+                    f"You already have {self._each} {self._words}; wait for one of them.", status=429, wait_s=WAIT_S
                 )
             if self._inside.total() >= self._most:
                 raise self._full()
@@ -72,4 +72,4 @@ class ConcurrencyLimit:
             del self._inside[name]
 
     def _full(self) -> RequestDenied:
-        return RequestDenied(f"There are too many {self._words}; ask again in a moment.", status=429, wait_s=WAIT_S)
+        return RequestDenied(f"There are too many {self._words}; try again in a moment.", status=429, wait_s=WAIT_S)

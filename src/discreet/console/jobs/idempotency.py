@@ -27,13 +27,13 @@ def check_key(key: str) -> str:
     """An idempotency key, or a refusal that says what one is."""
     if not key:
         raise RequestDenied(
-            "This needs an Idempotency-Key.",
+            "This request needs an Idempotency-Key.",
             status=400,
-            hint="a header with any text of your own, new for each question, so that a retry pays once",
+            hint="send a header with any text, new for each query, so that a retry is charged only once",
         )
     if _KEY.fullmatch(key) is None:
         raise RequestDenied(
-            "An Idempotency-Key is 1 to 200 printable ASCII characters, with no space at its ends.", status=400
+            "An Idempotency-Key must be 1 to 200 printable ASCII characters, with no space at its ends.", status=400
         )
     return key
 
@@ -42,7 +42,7 @@ def check_same_request(stored_body: bytes, sent_body: bytes) -> None:
     """Refuse a key that was used for another request."""
     if stored_body != sent_body:
         raise RequestDenied(
-            "This Idempotency-Key was used for another request.", status=422, hint="a new question needs a new key"
+            "This Idempotency-Key was used for another request.", status=422, hint="use a new key for a new query"
         )
 
 

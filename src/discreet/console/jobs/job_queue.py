@@ -50,8 +50,8 @@ class JobHalted(QueryFailed):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reason = "this was stopped; what was charged by then stays charged"
-        self.hint = "send the same form again: it goes on with what was paid"
+        self.reason = "this job was stopped; what was charged until then stays charged"
+        self.hint = "send the same form again: the job continues with what was paid"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -150,7 +150,7 @@ class JobQueue:
         self._closed = False
         self._pool = ThreadPoolExecutor(settings.at_once, thread_name_prefix="discreet-works")
         self._waiter_slots = threading.BoundedSemaphore(MOST_PATIENT)
-        self._pricing_limit = ConcurrencyLimit("plans being made", at_once=2 * settings.at_once, waiting=8)
+        self._pricing_limit = ConcurrencyLimit("plans in progress", at_once=2 * settings.at_once, waiting=8)
 
     def pricing_turn(self, visitor: Visitor) -> AbstractContextManager[None]:
         """Plans are free, and take a second of a processor: a few at once."""
@@ -173,16 +173,12 @@ class JobQueue:
 
     def _check(self, still: list[BackgroundJob], person: str) -> None:
         if self._closed:
-            raise RequestDenied(
-                "The server is about to end; come back when it is here again.", status=429, wait_s=WAIT_S
-            )
+            raise RequestDenied("The server is shutting down; try again when it is back.", status=429, wait_s=WAIT_S)
         if len(still) >= self._settings.at_once + self._settings.waiting:
-            raise RequestDenied(
-                "Too many fits and tables wait already; come back in a while.", status=429, wait_s=WAIT_S
-            )
+            raise RequestDenied("Too many fits and tables are waiting; try again later.", status=429, wait_s=WAIT_S)
         if sum(job.person == person for job in still) >= self._settings.each:
             raise RequestDenied(
-                f"You have {self._settings.each} fits or tables under way; wait for one of them, or stop it.",
+                f"You already have {self._settings.each} fits or tables in progress; wait for one of them, or stop it.",
                 status=429,
                 wait_s=WAIT_S,
             )

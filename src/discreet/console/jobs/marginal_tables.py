@@ -42,8 +42,8 @@ def quote_marginals(project: Project, wish: Mapping[str, Any], *, most: int) -> 
     data = plan.to_data()
     if data["cells"] > most:
         raise Refused(
-            f"these tables have {data['cells']:,} cells, more than the {most:,} that this server answers with",
-            hint="fewer columns, or a lower order",
+            f"these tables have {data['cells']:,} cells, but this server answers with at most {most:,}",
+            hint="use fewer columns, or fewer columns per table",
         )
     return {**release_store.to_json(data), "price": forms.price_json(project, name, plan.event)}
 
@@ -88,7 +88,7 @@ def marginals_page(project: Project, recalled_release: RecalledRelease, *, numbe
     if data is None:
         return None
     tables = data.pop("marginals")
-    place = forms.whole_number(number or "1", "the number of a table", least=1, most=len(tables)) - 1
+    place = forms.whole_number(number or "1", "the table's number", least=1, most=len(tables)) - 1
     shown_table = tables[place]
     return {
         **data,

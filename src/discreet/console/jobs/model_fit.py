@@ -27,11 +27,11 @@ from discreet.synth.synthesis import modelled_columns, reservation
 
 #: The models that can be asked for, and what each is.
 MODELS = (
-    {"name": "auto", "words": "the most exact one that there is time for"},
+    {"name": "auto", "words": "the most exact model that there is time for"},
     {"name": "aim", "words": "chooses, step by step, which columns to measure together"},
-    {"name": "mst", "words": "a tree of pairs of columns"},
-    {"name": "privbayes", "words": "each column from a few others before it"},
-    {"name": "independent", "words": "each column by itself"},
+    {"name": "mst", "words": "measures a tree of pairs of columns"},
+    {"name": "privbayes", "words": "models each column from a few others before it"},
+    {"name": "independent", "words": "models each column by itself"},
     {"name": "random", "words": "rows of the declared types alone; says nothing about the data and costs nothing"},
 )
 #: Simple questions of a column that are shown as examples.
@@ -207,7 +207,7 @@ def _histogram_json(histogram: Mapping[str, Any]) -> dict[str, Any]:
         "measured": histogram["noisy_counts"] is not None,
         "chart": {"chart": "bars", "title": f"{histogram['name']}: rows in the model", "bars": bars},
         "table": {
-            "caption": f"{histogram['name']}: rows in the model, and between what was measured with its noise",
+            "caption": f"{histogram['name']}: rows in the model, and the interval that was measured with noise",
             "columns": [histogram["name"], "model", "measured from", "measured to"],
             "rows": rows,
         },
@@ -227,7 +227,7 @@ def _dependence_json(dependences: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     return {
         "chart": {"chart": "heatmap", "title": "Dependence of columns in the model", "cells": cells},
         "table": {
-            "caption": "Dependence: 0 where columns are independent, 1 where one decides the other",
+            "caption": "Dependence: 0 if two columns are independent, 1 if one determines the other",
             "columns": ["columns", "dependence", "measured together"],
             "rows": [[" × ".join(each["columns"]), each["strength"], each["measured"]] for each in strongest],
         },
@@ -251,10 +251,10 @@ def stored_comparisons(project: Path, model: str) -> list[dict[str, Any]]:
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """A comparison with the real table, as plain data."""
     lines = {
-        f"the mean of {comparison.pairs:,} pairs of columns": comparison.mean,
-        "those measured together": comparison.measured,
-        "those never measured together": comparison.others,
-        f"the worst pair, as far as noise lets it be found: {' × '.join(comparison.worst)}": comparison.worst_distance,
+        f"mean of {comparison.pairs:,} pairs of columns": comparison.mean,
+        "pairs measured together": comparison.measured,
+        "pairs never measured together": comparison.others,
+        f"worst pair, as far as the noise shows: {' × '.join(comparison.worst)}": comparison.worst_distance,
     }
     return {
         "release": comparison.release,

@@ -24,7 +24,7 @@ WAIT_S = 2.0
 #: How long questions that run may go on when the server is told to end, and how long a stopped one may take to stop.
 DRAIN_S, STOP_S = 20.0, 10.0
 
-_ENDS = "The server ends before this does. When it is back, the same key tells what came of it."
+_ENDS = "The server is shutting down before this query ends. When it is back, send the same key to get the result."
 
 
 class QueryQueue:
@@ -54,7 +54,7 @@ class QueryQueue:
                 job = self._open[owner, key] = make()
                 job.future = self._pool.submit(self._run, job)
             if job.waiters >= _MOST_WAITERS or (job.waiters and self._waiters >= self._most_waiters):
-                raise RequestDenied("This is being answered already; ask again in a moment.", status=429, wait_s=WAIT_S)
+                raise RequestDenied("This query is already running; try again in a moment.", status=429, wait_s=WAIT_S)
             job.waiters += 1
             self._waiters += 1
             return job
@@ -71,10 +71,10 @@ class QueryQueue:
         if self._draining:
             _raise_server_ends()
         if len(self._open) >= self._settings.at_once + self._settings.waiting:
-            raise RequestDenied("Too many questions wait already; ask again in a moment.", status=429, wait_s=WAIT_S)
+            raise RequestDenied("Too many queries are waiting; try again in a moment.", status=429, wait_s=WAIT_S)
         if sum(each == owner for each, _ in self._open) >= self._settings.each:
             raise RequestDenied(
-                f"You have {self._settings.each} questions open; wait for one of them, or cancel it.",
+                f"You already have {self._settings.each} queries running; wait for one of them, or cancel it.",
                 status=429,
                 wait_s=WAIT_S,
             )
@@ -163,7 +163,7 @@ def _raise_stopped() -> str:
 
 def _raise_server_ends() -> str:
     raise RequestDenied(
-        "The server is about to end, and nothing was charged; ask again when it is back.",
+        "The server is shutting down, and nothing was charged; try again when it is back.",
         status=429,
         wait_s=10 * WAIT_S,
     )

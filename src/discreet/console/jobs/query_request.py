@@ -38,15 +38,15 @@ class QueryRequest:
 
     def __post_init__(self) -> None:
         if len(self.text) > LONGEST_SQL:
-            raise UsageError(f"a question has at most {LONGEST_SQL:,} letters")
+            raise UsageError(f"a query must have at most {LONGEST_SQL:,} characters")
         if "\0" in self.text or not _is_text(self.text):
-            raise UsageError("a question is text, in Unicode")
+            raise UsageError("a query must be Unicode text")
         if any(len(number) > LONGEST_NUMBER for number in (self.confidence, *filter(None, self._numbers()))):
-            raise UsageError(f"a number has at most {LONGEST_NUMBER} digits")
+            raise UsageError(f"a number must have at most {LONGEST_NUMBER} digits")
         if self.fresh and self.kind != "query":
-            raise UsageError("only a single question can be asked afresh")
+            raise UsageError("new noise can be drawn for a single query only, not for a batch")
         if self.kind == "again" and (self.epsilon is None or self.within is not None or self.delta is not None):
-            raise UsageError("to measure again takes an epsilon", hint="epsilon 0.1")
+            raise UsageError("measuring again needs an epsilon", hint="epsilon 0.1")
         wish_of(self.epsilon, self.within, self.confidence, self.delta)
 
     def digest(self) -> bytes:
@@ -75,7 +75,7 @@ class QueryRequest:
     def explain(self, project: Project) -> Explanation:
         """Price it. Free."""
         if self.kind != "query":
-            raise UsageError("only a single question is explained")
+            raise UsageError("only a single query can be explained")
         return project.sql(self.text).explain(
             epsilon=self.epsilon, within=self.within, confidence=self.confidence, delta=self.delta
         )
@@ -89,8 +89,8 @@ def check_rows(statement: ParsedQuery, *, most: int) -> None:
     rows = sum(math.prod(axis.size for axis in axes) for axes in statement.inquiry.sets)
     if rows > most:
         raise Refused(
-            f"the groups make {rows:,} rows, more than the {most:,} that this server answers with",
-            hint="group by less, or by wider bins",
+            f"the groups make {rows:,} rows, but this server answers with at most {most:,}",
+            hint="group by fewer columns, or by wider bins",
             sql=statement.text,
         )
 

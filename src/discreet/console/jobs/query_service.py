@@ -51,9 +51,9 @@ class AnswerLost(QueryFailed):
     def __init__(self, id_: str) -> None:
         super().__init__()
         self.reason = (
-            f"this request was charged before, as {id_}, and its answer is not stored; it is not charged again"
+            f"this request was charged before, as {id_}, but its answer is not stored; it is not charged again"
         )
-        self.hint = "the same key brings the answer if it is still being counted; ask with a new key to pay anew"
+        self.hint = "if the query is still running, the same key returns its answer later; a new key charges again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class QueryService:
         self._people = people
         self._last_cleanup = 0.0
         self._queue = QueryQueue(self._answer, settings, clock=clock)
-        self.explain_limit = ConcurrencyLimit("questions being priced", at_once=2 * settings.at_once, waiting=_WAITING)
+        self.explain_limit = ConcurrencyLimit("queries being priced", at_once=2 * settings.at_once, waiting=_WAITING)
 
     def explain(self, query_request: QueryRequest, visitor: Visitor | None = None) -> Explanation:
         """Price a question, free; a few at once, and not many wait."""
@@ -128,11 +128,11 @@ class QueryService:
         if not job.wait(max(0.0, job.began + self._settings.deadline_s - self._queue.clock())):
             if self._queue.withdraw(job):
                 raise RequestDenied(
-                    "Its turn did not come in time, and nothing was charged.", status=429, wait_s=WAIT_S
+                    "The server was too busy to run this query. Nothing was charged.", status=429, wait_s=WAIT_S
                 )
             if not job.is_over:
                 raise RequestDenied(
-                    "This takes longer than a request may. It goes on, and the same key brings the answer later.",
+                    "This query takes longer than a request may. It continues; send the same key later for the answer.",
                     status=409,
                     wait_s=WAIT_S,
                 )

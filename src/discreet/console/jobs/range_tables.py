@@ -18,10 +18,10 @@ from discreet.tables.ranges.range_answers import Ranges
 MOST_RANGES, MOST_QUANTILES, LONGEST = 1_000, 100, 40_000
 USUAL_QUANTILES = ("0.25", "0.5", "0.75")
 STRATEGIES = (
-    {"name": "best", "words": "the best that is found for all ranges"},
-    {"name": "adaptive", "words": "a private test first looks where the column is even"},
-    {"name": "identity", "words": "each cell by itself"},
-    {"name": "binary", "words": "a binary tree, as in the lecture"},
+    {"name": "best", "words": "the best strategy found for all ranges"},
+    {"name": "adaptive", "words": "a private test first finds where the column is even"},
+    {"name": "identity", "words": "measures each cell by itself"},
+    {"name": "binary", "words": "measures a binary tree of ranges"},
 )
 
 
@@ -46,7 +46,7 @@ def pairs(text: str) -> list[tuple[str, str]] | None:
     """Ranges, one a line: 30..45, or 30,45; an end left out is the column's own. None where there are none."""
     lines = [line.strip() for line in text.replace(";", "\n").splitlines() if line.strip()]
     if len(lines) > MOST_RANGES:
-        raise UsageError(f"{len(lines):,} ranges are more than the {MOST_RANGES:,} that a page answers at once")
+        raise UsageError(f"{len(lines):,} ranges are too many: one page answers at most {MOST_RANGES:,}")
     return [_pair(line) for line in lines] or None
 
 
@@ -55,7 +55,7 @@ def _pair(line: str) -> tuple[str, str]:
         low, separator, high = line.partition(mark)
         if separator:
             return low.strip(), high.strip()
-    raise UsageError(f"{line[:60]!r} is not a range", hint="30..45, or ..17, or 65.. , one a line")
+    raise UsageError(f"{line[:60]!r} is not a range", hint="30..45, or ..17, or 65.. , one per line")
 
 
 def _plan_arguments(wish: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def ranges_page(project: Project, recalled_release: RecalledRelease, *, between:
     released_ranges = project.ranges(recalled_release.charge.table, column, ranges=range_pairs)
     quantile_texts = [each.strip() for each in quantiles.split(",") if each.strip()]
     if len(quantile_texts) > MOST_QUANTILES:
-        raise UsageError(f"at most {MOST_QUANTILES} quantiles at once")
+        raise UsageError(f"at most {MOST_QUANTILES} quantiles can be shown at once")
     wants = () if released_ranges.only else quantile_texts or USUAL_QUANTILES
     return _page(release_store.to_json(_release_json(released_ranges, wants)), from_=released_ranges.release)
 
@@ -123,7 +123,7 @@ def _old_version_page(project: Project, recalled_release: RecalledRelease, *, ha
         raise UsageError(
             f"this release is about version {recalled_release.charge.version} of {recalled_release.charge.table!r}, "
             "which is not the newest",
-            hint="what was told when it was made is still here",
+            hint="read the ranges that were released with it",
         )
     data = release_store.find_release(project.folder, recalled_release.id)
     return {"readable": False} if data is None else {**_page(data, from_=recalled_release.id), "readable": False}

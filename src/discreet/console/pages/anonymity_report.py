@@ -16,7 +16,7 @@ KS = (2, 5, 20)
 def anonymity_lines() -> list[dict[str, Any]]:
     """The table as it is, and made k-anonymous for a few k. The people and the method are always the same."""
     people = wards.patients()
-    lines = [_line("as it is", check(people, quasi=wards.QUASI, sensitive=[wards.SENSITIVE]), people)]
+    lines = [_line("original", check(people, quasi=wards.QUASI, sensitive=[wards.SENSITIVE]), people)]
     for k in KS:
         made = anonymize(people, quasi=wards.QUASI, sensitive=[wards.SENSITIVE], k=k)
         lines.append(_line(f"made {k}-anonymous", made.after, made.table))

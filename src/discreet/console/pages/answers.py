@@ -204,7 +204,7 @@ def _statement(context: RequestContext) -> int:
 
 def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < len(text) < 7) or int(text) < 1:
-        raise RequestDenied(f"{name}: a whole number from 1.", status=400)
+        raise RequestDenied(f"{name} must be a whole number, at least 1.", status=400)
     return int(text)
 
 

@@ -34,7 +34,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.sql.function_names import FUNCTIONS
 
 #: Rehearsals at once: each has a processor for about half a second.
-_REHEARSAL_LIMIT = ConcurrencyLimit("rehearsals under way", at_once=2, waiting=6)
+_REHEARSAL_LIMIT = ConcurrencyLimit("rehearsals in progress", at_once=2, waiting=6)
 
 #: Groups of a rehearsal that its page shows.
 _GROUPS = 50
@@ -223,8 +223,8 @@ def _rehearse(
     from discreet.rehearse.lookalike import MOST_ROWS
 
     if query_request.kind == "batch":
-        raise UsageError("a rehearsal is of one question at a time", hint="leave one statement in the editor")
-    rows = whole_number(draft.rows, "How many rows", least=1, most=MOST_ROWS) if draft.rows else None
+        raise UsageError("only one query at a time can be rehearsed", hint="leave one statement in the editor")
+    rows = whole_number(draft.rows, "the number of rows", least=1, most=MOST_ROWS) if draft.rows else None
     with _REHEARSAL_LIMIT.turn(context.visitor.name):
         made = rehearse(
             context.handle.project,

@@ -26,24 +26,24 @@ class AttackChoice:
 
 CHOICES: dict[str, tuple[AttackChoice, ...]] = {
     "sampling": (
-        AttackChoice(name="share", words="Share that is published", values=("0.001", "0.01", "0.1"), usual="0.01"),
+        AttackChoice(name="share", words="Share of people published", values=("0.001", "0.01", "0.1"), usual="0.01"),
     ),
     "differencing": (
-        AttackChoice(name="tale", words="Tale", values=("patients", "name", "class"), usual="patients"),
-        AttackChoice(name="epsilon", words="Discreet's whole budget, epsilon", values=_EPSILONS, usual="1"),
+        AttackChoice(name="tale", words="Scenario", values=("patients", "name", "class"), usual="patients"),
+        AttackChoice(name="epsilon", words="Total budget of Discreet, epsilon", values=_EPSILONS, usual="1"),
     ),
     "averaging": (
         AttackChoice(
-            name="repeats", words="Times that the question is asked", values=("10", "100", "1000"), usual="1000"
+            name="repeats", words="Number of times the query is asked", values=("10", "100", "1000"), usual="1000"
         ),
-        AttackChoice(name="epsilon", words="Discreet's whole budget, epsilon", values=_EPSILONS, usual="1"),
+        AttackChoice(name="epsilon", words="Total budget of Discreet, epsilon", values=_EPSILONS, usual="1"),
     ),
     "reconstruction": (
         AttackChoice(name="people", words="People", values=("40", "200", "1000", "2000"), usual="2000"),
-        AttackChoice(name="questions", words="Questions for each person", values=("1", "2", "4", "8"), usual="4"),
+        AttackChoice(name="questions", words="Queries per person", values=("1", "2", "4", "8"), usual="4"),
         AttackChoice(
             name="noise",
-            words="Largest error of an answer, in roots of the number of people",
+            words="Largest error of an answer, in square roots of the number of people",
             values=("0", "0.1", "0.25", "0.5", "1", "2", "4"),
             usual="0.25",
         ),
@@ -63,6 +63,6 @@ def check_choices(attack: str, given: Mapping[str, str]) -> None:
     allowed = {each.name: each for each in CHOICES.get(attack, ())}
     for name, value in given.items():
         if name not in allowed:
-            raise UsageError(f"{name[:40]!r} is nothing to choose about {attack}")
+            raise UsageError(f"{name[:40]!r} is not a setting of {attack}")
         if value not in allowed[name].values:
-            raise UsageError(f"{value[:40]!r} cannot be chosen", hint=", ".join(allowed[name].values))
+            raise UsageError(f"{value[:40]!r} is not one of the choices", hint=", ".join(allowed[name].values))

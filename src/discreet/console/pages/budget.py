@@ -85,7 +85,7 @@ def _populations(context: RequestContext) -> list[dict[str, Any]]:
             "meaning": _meaning(context, table),
             "chart": {
                 "chart": "burn_down",
-                "title": f"What was left of {table.population}'s budget",
+                "title": f"Remaining budget of {table.population}",
                 "steps": [each.chart_step() for each in thin_changes(own)],
             },
             "who": _spending_by_analyst(own, now),

@@ -21,7 +21,7 @@ from discreet.ledger.state import LedgerState
 #: More steps than this are not told apart on a chart: of neighbours the last is drawn.
 MOST_STEPS = 300
 
-NOBODY = "nobody named"
+NOBODY = "unnamed analyst"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

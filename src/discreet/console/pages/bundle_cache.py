@@ -32,14 +32,14 @@ STALE_S = 2.0
 FIELDS: Mapping[str, tuple[str, str]] = {
     "name": ("Name", "What the release is called."),
     "description": ("Description", "What it is, in a few sentences."),
-    "intended_use": ("Intended use", "What people should use it for, and what not."),
-    "curators": ("Curators", "Who answers for it: a name a line."),
-    "region": ("Region", "Where the people live whom it is about."),
+    "intended_use": ("Intended use", "What people should use it for, and what they should not."),
+    "curators": ("Curators", "Who is responsible for it, one name per line."),
+    "region": ("Region", "Where the people in the data live."),
     "sector": ("Sector", "Health, education, transport …"),
-    "publication_date": ("Day of publication", "As 2026-03-01; left empty, the day on which it was asked."),
-    "sources": ("Sources", "Papers, code or pages that say more."),
-    "registry_authors": ("Authors of this card", "A name a line."),
-    "justification": ("Why so", "How the budget and the other choices came about."),
+    "publication_date": ("Date of publication", "For example 2026-03-01. If empty, the day of the query."),
+    "sources": ("Sources", "Papers, code or pages with more information."),
+    "registry_authors": ("Authors of this card", "One name per line."),
+    "justification": ("Justification", "Why the budget and the other settings were chosen."),
 }
 _LISTS = ("curators", "registry_authors")
 

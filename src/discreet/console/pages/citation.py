@@ -22,7 +22,7 @@ def citation(recalled_release: RecalledRelease, *, origin: str) -> dict[str, Any
     sentence = (
         f"Release {recalled_release.id}: {recalled_release.words}. Table {charge.table!r}, version {charge.version}, "
         f"{day}. "
-        f"Differentially private at {cost}. Made with Discreet. {where} (where it is published)"
+        f"Differentially private at {cost}. Made with Discreet. {where} (if published)"
     )
     lines = [
         f"@misc{{discreet-{re.sub('[^a-zA-Z0-9-]', '', recalled_release.id)},",

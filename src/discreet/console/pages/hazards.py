@@ -45,23 +45,23 @@ def _lines(project: Project, table: Table) -> Iterator[Hazard]:
     yield Hazard(
         name="Data collection and access control",
         state="outside",
-        words="Who can read the source, the ledger's folder and the machine is the owner's affair; see SECURITY.md.",
+        words="The owner must control who can read the source, the ledger's folder and the machine; see SECURITY.md.",
     )
     yield Hazard(
         name="Linked records",
         state="outside",
-        words="What several people share (a household, a contagious disease) shows through everybody's rows: "
-        "the unit hides one person, not a group.",
+        words="Facts that several people share (a household, a contagious disease) show in all of their rows: "
+        "the privacy unit protects one person, not a group.",
     )
 
 
 def _unit(table: Table) -> Hazard:
-    privacy_unit, name = table.schema.unit, "Unit of privacy"
+    privacy_unit, name = table.schema.unit, "Privacy unit"
     if privacy_unit.is_row:
         return Hazard(
             name=name,
             state="open",
-            words="Each row is protected by itself. Where one person can have several rows, declare `person`.",
+            words="Each row is protected by itself. If one person can have several rows, declare `person`.",
         )
     if privacy_unit.ends:
         return Hazard(name=name, state="met", words="Each person is protected as a whole, with all of their edges.")
@@ -75,8 +75,8 @@ def _unit(table: Table) -> Hazard:
 def _budget(project: Project, table: Table) -> Hazard:
     limit, name = project.guarantee(table.name), "Epsilon over the lifetime"
     shown = exact.show(limit.epsilon)
-    odds = "a thousandfold and more" if limit.epsilon > 7 else f"{math.exp(limit.epsilon):,.1f}-fold at most"
-    words = f"All answers together stay within epsilon {shown}: odds about one person may grow {odds}."
+    odds = "more than 1,000-fold" if limit.epsilon > 7 else f"at most {math.exp(limit.epsilon):,.1f}-fold"
+    words = f"All answers together stay within epsilon {shown}: the odds about one person may grow {odds}."
     return Hazard(name=name, state="open" if limit.epsilon > LARGE else "met", words=words)
 
 
@@ -84,7 +84,7 @@ def _delta(project: Project, table: Table) -> Hazard:
     delta, name = project.guarantee(table.name).delta, "Delta"
     if delta == 0:
         return Hazard(name=name, state="met", words="Zero: the guarantee holds without exception.")
-    words = f"The guarantee may fail with probability {exact.show(delta)}; that should be far below one in all people."
+    words = f"The guarantee may fail with probability {exact.show(delta)}; keep it well below 1 / number of people."
     return Hazard(name=name, state="open" if delta > LARGE_DELTA else "met", words=words)
 
 
@@ -98,25 +98,25 @@ def _domains(project: Project, table: Table) -> Hazard:
 
 def _always_met(table: Table) -> Iterator[Hazard]:
     yield Hazard(
-        name="Floating point and sampling of noise",
+        name="Floating point and noise sampling",
         state="met",
-        words="Noise is whole numbers from exact samplers over the system's randomness; no float decides a draw.",
+        words="Exact samplers draw whole-number noise from the system's randomness; no draw depends on a float.",
     )
     yield Hazard(
         name="Timing and errors",
         state="met",
-        words="Answers leave this server on a time grid; a question that fails tells one constant sentence.",
+        words="Answers leave this server on a time grid; every failed query gets the same message.",
     )
     yield Hazard(
         name="Composition",
         state="met",
-        words="Every answer is charged before data is touched, in a ledger that survives crashes and sees rollbacks.",
+        words="Every answer is charged before data is read, in a ledger that survives crashes and detects rollbacks.",
     )
     yield Hazard(
-        name="Bias by clamping and truncation",
+        name="Bias from clamping and truncation",
         state="open" if not table.schema.unit.is_row else "met",
-        words="Values outside of bounds are clamped, and rows beyond a person's limit left out: "
-        "`discreet bounds TABLE --report` tells how much that costs.",
+        words="Values outside their bounds are clamped, and rows over a person's limit are left out: "
+        "`discreet bounds TABLE --report` estimates the effect.",
     )
 
 
@@ -125,5 +125,5 @@ def _exact_totals(project: Project, table: Table) -> Hazard:
     if not invariants:
         return Hazard(name="Unprotected quantities", state="met", words="Nothing exact is published.")
     totals = "; ".join(each.words for each in invariants[:4])
-    words = f"Exact totals are published ({totals}): presence in them is not hidden."
+    words = f"Exact totals are published ({totals}): they do not protect whether a person is counted in them."
     return Hazard(name="Unprotected quantities", state="open", words=words)

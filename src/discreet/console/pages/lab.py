@@ -130,12 +130,12 @@ def _facts(trial: Trial) -> list[list[str]]:
     low, high = evidence["confidence_interval"]
     facts = {
         "success without protection": percent(evidence["success"]),
-        f"between, at {confidence_text(evidence['confidence'])}": f"{percent(low)} to {percent(high)}",
+        f"confidence interval, {confidence_text(evidence['confidence'])}": f"{percent(low)} to {percent(high)}",
         "by chance": percent(evidence["chance"]),
         "success with protection": _share(
             evidence["protected"], "not tried: nothing is released that could be attacked"
         ),
-        "the most that the guarantee allows": _share(evidence["allowed"], "no claim"),
+        "at most, by the guarantee": _share(evidence["allowed"], "no guarantee"),
         "tried on": f"{evidence['n']:,}",
         "CPU seconds": f"{evidence['seconds']:.2f}",
     }

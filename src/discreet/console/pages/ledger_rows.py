@@ -53,33 +53,33 @@ def row_sentence(kind: str, body: Mapping[str, Any]) -> str:
         case "open":
             return "the ledger was opened"
         case "population":
-            return f"{body['population']} got a budget of {_limit_words(body['guarantee'])}, for each {body['unit']}"
+            return f"{body['population']} has a budget of {_limit_words(body['guarantee'])}, for each {body['unit']}"
         case "grant":
             return f"the limit of {body['population']} was raised to {_limit_words(body['guarantee'])}"
         case "version":
             return f"version {body['version']} of {body['table']} was made"
         case "charge":
-            return f"{body['analyst'] or 'nobody named'} was charged for {body['id']}, version {body['version']}"
+            return f"{body['analyst'] or 'an unnamed analyst'} was charged for {body['id']}, version {body['version']}"
         case "answer":
-            return f"what was drawn for {body['id']} was stored"
+            return f"the noisy answer of {body['id']} was stored"
         case "step" | "row":
             return f"{body['id']}: step {body['number']}"
         case "failure":
             return f"{body['id']} {_failure_words(body)}; the charge stays"
         case "gap":
             whom = ", ".join(sorted({part["population"] for part in body["charges"]})) or "nobody"
-            return f"an older copy was restored: what it had forgotten was charged to {whom}"
+            return f"an older copy of the ledger was restored: the missing charges were charged to {whom}"
         case "acknowledge":
             tables = ", ".join(body["tables"])
-            return f"the owner looked into it{': ' + tables + ' may be asked again' if tables else ''}"
+            return f"the owner acknowledged the problem{': ' + tables + ' can be queried again' if tables else ''}"
         case "adopt":
             return {"moved": "the ledger moved", "joined": "another machine joined"}.get(
-                body["state"], "the ledger went to another machine"
-            ) + (f"; all is spent of {', '.join(body['sealed'])}" if body["sealed"] else "")
+                body["state"], "the ledger was copied to another machine"
+            ) + (f"; the whole budget is spent for {', '.join(body['sealed'])}" if body["sealed"] else "")
         case "invariant":
             return f"exact totals of {body['population']} were published: {body['words']}"
         case "forget":
-            return f"somebody was forgotten in {', '.join(body['tables'])}"
+            return f"a person was forgotten in {', '.join(body['tables'])}"
     return kind
 
 
@@ -87,7 +87,7 @@ def _failure_words(body: Mapping[str, Any]) -> str:
     """How something ended that was charged and has no answer. Only what was not completed counts towards a lock."""
     if body.get("stopped") is True:
         return "was stopped"
-    return "took longer than it may" if body.get("late") is True else "was not completed"
+    return "took too long" if body.get("late") is True else "was not completed"
 
 
 def _limit_words(guarantee: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ def show(context: RequestContext) -> HandlerResponse:
 def verify(context: RequestContext) -> HandlerResponse:
     """Verify everything anew, from the disk."""
     if not _VERIFYING.acquire(blocking=False):
-        raise RequestDenied("Somebody verifies it just now; look again in a moment.", status=429, wait_s=5)
+        raise RequestDenied("Somebody else is verifying the ledger; try again in a moment.", status=429, wait_s=5)
     try:
         report = context.handle.project.verify()
     finally:
@@ -87,7 +87,7 @@ def _rows(context: RequestContext) -> tuple[LedgerState, list[LedgerEntry]]:
 def _page_number(context: RequestContext) -> int:
     page_text = context.query_text("page", "1")
     if not (page_text.isascii() and page_text.isdecimal() and 0 < len(page_text) < 8) or int(page_text) < 1:
-        raise RequestDenied("page: a whole number from 1.", status=400)
+        raise RequestDenied("page must be a whole number, at least 1.", status=400)
     return int(page_text)
 
 

@@ -14,8 +14,8 @@ from discreet.console.routes import Route
 from discreet.errors import UsageError
 
 _NOTICES = {
-    "password": "Your password is changed, and every other session has ended.",
-    "ended": "Every other session has ended.",
+    "password": "Your password was changed, and all your other sessions have ended.",
+    "ended": "All your other sessions have ended.",
 }
 TOKEN_COLUMNS = ("number", "person", "label", "role", "created", "expires", "revoked", "used", "holds")
 
@@ -33,7 +33,7 @@ def password(context: RequestContext) -> HandlerResponse:
             raise UsageError("the two new passwords are not the same")
         if context.people.check(me.name, context.field("old"), address=context.address, trusted=context.secret) is None:
             note_failure(context, me.name, "/me/password")
-            raise UsageError("the old password is wrong")
+            raise UsageError("the current password is wrong")
         context.people.set_password(me.name, new)
         tried = attempt(context, me.name, new, trusted=context.secret)
     except TooManyLogins as problem:
@@ -85,7 +85,7 @@ def path_number(text: str) -> int:
 def _days(context: RequestContext) -> int:
     days_text = context.field("days", str(DAYS)).strip()
     if not days_text.isascii() or not days_text.isdigit() or len(days_text) > 6:
-        raise UsageError(f"a token holds for 1 to {MOST_DAYS:,} days")
+        raise UsageError(f"a token can be valid for 1 to {MOST_DAYS:,} days")
     return int(days_text)
 
 

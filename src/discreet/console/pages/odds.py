@@ -24,17 +24,17 @@ def epsilon_meaning(epsilon: Fraction, delta: Fraction = Fraction(0), *, changes
         epsilon; from 1 to 1 that is e^epsilon to 1, a probability of e^epsilon / (1 + e^epsilon).
 
     >>> epsilon_meaning(Fraction(1))["words"]
-    'Whoever thinks it as likely as not that somebody is among these people can be at most 74 percent sure afterwards.'
+    'An attacker who is 50 percent sure that a person is among these people can be at most 74 percent sure afterwards.'
     """
     odds = exact.exp(min(epsilon, _MOST), up=True)
     percent = _percent(odds / (1 + odds)) if epsilon <= _MOST else _BEYOND
-    what = "was one thing rather than another" if changes else "is among these people"
-    but = f", but for a chance of {exact.show(delta, up=True)}" if delta else ""
+    what = "has one value rather than another" if changes else "is among these people"
+    but = f", except with probability {exact.show(delta, up=True)}" if delta else ""
     return {
         "epsilon": exact.as_float(epsilon, up=True),
         "percent": percent,
         "grave": epsilon > LARGEST_PLAIN_EPSILON,
-        "words": f"Whoever thinks it as likely as not that somebody {what} can be at most {percent} percent sure "
+        "words": f"An attacker who is 50 percent sure that a person {what} can be at most {percent} percent sure "
         f"afterwards{but}.",
     }
 

@@ -55,7 +55,7 @@ def _line(context: RequestContext, publication: Publication) -> dict[str, Any]:
         "description": publication.fields.get("description", ""),
         "table": recalled_release.charge.table,
         "published": publication.data()["published"][:10],
-        "variant": claims.get("variant", "not known"),
+        "variant": claims.get("variant", "unknown"),
         "parameters": parameters(claims) if claims else {},
     }
 
@@ -198,8 +198,8 @@ def _unpublished_earlier(context: RequestContext, release: str) -> list[str]:
 def _refuse_unticked(hidden: Sequence[str], ticked: Sequence[str]) -> None:
     if unticked := [each for each in hidden if each not in ticked]:
         raise UsageError(
-            f"this is read together with {', '.join(unticked)} and shows those numbers too, which are not published",
-            hint="tick that they are published as well, or publish none of them",
+            f"this release also shows the numbers of {', '.join(unticked)}, which are not published",
+            hint="tick the boxes to publish them as well, or publish none of them",
         )
 
 
@@ -218,7 +218,7 @@ def _answered_release(context: RequestContext) -> str:
     if release not in state.charges:
         raise NotFound
     if release not in state.answers:
-        raise UsageError("this was charged and has no answer, so there is nothing to publish")
+        raise UsageError("this release was charged but has no answer, so there is nothing to publish")
     return release
 
 

@@ -41,11 +41,11 @@ def price_query(
 def _confirm(price: Mapping[str, Any], analyst: str | None) -> str:
     """What a click will do, before it is done."""
     if price["free"]:
-        return f"Asking costs nothing: {price['free']}."
+        return f"This query is free: {price['free']}."
     after = price["remaining_after"]
-    left = "" if after is None else f" After it {after['words']} is left."
-    who = analyst or "nobody named"
-    return f"Asking costs {price['cost']['words']}, of the budget of {price['whose']}, charged to {who}.{left}"
+    left = "" if after is None else f" Remaining after it: {after['words']}."
+    who = analyst or "an unnamed analyst"
+    return f"This query costs {price['cost']['words']} of the budget of {price['whose']}, charged to {who}.{left}"
 
 
 def _single(query_request: QueryRequest, project: Project, asking: QueryService) -> dict[str, Any]:
@@ -95,11 +95,11 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
             )
             explanations.append(without_infinities(asking.explain(alone).data))
         most = sum(each["cost"]["epsilon"] or 0.0 for each in explanations)
-        cost = {"epsilon": most, "words": f"at most epsilon {most:.6g} in all"}
+        cost = {"epsilon": most, "words": f"at most epsilon {most:.6g} in total"}
     else:
         cost = {
             "epsilon": float(query_request.epsilon or 0),
-            "words": f"at most epsilon {query_request.epsilon} in all",
+            "words": f"at most epsilon {query_request.epsilon} in total",
         }
     return {
         "cost": cost,
@@ -111,7 +111,8 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
         "errors": [_error(each, explanations[0]["confidence"]) for data in explanations for each in data["noise"]],
         "known": "",
         "steps": [],
-        "because": "what statements measure alike is measured once; what touches different people costs the most of it",
+        "because": "numbers that several statements share are measured once; "
+        "statements about different people cost only the largest of their prices",
         "region": "",
         "parts": [],
         "cells": None,
@@ -130,7 +131,7 @@ def _with_words(cost: Mapping[str, Any]) -> dict[str, Any]:
 def _why_free(data: Mapping[str, Any]) -> str:
     """Why it costs nothing, where it does."""
     if data["stored"] is not None:
-        return f"it is answered already, by release {data['stored']['release']}, and a repeat is free"
+        return f"release {data['stored']['release']} already answers it, and a repeat is free"
     if data["told"] is not None and data["told"]["enough"]:
         return f"it follows from {', '.join(data['told']['releases'][:5])}, which were paid for"
     return ""
@@ -139,7 +140,7 @@ def _why_free(data: Mapping[str, Any]) -> str:
 def _earlier_answers_words(derivation: Mapping[str, Any] | None) -> str:
     if derivation is None or derivation["enough"]:
         return ""
-    return f"earlier answers tell it within {derivation['plus_minus']:,.4g} already; only the rest is bought"
+    return f"Earlier answers already give it within {derivation['plus_minus']:,.4g}; only the rest is charged"
 
 
 def _errors(data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -147,20 +148,20 @@ def _errors(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     stored = data["stored"]
     if stored is None or stored["plus_minus"] is None:
         return [_error(each, data["confidence"]) for each in data["noise"]]
-    often = f"{100 * data['confidence']:g} times in 100"
+    often = f"with {100 * data['confidence']:g}% confidence"
     words = f"the stored numbers: plus or minus {stored['plus_minus']:,.6g} or less, {often}"
     return [{"column": "", "plus_minus": stored["plus_minus"], "words": words}]
 
 
 def _error(noise: Mapping[str, Any], confidence: float) -> dict[str, Any]:
     """How wrong a column may be by its noise."""
-    often = f"{100 * confidence:g} times in 100"
+    often = f"with {100 * confidence:g}% confidence"
     if noise["plus_minus"] is not None:
         words = f"{noise['column']}: plus or minus {noise['plus_minus']:,.6g} or less, {often}"
     elif noise.get("ranks") is not None:
         words = f"{noise['column']}: at most {noise['ranks']:,.4g} rows from its rank, {often}"
     else:
-        words = f"{noise['column']}: how wrong it is depends on the data, and comes with the answer"
+        words = f"{noise['column']}: its error depends on the data, and is shown with the answer"
     return {"column": noise["column"], "plus_minus": noise["plus_minus"], "words": words}
 
 
@@ -196,7 +197,7 @@ def _offers(problem: Exception, project: Project) -> list[dict[str, str]]:
         return []
     statement = _STATEMENT.search(problem.hint)
     if statement is not None and isinstance(problem, Refused) and _is_answerable(statement[0], project):
-        return [{"take": f"sql {statement[0].strip()}", "words": "Use this question"}]
+        return [{"take": f"sql {statement[0].strip()}", "words": "Use this query"}]
     wish = _WISH.search(problem.hint)
     if wish is not None and isinstance(problem, BudgetExceeded):
         value = wish[2].rstrip(".")

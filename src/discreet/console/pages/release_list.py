@@ -66,7 +66,7 @@ def table_download(grid: PageTable, file_format: str, name: str) -> Download:
         case "parquet":
             content = _parquet(grid)
             return Download(content=content, media_type="application/vnd.apache.parquet", name=f"{name}.parquet")
-    raise UsageError(f"there is no format {file_format[:20]!r}", hint=", ".join(FORMATS))
+    raise UsageError(f"{file_format[:20]!r} is not a supported format", hint=", ".join(FORMATS))
 
 
 def _parquet(grid: PageTable) -> bytes:

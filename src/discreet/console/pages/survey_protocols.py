@@ -9,16 +9,16 @@ from discreet.surveys.collector.survey_definition import SEVERAL_QUESTION_PROTOC
 
 _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
-        "for one of some choices",
+        "for a list of choices",
         (
-            ("response", "the truth, or by chance another choice; best for few"),
-            ("subset", "a set of choices that may hold the truth; the least error"),
+            ("response", "the truth, or at random another choice; best for few choices"),
+            ("subset", "a random set of choices that may contain the truth; the smallest error"),
             ("unary", "a coin for each choice; long reports"),
-            ("symmetric-unary", "the same with one coin for all, as in RAPPOR"),
+            ("symmetric-unary", "like unary, with the same coin for yes and no, as in RAPPOR"),
             ("hashing", "choices in buckets; short reports, slow to count"),
-            ("fast-hashing", "the same from a public list of hashes; quick to count"),
+            ("fast-hashing", "like hashing, with a public list of hashes; fast to count"),
             ("hadamard", "the shortest reports for many choices"),
-            ("basic-rappor", "RAPPOR's two layers of coins, for answers that are asked again"),
+            ("basic-rappor", "RAPPOR's two layers of coins, for questions that are asked repeatedly"),
         ),
     ),
     (
@@ -27,19 +27,19 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("hadamard-sketch", "one noisy bit about the word; short"),
             ("sketch", "many noisy bits about the word; long"),
             ("rappor", "RAPPOR's Bloom filter in two layers of coins"),
-            ("prefix-words", "finds words that nobody listed, by their beginnings"),
+            ("prefix-words", "finds words that nobody listed, by their prefixes"),
             ("puzzle", "finds words that nobody listed, by their fragments"),
         ),
     ),
     (
         "for a number",
         (
-            ("hybrid", "the mean, with the least error wherever people are"),
+            ("hybrid", "the mean, with the smallest error for any distribution"),
             ("duchi", "the mean, from one bit"),
             ("piecewise", "the mean, at a large epsilon"),
             ("square-wave", "the whole distribution"),
             ("laplace", "the number with noise on it"),
-            ("tree", "how many lie in any interval"),
+            ("tree", "how many are in any interval"),
         ),
     ),
 )

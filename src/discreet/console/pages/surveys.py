@@ -124,7 +124,7 @@ def _answers(wish: Mapping[str, Any]) -> AnswerDomain:
             return AnswerDomain(low=wish["low"], high=wish["high"], step=wish["step"])
         case "words":
             return AnswerDomain(words=True)
-    raise UsageError("Say what an answer can be: one of some choices, a number, or any word.")
+    raise UsageError("Choose what an answer can be: one of several choices, a number, or any word.")
 
 
 def _make_survey(wish: Mapping[str, Any]) -> tuple[Survey, str]:
@@ -133,7 +133,7 @@ def _make_survey(wish: Mapping[str, Any]) -> tuple[Survey, str]:
     survey_design = design_randomizer(
         _answers(wish), epsilon=wish["epsilon"], protocol=wish["protocol"] or None, people=people
     )
-    minimum = forms.whole_number(wish["minimum"], "the minimum", least=1, most=10**9)
+    minimum = forms.whole_number(wish["minimum"], "the minimum number of reports", least=1, most=10**9)
     survey = Survey.new(
         wish["question"], survey_design.randomizer, minimum=minimum, token=wish["tokens"], asker=wish["asker"]
     )
@@ -178,7 +178,7 @@ def show(context: RequestContext) -> HandlerResponse:
     if words and takes_words(survey.randomizer):
         try:
             if len(words) > MOST_WORDS:
-                raise UsageError(f"at most {MOST_WORDS:,} words at once")
+                raise UsageError(f"at most {MOST_WORDS:,} words can be estimated at once")
             with job_queue_of(context).pricing_turn(context.visitor):
                 results = surveys.word_estimates(survey, words)
         except DiscreetError as problem:

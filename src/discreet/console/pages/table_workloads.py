@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError
 AREA = "tables"
 KINDS = (
     {"name": "histogram", "words": "how many rows have each value, or each combination of values, of some columns"},
-    {"name": "ranges", "words": "intervals and quantiles of a column, as many as you like, from one charge"},
+    {"name": "ranges", "words": "ranges and quantiles of a column, as many as you like, for one charge"},
     {"name": "marginals", "words": "all tables of a few columns, which agree with each other"},
     {"name": "publish", "words": "tables of places and attributes that add up exactly, as a census publishes them"},
 )

@@ -63,12 +63,12 @@ class BudgetRequests:
     def ask(self, person: Person, *, table: str, epsilon: object, why: str) -> BudgetRequest:
         """A new, open request. Whether there is such a table is for who calls to know."""
         exact_epsilon = exact.positive(epsilon, name="epsilon", most=exact.MAX_BUDGET_EPSILON)
-        table = clean_line(table, name="a table's name", most=200)
+        table = clean_line(table, name="the table's name", most=200)
         why = clean_lines(why, name="why", most=1_000, least=1)
         with self._store.writing() as connection:
             waiting = "SELECT count(*) FROM requests WHERE person = ? AND state = 'open'"
             if connection.execute(waiting, (person.name,)).fetchone()[0] >= EACH:
-                raise UsageError(f"{EACH} of your requests wait for an answer", hint="wait for an owner's answer")
+                raise UsageError(f"{EACH} of your requests are still open", hint="wait for an owner's decision")
             row = connection.execute(
                 "INSERT INTO requests (person, analyst, table_name, epsilon, why, made) VALUES (?, ?, ?, ?, ?, ?)"
                 f" RETURNING {_COLUMNS}",
@@ -108,11 +108,11 @@ class BudgetRequests:
     def _decide(
         self, number: int, state: State, by: Person, word: str, act: Callable[[BudgetRequest], None]
     ) -> BudgetRequest:
-        word = clean_lines(word, name="a word", most=1_000)
+        word = clean_lines(word, name="the message", most=1_000)
         with self._store.writing() as connection:
             request = self.get(number)
             if request.state != "open":
-                raise UsageError(f"request {number} was {request.state} already, by {request.decided_by}")
+                raise UsageError(f"request {number} was already {request.state} by {request.decided_by}")
             act(request)
             connection.execute(
                 "UPDATE requests SET state = ?, decided = ?, decided_by = ?, word = ? WHERE number = ?",

@@ -41,9 +41,9 @@ class Passwords:
         """The hash of a new password; refuses one that is too short or too long."""
         composed = unicodedata.normalize("NFC", password) if len(password) <= MOST else password
         if len(composed) < LEAST:
-            raise UsageError(f"a password has at least {LEAST} letters", hint="several words are easy to keep")
+            raise UsageError(f"a password needs at least {LEAST} characters", hint="several words are easy to remember")
         if len(composed) > MOST:
-            raise UsageError(f"a password has at most {MOST:,} letters")
+            raise UsageError(f"a password must have at most {MOST:,} characters")
         return self.hash_existing(composed)
 
     def hash_existing(self, password: str) -> str:
@@ -80,7 +80,7 @@ class Passwords:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._places.acquire(blocking=False):
-            raise TooManyLogins("too many people are logging in just now", wait_s=2)
+            raise TooManyLogins("too many people are logging in right now", wait_s=2)
         try:
             with self._turns:
                 yield

@@ -74,7 +74,7 @@ class People:
     def first_owner(self, link: str, *, name: str, password: str) -> Person:
         """The first owner, who came by the setup link."""
         if not self.setup.holds(link):  # before the hash, which is work that nobody without the link may cause
-            raise UsageError("this link is not good any more", hint="log in, or start discreet serve again")
+            raise UsageError("this link is no longer valid", hint="log in, or start discreet serve again")
         return self.setup.take(link, name=name, password_hash=self.passwords.hash_new(password))
 
     def attempt(

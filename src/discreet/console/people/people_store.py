@@ -70,7 +70,7 @@ def _make(path: Path) -> None:
     """The file, where there is none and its disk can be trusted."""
     if kind := network_filesystem(path.parent):
         raise StoreFault(
-            f"the console's file lies on a network filesystem ({kind}), where its locks cannot be trusted",
+            f"the console's file is on a network filesystem ({kind}), where file locks are not reliable",
             hint="keep the project on a local disk",
         )
     if not path.is_file():
@@ -84,6 +84,6 @@ def _faults() -> Iterator[None]:
         yield
     except sqlite3.Error as fault:
         name = str(getattr(fault, "sqlite_errorname", "") or type(fault).__name__)
-        raise StoreFault(f"the console's file cannot be used just now ({name})") from fault
+        raise StoreFault(f"the console's file cannot be used right now ({name})") from fault
     except OSError as fault:
         raise StoreFault(f"the console's file cannot be used ({os.strerror(fault.errno or 0).lower()})") from fault

@@ -78,10 +78,10 @@ class Publications:
 
 def _check_fields(fields: Mapping[str, str]) -> dict[str, str]:
     if len(fields) > MOST_FIELDS:
-        raise UsageError(f"a card has at most {MOST_FIELDS} fields of its own")
+        raise UsageError(f"a card may have at most {MOST_FIELDS} fields of its own")
     for name in fields:
         if not _FIELD.fullmatch(name):
-            raise UsageError(f"{name[:40]!r} is no field of a card")
+            raise UsageError(f"{name[:40]!r} is not a field of a card")
     return {name: clean_lines(text, name=name, most=LONGEST_FIELD) for name, text in fields.items()}
 
 

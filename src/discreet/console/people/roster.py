@@ -144,7 +144,7 @@ def insert_person(
     """A new person, inside a transaction. Once there is anybody, the setup link is gone."""
     role, name = role_of(role), clean_name(name)
     if _find_person(connection, name) is not None:
-        raise UsageError(f"there is a {name!r} already", hint="another name")
+        raise UsageError(f"there is already a person named {name!r}", hint="choose another name")
     charged = name if analyst is None else clean_name(analyst)
     connection.execute(
         "INSERT INTO people (name, folded, role, analyst, password, created) VALUES (?, ?, ?, ?, ?, ?)",
@@ -165,7 +165,7 @@ def role_of(text: str) -> PersonRole:
     for role in ROLES:
         if role == text:
             return role
-    raise UsageError(f"{text[:40]!r} is no role", hint="owner or analyst")
+    raise UsageError(f"{text[:40]!r} is not a role", hint="owner or analyst")
 
 
 def _find_person(connection: sqlite3.Connection, name: str) -> Person | None:
@@ -180,7 +180,7 @@ def _find_person(connection: sqlite3.Connection, name: str) -> Person | None:
 def _get_person(connection: sqlite3.Connection, name: str) -> Person:
     person = _find_person(connection, name)
     if person is None:
-        raise UsageError(f"there is nobody named {name[:60]!r}", hint="discreet people list")
+        raise UsageError(f"there is no person named {name[:60]!r}", hint="discreet people list")
     return person
 
 
@@ -188,7 +188,7 @@ def _keep_an_owner(connection: sqlite3.Connection, leaving: Person) -> None:
     others = "SELECT count(*) FROM people WHERE role = 'owner' AND disabled = 0 AND number <> ?"
     if leaving.role == "owner" and connection.execute(others, (leaving.number,)).fetchone()[0] == 0:
         raise UsageError(
-            f"{leaving.name!r} is the last owner, and a console without one helps nobody",
+            f"{leaving.name!r} is the last owner, and a console needs at least one",
             hint="make somebody else an owner first",
         )
 

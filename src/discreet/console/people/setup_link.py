@@ -37,5 +37,5 @@ class SetupLink:
         """The first owner; of two who come with the link at once, one."""
         with self._store.writing() as connection:
             if not self.holds(given):
-                raise UsageError("this link is not good any more", hint="log in, or start discreet serve again")
+                raise UsageError("this link is no longer valid", hint="log in, or start discreet serve again")
             return insert_person(connection, name, "owner", password_hash, None, now=int(self._clock()))

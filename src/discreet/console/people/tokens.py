@@ -84,19 +84,19 @@ class ApiTokens:
 
         `parent`: the token that asks for it. It ends no later, and with it: else whoever stole one could stay.
         """
-        label = clean_line(label, name="a label", most=60)
+        label = clean_line(label, name="the label", most=60)
         granted = person.role if role is None else role_of(role)
         if ROLES.index(granted) > ROLES.index(person.role):
-            raise UsageError(f"{person.name!r} is no {granted}, so no token of theirs is one")
+            raise UsageError(f"{person.name!r} is not an {granted}, so their tokens cannot have that role")
         if not 1 <= days <= MOST_DAYS:
-            raise UsageError(f"a token holds for 1 to {MOST_DAYS:,} days")
+            raise UsageError(f"a token can be valid for 1 to {MOST_DAYS:,} days")
         text, now = PREFIX + secret.new(), int(self._clock())
         parent_number = None if parent is None else parent.number
         expires = min(now + days * DAY_S, now + days * DAY_S if parent is None else parent.expires)
         with self._store.writing() as connection:
             holding = "SELECT count(*) FROM tokens WHERE person = ? AND revoked IS NULL AND expires > ?"
             if connection.execute(holding, (person.number, now)).fetchone()[0] >= EACH:
-                raise UsageError(f"{person.name!r} has {EACH} tokens that hold", hint="revoke one that is not used")
+                raise UsageError(f"{person.name!r} already has {EACH} active tokens", hint="revoke an unused token")
             number = connection.execute(
                 "INSERT INTO tokens (digest, person, label, role, created, expires, parent)"
                 " SELECT ?, number, ?, ?, ?, ?, ? FROM people WHERE number = ? AND disabled = 0 AND"
@@ -114,7 +114,7 @@ class ApiTokens:
                 ),
             ).fetchone()
             if number is None:
-                raise UsageError(f"{person.name!r} is disabled, or the token that asks was revoked")
+                raise UsageError(f"{person.name!r} is disabled, or the token that made this request was revoked")
             made = _token(connection.execute(f"{_JOINED} WHERE tokens.number = ?", number).fetchone())
         return text, made
 

@@ -17,7 +17,7 @@ def clean_line(text: str, *, name: str, most: int, least: int = 1) -> str:
     """
     clean_text = " ".join(_composed(text, name=name, most=most).split())
     if not clean_text.isprintable():  # neither control letters nor those that turn the line around
-        raise UsageError(f"{name} holds letters that cannot be read")
+        raise UsageError(f"{name} contains characters that cannot be displayed")
     _measure(clean_text, name=name, least=least, most=most)
     return clean_text
 
@@ -26,7 +26,7 @@ def clean_lines(text: str, *, name: str, most: int, least: int = 0) -> str:
     """The same, of several lines."""
     clean_text = "\n".join(each.rstrip() for each in _composed(text, name=name, most=most).splitlines()).strip()
     if not clean_text.replace("\n", " ").replace("\t", " ").isprintable():
-        raise UsageError(f"{name} holds letters that cannot be read")
+        raise UsageError(f"{name} contains characters that cannot be displayed")
     _measure(clean_text, name=name, least=least, most=most)
     return clean_text
 
@@ -35,7 +35,7 @@ def clean_name(text: str) -> str:
     """A person's name."""
     name = clean_line(text, name="a name", most=LONGEST_NAME)
     if not any(letter.isalnum() for letter in name):
-        raise UsageError("a name has a letter or a digit in it")
+        raise UsageError("a name must contain a letter or a digit")
     return name
 
 
@@ -50,12 +50,12 @@ def fold_name(name: str) -> str:
 
 def _composed(text: str, *, name: str, most: int) -> str:
     if len(text) > 4 * most:  # before any work on it; composing never makes four letters one
-        raise UsageError(f"{name} has at most {most:,} letters")
+        raise UsageError(f"{name} must have at most {most:,} characters")
     return unicodedata.normalize("NFC", text)
 
 
 def _measure(text: str, *, name: str, least: int, most: int) -> None:
     if len(text) < least:
-        raise UsageError(f"{name} is missing" if least == 1 else f"{name} has at least {least} letters")
+        raise UsageError(f"{name} is missing" if least == 1 else f"{name} must have at least {least} characters")
     if len(text) > most:
-        raise UsageError(f"{name} has at most {most:,} letters")
+        raise UsageError(f"{name} must have at most {most:,} characters")

@@ -69,7 +69,7 @@ function blank() {
   restored.hidden = true;
   trouble.replaceChildren();
   priced.replaceChildren(make("p", "The price and the expected error appear here before you pay.", { className: "soft" }));
-  confirming.textContent = "Type a question. Pricing and rehearsing are free.";
+  confirming.textContent = "Type a query. Prices and rehearsals are free.";
 }
 
 // No price is shown that is not the price of what stands in the box.
@@ -78,7 +78,7 @@ function unknown(said, link = null) {
   if (link) line.append(" ", link);
   trouble.replaceChildren();
   priced.replaceChildren(line);
-  confirming.textContent = "The price of this question is unknown.";
+  confirming.textContent = "The price of this query is unknown.";
 }
 
 function refused(status) {
@@ -90,7 +90,7 @@ function refused(status) {
     const link = make("a", "Load the page again", { href: location.pathname });
     return unknown("The price is unknown, because you have logged in again since this page was loaded. This tab keeps what you typed.", link);
   }
-  return unknown("The price is unknown: the server could not compute it. Change the question to try again.");
+  return unknown("The price is unknown: the server could not compute it. Change the query to try again.");
 }
 
 async function price() {
@@ -109,7 +109,7 @@ async function price() {
     if (answer.status !== 200) return refused(answer.status);
     found = await answer.json();
   } catch {
-    if (turn === newest) unknown("The price is unknown: the server does not respond. Change the question to try again.");
+    if (turn === newest) unknown("The price is unknown: the server does not respond. Change the query to try again.");
     return;
   }
   if (turn !== newest || found.accepted === undefined) return;
@@ -126,17 +126,17 @@ function cost(found) {
   const facts = make("dl", "", { className: "facts" });
   const add = (name, ...said) => facts.append(make("dt", name), ...said.map((each) => make("dd", each)));
   add("Cost", found.cost.words);
-  if (found.remaining_after) add("Left after it", found.remaining_after.words);
+  if (found.remaining_after) add("Remaining after it", found.remaining_after.words);
   for (const each of found.errors) add("Error", each.words);
-  if (found.region) add("Touches", found.region);
+  if (found.region) add("Region", found.region);
   const parts = [facts];
-  if (found.free) parts.unshift(make("p", `Nothing: ${found.free}.`, { className: "good" }));
+  if (found.free) parts.unshift(make("p", `Free: ${found.free}.`, { className: "good" }));
   if (found.known) parts.push(make("p", `${found.known}.`));
   if (found.parts.length) {
     const why = make("details");
     const tree = make("ul", "", { className: "tree" });
     for (const part of found.parts) {
-      const item = make("li", `${part.statistic}: one person moves it by at most ${part.l1}`);
+      const item = make("li", `${part.statistic}: one person changes it by at most ${part.l1}`);
       const lines = make("ul");
       lines.append(...part.because.map((line) => make("li", line)));
       item.append(lines);
@@ -170,7 +170,7 @@ function refusal(problem) {
   }
   if (problem.status === 402) {
     const more = make("p", "Or ");
-    more.append(make("a", "ask for more", { href: "/budget#requests" }), ".");
+    more.append(make("a", "request more budget", { href: "/budget#requests" }), ".");
     box.append(more);
   }
   return box;
@@ -315,12 +315,12 @@ form.addEventListener("submit", (event) => {
   keep(who, { ...fields(), ...(name ? { [name]: value } : {}) }, { sent: true });
   if (event.submitter?.value !== "ask" || event.submitter.name !== "act") return;
   cancel.hidden = false;
-  confirming.textContent = "The question is on its way.";
+  confirming.textContent = "The query is running.";
 });
 let stopping = 0;
 cancel.addEventListener("click", () => {
   cancel.disabled = true;
-  confirming.textContent = "It is being stopped. What was charged stays charged.";
+  confirming.textContent = "The query is being cancelled. What was charged stays charged.";
   const body = new URLSearchParams(new FormData(form));
   const stop = () => fetch("/ask/cancel", { method: "POST", body }).catch(() => {});
   stopping = setInterval(stop, 1000); // the question itself may still be on its way there

@@ -30,14 +30,14 @@ function show() {
     const top = Math.max(plainly, other) * share;
     parts.push(line(40, y(top), 400, y(top), "chart-rule"), label(34, y(top) + 4, plain(top, 2), "end"));
   }
-  parts.push(label(40, 178, "0", "middle"), label(394, 178, `${most} questions`, "end"));
+  parts.push(label(40, 178, "0", "middle"), label(394, 178, `${most} queries`, "end"));
   parts.push(curve(places.map((at) => [x(at), y(at * cost)]), "chart-line chart-kind-0"));
   parts.push(curve(places.map((at) => [x(at), y(byRho(at))]), "chart-line chart-kind-1"));
   parts.push(line(0, 10, 14, 10, "chart-line chart-kind-0"), label(20, 14, "plain addition"));
   parts.push(line(180, 10, 194, 10, "chart-line chart-kind-1"), label(200, 14, `by rho, delta ${told.delta.toExponential()}`));
   draw(parts);
-  const less = plainly <= other ? "Plain addition is less." : "Counting by rho is less.";
-  say(`${most} questions of epsilon ${plain(cost)}: ${plain(plainly)} by plain addition; rho ` +
+  const less = plainly <= other ? "Plain addition is smaller." : "Counting by rho is smaller.";
+  say(`${most} queries of epsilon ${plain(cost)}: ${plain(plainly)} by plain addition; rho ` +
     `${plain((most * cost * cost) / 2)}, which is epsilon ${plain(other)} at delta ${told.delta.toExponential()}. ${less}`);
 }
 
@@ -48,7 +48,7 @@ function ask(times) {
   const mean = draws.reduce((sum, one) => sum + one, 0) / draws.length;
   area.querySelector("[data-mean]").textContent = draws.length
     ? `Asked ${draws.length} times, last answer ${draws.at(-1)}. The mean is ${mean.toFixed(1)}; the truth is ${told.count}. ` +
-      `Paid so far: epsilon ${plain(draws.length * each.value)}. A ledger would have refused long ago.`
+      `Paid so far: epsilon ${plain(draws.length * each.value)}. A ledger would have refused long before.`
     : `A generated count; the truth is ${told.count}.`;
 }
 

@@ -29,11 +29,11 @@ function show(counted) {
     parts.push(line(at, y(noise - half), at, y(noise + half), `chart-line ${inside ? "chart-kind-0" : "chart-miss"}`));
     if (!inside) parts.push(part("circle", { cx: at, cy: y(noise), r: 3.5, class: "chart-dot chart-kind-1" }));
   });
-  parts.push(line(0, y(0), 400, y(0), "chart-zero-line"), label(400, 216, `level line: the truth, ${told.count}`, "end"));
+  parts.push(line(0, y(0), 400, y(0), "chart-zero-line"), label(400, 216, `horizontal line: the true count, ${told.count}`, "end"));
   draw(parts);
   if (counted) [held, asked] = [held + catches, asked + noises.length];
-  say(`Each interval reaches ${half} to both sides. ${catches} of 100 hold the truth; ${confidence.value} or a little more are ` +
-    `to be expected.${asked > 100 ? ` Of ${asked} so far ${percent(held / asked)} did.` : ""}`);
+  say(`Each interval extends ${half} to both sides. ${catches} of 100 contain the true count; ${confidence.value} or a little more are ` +
+    `expected.${asked > 100 ? ` Of ${asked.toLocaleString("en")} so far, ${percent(held / asked)} did.` : ""}`);
 }
 
 function ask(counted) {

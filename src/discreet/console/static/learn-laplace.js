@@ -28,9 +28,9 @@ function show() {
   const before = prior.value / 100;
   const most = Math.exp(strength);
   const belief = (odds) => (before * odds) / (before * odds + 1 - before);
-  let words = `At epsilon ${plain(strength, 2)} an answer is at most ${plain(most)} times as likely with you as without you. ` +
-    `Somebody who thought ${percent(before)} can come to think no less than ${percent(belief(1 / most))} and no more than ` +
-    `${percent(belief(most))}. 95% of answers are within ${plain(Math.log(20) * size, 2)}.`;
+  let words = `At epsilon ${plain(strength, 2)}, an answer is at most ${plain(most)} times as likely with you as without you. ` +
+    `Somebody who thought ${percent(before)} before thinks at least ${percent(belief(1 / most))} and at most ` +
+    `${percent(belief(most))} after it. 95% of answers are within ${plain(Math.log(20) * size, 2)} of the true count.`;
   if (answer !== null) {
     const odds = density(answer, count + 1, size) / density(answer, count, size);
     words = `The answer was ${answer.toFixed(1)}. It is ${plain(odds)} times as likely with you: they now think ` +

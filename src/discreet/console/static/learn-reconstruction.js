@@ -49,8 +49,8 @@ function attack() {
     if (found[place] === value) return [part("circle", { cx: x, cy: y, r: 10, class: "chart-bar" })];
     return [line(x - 8, y - 8, x + 8, y + 8, "chart-whisker"), line(x - 8, y + 8, x + 8, y - 8, "chart-whisker")];
   }));
-  say(`${questions.value} answers, each wrong by up to ${plain(noise.value)}: ${right} of ${people} secrets come out, ` +
-    `${percent(right / people)}. Guessing finds about half. The root of ${people} is ${Math.sqrt(people).toFixed(1)}.`);
+  say(`${questions.value} answers, each wrong by up to ${plain(noise.value)}: the attacker gets ${right} of ${people} secrets right, ` +
+    `${percent(right / people)}. Guessing gets about half right. The square root of ${people} is ${Math.sqrt(people).toFixed(1)}.`);
 }
 
 noise.on(attack);

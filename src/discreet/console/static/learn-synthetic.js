@@ -52,7 +52,7 @@ function fit() {
   const away = (shares) => sum(shares.map((share, place) => Math.abs(share - real[place]))) / 2;
   const [apart, together] = [away(alone), away(pair)];
   say(`Each column alone misplaces ${percent(apart)} of people, the pair ${percent(together)}. ` +
-    (together < apart ? "Counting the pair pays here." : "Here the noise on the pair is worse than not knowing it."));
+    (together < apart ? "Here it is better to count the pair." : "Here the noise on the pair is worse than not knowing the pair."));
 }
 
 for (const each of [people, epsilon, tie]) each.on(fit);

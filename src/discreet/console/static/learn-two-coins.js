@@ -41,17 +41,17 @@ function once() {
   const estimate = 2 * said - 0.5;
   const half = 1.96 * 2 * Math.sqrt((said * (1 - said)) / people);
   show();
-  const beyond = estimate < 0 || estimate > 1 ? " No share can be that; the estimate can, and is right on average." : "";
-  say(`${Math.round(said * people)} of ${people} said yes. That estimates a share of ${percent(estimate)}, give or take about ` +
-    `${percent(half)}; the truth is ${percent(truly.value / people)}. Nobody knows who of them told it.${beyond}`);
+  const beyond = estimate < 0 || estimate > 1 ? " A share cannot be outside 0% to 100%; an estimate can, and is right on average." : "";
+  say(`${Math.round(said * people)} of ${people} said yes. The estimated share is ${percent(estimate)}, plus or minus about ` +
+    `${percent(half)}; the true share is ${percent(truly.value / people)}. Nobody knows which of them told the truth.${beyond}`);
 }
 
 function many() {
   for (let turn = 0; turn < 100; turn += 1) flip();
   show();
   const mean = estimates.reduce((sum, each) => sum + each, 0) / estimates.length;
-  say(`${estimates.length} classes: their estimates lie between ${percent(Math.min(...estimates))} and ` +
-    `${percent(Math.max(...estimates))}, and their mean is ${percent(mean)}. The truth is ${percent(truly.value / people)}.`);
+  say(`${estimates.length} classes: their estimates are between ${percent(Math.min(...estimates))} and ` +
+    `${percent(Math.max(...estimates))}, and their mean is ${percent(mean)}. The true share is ${percent(truly.value / people)}.`);
 }
 
 function anew() {

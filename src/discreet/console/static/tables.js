@@ -8,7 +8,7 @@ async function look() {
       const told = await answer.json();
       if (told.state === "done") return location.assign(told.to);
       if (told.state !== "open") return location.reload();
-      watched.querySelector("[data-step]").textContent = told.step || "waits for its turn";
+      watched.querySelector("[data-step]").textContent = told.step || "waiting";
       watched.querySelector("[data-share]").setAttribute("width", 100 * told.share);
     } else if (answer.status !== 429) {
       return location.reload();

@@ -37,7 +37,7 @@ _AT_ONCE = 100_000
 def postgres_table_of(place: TableLocation) -> PostgresTable:
     """The table at a place."""
     if not isinstance(place, PostgresTable):
-        raise SchemaError("this version was made on another engine", hint="discreet refresh makes one on this")
+        raise SchemaError("this version was made on another engine", hint="run discreet refresh to make one here")
     return place
 
 

@@ -87,7 +87,7 @@ def check_columns(schema: Schema) -> None:
     width = sum(_TEXT_WIDTH if isinstance(column, TextColumn) else _NUMBER_WIDTH for column in schema.columns)
     if len(schema.columns) > MOST_COLUMNS or width > _MOST_WIDTH:
         raise SchemaError(
-            f"table {schema.table!r} declares more columns than PostgreSQL makes a table of",
+            f"table {schema.table!r} declares more columns than a PostgreSQL table can have",
             hint=f"declare at most {MOST_COLUMNS}, and at most {_MOST_WIDTH // _TEXT_WIDTH} of them as text",
         )
 
@@ -132,7 +132,7 @@ def _lists(schema: Schema) -> tuple[str, list[Any]]:
 def _kind(column: Column, kind: PostgresKind | None, type_: str, source: PostgresSource) -> PostgresKind:
     if kind is None or not takes(column, kind):
         raise SchemaError(
-            f"column {column.name!r} is declared {type_name(column)}, and {source.shown} holds {type_} there",
+            f"column {column.name!r} is declared {type_name(column)}, but it is {type_} in {source.shown}",
             hint="declare another type, or convert it in a materialized view",
         )
     return kind

@@ -130,12 +130,12 @@ class PostgresEngine:
         for scan, place in places.items():
             if place not in may_read:
                 raise LedgerFault(
-                    f"version {scan.version} of {scan.table!r} is not in the database any more",
-                    hint=f"bring schema {sources.OURS} back, or discreet refresh {scan.table}",
+                    f"version {scan.version} of {scan.table!r} is no longer in the database",
+                    hint=f"restore schema {sources.OURS}, or run discreet refresh {scan.table}",
                 )
             if not may_read[place]:
                 raise UsageError(
-                    f"this role may not read version {scan.version} of {scan.table!r}",
+                    f"this role is not allowed to read version {scan.version} of {scan.table!r}",
                     hint=f"use the role that made it, or GRANT SELECT ON ALL TABLES IN SCHEMA {sources.OURS}",
                 )
 
@@ -151,8 +151,8 @@ class PostgresEngine:
             with _catalog_transaction(session):
                 if postgres_table_of(place) not in relations.present_tables(session, [postgres_table_of(place)]):
                     raise LedgerFault(
-                        "the newest version of the table is not in the database any more",
-                        hint="bring it back, or discreet refresh",
+                        "the newest version of the table is no longer in the database",
+                        hint="restore it, or run discreet refresh",
                     )
             with session.transaction(read_only=True, deadline_s=None, locks=[qualified_name(side)]):
                 return _persons(stream_rows(session, f'SELECT tag, "rows" FROM {qualified_name(side)}'))
@@ -233,7 +233,7 @@ def _check_unchanged(session: PostgresSession, chain: Sequence[PostgresSource]) 
         if not one.lockable:
             session.connection.execute(f"SELECT FROM {one.sql} LIMIT 0")
         if sources.find(session, one.shown) != one:
-            raise UsageError(f"{one.shown} changed while it was looked at", hint="try again when it is at rest")
+            raise UsageError(f"{one.shown} changed while it was checked", hint="try again when nothing is changing it")
 
 
 def _persons(batches: Iterable[list[tuple[Any, ...]]]) -> ExactPersons:

@@ -86,10 +86,10 @@ def _text(column: SourceColumn, source: PostgresSource) -> str:
     if not column.exact:
         texts = column.kind == "text"
         raise SchemaError(
-            f"{column.name!r} of {source.shown} holds {column.type}, and whose a row is must be exact",
-            hint='its texts are equal where their bytes are not: write lower(…), or a column COLLATE "C", into a table'
+            f"{column.name!r} of {source.shown} holds {column.type}, which does not identify people exactly",
+            hint='texts with different bytes can be equal here: store lower(…), or a column COLLATE "C", in a table'
             if texts
-            else "write ids as text or as whole numbers",
+            else "store ids as text or as whole numbers",
         )
     value = f"s.{identifier(column.name)}"
     text = f'(CAST({value} AS TEXT) COLLATE "C")'

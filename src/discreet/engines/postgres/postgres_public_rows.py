@@ -44,7 +44,7 @@ def _forms(column: SourceColumn, source: PostgresSource) -> tuple[str, str]:
     """A value as text, and the microseconds of a moment."""
     if column.kind is None:
         raise SchemaError(
-            f"column {column.name!r} of {source.shown} holds {column.type}, of which no column can be made",
+            f"column {column.name!r} of {source.shown} holds {column.type}, which is not supported",
             hint="convert it in a materialized view",
         )
     value = value_sql(f"s.{identifier(column.name)}", column.kind)

@@ -100,13 +100,13 @@ def find(session: PostgresSession, source: str) -> PostgresSource:
     if kind == "v":
         # A view computes its rows while we read: it may fail on one, mix all of them, or read what nobody can trace.
         raise UsageError(
-            f"{source} is a view, whose rows are computed anew whenever they are read",
-            hint=f"CREATE MATERIALIZED VIEW … AS SELECT … FROM {qualified_name(relation)}, a person's rows from that "
-            "person's alone, and declare that",
+            f"{source} is a view: its rows are computed each time they are read",
+            hint=f"CREATE MATERIALIZED VIEW … AS SELECT … FROM {qualified_name(relation)}, "
+            "with each person's rows made from that person's rows alone, and declare that view",
         )
     if kind not in _KINDS:
-        what = "a foreign table" if kind == "f" else "no table"
-        raise UsageError(f"{source} is {what}", hint="make a table or a materialized view of it, and declare that")
+        what = "a foreign table" if kind == "f" else "not a table"
+        raise UsageError(f"{source} is {what}", hint="copy it to a table or a materialized view, and declare that")
     if relation.schema == OURS:
         raise _own_table_refusal(source)
     if kind == "m" and any(schema == OURS for (schema,) in fetch_rows(session, _READ, [oid])):
@@ -126,14 +126,14 @@ def find(session: PostgresSession, source: str) -> PostgresSource:
 
 
 def _own_table_refusal(source: str) -> UsageError:
-    return UsageError(f"{source} is a table of Discreet's own", hint="declare the table that it was made from")
+    return UsageError(f"{source} is one of Discreet's own tables", hint="declare the table that it was made from")
 
 
 def require_stored(column: SourceColumn, source: PostgresSource) -> SourceColumn:
     """The column, refused where it is computed when it is read: of one row its expression may make an error."""
     if column.computed:
         raise SchemaError(
-            f"{column.name!r} of {source.shown} is a virtual generated column, computed whenever it is read",
+            f"{column.name!r} of {source.shown} is a virtual generated column, computed each time it is read",
             hint="make it STORED, or leave it out of the declaration",
         )
     return column
@@ -147,12 +147,13 @@ def _check_readable(session: PostgresSession, source: str, relation: PostgresTab
     )
     if not allowed:
         raise UsageError(
-            f"this role may not read {source}", hint=f"GRANT SELECT ON {qualified_name(relation)} TO {identifier(role)}"
+            f"this role is not allowed to read {source}",
+            hint=f"GRANT SELECT ON {qualified_name(relation)} TO {identifier(role)}",
         )
     if hidden:
         raise UsageError(
             f"row-level security hides rows of {source} from this role",
-            hint="ALTER ROLE … BYPASSRLS, or declare a materialized view that was made by somebody who sees them all",
+            hint="ALTER ROLE … BYPASSRLS, or declare a materialized view made by a role that sees all rows",
         )
 
 
@@ -172,7 +173,7 @@ def _find_relation(session: PostgresSession, source: str) -> tuple[PostgresTable
         raise UsageError(f"there is no table {source} in the database", hint=_hint(name, schemas, relations))
     if len(same) > 1:
         listed = ", ".join(sorted(f"{row[0]}.{row[1]}" for row in same))
-        raise UsageError(f"{source} could be one of several tables: {listed}", hint="say which, as schema.table")
+        raise UsageError(f"{source} could be one of several tables: {listed}", hint="write schema.table")
     schema, table, oid, kind = same[0]
     return PostgresTable(schema=schema, name=table), oid, kind
 
@@ -183,7 +184,7 @@ def _parse_source_name(session: PostgresSession, source: str) -> tuple[Sequence[
     spelt = ".".join(f'"{quoted}"' if quoted else plain for quoted, plain in parts)
     names = [(quoted.replace('""', '"') if quoted else plain.strip()) for quoted, plain in parts]
     if spelt != source or not 1 <= len(names) <= 2 or not all(names) or "\0" in source:
-        raise UsageError(f"{source[:80]!r} names no table", hint="table, or schema.table")
+        raise UsageError(f"{source[:80]!r} is not the name of a table", hint="write table, or schema.table")
     if len(names) == 1:
         return [schema for schema in session.path if schema != OURS], names[0]
     schema_names = [row[0] for row in fetch_rows(session, "SELECT nspname::text FROM pg_namespace", [])]
@@ -197,7 +198,7 @@ def _parse_source_name(session: PostgresSession, source: str) -> tuple[Sequence[
 
 def _hint(name: str, schemas: Sequence[str], relations: Sequence[Any]) -> str:
     near = closest_name_hint(name, {row[1] for row in relations})
-    where = f"looked in {', '.join(schemas)}; schema.table says another" if schemas else "say schema.table"
+    where = f"searched {', '.join(schemas)}; write schema.table for another" if schemas else "write schema.table"
     return near or where
 
 

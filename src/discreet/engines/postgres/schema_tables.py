@@ -50,7 +50,7 @@ def check_names(schema: Schema) -> None:
     for column in schema.columns:
         if column.name in _TAKEN:
             raise SchemaError(
-                f"PostgreSQL has no column that is called {column.name!r}", hint="rename it, in a materialized view"
+                f"PostgreSQL does not allow a column named {column.name!r}", hint="rename it in a materialized view"
             )
 
 
@@ -63,19 +63,20 @@ def prepare(session: PostgresSession) -> None:
     with session.transaction(read_only=True, deadline_s=LOCK_S):
         ((role, database, is_copy, temporary, may_make, allowed),) = fetch_rows(session, facts, [OURS])
     if is_copy:
-        raise UsageError("the PostgreSQL server is a read-only copy of another", hint="reach the primary server")
+        raise UsageError("the PostgreSQL server is a read-only replica", hint="connect to the primary server")
     if allowed is None and may_make:
         _make_schema(session)
     elif not allowed:
         how = "GRANT USAGE, CREATE ON SCHEMA {} TO {}" if allowed is False else "CREATE SCHEMA {} AUTHORIZATION {}"
         raise UsageError(
-            f"this role may not make tables in schema {OURS}, where declared tables lie",
-            hint=f"the database's administrator: {how.format(OURS, identifier(role))}",
+            f"this role is not allowed to create tables in schema {OURS}, where declared tables are stored",
+            hint=f"ask the database administrator to run: {how.format(OURS, identifier(role))}",
         )
     if not temporary:
         raise UsageError(
-            "this role may not make temporary tables, which making a declared table needs",
-            hint=f"its administrator: GRANT TEMPORARY ON DATABASE {identifier(database)} TO {identifier(role)}",
+            "this role is not allowed to create temporary tables, which a declared table is made with",
+            hint="ask the database administrator to run: "
+            f"GRANT TEMPORARY ON DATABASE {identifier(database)} TO {identifier(role)}",
         )
 
 
@@ -183,9 +184,9 @@ def _is_whole(session: PostgresSession, table: PostgresTable) -> bool:
     present_names = {name for (name,) in fetch_rows(session, names_sql, [OURS, list(names)])}
     if present_names and present_names != names:
         raise LedgerFault(
-            f"table {(names - present_names).pop()} is not in schema {OURS} any more, so nobody can be erased from "
-            "its twin",
-            hint=f"bring it back, or drop {present_names.pop()} as well",
+            f"table {(names - present_names).pop()} is no longer in schema {OURS}, "
+            "so nobody can be erased from the table that belongs to it",
+            hint=f"restore it, or drop {present_names.pop()} as well",
         )
     return bool(present_names)
 

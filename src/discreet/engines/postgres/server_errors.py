@@ -26,23 +26,29 @@ _SENTENCES: _SentencesByCode = {
     "08": _LOST,
     "57P": _LOST,
     "25P": _LOST,
-    "28": ("the PostgreSQL server does not let us in: the name or the password is wrong", "PGPASSWORD, or ~/.pgpass"),
+    "28": (
+        "the PostgreSQL server refused the login: the user name or the password is wrong",
+        "set PGPASSWORD, or use ~/.pgpass",
+    ),
     "3D000": ("the PostgreSQL server has no such database", "check the engine's address in discreet.toml"),
-    "25006": ("the PostgreSQL server is read-only, and something is to be made there", "reach the primary server"),
+    "25006": ("the PostgreSQL server is read-only, but a table must be written", "connect to the primary server"),
     "42501": (
         "the PostgreSQL server does not allow this role to do that",
         "it needs SELECT on sources, CREATE and USAGE on schema discreet, and TEMPORARY on the database",
     ),
-    "53100": ("the disk of the PostgreSQL server is full", "make room there, then try again"),
-    "53300": ("the PostgreSQL server has no connection left", "try again later"),
-    "53": ("the PostgreSQL server has run out of room for this", "raise its limits, or try again later"),
-    "55P03": ("another session holds the table and does not let go", "try again later"),
+    "53100": ("the disk of the PostgreSQL server is full", "free some space there, then try again"),
+    "53300": ("the PostgreSQL server has no free connection", "try again later"),
+    "53": ("the PostgreSQL server has run out of resources for this", "raise its limits, or try again later"),
+    "55P03": ("another session keeps the table locked", "try again later"),
     "57014": ("the PostgreSQL server took too long", "try again when it is less busy"),
-    "58": ("the disk failed under the PostgreSQL server", "check the server"),
+    "58": ("the PostgreSQL server had a disk or system error", "check the server"),
 }  # fmt: skip
 
 _UNREACHABLE = ("the PostgreSQL server cannot be reached", "check the engine's address, the network and the server")
-_NO_TLS = ("the PostgreSQL server offers no TLS", "turn it on there; sslmode=disable in the address does without")
+_NO_TLS = (
+    "the PostgreSQL server does not offer TLS",
+    "turn it on there, or connect without TLS by sslmode=disable in the address",
+)
 
 
 class ServerFault(Exception):
@@ -78,8 +84,8 @@ def _sentence(code: str, shown: str = "") -> UsageError:
     for length in (5, 3, 2):
         if sentence_and_hint := _SENTENCES.get(code[:length]):
             return UsageError(sentence_and_hint[0], hint=sentence_and_hint[1])
-    what = f"{shown} could not be read to its end" if shown else "the PostgreSQL server failed"
-    return UsageError(what, hint="the server's log says why" if shown else "")
+    what = f"{shown} could not be read completely" if shown else "the PostgreSQL server failed"
+    return UsageError(what, hint="see the server's log" if shown else "")
 
 
 @contextmanager

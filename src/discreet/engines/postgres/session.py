@@ -88,7 +88,7 @@ class PostgresSession:
         """Refuse a server on which our SQL would mean something else."""
         if self.version < OLDEST:
             raise UsageError(
-                f"the server runs PostgreSQL {self.version}, and the oldest that Discreet knows is {OLDEST}",
+                f"the server runs PostgreSQL {self.version}, but Discreet needs {OLDEST} or newer",
                 hint="upgrade it, or export the table to Parquet",
             )
         server_facts = self.connection.execute(
@@ -96,14 +96,16 @@ class PostgresSession:
         )
         path, encoding = server_facts.fetchone() or ((), "")
         if encoding != "UTF8":
-            raise UsageError(f"the database is in {encoding}, and texts are compared in UTF8", hint="convert it")
+            raise UsageError(
+                f"the encoding of the database is {encoding}, but Discreet needs UTF8", hint="convert the database"
+            )
         self.path = tuple(path)
         self.wishes = tuple(name for name in _WISHES if self._may_set(name))
         with self.transaction(read_only=True, deadline_s=CONNECT_S):
             for name, value in _SETTINGS.items():
                 (now,) = self.connection.execute("SELECT current_setting(%s)", [name]).fetchone() or ("",)
                 if now.replace('"', "") != value:
-                    raise UsageError(f"the server does not let {name} be set", hint="ask its administrator why")
+                    raise UsageError(f"the server does not allow {name} to be set", hint="ask its administrator why")
 
     def _may_set(self, name: str) -> bool:
         """Whether the role may change a setting. Some exist only with their extension; a limit of others' stays."""
@@ -286,7 +288,9 @@ def _connect(address: str) -> Connected:
         # Not prepared: a pooler's next server process would not know the statement.
         return psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
     except psycopg.ProgrammingError:
-        problem = UsageError("this is no address of a PostgreSQL database", hint="postgresql://user@host:5432/database")
+        problem = UsageError(
+            "this is not the address of a PostgreSQL database", hint="postgresql://user@host:5432/database"
+        )
     except psycopg.Error as fault:
         problem = unreachable(fault)
     raise problem

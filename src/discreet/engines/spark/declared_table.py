@@ -64,7 +64,7 @@ def declare(session: SparkSession, schema: Schema, source: SparkSource, *, targe
         manifest = LakeManifest(columns=stored_types(schema), rows=target.part(rows))
         owner_counts = count_for_owner(prepared, prepared.select())
         if target.rows(session, manifest).count() != owner_counts["rows"]:
-            raise UsageError(f"{source.shown} changed while it was read", hint="try again when it is at rest")
+            raise UsageError(f"{source.shown} changed while it was read", hint="try again when nothing writes to it")
         source.check_unchanged()
         target.commit(manifest)
     return declaration_outcome(schema, owner_counts, exact_rows=owner_counts["rows"])
@@ -82,7 +82,7 @@ def _kind(column: Column, source: SparkSource, place: int) -> SparkKind:
     reading = source.spark_columns[place]
     if reading.kind is None or not takes(column, reading.kind):
         raise SchemaError(
-            f"column {column.name!r} is declared {type_name(column)}, and {source.shown} holds {reading.shown} there",
+            f"column {column.name!r} is declared {type_name(column)}, but it is {reading.shown} in {source.shown}",
             hint="declare another type, or convert the source",
         )
     return reading.kind
@@ -177,5 +177,5 @@ def translate_spark_errors(source: SparkSource) -> Iterator[None]:
     except Exception:
         raise UsageError(
             f"Spark could not make the declared table of {source.shown}",
-            hint="is every file whole, and is there room and memory?",
+            hint="check that every file is complete, and that there is enough disk space and memory",
         ) from None

@@ -37,7 +37,7 @@ def live_files(store: LakeStore, folder: str, *, shown: str) -> list[FileEntry]:
     _check(state, live.values(), shown=shown)
     entries = [store.entry(path) for path in sorted(path for path, _ in live)]
     if None in entries:
-        raise UsageError(f"{shown}: a file that the table's log names is not there", hint="was it vacuumed?")
+        raise UsageError(f"{shown}: a file that the table's log lists is missing", hint="check whether it was vacuumed")
     return [entry for entry in entries if entry is not None]
 
 
@@ -63,10 +63,10 @@ def _actions(store: LakeStore, folder: str, *, shown: str) -> Iterator[dict[str,
     last = max(commits, default=-1)
     newest = max((int(match[1]) for name in names if (match := _CHECKPOINT.fullmatch(name))), default=-1)
     if newest > max(start, last):
-        raise UsageError(f"{shown}: a part of the Delta table's checkpoint {newest} is not there")
+        raise UsageError(f"{shown}: a part of the Delta table's checkpoint {newest} is missing")
     for number in range(start + 1, last + 1):
         if number not in commits:
-            raise UsageError(f"{shown}: the log of the Delta table lacks version {number}")
+            raise UsageError(f"{shown}: version {number} is missing from the log of the Delta table")
         for line in (store.read(names[commits[number]]) or b"").splitlines():
             if line.strip():
                 yield json.loads(line)
@@ -92,18 +92,18 @@ def _rows(content: bytes) -> list[dict[str, Any]]:
 def _check(state: dict[str, Any], live: Iterable[dict[str, Any]], *, shown: str) -> None:
     protocol, table = state.get("protocol") or {}, state.get("metaData") or {}
     if not protocol or not table:
-        raise UsageError(f"{shown}: the log of the Delta table says neither its columns nor its version")
+        raise UsageError(f"{shown}: the log of the Delta table does not state its columns and its version")
     features = set(protocol.get("readerFeatures") or ())
     settings = dict(table.get("configuration") or {})
     if int(protocol.get("minReaderVersion") or 1) > 3 or features - _SUPPORTED_FEATURES:
-        _refuse(shown, "asks more of its readers than is known here")
+        _refuse(shown, "needs a reader feature that is not supported")
     if any(each.get("deletionVector") for each in live):
-        _refuse(shown, "marks deleted rows in vectors of their own", hint="REORG TABLE … APPLY (PURGE) writes them out")
+        _refuse(shown, "uses deletion vectors", hint="run REORG TABLE … APPLY (PURGE) to remove them")
     if settings.get("delta.columnMapping.mode", "none") != "none":
-        _refuse(shown, "calls its columns otherwise than its files do")
+        _refuse(shown, "uses column mapping: its columns have other names in its files")
     if table.get("partitionColumns"):
-        _refuse(shown, "keeps columns in the names of folders")
+        _refuse(shown, "stores partition columns in folder names")
 
 
-def _refuse(shown: str, why: str, *, hint: str = "write the table out as Parquet, or to a table without it") -> None:
+def _refuse(shown: str, why: str, *, hint: str = "export the table to Parquet, or to a table without this") -> None:
     raise UsageError(f"{shown} is a Delta table that {why}", hint=hint)

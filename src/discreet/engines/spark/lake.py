@@ -97,7 +97,7 @@ class LakeTable:
             manifest = self.manifest()
             if manifest is not None and all(self._is_whole(part) for part in (manifest.rows, manifest.persons) if part):
                 return manifest
-        raise LedgerFault("a declared table is not whole in the lake any more", hint="bring its folder back")
+        raise LedgerFault("a declared table is no longer complete in the lake", hint="restore its folder")
 
     def _is_whole(self, part: LakePart) -> bool:
         return self.part(part.folder) == part
@@ -114,7 +114,7 @@ class LakeTable:
         self.store.make(self.folder)
         with self.store.lock_folder(self.folder, patience_s=_PATIENCE_S) as free:
             if free is False:
-                raise UsageError("another process is at work on this declared table", hint="try again when it is done")
+                raise UsageError("another process is working on this declared table", hint="try again when it is done")
             try:
                 self._drop_orphans_beside()
                 yield secrets.token_hex(8)
@@ -128,7 +128,7 @@ class LakeTable:
                 self.store.make_durable(f"{self.folder}/{part.folder}")
         self.store.make_durable(self.folder)
         if self.manifest() != after:
-            raise UsageError("the declared table was replaced meanwhile", hint="try again: nothing is half done")
+            raise UsageError("the declared table was replaced in the meantime", hint="try again: no work is half done")
         self.store.write(f"{self.folder}/{_MANIFEST}", manifest.to_bytes())
 
     def drop_orphans(self) -> None:
@@ -185,5 +185,5 @@ class LakeTable:
         listed = [{"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in fields]
         frame = read_files(session, [f"{self.folder}/{part.folder}"] if part.files else [], listed)
         if sorted(file.rsplit("/", 1)[-1] for file in frame.inputFiles()) != sorted(name for name, _ in part.files):
-            raise LedgerFault("a declared table is not whole in the lake any more", hint="bring its folder back")
+            raise LedgerFault("a declared table is no longer complete in the lake", hint="restore its folder")
         return frame

@@ -29,13 +29,13 @@ def erase(session: Callable[[], SparkSession], table: LakeTable, tags: Collectio
                 table.whole_manifest()
             )  # of nobody else's making any more; a damaged one would be made whole by us
             if manifest.persons is None:
-                raise UsageError("a table whose unit is a row has no persons to erase")
+                raise UsageError("a table whose privacy unit is a row has no people to erase")
             return _without(session(), table, manifest, list(tags), mark)
     except (DiscreetError, OSError):
         raise
     except Exception:
         raise UsageError(
-            "Spark could not erase from the declared table", hint="try again: nothing is half done"
+            "Spark could not erase from the declared table", hint="try again: no work is half done"
         ) from None
 
 

@@ -84,8 +84,8 @@ def store_of(session: SparkSession, path: str) -> LakeStore:
         return DiskStore()
     if is_remote(session):
         raise UsageError(
-            "Spark Connect lets no client list or replace files of the lake",
-            hint="a table of its catalog, or a folder that this machine and the server both see",
+            "Spark Connect does not let a client list or replace files of the lake",
+            hint="use a table of its catalog, or a folder that this machine and the server both see",
         )
     return HadoopStore(session=session)
 
@@ -147,7 +147,7 @@ class DiskStore:
     def drop(self, folder: str) -> None:
         shutil.rmtree(local_path(folder), ignore_errors=True)
         if os.path.exists(local_path(folder)):
-            raise UsageError("a folder of declared tables cannot be taken away", hint="who owns its files?")
+            raise UsageError("a folder of declared tables cannot be removed", hint="check who owns its files")
 
     def lock_folder(self, folder: str, *, patience_s: float) -> AbstractContextManager[bool | None]:
         return lock_folder(local_path(folder), patience_s=patience_s)
@@ -226,7 +226,7 @@ class HadoopStore:
     def drop(self, folder: str) -> None:
         system, there = self._java(folder)
         if system.exists(there) and not system.delete(there, True):
-            raise UsageError("a folder of declared tables cannot be taken away", hint="who owns its files?")
+            raise UsageError("a folder of declared tables cannot be removed", hint="check who owns its files")
 
     def lock_folder(self, folder: str, *, patience_s: float) -> AbstractContextManager[bool | None]:
         return nullcontext()

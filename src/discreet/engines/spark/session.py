@@ -157,10 +157,12 @@ def open_session(engine: str, *, threads: int | None = None, memory_mb: int = 20
         raise
     except Exception as problem:  # py4j, gRPC and Java each have their own
         raise UsageError(
-            start_failure_message(problem, engine), hint="is it running, and is its address right?"
+            start_failure_message(problem, engine), hint="check that it runs, and that its address is right"
         ) from None
     if wrong:
-        raise UsageError(f"this Spark is not as it must be: {wrong[0]} is not so there", hint="Spark 4, as it comes")
+        raise UsageError(
+            f"this Spark does not behave as required: {wrong[0]} is false there", hint="use Spark 4 without changes"
+        )
     return spark_session
 
 
@@ -268,7 +270,7 @@ def check_reachable(engine: str, *, patience_s: float = 5.0) -> None:
         address = host, int(port or _CONNECT_PORT)
         with suppress(OSError, OverflowError), socket.create_connection(address, timeout=patience_s):
             return
-    raise UsageError(f"there is no Spark at {_shown(engine)}", hint="is it running, and is its address right?")
+    raise UsageError(f"there is no Spark at {_shown(engine)}", hint="check that it runs, and that its address is right")
 
 
 def failed_meanings(session: SparkSession) -> list[str]:
@@ -309,11 +311,11 @@ def start_failure_message(problem: BaseException, engine: str) -> str:
     if "JAVA_GATEWAY_EXITED" in text or "Java gateway process exited" in text:
         return "Java could not be started for Spark"
     if "UnsupportedClassVersionError" in text:
-        return "this Java is older than Spark needs, which is 17"
+        return "this Java is too old: Spark needs 17"
     if any(word in text for word in ("UNAVAILABLE", "unresponsive", "Connection refused", "UnknownHost")):
         return f"there is no Spark at {_shown(engine)}"
     if "UNAUTHENTICATED" in text or "PERMISSION_DENIED" in text:
-        return f"Spark at {_shown(engine)} does not let us in"
+        return f"Spark at {_shown(engine)} refused the login"
     return f"Spark at {_shown(engine)} could not be started"
 
 
@@ -331,7 +333,7 @@ def _master(engine: str, threads: int | None) -> str:
         return f"local[{max(2, threads or os.cpu_count() or 2)}]"
     if _CLUSTER.fullmatch(engine) or _CONNECT.fullmatch(engine):
         return engine
-    raise UsageError(f"{_shown(engine)!r} is not the address of a Spark", hint=f"{LOCAL}, spark://host:7077, sc://host")
+    raise UsageError(f"{_shown(engine)!r} is not a Spark address", hint=f"{LOCAL}, spark://host:7077, sc://host")
 
 
 def _shown(engine: str) -> str:
@@ -345,11 +347,11 @@ def _check_installed(*, local: bool) -> None:
     except ImportError:
         raise UsageError("pyspark is not installed", hint='pip install "discreet[spark]"') from None
     if int(version.split(".")[0]) < 4:
-        raise UsageError(f"pyspark is {version}, and 4 is needed", hint='pip install "pyspark>=4,<5"')
+        raise UsageError(f"pyspark {version} is installed, but version 4 is needed", hint='pip install "pyspark>=4,<5"')
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
     if local and java is None:
-        raise UsageError("Spark needs Java, and there is none", hint="install Java 17, or set JAVA_HOME")
+        raise UsageError("Spark needs Java, but Java was not found", hint="install Java 17, or set JAVA_HOME")
 
 
 def _driver_session(master: str, memory_mb: int) -> SparkSession:
@@ -360,7 +362,7 @@ def _driver_session(master: str, memory_mb: int) -> SparkSession:
     running = import_module("pyspark").SparkContext._active_spark_context
     if running is not None:
         if running.master != master:
-            raise UsageError(f"a Spark at {_shown(running.master)} runs in this process already", hint="stop it first")
+            raise UsageError(f"this process already runs a Spark at {_shown(running.master)}", hint="stop it first")
         return sql.SparkSession(running).newSession()
     builder = sql.SparkSession.builder
     settings = {**DRIVER, "spark.driver.memory": f"{memory_mb}m", "spark.local.dir": _scratch()}

@@ -36,6 +36,6 @@ def check_folder_shared(session: SparkSession, store: LakeStore, above: str) -> 
 def folder_not_shared() -> UsageError:
     """What the owner is told."""
     return UsageError(
-        "this Spark does not see the folder of declared tables, or may not read it",
-        hint="?declared= names one that this machine and Spark's both see, by one path and as one user",
+        "this Spark does not see the folder of declared tables, or is not allowed to read it",
+        hint="set ?declared= to a folder that this machine and Spark both see, by the same path and as the same user",
     )

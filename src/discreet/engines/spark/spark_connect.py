@@ -54,7 +54,7 @@ def open_connect_session(engine: str) -> Any:
     except TimeoutError:
         cut_connection(session)
         raise UsageError(
-            "what listens there is no Spark Connect", hint="is it running, and is its address right?"
+            "the server at this address is not Spark Connect", hint="check that it runs, and that its address is right"
         ) from None
     except BaseException:
         cut_connection(session)
@@ -79,7 +79,7 @@ def check_deep(session: Any) -> None:
         _run_within_patience(lambda: session.sql(f"SELECT {deep}").collect())
     except Exception:
         raise UsageError(
-            "this Spark is not as it must be: it cannot read questions with many brackets",
+            "this Spark does not behave as required: it cannot read queries with many parentheses",
             hint="start the server with --driver-java-options -Xss16m",
         ) from None
 

@@ -169,8 +169,8 @@ class SparkEngine:
                     _check_files_visible(session, table, manifest)
             except (LedgerFault, OSError):
                 raise LedgerFault(
-                    f"version {scan.version} of {scan.table!r} is not whole in the lake any more",
-                    hint=f"bring the folder back, or discreet refresh {scan.table}",
+                    f"version {scan.version} of {scan.table!r} is no longer complete in the lake",
+                    hint=f"restore the folder, or run discreet refresh {scan.table}",
                 ) from None
 
     def erase(self, place: TableLocation, tags: Collection[bytes]) -> int:
@@ -193,7 +193,8 @@ class SparkEngine:
             raise
         except Exception:
             raise LedgerFault(
-                "the newest version of the table is not whole in the lake", hint="bring it back, or discreet refresh"
+                "the newest version of the table is not complete in the lake",
+                hint="restore it, or run discreet refresh",
             ) from None
         tags = person_table.column("tag").combine_chunks().cast(pa.binary(TAG_BYTES))
         return ExactPersons(tags, person_table.column("rows").to_numpy().astype(np.int64))
@@ -268,7 +269,7 @@ class SparkEngine:
 
     def _table(self, place: TableLocation) -> LakeTable:
         if not isinstance(place, LakeFolder):
-            raise SchemaError("this version was made on another engine", hint="discreet refresh makes one on this")
+            raise SchemaError("this version was made on another engine", hint="run discreet refresh to make one here")
         store = store_of(None if self._is_here(place) else self.session(), place.folder)
         return LakeTable(store=store, folder=place.folder)
 

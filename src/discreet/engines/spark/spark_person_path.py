@@ -87,8 +87,8 @@ def _part(source: SparkSource, place: int) -> KeyPart:
     value = reading.value(f"s.c{place}")
     if not reading.exact or reading.kind is None:
         raise SchemaError(
-            f"{source.names[place]!r} of {source.shown} holds {reading.shown}, and whose a row is must be exact",
-            hint="write ids as text or as whole numbers",
+            f"{source.names[place]!r} of {source.shown} holds {reading.shown}, which does not identify people exactly",
+            hint="store ids as text or as whole numbers",
         )
     match reading.kind.family:
         case "integer":

@@ -62,7 +62,7 @@ class SparkSource(Header):
     def check_unchanged(self) -> None:
         """Whatever was read until now was one snapshot: no file came, went or was written to since it was found."""
         if self.listed() != self.files:
-            raise UsageError(f"{self.shown} changed while it was read", hint="try again when it is at rest")
+            raise UsageError(f"{self.shown} changed while it was read", hint="try again when nothing writes to it")
 
 
 def trace_of_files(files: Sequence[FileEntry]) -> SourceTrace:
@@ -103,8 +103,10 @@ def find(source: str, *, folder: Path, session: Callable[[], SparkSession]) -> S
     except OSError as problem:
         raise UsageError(f"{source} cannot be read: {problem.strerror or 'it is damaged'}") from None
     except Exception:  # Spark's own may quote what it read
-        raise UsageError(f"{source} cannot be read by Spark", hint="is it there, and may Spark read it?") from None
-    raise UsageError(f"there is no file {source}", hint="a source is relative to the folder of discreet.toml")
+        raise UsageError(
+            f"{source} cannot be read by Spark", hint="check that it exists and that Spark is allowed to read it"
+        ) from None
+    raise UsageError(f"there is no file {source}", hint="paths are relative to the folder of discreet.toml")
 
 
 def trace_here(source: str, *, folder: Path) -> SourceTrace:
@@ -165,13 +167,13 @@ def _parquet(source: str, listed: Callable[[], tuple[FileEntry, ...]]) -> SparkS
 
     files = listed()
     if not files:
-        raise UsageError(f"{source} holds no Parquet file", hint="a table without rows is a file without rows")
+        raise UsageError(f"{source} contains no Parquet file", hint="an empty table is a Parquet file without rows")
     first: Any = None
     for entry in files:
         name = Path(entry.path).name
         with open(entry.path, "rb") as stream:
             if stream.read(4) != b"PAR1":
-                raise UsageError(f"{name} is not a Parquet file", hint="Spark reads no CSV here; DuckDB does")
+                raise UsageError(f"{name} is not a Parquet file", hint="use DuckDB for CSV files")
         try:
             with pq.ParquetFile(entry.path) as file:
                 footer = file.schema_arrow.remove_metadata(), _old_timestamps(file)
@@ -181,7 +183,7 @@ def _parquet(source: str, listed: Callable[[], tuple[FileEntry, ...]]) -> SparkS
         if not footer[0].equals(first[0]) or footer[1] != first[1]:
             raise SchemaError(
                 f"{source}: {name} and {Path(files[0].path).name} do not have the same columns and types",
-                hint="write them alike, or declare two tables",
+                hint="give them the same columns and types, or declare two tables",
             )
     schema, old = first
     readings = tuple(
@@ -231,14 +233,14 @@ def _listed(session: SparkSession, paths: Sequence[str]) -> tuple[FileEntry, ...
 def _catalog(source: str, session: SparkSession) -> SparkSource:
     """A table of Spark's catalog, where it is made of files."""
     if not session.catalog.tableExists(source):
-        raise UsageError(f"there is neither a file nor a table {source}", hint="Spark's catalog knows tables by name")
+        raise UsageError(f"there is no file and no table {source}", hint="name a file, or a table of Spark's catalog")
     if session.catalog.getTable(source).tableType in ("VIEW", "TEMPORARY"):
-        raise UsageError(f"{source} is a view, whose own expressions may fail on a row", hint="name its table")
+        raise UsageError(f"{source} is a view: its expressions may fail on a row", hint="name its table")
     provider = _provider(source, session)
     if provider != "parquet":
         raise UsageError(
-            f"{source} is a table of {provider}, and of the catalog only tables of Parquet are read",
-            hint="name a Delta table by its folder; write others out as Parquet",
+            f"{source} is stored as {provider}; of the catalog only Parquet tables are read",
+            hint="name a Delta table by its folder; export others to Parquet",
         )
 
     def listed() -> tuple[FileEntry, ...]:

@@ -24,8 +24,8 @@ def refuse_log_managed(store: LakeStore, files: Iterable[FileEntry], *, shown: s
     for folder in sorted({above for entry in files for above in _above(entry.path)}):
         if rules := _log_format(store, folder):
             raise UsageError(
-                f"{shown} holds files of a table of {rules}, whose log says which of them still count",
-                hint="name the Delta table's own folder, or write the table out as Parquet",
+                f"{shown} contains files of a table in {rules} format, whose log says which of them are current",
+                hint="name the Delta table's own folder, or export the table to Parquet",
             )
 
 

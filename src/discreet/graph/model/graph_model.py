@@ -84,19 +84,19 @@ class GraphModel:
         warning_lines = [*self.card.warnings]
         if self.measured.limit is not None:
             warning_lines.append(
-                f"of somebody with more than {self.measured.limit:,} edges the others were left out: the model has "
-                "fewer edges than the network, and a rumour is slower in it"
+                f"at most {self.measured.limit:,} edges per person were counted: the model has fewer edges than the "
+                "network, and rumours spread more slowly in it"
             )
         if self.edges < 10 * self.measured.edges.sd * len(self.measured.edges.values) ** 0.5:
-            warning_lines.append("the noise is about as large as the network: the model says little of it")
+            warning_lines.append("the noise is about as large as the network: the model says little about it")
         return warning_lines
 
     def graph(self, seed: int | None = None) -> SampledGraph:
-        """One graph. `seed`: the same again; allowed, for a sample is post-processing and protects nobody."""
+        """Sample one graph. `seed`: get the same graph again. This is safe, because a sample is post-processing."""
         return sample_graph(self.fitted, np.random.default_rng(checked_seed(seed)))
 
     def sample(self, seed: int | None = None) -> pa.Table:
-        """The edges of one graph, as an Arrow table, in order: numbers of nodes, and their blocks where it has some."""
+        """Sample one graph and return its edges as an Arrow table: node numbers, and their blocks if there are any."""
         import pyarrow as pa
 
         drawn = self.graph(seed)
@@ -119,18 +119,19 @@ class GraphModel:
         seed: int | None = None,
         progress: Callable[[str, float], None] | None = None,
     ) -> RumourSpread:
-        """How fast a rumour travels from so many nodes at random, with an interval. Free.
+        """Estimate how fast a rumour spreads from `seeds` random nodes, with a confidence interval. Free.
 
-        rate: the chance that an edge passes it on, in each step. reach: the share of nodes to wait for. runs: how many
-        graphs make the interval, each with noise of its own; 39 give 95%. seed: the same again.
+        rate: the probability that an edge passes the rumour on, in each step. reach: the share of nodes to wait for.
+        runs: the number of graphs used for the interval, each with its own noise; 39 give 95%. seed: get the same
+        result again.
         """
         from discreet.graph.model.rumours import RumourSettings, spread
 
         settings = RumourSettings.of(seeds=seeds, rate=rate, reach=reach, runs=runs)
         if not self.nodes:
             raise UsageError(
-                "the model has no nodes: noise left none of them, and nobody can tell a rumour",
-                hint="a model of a larger network, or with a larger epsilon",
+                "the model has no nodes, because the noise is too large, so no rumour can spread",
+                hint="a model of a larger network, or a model with a larger epsilon",
             )
         return spread(self, settings, np.random.default_rng(checked_seed(seed)), progress=progress)
 
@@ -144,12 +145,12 @@ class GraphModel:
     def _notebook_parts(self) -> Iterator[str]:
         yield notebook.head(f"Model of the network {self.card.table}")
         yield notebook.line(
-            f"About {self.nodes:,} nodes and {self.edges:,} edges. Graphs and rumours from it are free."
+            f"About {self.nodes:,} nodes and {self.edges:,} edges. Sampling graphs and rumours from it is free."
         )
         paid = f"rho {exact.show(self.card.rho, up=True)}"
         if self.card.epsilon is not None:
             paid = f"epsilon {exact.show(self.card.epsilon, up=True)}"
-        yield notebook.small_print(f"cost {paid}, once. Release {self.card.release}, version {self.card.version}.")
+        yield notebook.small_print(f"Cost: {paid}, once. Release {self.card.release}, version {self.card.version}.")
         for warning in self.warnings:
             yield notebook.small_print(f"note: {warning}")
 
@@ -157,7 +158,7 @@ class GraphModel:
         """Write the model as JSON, whole or not at all. Only a model is overwritten."""
         place = Path(path)
         if place.exists() and not _is_model(place):
-            raise UsageError(f"{place.name} is there and is not a model", hint="choose another name")
+            raise UsageError(f"{place.name} already exists and is not a model", hint="choose another name")
         archive.write(place, self.to_data(), DocumentArrays(None))
 
     @staticmethod
@@ -170,7 +171,7 @@ class GraphModel:
         except UsageError:
             raise
         except KeyError as problem:
-            why = f"it does not say {problem}"
+            why = f"the key {problem} is missing"
         except DiscreetError as problem:
             why = problem.reason
         except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError) as problem:
@@ -211,7 +212,7 @@ _NOISY = ("degrees", "edges", "by_block", "persons")
 
 def checked_seed(seed: int | None) -> int | None:
     if seed is not None and (type(seed) is not int or seed < 0):
-        raise UsageError(f"a seed is a whole number, not below 0, got {str(seed)[:40]!r}")
+        raise UsageError(f"the seed must be a whole number, 0 or more, got {str(seed)[:40]!r}")
     return seed
 
 
@@ -225,7 +226,7 @@ def _model_of(data: Any, place: Path) -> GraphModel:
     degrees, edges = noisy["degrees"], noisy["edges"]
     unit = data["unit"]
     if degrees is None or edges is None or unit not in ("edge", "node"):
-        raise ValueError("it does not say its unit, degrees or edges")
+        raise ValueError("its unit, degrees or edges are missing")
     measured = NetworkMeasurements(
         unit=unit,
         thresholds=_wholes(data["thresholds"]),
@@ -274,16 +275,16 @@ def _wholes(data: Any) -> tuple[int, ...]:
 
 def _whole(value: Any) -> int:
     if type(value) is not int:
-        raise ValueError("a number is not whole")
+        raise ValueError("a number is not a whole number")
     return value
 
 
 def _text(value: Any) -> str:
     """A text that is shown to people: nothing in it may command their terminal."""
     if not isinstance(value, str) or len(value) > _MOST_SHOWN:
-        raise ValueError("a text is missing, or too long")
+        raise ValueError("a text value is missing, or too long")
     if not is_plain(value):
-        raise ValueError("a text holds control characters")
+        raise ValueError("a text value contains control characters")
     return value
 
 
@@ -291,7 +292,7 @@ def _label(value: Any) -> Any:
     if value is None or isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
         return value
     if not isinstance(value, str) or len(value) > _MOST_LETTERS:
-        raise ValueError("a label is no value, or too long")
+        raise ValueError("a label has the wrong type, or is too long")
     value.encode()  # half a character is no text that could be written
     return value
 

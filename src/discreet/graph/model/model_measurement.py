@@ -89,14 +89,14 @@ def read_back(id_: str, *, ledger: Ledger, repeat: bool = True) -> GraphModel:
     stored = json.loads(ledger.answer(id_)) if id_ in state.answers else {}
     if id_ not in state.reservations or not isinstance(stored, dict) or stored.get("kind") != KIND:
         raise UsageError(
-            f"release {id_} is no model of a network", hint="discreet graph synth TABLE --epsilon 1 -o edges.csv"
+            f"release {id_} is not a model of a network", hint="discreet graph synth TABLE --epsilon 1 -o edges.csv"
         )
     recipe, event = Recipe.from_data(stored["recipe"]), ledger.reservation(id_).event
     steps = [json.loads(ledger.answer(step)) for step in _steps(id_, recipe) if step in state.answers]
     if len(steps) < len(_steps(id_, recipe)):
         raise UsageError(
-            f"release {id_} was charged, and is not measured to its end",
-            hint="ask for it again, which costs nothing more",
+            f"release {id_} was charged, but its measurement was not finished",
+            hint="run the same command again: it finishes the release at no further cost",
         )
     card = GraphModelCard(
         table=charge.table,
@@ -113,16 +113,16 @@ def read_back(id_: str, *, ledger: Ledger, repeat: bool = True) -> GraphModel:
 def _notes(recipe: Recipe, nodes: PublicNodes | None) -> list[str]:
     """What is hidden, what is not, and what the model leaves out. Public facts."""
     if recipe.unit == "node":
-        notes = ["protected is whether somebody is in the network at all, and whom they are linked to"]
+        notes = ["protected: whether any one person is in the network, and whom they are linked to"]
     else:
-        notes = ["protected is whether two nodes are linked; not that somebody has many edges"]
+        notes = ["protected: whether two nodes are linked; not protected: whether a person has many edges"]
     if nodes is not None:
         notes.append(
-            f"not protected is who the nodes are, nor what {nodes.table!r} says of them: it is declared public"
+            f"not protected: who the nodes are, and their attributes in {nodes.table!r}, which is declared public"
         )
-        notes.append(f"edges with an end that {nodes.table!r} does not have are left out")
+        notes.append(f"edges with an end that is not in {nodes.table!r} are left out")
     elif "persons" not in recipe.shares:
-        whom = "nodes whom the limit leaves no edge" if recipe.unit == "node" else "nodes without an edge"
+        whom = "nodes that the limit leaves without an edge" if recipe.unit == "node" else "nodes without an edge"
         notes.append(f"{whom} are not in the model")
     return notes
 

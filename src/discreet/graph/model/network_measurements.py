@@ -79,36 +79,36 @@ class NetworkMeasurements:
     def __post_init__(self) -> None:
         _check_rising(self.thresholds)
         if len(self.degrees.values) != len(self.thresholds):
-            raise ValueError("not one number for each degree")
+            raise ValueError("the number of noisy counts does not match the number of degrees")
         if (self.by is None) != (not self.labels) or len(self.labels) > MOST_GROUPS:
-            raise ValueError("blocks have an attribute, and an attribute has blocks, not too many")
+            raise ValueError("blocks and their attribute do not match, or there are too many blocks")
         if len(self.edges.values) != self.blocks * (self.blocks + 1) // 2:
-            raise ValueError("not one number for each two blocks")
+            raise ValueError("the number of noisy counts does not match the number of pairs of blocks")
         self._check_sizes()
         if self.persons is not None and len(self.persons.values) != 1:
-            raise ValueError("there is one number of persons")
+            raise ValueError("there must be exactly one noisy number of persons")
         if (self.by_block is None) != (self.blocks == 1):
-            raise ValueError("degrees by block go with several blocks")
+            raise ValueError("degrees by block need several blocks")
         if self.by_block is not None:
             _check_rising(self.coarse)
             if not set(self.coarse) <= set(self.thresholds):
-                raise ValueError("degrees of blocks at a threshold that all nodes have not")
+                raise ValueError("a threshold of the degrees by block is not a threshold of the degrees")
             if len(self.by_block.values) != self.blocks * len(self.coarse):
-                raise ValueError("not one number for each block and degree")
+                raise ValueError("the number of noisy counts does not match the blocks and degrees")
         elif self.coarse:
-            raise ValueError("degrees of blocks, and no blocks")
+            raise ValueError("there are degrees by block but no blocks")
         if (self.limit is not None) != (self.unit == "node"):
-            raise ValueError("a limit goes with node privacy")
+            raise ValueError("a limit needs node privacy")
 
     def _check_sizes(self) -> None:
         if self.sizes is None:
             if self.labels:
-                raise ValueError("blocks have public sizes")
+                raise ValueError("blocks must have public sizes")
             return
         if self.persons is not None or len(self.sizes) != self.blocks:
-            raise ValueError("not one size for each block, or sizes that are public and noisy")
+            raise ValueError("there must be one size for each block, either public or noisy")
         if min(self.sizes) < 0 or sum(self.sizes) > MOST_NODES:
-            raise ValueError(f"sizes below 0, or more than {MOST_NODES:,} nodes")
+            raise ValueError(f"a size is negative, or there are more than {MOST_NODES:,} nodes")
 
     @property
     def blocks(self) -> int:
@@ -127,6 +127,6 @@ def noise(law: Law, size: int, generator: np.random.Generator) -> Floats:
 def _check_rising(numbers: tuple[int, ...]) -> None:
     steps = (0, *numbers)
     if not numbers or any(low >= high for low, high in pairwise(steps)):
-        raise ValueError("degrees that do not rise from 1")
+        raise ValueError("the degrees do not increase from 1")
     if numbers[-1] > _MOST_NUMBER:
         raise ValueError("a degree is too large")

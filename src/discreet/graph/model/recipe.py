@@ -112,11 +112,11 @@ def recipe_of(source: GraphSource, nodes: PublicNodes | None, *, counted: bool) 
     """The recipe of a network; refuses, by public facts alone, what has no model."""
     if source.directed:
         raise Refused(
-            f"table {source.version.table!r} is directed, and in a model every edge goes both ways",
-            hint="without directed = true in its declaration it would be modelled so",
+            f"table {source.version.table!r} is directed, but a model has only undirected edges",
+            hint="to model its edges as undirected, remove directed = true from its declaration",
         )
     if nodes is not None and not 2 <= nodes.count <= MOST_NODES:
-        raise UsageError(f"a model has from 2 to {MOST_NODES:,} nodes, and {nodes.table!r} has {nodes.count:,}")
+        raise UsageError(f"a model can have 2 to {MOST_NODES:,} nodes, but {nodes.table!r} has {nodes.count:,}")
     by = None if nodes is None else nodes.by
     blocks = nodes is not None and by is not None and len(nodes.labels) > 1
     limit = source.version.schema.unit.limit if source.unit == "node" else None

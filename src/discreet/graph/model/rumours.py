@@ -115,17 +115,17 @@ class RumourSpread:
         whom = f"{100 * self.settings.reach:g}% of {self.nodes:,} nodes"
         if self.time is None:
             why = (
-                "at rate 0 nobody tells anybody"
+                "at rate 0 no edge passes it on"
                 if not self.settings.rate
-                else "the others are out of reach of its seeds"
+                else "no path leads from its seeds to the others"
             )
             most = max((share for _, share, _, _ in self.curve), default=0.0)
-            return f"A rumour does not get to {whom}: it ends at about {100 * most:.3g}% ({why})."
+            return f"A rumour does not reach {whom}: it stops at about {100 * most:.3g}% ({why})."
         low, high = ("never" if end is None else f"{end:g}" for end in self.interval)
         text = f"A rumour reaches {whom} after {self.time:.3g} steps (between {low} and {high}"
         text += f" with {100 * self.confidence:.3g}% confidence)."
         missing = 1 - self.arrived
-        return text + (f" {100 * missing:.3g}% of the rumours never get so far." if missing else "")
+        return text + (f" {100 * missing:.3g}% of the rumours never reach that share." if missing else "")
 
 
 def spread(
@@ -138,8 +138,8 @@ def spread(
     """Rumours in graphs of a model, as it is and measured anew."""
     if settings.seeds > model.nodes:
         raise UsageError(
-            f"there are {model.nodes:,} nodes in the model, and {settings.seeds:,} cannot know it first",
-            hint="fewer --seeds; or a model of a larger network",
+            f"the model has {model.nodes:,} nodes, so a rumour cannot start from {settings.seeds:,}",
+            hint="fewer --seeds, or a model of a larger network",
         )
     drawing = _GraphSampler(model=model, settings=settings, generator=generator)
     as_fitted = max(2, settings.runs // _TO_ONE)

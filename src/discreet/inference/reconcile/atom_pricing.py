@@ -78,5 +78,5 @@ def _complement(parts: tuple[Piece, ...], domain: ColumnDomains) -> list[Piece]:
     for part in parts:
         left = [rest for piece in left for rest in minus(piece, part, domain)]
         if len(left) > MOST_PIECES:
-            raise Refused("what lies outside a region has too many parts", hint="reconcile without a table")
+            raise Refused("the complement of a region has too many parts", hint="reconcile without a table")
     return left

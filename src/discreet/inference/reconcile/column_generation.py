@@ -65,9 +65,9 @@ def fit_table(
     bound = max(bound, fixed + columns.bound(upper))
     if distance > bound + enough + WORTHLESS * (1.0 + distance):
         raise Refused(
-            f"no table was found that is proved to be near the best: its squared distance is {distance:.6g}, "
-            f"and {bound:.6g} may be possible",
-            hint="use the answers without a table behind them",
+            "no table was found that is proved to be close to the best one: the squared distance found is "
+            f"{distance:.6g}, and {bound:.6g} may be possible",
+            hint="use the reconciled answers without a table",
         )
     return ReconciledTable(values=tuple(values.tolist()), records=columns.records(), distance=distance, bound=bound)
 

@@ -65,6 +65,6 @@ def _one_at_a_time(matrix: Floats, linear: Floats, x: Floats) -> tuple[Floats, F
         free[steepest] = True
         x, free = solve_active(matrix, -linear, x, free)
     raise Refused(
-        "the answers could not be made non-negative: the search for them took too long",
-        hint="reconcile fewer answers, or leave them as the least squares have them",
+        "the answers could not be made non-negative: the search took too long",
+        hint="reconcile fewer answers, or keep the least-squares answers",
     )

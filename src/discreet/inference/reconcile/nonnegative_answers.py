@@ -64,7 +64,7 @@ def make_nonnegative(reconciliation: Reconciliation, families: Collection[str] =
             binding += nearest.binding
     distance = reconciliation.distance(values)
     if distance > bound + CONVERGED * (1.0 + bound):
-        raise Refused("the answers could not be made non-negative: what was found is not proved to be the nearest")
+        raise Refused("the answers could not be made non-negative: the solution found is not proved to be the nearest")
     return NonnegativeAnswers(values=tuple(values.tolist()), distance=distance, bound=bound, binding=binding)
 
 
@@ -88,7 +88,7 @@ def _nearest(family: NumberFamily) -> NearestNumbers:
             return NearestNumbers(values=np.maximum(values, 0.0), bound=working.bound(), binding=working.binding())
         working.add(fresh)
         values = working.solve()
-    raise Refused("the answers could not be made non-negative: constraints kept coming in")
+    raise Refused("the answers could not be made non-negative: the search kept adding constraints")
 
 
 class _WorkingSet:
@@ -110,7 +110,7 @@ class _WorkingSet:
         for constraint in candidates:
             if constraint.slack(values) * self._scale(constraint) < -VIOLATED:
                 if constraint in self.constraints:
-                    raise Refused("the answers could not be made non-negative: the solution lost its digits")
+                    raise Refused("the answers could not be made non-negative: the solution lost numerical precision")
                 fresh.append(constraint)
         return fresh
 

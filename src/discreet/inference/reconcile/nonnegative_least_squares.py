@@ -36,7 +36,7 @@ def nonnegative_least_squares(matrix: Floats, target: Floats, start: Floats) -> 
         active[column] = True
         x, active = solve_active(gram, linear, x, active)
         banned[column] = not active[column]  # taken in and thrown out at once: floats see no gain along it
-    raise Refused("no table was found: the search for the amounts in it did not end")
+    raise Refused("no table was found: the search for its counts did not finish")
 
 
 def solve_active(gram: Floats, linear: Floats, x: Floats, active: Flags) -> tuple[Floats, Flags]:

@@ -37,7 +37,7 @@ def disjoint_pieces(region: Region, domain: ColumnDomains) -> list[Piece]:
             fresh = [part for piece in fresh for part in minus(piece, earlier, domain)]
             if len(disjoint) + len(fresh) > MOST_PIECES:
                 raise Refused(
-                    f"a region of {len(boxes)} boxes has more than {MOST_PIECES} disjoint parts",
+                    f"a region of {len(boxes):,} boxes has more than {MOST_PIECES:,} disjoint parts",
                     hint="reconcile without this answer",
                 )
         disjoint += fresh

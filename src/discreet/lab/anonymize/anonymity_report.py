@@ -81,16 +81,20 @@ def code_roles(
     """The quasi-identifiers and the sensitive columns, or a refusal that says what is wrong with them."""
     both = sorted(set(quasi) & set(sensitive))
     if both:
-        raise UsageError(f"{both[0]!r} cannot be a quasi-identifier and sensitive at once", hint="leave it out of one")
+        raise UsageError(
+            f"{both[0]!r} cannot be both a quasi-identifier and sensitive", hint="remove it from one of the two"
+        )
     if not table.num_rows:
         raise UsageError("the table has no rows")
     coded_columns = code_columns(select_columns(table, [*quasi, *sensitive]), [*quasi, *sensitive])
     hidden, kept = coded_columns[: len(quasi)], coded_columns[len(quasi) :]
     if not hidden:
-        raise UsageError("no quasi-identifier is named", hint="--quasi zip,birth,sex: what an attacker knows")
+        raise UsageError(
+            "no quasi-identifiers were given", hint="--quasi zip,birth,sex: the columns that an attacker knows"
+        )
     for column in kept:
         if not len(column.values):
-            raise UsageError(f"the sensitive column {column.name!r} is NULL in every row", hint="name another")
+            raise UsageError(f"the sensitive column {column.name!r} is NULL in every row", hint="choose another column")
     return hidden, kept
 
 

@@ -130,12 +130,12 @@ def _check_options(method: str, suppress: float | None, hierarchies: Mapping[str
     if method not in METHODS:
         raise UsageError(f"there is no method {method!r}", hint=f"--method {' or '.join(METHODS)}")
     if method == "mondrian" and (suppress or hierarchies):
-        raise UsageError("mondrian leaves nobody out and needs no hierarchies", hint="--method lattice takes them")
+        raise UsageError("mondrian removes no rows and uses no hierarchies", hint="--method lattice accepts both")
     if suppress is not None and not 0 <= suppress < 1:
-        raise UsageError(f"the share of rows left out lies between 0 and 1, got {suppress:g}", hint="--suppress 0.05")
+        raise UsageError(f"the share of removed rows must be between 0 and 1, got {suppress:g}", hint="--suppress 0.05")
     for name in hierarchies:
         if name not in quasi:
-            raise UsageError(f"there is a hierarchy for {name!r}, which is no quasi-identifier")
+            raise UsageError(f"a hierarchy was given for {name!r}, which is not a quasi-identifier")
 
 
 def _generalise_by_boxes(
@@ -174,9 +174,9 @@ def _refuse_identifiers(hidden: Sequence[CodedColumn], method: str, hierarchies:
             continue
         if rows >= LEAST_ROWS and values > IDENTIFIER * rows:
             raise UsageError(
-                f"{column.name!r} has {values:,} different words in {rows:,} rows: it names people, and no label of "
-                "it hides them",
-                hint=f"leave {column.name} out of --quasi: what is not named is not released",
+                f"{column.name!r} has {values:,} different values in {rows:,} rows: it identifies people, and "
+                "generalising it does not hide them",
+                hint=f"remove {column.name} from --quasi: columns that are not named are not released",
             )
 
 

@@ -71,7 +71,9 @@ def _code_column(name: str, column: pa.ChunkedArray) -> CodedColumn:
         order = np.asarray(pc.sort_indices(encoded.dictionary)).astype(np.int64)
     # NotImplemented is how Arrow says that it cannot tell values of a type apart, or order them.
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, TypeError):
-        raise UsageError(f"column {name!r} holds {column.type}: no plain values", hint="leave it out") from None
+        raise UsageError(
+            f"column {name!r} has the type {column.type}, which has no plain values", hint="leave it out"
+        ) from None
     rank = np.empty(len(order) + 1, dtype=np.int64)
     rank[order] = np.arange(len(order))
     rank[len(order)] = len(order)

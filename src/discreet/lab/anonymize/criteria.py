@@ -33,9 +33,9 @@ class Criteria:
         if not 1 <= self.l < math.inf:
             raise UsageError(f"l must be at least 1, got {self.l:g}", hint="--l 2")
         if not 0 <= self.t <= 1:
-            raise UsageError(f"t lies between 0 and 1, got {self.t:g}", hint="--t 0.3")
+            raise UsageError(f"t must be between 0 and 1, got {self.t:g}", hint="--t 0.3")
         if not self.entropy and self.l != int(self.l):
-            raise UsageError(f"l counts values: {self.l:g} is no whole number", hint="--entropy takes fractions")
+            raise UsageError(f"l must be a whole number, got {self.l:g}", hint="with --entropy, l can be a fraction")
 
     @property
     def needs_sensitive(self) -> bool:
@@ -65,17 +65,17 @@ class Criteria:
     def refuse_unreachable(self, columns: Sequence[CodedColumn], rows: int) -> None:
         """Refuse what even the whole table as one class does not meet."""
         if rows < self.k:
-            raise UsageError(f"the table has {rows} rows: no class can have {self.k}", hint="a smaller --k")
+            raise UsageError(f"the table has only {rows:,} rows, so no class can have {self.k:,}", hint="a smaller --k")
         if self.needs_sensitive and not columns:
-            raise UsageError("l and t are about a sensitive column", hint="--sensitive COLUMN")
+            raise UsageError("l and t need a sensitive column", hint="--sensitive COLUMN")
         whole = EquivalenceClasses(ids=np.zeros(rows, dtype=np.int64), sizes=np.array([rows]))
         for column in columns:
             whole_spread = measure_spreads(whole, [column])[0]
             most = whole_spread.entropy[0] if self.entropy else whole_spread.distinct[0]
             if most < self.l - TOLERANCE:
-                what = "an entropy for" if self.entropy else "values for"
+                what = "entropy allows at most" if self.entropy else "values allow at most"
                 raise UsageError(
-                    f"column {column.name!r} has {what} l = {math.floor(most * 100) / 100:g} in the whole table, "
+                    f"column {column.name!r}: its {what} l = {math.floor(most * 100) / 100:g} in the whole table, "
                     f"not {self.l:g}",
                     hint="a smaller --l",
                 )

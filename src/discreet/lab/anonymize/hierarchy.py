@@ -45,8 +45,8 @@ class ValueHierarchy:
             first[finer.groups] = coarser.groups
             if (first[finer.groups] != coarser.groups).any():
                 raise UsageError(
-                    f"the hierarchy of {self.column!r} splits at level {place + 1} what was one at level {place}",
-                    hint="each level must join groups of the one before",
+                    f"the hierarchy of {self.column!r} splits a group of level {place} again at level {place + 1}",
+                    hint="each level must merge groups of the level before",
                 )
 
 
@@ -74,7 +74,9 @@ def read_hierarchies(paths: Iterable[Path]) -> dict[str, Path]:
     for path in paths:
         files = sorted(path.glob("*.csv")) if path.is_dir() else [path]
         if not files or not all(file.is_file() for file in files):
-            raise UsageError(f"{str(path)!r} holds no hierarchy", hint="a CSV file named after its column, as age.csv")
+            raise UsageError(
+                f"{str(path)!r} contains no hierarchy", hint="a CSV file named after its column, such as age.csv"
+            )
         files_by_column |= {file.stem: file for file in files}
     return files_by_column
 
@@ -87,12 +89,12 @@ def read_hierarchy(column: CodedColumn, path: Path) -> ValueHierarchy:
         raise UsageError(f"{path.name}: every row needs a value and the same number of levels", hint="18,10-19,0-39,*")
     texts = {row[0]: row for row in rows}
     if len(texts) < len(rows):
-        raise UsageError(f"{path.name} holds a value twice")
+        raise UsageError(f"{path.name} contains the same value twice")
     named = [("" if code == len(column.values) else text) for code, text in enumerate(column.texts())]
     missing = [text for text in named if text and text not in texts]
     if missing:
         raise UsageError(
-            f"{path.name} lacks {len(missing)} of the {column.size} values of {column.name!r}",
+            f"{path.name} does not list {len(missing):,} of the {column.size:,} values of {column.name!r}",
             hint="each value of the column needs a row",
         )
     return build_hierarchy(

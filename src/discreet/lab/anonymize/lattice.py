@@ -61,8 +61,8 @@ class LatticeSearch:
         shape = tuple(len(hierarchy.levels) for hierarchy in hierarchies)
         if math.prod(shape) > MOST_NODES:
             raise UsageError(
-                f"there are {math.prod(shape):,} combinations of levels, and at most {MOST_NODES:,} are searched",
-                hint="--method mondrian, fewer quasi-identifiers, or hierarchies of fewer levels",
+                f"there are {math.prod(shape):,} combinations of levels; the search allows at most {MOST_NODES:,}",
+                hint="--method mondrian, fewer quasi-identifiers, or hierarchies with fewer levels",
             )
         self._criteria = criteria
         checked_columns = sensitive if criteria.needs_sensitive else ()

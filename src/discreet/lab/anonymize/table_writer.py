@@ -14,7 +14,7 @@ def check_output_path(path: Path, *sources: Path) -> None:
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise UsageError(f"{path.name!r} is neither .csv nor .parquet", hint="-o release.csv")
     if any(path.resolve() == source.resolve() for source in sources):
-        raise UsageError(f"{path.name!r} is read: it would be lost", hint="write to another file")
+        raise UsageError(f"{path.name!r} is the input file: writing would overwrite it", hint="write to another file")
 
 
 def write_table(table: pa.Table, path: Path) -> None:

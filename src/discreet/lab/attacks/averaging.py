@@ -52,14 +52,14 @@ def attack(
     targets: int = 1_000,
     server: str = "noisy",
 ) -> Evidence:
-    """Guess each target's bit from the mean of repeated answers, against the three servers.
+    """Guess each target's bit from the mean of repeated answers, against three servers.
 
-    Each noisy answer is private for a quarter of `epsilon`, which is Discreet's whole budget.
+    Each noisy answer uses a quarter of `epsilon`; `epsilon` is the whole budget of the Discreet server.
     """
     start, total = time.process_time(), check_epsilon(epsilon)
     check_server(server)  # before the work
     if not 1 <= repeats <= MOST_REPEATS:
-        raise UsageError(f"a question can be repeated 1 to {MOST_REPEATS:,} times, not {repeats:,}")
+        raise UsageError(f"a query can be repeated 1 to {MOST_REPEATS:,} times, not {repeats:,}")
     check_targets(targets)
     people = clinics(targets) if table is None else deal_rows(table, trait, value, targets)
     exact, _ = _average_answers(ExactServer(people=people), people, 1)
@@ -74,8 +74,8 @@ def attack(
         steps=2,
         seconds=time.process_time() - start,
         story=(
-            f"One question about one person, asked {repeats:,} times: fresh noise averages away. Discreet repeats its "
-            "stored answer, and a ledger counts every fresh one until the budget is gone.",
+            f"The attacker repeats one query about one person {repeats:,} times: fresh noise averages out. Discreet "
+            "returns its stored answer, and its ledger charges every fresh answer until the budget is spent.",
         ),
         details={
             "repeats": repeats,
@@ -132,10 +132,10 @@ def _picture(curve: list[tuple[int, float]], ours: list[tuple[int, float]], boun
     turns = [turn for turn, _ in curve]
     flat = [next((share for turn, share in reversed(ours) if turn <= at), ours[0][1]) for at in turns]
     return pictures.curves(
-        "Averaging: the target's bit guessed after so many repeats",
+        "Averaging: share of targets guessed right, by number of repeats",
         turns,
         {"noisy, no ledger": [share for _, share in curve], "Discreet": flat},
-        across="repeats of one question",
+        across="repeats of one query",
         logarithmic=True,
         marks={"chance": 0.5, "bound": bound},
     )

@@ -31,13 +31,14 @@ _DRAWN = 12
 
 
 def background(release: pa.Table, *, quasi: Sequence[str], sensitive: str, facts: int = 2) -> Evidence:
-    """Whose value is known for certain to somebody who can rule out `facts` values for that person.
+    """Find the people whose value becomes certain for an attacker who can rule out `facts` values for each person.
 
-    Success is with the facts that help most: the share of people in a class with at most facts + 1 values. Chance is
-    the same knowledge without the release. `details` also has facts drawn at random from what the person does not have.
+    Success uses the facts that help most: it is the share of people in a class with at most facts + 1 values. Chance
+    is the same knowledge without the release. `details` also has the result for facts drawn at random from the values
+    that the person does not have.
     """
     if facts < 0:
-        raise UsageError(f"facts are counted: {facts} is no number of them", hint="--facts 2")
+        raise UsageError(f"the number of facts cannot be {facts}", hint="--facts 2")
     start = process_time()
     hidden, (column,) = code_roles(release, quasi, [sensitive])
     classes = group(hidden)
@@ -59,13 +60,11 @@ def background(release: pa.Table, *, quasi: Sequence[str], sensitive: str, facts
         seconds=process_time() - start,
         interval=clopper_pearson(exposed, rows),
         story=(
-            f"Every class holds at least {count_phrase(least, 'value', 'different values')} of {sensitive}, of the "
-            "table's "
-            f"{column.size}. Who can rule out {count_phrase(facts, 'value', 'values')} for a person, the right ones, "
-            "knows "
-            f"the value of {percent(exposed / rows)} of people for certain; with as many drawn at random, of "
-            f"{percent(drawn)}.",
-            f"Without the release, {count_phrase(column.size - 1, 'fact', 'facts')} would be needed for anybody.",
+            f"Every class contains at least {count_phrase(least, 'value', 'different values')} of {sensitive}; the "
+            f"table has {column.size:,}. An attacker who can rule out {count_phrase(facts, 'value', 'values')} for "
+            f"each person, the ones that help most, knows the value of {percent(exposed / rows)} of people for "
+            f"certain; with values ruled out at random, of {percent(drawn)}.",
+            f"Without the release, {count_phrase(column.size - 1, 'fact', 'facts')} would be needed for each person.",
         ),
         details={"facts": facts, "l": least, "values": column.size, "random_facts": drawn, "by_facts": chosen},
         picture=lambda: curves(

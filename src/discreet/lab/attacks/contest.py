@@ -58,7 +58,7 @@ def check_epsilon(epsilon: object) -> Fraction:
 def check_targets(targets: int) -> int:
     """How many targets, checked."""
     if not 2 <= targets <= MOST_TARGETS:
-        raise UsageError(f"there can be 2 to {MOST_TARGETS:,} targets, not {targets:,}")
+        raise UsageError(f"the number of targets must be 2 to {MOST_TARGETS:,}, not {targets:,}")
     return targets
 
 

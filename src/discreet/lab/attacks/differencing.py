@@ -37,9 +37,9 @@ PAIRS = 300
 #: Discreet's budget holds one pair; so many questions more are refused.
 EXTRA_QUESTIONS = 18
 _STORIES = {
-    "patients": "All patients with the trait, then all but the one in room 12b: the difference is one person's secret.",
-    "name": "The trait is counted with and without one name: the difference is one person's secret.",
-    "file": "Everybody with the trait, then everybody but one: the difference is one person's secret.",
+    "patients": "Count all patients with the trait, then all except the one in room 12b: the difference is one secret.",
+    "name": "Count the trait with one name and without it: the difference is one person's secret.",
+    "file": "Count everybody with the trait, then everybody except one: the difference is one person's secret.",
 }
 
 
@@ -53,9 +53,10 @@ def attack(
     targets: int = 1_000,
     server: str = "exact",
 ) -> Evidence:
-    """Guess each target's bit from differences, against an exact server, a noisy one without a ledger, and Discreet.
+    """Guess each target's bit from differences of counts, against an exact server, a noisy server, and Discreet.
 
-    With a `table`, its own rows are the people and `trait` the column; otherwise a tale's are generated.
+    The noisy server has no ledger. With a `table`, its rows are the people and `trait` is the secret column; otherwise
+    the people of `tale` are generated.
     """
     start, total = time.process_time(), check_epsilon(epsilon)
     check_server(server)  # before the work
@@ -73,7 +74,7 @@ def attack(
         story=(_story(people, "file" if table is not None else tale),),
         details={"tale": "file" if table is not None else tale, "places": people.count, "people": len(people.place)},
         picture=lambda bound: pictures.bars(
-            f"Differencing: the target's bit guessed, epsilon {float(total):g} in all",
+            f"Differencing: share of targets guessed right, total epsilon {float(total):g}",
             shares,
             marks={"chance": 0.5, "bound": bound},
         ),
@@ -146,6 +147,6 @@ def _story(people: TargetPlaces, tale: str) -> str:
     assert march is not None and april is not None
     size = int(np.count_nonzero(people.place == 0))
     return (
-        f"In March a class of {size:,} has {march[0]} students of rich families; in April {april[0]} of {size - 1:,}. "
-        "John left in between: the two honest articles tell what his family earns."
+        f"In March, a class of {size:,} has {march[0]} rich students; in April, {april[0]} of {size - 1:,}. "
+        "John left in between: together, the two published counts reveal what his family earns."
     )

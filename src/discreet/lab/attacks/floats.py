@@ -49,7 +49,7 @@ def discreet_laplace(value: float, scale: float, size: int) -> Outputs:
     from discreet.mechanisms.laplace import DiscreteLaplace
 
     if value != int(value) or abs(value) > _MOST_WHOLE:
-        raise UsageError("Discreet adds noise to whole numbers only, of up to 2^62", hint="--values 0,1")
+        raise UsageError("Discreet adds noise to whole numbers only, up to 2^62", hint="--values 0,1")
     law = DiscreteLaplace(scale=Fraction(str(scale)))
     return law.release(np.full(size, int(value), dtype=np.int64), l1=1, bits=system())[0]
 
@@ -63,7 +63,7 @@ def sampler_of(name: str) -> Sampler:
         return SAMPLERS[name]
     module, colon, function = name.partition(":")
     if not colon or not module or not function:
-        raise UsageError(f"{name!r} is no sampler", hint="numpy, discreet, or module:function")
+        raise UsageError(f"{name!r} is not a sampler", hint="numpy, discreet, or module:function")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)  # a script's own folder is on the path, a command's is not
     try:
@@ -99,9 +99,9 @@ def reachable(outputs: Outputs, value: float, scale: float) -> NDArray[np.bool_]
 def floats(
     sampler: Sampler, *, values: tuple[float, float] = (0, 1), scale: float = 10, n: int = 20_000, name: str = "sampler"
 ) -> Evidence:
-    """Guess from each single output which of two neighbouring values it came from. `n` outputs of each value.
+    """Guess from each single output which of two neighbouring values it came from, with `n` outputs of each value.
 
-    The claim is epsilon = |difference| / scale. A reader's guesses are counted on outputs that it did not learn from.
+    The claim is epsilon = |difference| / scale. Guesses are counted only on outputs that were not used for learning.
     """
     _check(values, scale, n)
     start = time.process_time()
@@ -142,7 +142,7 @@ def floats(
             "readers": {each: _share(sides, choose) for each, sides in readers.items()},
         },
         picture=lambda: bars(
-            f"{name}: guessing the input of one output",
+            f"{name}: share of outputs whose input is guessed right",
             {each: _share(sides, choose) for each, sides in readers.items()},
             marks={"chance": 0.5, "allowed": best_under(epsilon)},
         ),
@@ -156,10 +156,10 @@ def demo() -> Evidence:
 
 def _check(values: tuple[float, float], scale: float, n: int) -> None:
     if len(values) != 2 or values[0] == values[1] or not all(abs(value) <= _MOST for value in values):
-        raise UsageError(f"the attack tells two different values apart, of up to {_MOST:g}", hint="--values 0,1")
+        raise UsageError(f"the attack needs two different values, up to {_MOST:g} each", hint="--values 0,1")
     if not 1 / _MOST <= scale <= _MOST or not math.isfinite((values[1] - values[0]) / scale):
         raise UsageError(
-            f"a scale must be above 0 and fit the values, between {1 / _MOST:g} and {_MOST:g}; got {scale:g}",
+            f"the scale must be above 0 and fit the values (between {1 / _MOST:g} and {_MOST:g}), not {scale:g}",
             hint="--scale 10",
         )
     if not 10 <= n <= MOST_OUTPUTS:
@@ -178,7 +178,7 @@ def _draw_outputs(sampler: Sampler, value: float, scale: float, n: int) -> Outpu
         ) from None
     if outputs.shape != (n,) or outputs.dtype.kind not in "iuf" or not np.isfinite(outputs).all():
         raise UsageError(
-            "the sampler must return a vector of so many finite numbers",
+            "the sampler must return a vector of `size` finite numbers",
             hint="def noisy(value, scale, size): return value + noise",
         )
     return outputs
@@ -243,9 +243,10 @@ def _story(
     name: str, values: tuple[float, float], scale: float, named: tuple[float, float], *, broken: bool
 ) -> tuple[str, ...]:
     sentence = (
-        f"Noise of scale {scale:g} by {name} on {values[0]:g} or on {values[1]:g}. The support of floats names the "
-        f"true value for {percent(named[0])} of single outputs and the wrong one for {percent(named[1])}."
+        f"{name} adds noise of scale {scale:g} to {values[0]:g} or to {values[1]:g}. From a single output, the set of "
+        f"reachable floats reveals the true value for {percent(named[0])} of outputs, and suggests the wrong one for "
+        f"{percent(named[1])}."
     )
     if broken:
-        return sentence, "That is no protection, whatever the scale: floats do not lie as closely as real numbers do."
-    return sentence, "No reader of these outputs does better than the guarantee allows."
+        return sentence, "This noise gives no protection, whatever its scale: floats have gaps, real numbers do not."
+    return sentence, "None of these ways to read the outputs does better than the guarantee allows."

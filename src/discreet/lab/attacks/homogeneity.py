@@ -26,10 +26,10 @@ K = 5
 
 
 def homogeneity(release: pa.Table, *, quasi: Sequence[str], sensitive: str) -> Evidence:
-    """Whose value the release tells for certain to anybody who knows that person's quasi-identifiers.
+    """Find the people whose value the release reveals for certain to anyone who knows their quasi-identifiers.
 
-    Success is the share of people in a class with one value. Chance is what is certain without the release: nothing,
-    unless everybody has the same value.
+    Success is the share of people in a class with one value. Chance is what is certain without the release: 0, unless
+    everybody has the same value.
     """
     start = process_time()
     hidden, (column,) = code_roles(release, quasi, [sensitive])
@@ -48,8 +48,8 @@ def homogeneity(release: pa.Table, *, quasi: Sequence[str], sensitive: str) -> E
         interval=clopper_pearson(exposed, rows),
         story=(
             _story(k, exposed, rows, sensitive),
-            f"Guessing the most frequent value of the class is right for {percent(guessed)} of people; without the "
-            f"release, guessing the most frequent of all is right for {percent(without)}.",
+            f"Guessing the most frequent value of each class is right for {percent(guessed)} of people. Without the "
+            f"release, guessing the most frequent value of the table is right for {percent(without)}.",
         ),
         details={
             "k": k,
@@ -60,8 +60,8 @@ def homogeneity(release: pa.Table, *, quasi: Sequence[str], sensitive: str) -> E
             "guessed_without": without,
         },
         picture=lambda: bars(
-            f"What a release with k = {k} tells",
-            {"known for certain": success, "guessed with it": guessed, "guessed without": without},
+            f"What a release with k = {k} reveals",
+            {"known for certain": success, "guessed with the release": guessed, "guessed without it": without},
         ),
     )
 
@@ -70,15 +70,14 @@ def _story(k: int, exposed: int, rows: int, sensitive: str) -> str:
     hidden = (
         f"Everybody in this table is hidden among at least {count_phrase(k - 1, 'other', 'others')}"
         if k > 1
-        else "Some people in this table are the only ones of their kind"
+        else "Some people in this table are alone in their class"
     )
     if not exposed:
-        return f"{hidden}, and nobody is in a class where all have the same {sensitive}."
+        return f"{hidden}, and no class has the same {sensitive} for everybody."
     verb, them = ("is", "that person") if exposed == 1 else ("are", "them")
     return (
-        f"{hidden}, and {'yet ' * (k > 1)}{exposed:,} of {count_phrase(rows, 'person', 'people')} {verb} in a class "
-        "where "
-        f"all have the same {sensitive}: whoever knows {them} knows it for certain."
+        f"{hidden}, {'but' if k > 1 else 'and'} {exposed:,} of {count_phrase(rows, 'person', 'people')} {verb} in a "
+        f"class where everybody has the same {sensitive}: anyone who recognises {them} knows it for certain."
     )
 
 

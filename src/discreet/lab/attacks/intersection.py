@@ -29,10 +29,10 @@ K, L = 6, 4
 def intersection(
     first: pa.Table, second: pa.Table, people: pa.Table, *, quasi: Sequence[str], sensitive: str
 ) -> Evidence:
-    """About how many people, known to be in both releases, only one value is possible.
+    """Find the people, known to be in both releases, for whom only one value is possible.
 
-    `people` holds the quasi-identifiers as they are. If it has the sensitive column too, that is the truth: a value
-    counts only if it is right, and nothing else is read from it. Chance is what the better release tells alone.
+    `people` has the original quasi-identifiers. If it also has the sensitive column, that column is the truth: a value
+    counts only if it is right. Chance is what the better of the two releases reveals alone.
     """
     start = process_time()
     quasi_columns = select_columns(people, quasi, of="the file of people")
@@ -43,8 +43,8 @@ def intersection(
     fit = one.any(axis=1) & two.any(axis=1)
     if not fit.any():
         raise UsageError(
-            "nobody fits a class of both releases",
-            hint="the file of people needs the columns as they were before the releases were made",
+            "no person fits a class in both releases",
+            hint="give a file of people with the original values of the quasi-identifiers, before generalisation",
         )
     truth = _truth(people, sensitive, every)
     alone = [_is_certain(each[fit], None if truth is None else truth[fit]) for each in (one, two)]
@@ -60,17 +60,15 @@ def intersection(
         seconds=process_time() - start,
         interval=clopper_pearson(certain_count, n),
         story=(
-            f"Of {count_phrase(n, 'person who is', 'people who are')} in both, each release alone tells the "
-            f"{sensitive} of "
-            f"{percent(shares[0])} and {percent(shares[1])}. "
+            f"Of {count_phrase(n, 'person who is', 'people who are')} in both, the releases reveal the {sensitive} of "
+            f"{percent(shares[0])} and {percent(shares[1])} each on its own. "
             + (
-                f"Together they tell it of {percent(certain_count / n)}: only one value is in both of a person's "
-                "classes."
+                f"Together they reveal it for {percent(certain_count / n)}: only one value is in both classes."
                 if certain_count
-                else "Together they tell it of nobody."
+                else "Together they reveal it for nobody."
             ),
-            f"In the median {np.median(one[fit].sum(axis=1)):g} and {np.median(two[fit].sum(axis=1)):g} values were "
-            f"possible, and {np.median(left):g} in both.",
+            f"The median number of possible values is {np.median(one[fit].sum(axis=1)):g} and "
+            f"{np.median(two[fit].sum(axis=1)):g} with one release, and {np.median(left):g} with both.",
         ),
         details={
             "first_alone": shares[0],

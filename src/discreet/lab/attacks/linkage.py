@@ -87,7 +87,7 @@ class LinkOutcome:
 
 
 def link(bare: pa.Table, named: pa.Table, *, on: Sequence[str] | None = None, truth: str | None = None) -> Evidence:
-    """Put names on the rows of `bare`: which of `named` has the same values in the columns `on` (all shared ones)."""
+    """Name the rows of `bare`: find the row of `named` with equal values in the columns `on` (default: all shared)."""
     began = time.process_time()
     matching = match_tables(
         bare, named, on=on or shared_columns(bare, named, but=truth), truth=truth, called=FILE_NAMES
@@ -116,7 +116,7 @@ def link(bare: pa.Table, named: pa.Table, *, on: Sequence[str] | None = None, tr
 def search(
     bare: pa.Table, named: pa.Table, *, among: Sequence[str] | None = None, truth: str | None = None
 ) -> Evidence:
-    """Which columns do the damage: every set of shared columns, small ones first, until one names most people."""
+    """Find the columns that do the damage: try sets of columns, small ones first, until one names most people."""
     began = time.process_time()
     matching = match_tables(
         bare, named, on=among or shared_columns(bare, named, but=truth), truth=truth, called=FILE_NAMES
@@ -125,7 +125,7 @@ def search(
     for size in range(1, len(matching.on) + 1):
         if len(tried) + comb(len(matching.on), size) > MOST_SETS:
             raise UsageError(
-                f"{len(matching.on)} columns have too many sets: {MOST_SETS:,} are searched at most",
+                f"{len(matching.on)} columns have too many subsets: the search tries at most {MOST_SETS:,}",
                 hint="name fewer columns with --on",
             )
         tried += [_link(matching, some) for some in combinations(matching.on, size)]
@@ -140,7 +140,7 @@ def search(
         story=_search_story(best, whole, len(tried)),
         details={**evidence.details, "sets": [{"on": list(seen.on), "named": seen.share} for seen in ordered]},
         picture=lambda: bars(
-            "Named by" + f", the best {DRAWN} of {len(ordered):,} sets of columns" * (len(ordered) > DRAWN),
+            "Share of rows named" + f", best {DRAWN} of {len(ordered):,} sets of columns" * (len(ordered) > DRAWN),
             {"+".join(seen.on): seen.share for seen in ordered[:DRAWN]},
         ),
     )
@@ -150,7 +150,9 @@ def shared_columns(bare: pa.Table, named: pa.Table, *, but: str | None = None) -
     """The columns that both tables have, but for the one that tells the truth."""
     common = tuple(name for name in bare.column_names if name in named.column_names and name != but)
     if not common:
-        raise UsageError("the two files have no column in common", hint="give the same thing the same name in both")
+        raise UsageError(
+            "the two files have no column in common", hint="give matching columns the same name in both files"
+        )
     return common
 
 
@@ -186,17 +188,16 @@ def _story(seen: LinkOutcome, names: int, without: dict[str, float], learned: Se
     several, none = (seen.matched - seen.unique) / seen.rows, 1 - seen.matched / seen.rows
     rows = f"{seen.rows:,} {'row' if seen.rows == 1 else 'rows'}"
     story = [
-        f"Of {rows} without a name, {percent(seen.unique / seen.rows)} have the same {join_names(seen.on)} as "
-        "exactly one "
-        f"of {names:,} named rows, {percent(several)} as several, {percent(none)} as none."
+        f"Of {rows} without a name, {percent(seen.unique / seen.rows)} match exactly one of {names:,} named rows on "
+        f"{join_names(seen.on)}; {percent(several)} match several, {percent(none)} match none."
     ]
     if seen.correct is not None and seen.unique:
-        story[0] += f" Of the names found that way {percent(seen.correct / seen.unique)} are right."
+        story[0] += f" Of these unique matches, {percent(seen.correct / seen.unique)} are right."
     if learned and seen.unique:
-        story.append(f"What the file says of these people now stands under their names: {join_names(learned)}.")
+        story.append(f"For each match, the attacker learns these columns of the named person: {join_names(learned)}.")
     if without and seen.unique:
         worst = min(without, key=lambda name: without[name])
-        story.append(f"{worst!r} does the most damage: without it {percent(without[worst])} would be named.")
+        story.append(f"{worst!r} does the most damage: without it, {percent(without[worst])} would be named.")
     return tuple(story)
 
 
@@ -206,21 +207,20 @@ def _format_warnings(matching: TableMatch) -> tuple[str, ...]:
     if not far:
         return ()
     return (
-        f"Some rows have values that are nowhere in {FILE_NAMES[1]}, in {join_names(far)}. If the two files write "
-        "the same "
-        "thing differently (02138 or 2138, M or male), more could be named.",
+        f"Some rows have values that do not occur in {FILE_NAMES[1]}: {join_names(far)}. If the two files write the "
+        "same value differently (02138 or 2138, M or male), more rows could be named.",
     )
 
 
 def _search_story(best: LinkOutcome, whole: LinkOutcome, tried: int) -> tuple[str, ...]:
     first = (
-        f"Of {tried} sets of columns, tried from the smallest on, {join_names(best.on)} "
-        f"{'names' if len(best.on) == 1 else 'name'} the most people, {percent(best.share)}"
+        f"Of {tried:,} sets of columns, tried in order of size, {join_names(best.on)} "
+        f"{'names' if len(best.on) == 1 else 'name'} the most people: {percent(best.share)}"
     )
     if best.share <= MOST_PEOPLE:
-        return (f"{first}, and no set names more than half of them.",)
+        return (f"{first}. No set names more than half of them.",)
     more = "" if best.on == whole.on else f" All {len(whole.on)} shared columns together name {percent(whole.share)}."
-    return (f"{first}; no smaller set names more than half of them.{more}",)
+    return (f"{first}. No smaller set names more than half of them.{more}",)
 
 
 def demo(*, on: Sequence[str] = STATE, find: bool = False) -> Evidence:
@@ -251,10 +251,10 @@ def _governor(state: GeneratedState) -> tuple[str, dict[str, Any]]:
     everybody = match_tables(state.people, state.people, on=steps, truth=None, called=("the state", "the state"))
     alone = _link(everybody, steps).unique_in_list
     sentence = (
-        f"The governor, {him['name']}: {counts[0]} voters were born on his day, {counts[1]} of them are men, "
-        f"{counts[2]} lives in his ZIP code. The hospital treated him for {stays['diagnosis'][0]}. "
-        f"Like him, {percent(alone)} of the state's {state.people.num_rows:,} people are alone with their ZIP code, "
-        "birth date and sex."
+        f"The governor, {him['name']}: {counts[0]} voters have his birth date, {counts[1]} of them are men, "
+        f"{counts[2]} of these lives in his ZIP code. The hospital treated him for {stays['diagnosis'][0]}. "
+        f"Like him, {percent(alone)} of the state's {state.people.num_rows:,} people have a combination of ZIP code, "
+        "birth date and sex that nobody else has."
     )
     match_counts = {"same_birth": counts[0], "of_them_men": counts[1], "of_them_in_his_zip": counts[2]}
     return sentence, {"governor": match_counts, "unique_in_state": alone}

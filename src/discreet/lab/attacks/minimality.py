@@ -43,19 +43,19 @@ def minimality(
     l: int = 2,  # noqa: E741 - its name for twenty years
     k: int = 2,
 ) -> Evidence:
-    """Release `table` by the rule, generalising the last of `quasi` by one level where needed, and attack the release.
+    """Release `table` by the minimality rule (generalise the last of `quasi` by one level if needed), and attack it.
 
-    The attacker sees how many people of each joined class have the value, knows how many people each class has, and
-    takes every way to spread the value over people that makes the publisher join them to be equally likely. He names
-    the people of whom he believes it more than the release allows: success is the share of them who have it, chance
-    what the release shows of their classes, and the bound what it promises: 1/l.
+    The attacker sees how many people of each joined class have the value, and knows how many people each class has. The
+    attacker treats as equally likely every assignment of the value to people that makes the publisher join the classes,
+    and names the people who have it with a higher probability than the release allows. Success is the share of them who
+    have it, chance is the share that the release shows for their classes, and the bound is what it promises: 1/l.
     """
     if l < 2 or k < 1:
         raise UsageError("minimality needs an l of at least 2 and a k of at least 1", hint="--l 2 --k 2")
     start = process_time()
     hidden, (column,) = code_roles(table, quasi, [sensitive])
     if protect not in column.texts():
-        raise UsageError(f"no row has the value to protect in {sensitive!r}", hint="--protect VALUE")
+        raise UsageError(f"no row of {sensitive!r} has the value to protect", hint="--protect VALUE")
     joined = list(_joined_classes(hidden, column.codes == column.texts().index(protect), l=l, k=k))
     named = having = 0
     shown, believed = 0.0, 0.0
@@ -85,7 +85,7 @@ def minimality(
         },
         picture=lambda: bars(
             f"People named: how many have the protected {sensitive}",
-            {"the release shows": chance, "knowing the rule": success},
+            {"shown by the release": chance, "with knowledge of the rule": success},
             marks={"promised": 1 / l},
         ),
     )
@@ -93,14 +93,13 @@ def minimality(
 
 def _story(joined: int, named: int, success: float, chance: float, sensitive: str, l: int) -> tuple[str, ...]:  # noqa: E741
     if not named:
-        why = f"{joined:,} times, and it tells of nobody" if joined else "nowhere"
-        return (f"Nobody could be named. Classes were joined for the sake of l = {l}: {why}.",)
+        why = f"{joined:,} times, but this reveals nobody" if joined else "never"
+        return (f"The attacker can name nobody. The publisher joined classes to reach l = {l}: {why}.",)
     return (
-        f"In {count_phrase(joined, 'place', 'places')} classes were published as one because in one of them more "
-        "than 1 in "
-        f"{l} had the protected {sensitive}. The release shows {percent(chance)} of these people with it.",
-        f"Who knows the rule and the size of each class names {count_phrase(named, 'person', 'people')}, and "
-        f"{percent(success)} of them have it: the release promised that nobody could say so of more than "
+        f"In {count_phrase(joined, 'place', 'places')} the publisher joined classes because in one of them more than 1 "
+        f"in {l} had the protected {sensitive}. The release shows it for {percent(chance)} of the people named here.",
+        f"An attacker who knows the rule and the size of each class names {count_phrase(named, 'person', 'people')}, "
+        f"and {percent(success)} of them have it. The release promised that no attacker could be right about more than "
         f"{percent(1 / l)}.",
     )
 

@@ -101,7 +101,7 @@ def read_auxiliary(
         about_items, rated_items = about_items.cast(pa.string()), rated_items.cast(pa.string())
     item = pc.index_in(about_items, value_set=rated_items).fill_null(-1).to_numpy().astype(np.int64)
     if not (item >= 0).any():
-        raise UsageError(f"no item of {of} was rated in the ratings", hint="look how each file writes its items")
+        raise UsageError(f"no item of {of} occurs in the ratings", hint="check how each file writes its items")
     stars = _numbers(chosen[names[2]], names[2], of)
     days = _numbers(chosen[names[3]], names[3], of) if len(names) > 3 else np.full(len(item), np.inf)
     order = np.flatnonzero(item >= 0)
@@ -115,7 +115,7 @@ def read_auxiliary(
 
 def _check_columns(names: Sequence[str]) -> None:
     if len(names) not in (3, 4):
-        raise UsageError(f"{len(names)} columns are no ratings", hint="--columns user,item,stars,day")
+        raise UsageError(f"ratings need 3 or 4 columns, not {len(names)}", hint="--columns user,item,stars,day")
 
 
 def _codes(column: Any, name: str, of: str) -> tuple[Integers, Any]:
@@ -123,7 +123,7 @@ def _codes(column: Any, name: str, of: str) -> tuple[Integers, Any]:
     import pyarrow as pa
 
     if column.null_count:
-        raise UsageError(f"{of}: {name!r} is missing in {column.null_count:,} rows", hint="drop those rows")
+        raise UsageError(f"{of}: {name!r} is missing in {column.null_count:,} rows", hint="remove those rows")
     coded = pa.concat_arrays(column.chunks).dictionary_encode()
     return coded.indices.to_numpy().astype(np.int64), coded.dictionary
 
@@ -138,6 +138,6 @@ def _numbers(column: Any, name: str, of: str) -> Floats:
     if pa.types.is_date(kind):
         column = column.cast(pa.date32()).cast(pa.int32())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise UsageError(f"{of}: {name!r} holds neither numbers nor dates", hint="write days as 2006-10-02, stars as 4")
+        raise UsageError(f"{of}: {name!r} has neither numbers nor dates", hint="write days as 2006-10-02, stars as 4")
     numbers: Floats = column.cast(pa.float64()).fill_null(np.inf).to_numpy()
     return np.where(np.isnan(numbers), np.inf, numbers)

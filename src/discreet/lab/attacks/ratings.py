@@ -106,18 +106,18 @@ def _first_unrated(records: RatingRecords, own_items: Integers, places: Integers
 def attack(
     records: RatingRecords, *, count: int = 8, wrong: int = 2, days: int | None = 14, targets: int = 500, seed: int = 1
 ) -> Evidence:
-    """How often a user's record is found from `count` things known of that user."""
+    """Measure how often a user's record is found from `count` known ratings, of which `wrong` are wrong."""
     if not 0 <= wrong < count:
         raise UsageError(f"{wrong} of {count} known ratings cannot be wrong", hint="--known 8 --wrong 2")
     if days is not None and days < 0:
-        raise UsageError(f"days cannot be known to {days}", hint="--days 14")
+        raise UsageError(f"the precision of days cannot be {days}", hint="--days 14")
     if targets < 1:
-        raise UsageError(f"{targets} targets tell nothing", hint="--targets 500")
+        raise UsageError(f"there must be at least 1 target, not {targets}", hint="--targets 500")
     rating_counts = np.diff(records.user_starts)
     able = np.flatnonzero((rating_counts >= count - wrong) & (rating_counts <= len(records.item_names) - wrong))
     if not len(able) or records.users < 2:
         raise UsageError(
-            f"nobody in the table rated {count - wrong} items and left {wrong} out", hint="--known 4 --wrong 0"
+            f"nobody in the table has {count - wrong} rated and {wrong} unrated items", hint="--known 4 --wrong 0"
         )
     draw = np.random.default_rng(seed)
     chosen = able[draw.permutation(len(able))[:targets]]
@@ -135,7 +135,7 @@ def _evidence(
 ) -> Evidence:
     identified, misled, near, unsure = (int(outcome) for outcome in outcomes)
     n = identified + misled + near + unsure
-    when = "no days" if days is None else f"days known to {days}"
+    when = "no days" if days is None else f"days known to ±{days}"
     values = {"found": identified / n, "best, not sure": near / n, "not found": unsure / n, "wrongly named": misled / n}
     return Evidence(
         attack="ratings",
@@ -145,13 +145,11 @@ def _evidence(
         seconds=seconds,
         interval=clopper_pearson(identified, n),
         story=(
-            f"Somebody who knows {count_phrase(count, 'rating', 'ratings')} of a person ({wrong or 'none'} of them "
-            "wrong, "
-            f"{when}) picks that person's "
-            f"record out of {records.users:,} and is sure of it in {percent(identified / n)} of cases; "
-            f"in {percent(misled / n)} they are sure and wrong.",
+            f"An attacker who knows {count_phrase(count, 'rating', 'ratings')} of a person ({wrong or 'none'} of them "
+            f"wrong, {when}) finds that person's record among {records.users:,} and is sure of it in "
+            f"{percent(identified / n)} of cases; in {percent(misled / n)} the attacker is sure and wrong.",
             *(
-                ["The record has no name, and needs none: whoever finds it reads everything else the person rated."]
+                ["The record needs no name: an attacker who finds it can read everything else the person rated."]
                 if identified
                 else []
             ),
@@ -175,10 +173,10 @@ def _evidence(
 def recognise(
     records: RatingRecords, about: pa.Table, names: Sequence[str] = COLUMNS, *, truth: str | None = None
 ) -> Evidence:
-    """Find the records of named people from what `about` says of them, with columns as the ratings have them.
+    """Find the records of named people from their ratings in `about`, which has the same columns as the ratings.
 
-    `truth`: a column of `about` that says which user each person is. Without it `success` is the share of people
-    for whom some record stands out.
+    `truth`: the column of `about` that says which user each person is. Without it, `success` is the share of people for
+    whom one record stands out.
     """
     began = time.process_time()
     who, auxiliaries = read_auxiliary(records, about, names, of="the file about people")
@@ -194,7 +192,7 @@ def recognise(
         )
         owner = dict(zip(called, map(str, owned), strict=True))
         right = sum(str(user) == owner[person] for person, user in sure_users.items())
-    what = "stands out" if truth is None else "is found, and is the right one"
+    what = "stands out" if truth is None else "is found and is the right one"
     n = len(guesses)
     return Evidence(
         attack="ratings",
@@ -235,8 +233,8 @@ def demo() -> Evidence:
         for count, wrong, days in ((8, 2, 14), (2, 0, 3), (8, 2, None))
     )
     sentence = (
-        f"Two ratings, with days known to 3, are enough for {percent(two.success)}; "
-        f"eight without any day for {percent(undated.success)}."
+        f"Two ratings with days known to ±3 are enough to find {percent(two.success)} of people; eight ratings without "
+        f"days find {percent(undated.success)}."
     )
     shares = {
         "8 known, 2 wrong, 14 days": main.success,
@@ -248,5 +246,5 @@ def demo() -> Evidence:
         seconds=main.seconds + two.seconds + undated.seconds,
         story=(*main.story, sentence),
         details={**main.details, "settings": shares},
-        picture=lambda: bars("Records found by what is known of a person", shares),
+        picture=lambda: bars("Share of records found, by what the attacker knows", shares),
     )

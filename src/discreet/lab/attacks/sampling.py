@@ -43,23 +43,23 @@ class SampleExposure:
 
 
 def draw_sample(population: pa.Table, share: float, *, seed: int | None = None) -> pa.Table:
-    """A random sample of rows, as a publisher draws it. It protects nobody, so that a seed may make it repeatable."""
+    """Draw a random sample of rows, as a publisher does. It protects nobody, so `seed` may make it repeatable."""
     import pyarrow as pa
 
     if not 0 < share <= 1:
-        raise UsageError(f"{share:g} is no share of the rows", hint="--share 0.01")
+        raise UsageError(f"the share of rows must be above 0 and at most 1, not {share:g}", hint="--share 0.01")
     rows = max(1, round(share * population.num_rows))
     chosen = np.random.default_rng(seed).permutation(population.num_rows)[:rows]
     return population.take(pa.array(chosen))
 
 
 def expose(sample: pa.Table, population: pa.Table, *, on: Sequence[str], truth: str | None = None) -> Evidence:
-    """How many rows of `sample` somebody names who has the columns `on` of the whole population."""
+    """Measure how many rows of `sample` an attacker can name who has the columns `on` of the whole population."""
     began = time.process_time()
     if sample.num_rows > population.num_rows:
         raise UsageError(
-            f"the sample has {sample.num_rows:,} rows and the population only {population.num_rows:,}",
-            hint="the file of everybody comes first: discreet attack sampling EVERYBODY SAMPLE",
+            f"the sample has {sample.num_rows:,} rows, but the population has only {population.num_rows:,}",
+            hint="give the population file first: discreet attack sampling EVERYBODY SAMPLE",
         )
     exposed = _measure_exposure(
         match_tables(sample, population, on=on, truth=truth, called=("the sample", "the population"))
@@ -75,7 +75,7 @@ def expose(sample: pa.Table, population: pa.Table, *, on: Sequence[str], truth: 
         story=_story(exposed, on),
         details={"on": list(on), **asdict(exposed), "named_of_population": exposed.named / exposed.people},
         picture=lambda: bars(
-            f"Named by {join_names(on)}", {"those in the sample": named_share, "all, if all were published": everybody}
+            f"Share named by {join_names(on)}", {"in the sample": named_share, "if everybody were published": everybody}
         ),
     )
 
@@ -100,22 +100,21 @@ def _measure_exposure(matching: TableMatch) -> SampleExposure:
 
 def _story(exposed: SampleExposure, on: Sequence[str]) -> tuple[str, ...]:
     rows, people, lone = exposed.rows, exposed.people, exposed.sample_unique
-    alone = "Nobody looks unique within the sample."
+    alone = "Nobody is unique within the sample."
     if lone:
         alone = (
-            f"{percent(lone / rows)} look unique within the sample. Of these "
-            f"{percent(exposed.population_unique_too / lone)} are unique among all people, and a name picked from "
-            f"those that fit is right {percent(exposed.guess_is_right)} of the time."
+            f"{percent(lone / rows)} are unique within the sample. Of these, "
+            f"{percent(exposed.population_unique_too / lone)} are also unique in the whole population, and a name "
+            f"picked at random from the people who match is right {percent(exposed.guess_is_right)} of the time."
         )
     return (
         f"{rows:,} of {count_phrase(people, 'person', 'people')} ({percent(rows / people)}) "
-        f"{'was' if rows == 1 else 'were'} published without names. Somebody who has everybody's {join_names(on)} "
-        "names "
-        f"{percent(exposed.named / rows)} of them; had all been published, it would be "
+        f"{'was' if rows == 1 else 'were'} published without names. An attacker who has everybody's {join_names(on)} "
+        f"names {percent(exposed.named / rows)} of them; if everybody had been published, it would be "
         f"{percent(exposed.unique_in_population)}.",
         alone,
-        f"For somebody who may or may not be in the sample the risk is {percent(exposed.named / people)}: sampling "
-        "lowers that average, and does nothing for those who are in it.",
+        f"The average risk over the whole population is {percent(exposed.named / people)}: sampling lowers that "
+        "average, but does not protect the people who are in the sample.",
     )
 
 

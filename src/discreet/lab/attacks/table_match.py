@@ -81,7 +81,7 @@ def match_tables(
     """Code both tables; refuse columns that cannot be matched. `called` is what messages call the tables."""
     if truth in on:
         raise UsageError(
-            f"{truth!r} tells whose row it is: it cannot be matched on as well", hint="leave it out of --on"
+            f"{truth!r} identifies the person, so it cannot also be used for matching", hint="leave it out of --on"
         )
     for table, of in zip((first, second), called, strict=True):
         select_columns(table, (*on, *([truth] if truth is not None else [])), of=of)
@@ -98,7 +98,7 @@ def match_tables(
         ):
             raise UsageError(
                 f"no value of {name!r} is in both {called[0]} and {called[1]}",
-                hint="look how each writes it: 02138 or 2138, M or male",
+                hint="check how each file writes it: 02138 or 2138, M or male",
             )
     people = None if truth is None else _code_together(first[truth], second[truth], truth)[0]
     return TableMatch(split=first.num_rows, on=tuple(on), coded=coded, truth=people)
@@ -141,7 +141,7 @@ def _code_together(first: Any, second: Any, name: str) -> tuple[Integers, int]:
 
     for column in (first, second):
         if column.null_count == len(column):
-            raise UsageError(f"column {name!r} holds nothing but NULL", hint="leave it out")
+            raise UsageError(f"column {name!r} has only NULL values", hint="leave it out")
     for kind in (_common(first.type, second.type), pa.string()):
         try:
             both = pa.concat_arrays([chunk.cast(kind) for column in (first, second) for chunk in column.chunks])
@@ -149,7 +149,7 @@ def _code_together(first: Any, second: Any, name: str) -> tuple[Integers, int]:
         except pa.ArrowException:  # an integer that a float does not hold, a time of day without a date
             continue
         return _indices(coded), len(coded.dictionary)
-    raise UsageError(f"column {name!r} holds values that cannot be compared", hint="leave it out")
+    raise UsageError(f"column {name!r} has values that cannot be compared", hint="leave it out")
 
 
 def _common(first: Any, second: Any) -> Any:

@@ -30,7 +30,7 @@ class AuditLine:
     def verdict(self) -> str:
         if not self.outcome.measured:
             return f"could not be measured: {self.outcome.note}"
-        return "stands" if not self.caught else f"caught: {self.outcome.note or 'epsilon is larger'}"
+        return "stands" if not self.caught else f"caught: {self.outcome.note or 'epsilon is larger than claimed'}"
 
     @property
     def verdict_word(self) -> str:
@@ -87,10 +87,12 @@ class AuditReport:
         seen = f"{many - len(unknown)} claims were measured in {self.seconds:.1f} CPU seconds"
         story = [f"{seen}; {len(broken)} do not hold."]
         if unknown:
-            story.append(f"{len(unknown)} could not be measured: nothing is known of them.")
+            story.append(f"{len(unknown)} could not be measured: nothing is known about them.")
         story += [f"{line.target.name}: {line.verdict}" for line in (*broken, *unknown)]
         if self.passed:
-            story.append("An audit can show that a claim is false. That it is true is what the proofs are for.")
+            story.append(
+                "An audit can show that a claim is false, but not that it is true: that is what the proofs are for."
+            )
         return Evidence(
             attack="audit",
             success=share,
@@ -119,9 +121,9 @@ def audit(
     targets: Sequence[AuditTarget] | None = None,
     progress: Callable[[str], None] = lambda name: None,
 ) -> AuditReport:
-    """Measure the installed version. `names`: only targets whose name or kind begins so.
+    """Measure the installed version. `names`: measure only the targets with these names or of these kinds.
 
-    Guarantee: a version that keeps all its claims has any of them caught with a chance of at most 1 - confidence.
+    Guarantee: if all claims are true, the probability that any of them is caught is at most 1 - confidence.
     Because: each p-value is valid by itself, and Holm's correction covers them all.
     """
     doubt = doubt_of(confidence)
@@ -154,9 +156,7 @@ def _select_targets(targets: Sequence[AuditTarget], names: Sequence[str], *, qui
     for name in names:
         if not any(_is_named(target, name) for target in targets):
             kind_names = ", ".join(dict.fromkeys(target.kind for target in targets))
-            raise UsageError(
-                f"there is nothing called {name!r} to audit", hint=f"one of {kind_names}, or of audit --list"
-            )
+            raise UsageError(f"there is no audit target {name!r}", hint=f"one of {kind_names}, or of audit --list")
     if names:
         targets = [target for target in targets if any(_is_named(target, name) for name in names)]
     kinds = {target.kind for target in targets}
@@ -172,7 +172,7 @@ def _picture(lines: Sequence[AuditLine]) -> str:
     shown = [line for line in lines if line.lower is not None and line.target.epsilon][:12]
     most = max([1.0, *(line.lower / line.target.epsilon for line in shown if line.lower and line.target.epsilon)])
     return bars(
-        "lower bound on epsilon, as a share of what is claimed",
+        "lower bound on epsilon, as a share of the claimed epsilon",
         {line.target.name.split(":")[0][:9]: (line.lower or 0.0) / (line.target.epsilon or 1.0) for line in shown},
         most=most,
         marks={"claimed": 1.0},

@@ -17,6 +17,6 @@ def doubt_of(confidence: float) -> float:
     doubt = 1 - confidence
     if not LEAST <= round(doubt, 15) < 1:  # 1 - 1e-12 is itself not quite that
         raise UsageError(
-            f"a confidence is above 0 and at most {1 - LEAST:.12f}, not {confidence!r}", hint="such as 0.99"
+            f"the confidence must be above 0 and at most {1 - LEAST:.12f}, not {confidence!r}", hint="such as 0.99"
         )
     return doubt

@@ -94,9 +94,10 @@ def count_output_set(left: Samples, right: Samples, *, delta: float = 0.0) -> Ou
 
 
 def lower_bound(left: Samples, right: Samples, *, delta: float = 0.0, confidence: float = 0.99) -> float:
-    """With this confidence, outputs drawn like these keep no smaller epsilon than this (at `delta`).
+    """Return a lower bound on the epsilon of the mechanism that drew these outputs, at this confidence and `delta`.
 
-    Guarantee: over both halves of the samples it exceeds the true epsilon with a chance of at most 1 - confidence.
+    Guarantee: over both halves of the samples, the probability that it exceeds the true epsilon is at most
+        1 - confidence.
 
     >>> lower_bound(np.zeros(2000), np.ones(2000), confidence=0.99) > 4
     True
@@ -107,16 +108,16 @@ def lower_bound(left: Samples, right: Samples, *, delta: float = 0.0, confidence
 def measure_epsilon(
     left: Samples, right: Samples, *, epsilon: float, delta: float = 0.0, confidence: float = 0.99, name: str = "audit"
 ) -> Evidence:
-    """Hold outputs from two neighbouring worlds against a claim, as evidence: how often the better world is guessed."""
+    """Test a claimed epsilon with outputs of two neighbouring worlds. Success: how often the world is guessed."""
     start, doubt = time.process_time(), doubt_of(confidence)
     if len(left) != len(right):
-        raise UsageError("an audit needs as many outputs of one world as of the other")
+        raise UsageError("an audit needs the same number of outputs from both worlds")
     set_counts = count_output_set(left, right, delta=delta)
     bound, chance = set_counts.lower(confidence), set_counts.p_value(epsilon)
     right_guesses = set_counts.hits + set_counts.false_n - set_counts.false_hits
     n = set_counts.n + set_counts.false_n
     caught = chance <= doubt
-    verdict = "does not hold" if caught else "may hold: nothing here speaks against it"
+    verdict = "is false" if caught else "may be true: nothing here contradicts it"
     return Evidence(
         attack=name,
         success=right_guesses / n,
@@ -127,7 +128,7 @@ def measure_epsilon(
         interval=clopper_pearson(right_guesses, n, confidence),
         confidence=confidence,
         story=(
-            f"Epsilon is at least {bound:.3g} (confidence {confidence:.4g}); claimed is {epsilon:.4g}.",
+            f"Epsilon is at least {bound:.3g} (confidence {confidence:.4g}); the claimed epsilon is {epsilon:.4g}.",
             f"The claim {verdict}.",
         ),
         details={
@@ -146,7 +147,7 @@ def measure_epsilon(
 def _samples(values: Samples) -> Samples:
     samples = np.asarray(values)
     if samples.ndim != 1 or len(samples) < 4:
-        raise UsageError("an audit needs a vector of at least 4 outputs of each world")
+        raise UsageError("an audit needs a vector of at least 4 outputs from each world")
     if samples.dtype.kind not in "biuf":
         raise UsageError("an audit needs numbers: map other outputs to numbers first")
     return samples

@@ -93,7 +93,7 @@ def _support_fault() -> str:
     outcomes = [floats(discreet_laplace, values=values, scale=1000, n=6000) for values in ((0, 1), (1000, 1001))]
     # More than twelve standard deviations above the bound: not by chance.
     worst = max(each.success - (each.bound or 1.0) for each in outcomes)
-    return "an output names its input" if worst > 0.1 else ""
+    return "an output reveals its input" if worst > 0.1 else ""
 
 
 def _gaussian() -> list[AuditTarget]:

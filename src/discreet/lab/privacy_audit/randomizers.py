@@ -67,7 +67,7 @@ def _target_or_fault(title: str, name: str, target: Callable[[str, str], AuditTa
     try:
         return target(title, name)
     except Exception as problem:
-        fault = f"it cannot be made ({type(problem).__name__})"
+        fault = f"it cannot be constructed ({type(problem).__name__})"
         return identity_target(title, KIND, lambda: fault)
 
 
@@ -159,5 +159,5 @@ def _new_report_fault() -> str:
         device = Device(Path(folder) / "device")
         first, *others = (device.answer("survey", randomizer, "7") for _ in range(4))
     if any(each.report != first.report for each in others):
-        return "it draws a new report for an old answer"
-    return "" if others[-1].lifetime == first.lifetime else "it counts an old report again"
+        return "it draws a new report for an earlier answer"
+    return "" if others[-1].lifetime == first.lifetime else "it charges an earlier report again"

@@ -77,7 +77,7 @@ class SynthesizerFits:
         def measure(samples: int) -> AuditOutcome:
             models = self.models()
             right = sum(guess(model) == bool(world) for world, model in models)
-            note = "every fit names its table" if right == len(models) else ""
+            note = "every fit reveals its table" if right == len(models) else ""
             return games_outcome(right, len(models), epsilon=EPSILON, delta=DELTA, note=note)
 
         return AuditTarget(

@@ -150,7 +150,7 @@ def law_target(name: str, kind: str, check: Callable[[int], tuple[float, int]], 
 
     def measure(samples: int) -> AuditOutcome:
         chance, n = check(samples)
-        return AuditOutcome(p_value=chance, n=n, note="its draws do not follow its law")
+        return AuditOutcome(p_value=chance, n=n, note="its draws do not follow its distribution")
 
     return AuditTarget(name=name, kind=kind, method="law", epsilon=None, quick=quick, measure=measure)
 

@@ -25,10 +25,10 @@ MOST_SHOWN = 1_000
 
 
 def attack(queries: AuditedQueries, *, kind: str = "sum") -> Evidence:
-    """Audit a user's questions: whose numbers they tell when all are answered, and which can be answered safely.
+    """Audit a user's queries: whose numbers all answers together reveal, and which queries can be answered safely.
 
-    `sum`: secrets are any numbers, and answers matter only where they contradict each other. `boolean`:
-    secrets are bits, and every question has its answer.
+    `sum`: secrets are any numbers, and the answers matter only if they contradict each other. `boolean`: secrets are
+    bits, and every query needs its answer.
     """
     start = time.process_time()
     if kind == "sum":
@@ -48,7 +48,7 @@ def attack(queries: AuditedQueries, *, kind: str = "sum") -> Evidence:
         interval=(share, share),  # proved, not sampled
         story=story,
         details={"kind": kind, "people": people, "queries": len(queries.lines), **details},
-        picture=lambda: pictures.bars("Query auditing: people whose value is told", {"all answered": share}),
+        picture=lambda: pictures.bars("Query auditing: people whose value is revealed", {"all answered": share}),
     )
 
 
@@ -69,12 +69,12 @@ def demo(*, people: int = PEOPLE, queries: int = QUERIES, growth: bool = True) -
         seconds=seconds,
         interval=clopper_pearson(right, TABLES),
         story=(
-            f"An auditor denied every count that would have told somebody's bit. Its {denied:,} denials, with "
-            f"{answered:,} harmless answers, told {right / TABLES:.1%} of the bits that were asked for.",
-            f"Against a simulatable auditor the same attack is right {safe / TABLES:.1%} of the time; that one "
-            f"answered {safe_answered:,} questions and denied {safe_denied:,}.",
-            f"Of {queries:,} random sums over {people:,} numbers a sum auditor can answer {audit['answered']:,}; "
-            f"answering all would tell {audit['exposed_if_all_answered']:,} numbers.",
+            f"An auditor denied every count that would have revealed somebody's bit. But its {denied:,} denials, with "
+            f" {answered:,} harmless answers, revealed {right / TABLES:.1%} of the bits that were attacked.",
+            f"Against a simulatable auditor, the same attack is right {safe / TABLES:.1%} of the time; that auditor "
+            f"answered {safe_answered:,} queries and denied {safe_denied:,}.",
+            f"Of {queries:,} random sums over {people:,} numbers, a sum auditor can answer {audit['answered']:,}; "
+            f"answering all of them would reveal {audit['exposed_if_all_answered']:,} numbers.",
             *([_growth_sentence(points)] if points else []),
         ),
         details={
@@ -95,9 +95,9 @@ def demo(*, people: int = PEOPLE, queries: int = QUERIES, growth: bool = True) -
 def check_sizes(people: int, queries: int) -> None:
     """Refuse what would take minutes."""
     if not 1 <= people <= sum_auditor.MOST_PEOPLE:
-        raise UsageError(f"a sum auditor holds 1 to {sum_auditor.MOST_PEOPLE:,} people, not {people:,}")
+        raise UsageError(f"a sum auditor supports 1 to {sum_auditor.MOST_PEOPLE:,} people, not {people:,}")
     if not 1 <= queries <= 4 * sum_auditor.MOST_PEOPLE:
-        raise UsageError(f"there can be 1 to {4 * sum_auditor.MOST_PEOPLE:,} queries, not {queries:,}")
+        raise UsageError(f"the number of queries must be 1 to {4 * sum_auditor.MOST_PEOPLE:,}, not {queries:,}")
 
 
 def audit_sums(questions: NDArray[np.bool_]) -> dict[str, Any]:
@@ -127,11 +127,11 @@ def _attack_sums(queries: AuditedQueries) -> tuple[list[int], dict[str, Any], tu
         {"line": line, "verdict": verdict}
         for line, verdict in zip(queries.lines, audit_counts.pop("verdicts"), strict=False)
     ]
-    sentence = "Answering them all tells nobody's number."
+    sentence = "Answering all queries reveals nobody's number."
     if first is not None:
         sentence = (
-            f"Answering them all tells {len(exposed):,} of {len(queries.people):,} people's numbers, the first of them "
-            f"by line {queries.lines[first]}. A sum auditor answers {audit_counts['answered']:,} and denies "
+            f"Answering all queries reveals the numbers of {len(exposed):,} of {len(queries.people):,} people, the "
+            f"first one at line {queries.lines[first]}. A sum auditor answers {audit_counts['answered']:,} and denies "
             f"{audit_counts['denied']:,}."
         )
     named = [queries.people[person] for person in exposed[:MOST_SHOWN]]
@@ -145,8 +145,8 @@ def _refuse_conflict(queries: AuditedQueries) -> None:
     if clash := sum_auditor.conflicting_questions(queries.questions[answered], answers):
         lines = [str(queries.lines[answered[place]]) for place in clash]
         raise UsageError(
-            f"no numbers give all these answers: lines {', '.join(lines[:-1])} and {lines[-1]} contradict each other",
-            hint="one of these answers is wrong",
+            f"no numbers have all these sums: lines {', '.join(lines[:-1])} and {lines[-1]} contradict each other",
+            hint="correct one of these answers",
         )
 
 
@@ -154,10 +154,10 @@ def _attack_bits(queries: AuditedQueries) -> tuple[list[int], dict[str, Any], tu
     answers = [answer for answer in queries.answers if answer is not None]
     if len(answers) < len(queries.answers):
         missing = queries.lines[queries.answers.index(None)]
-        raise UsageError(f"line {missing} has no answer", hint="a Boolean audit needs all of them: anna, ben = 1")
+        raise UsageError(f"line {missing} has no answer", hint="give every line an answer: anna, ben = 1")
     settled = boolean_auditor.settle_bits(queries.questions, answers, lines=queries.lines)
     named_bits = {queries.people[person]: bit for person, bit in settled.items()}
-    story = f"The counts settle the bits of {len(settled):,} of {len(queries.people):,} people."
+    story = f"The counts determine the bits of {len(settled):,} of {len(queries.people):,} people."
     return list(settled), {"told": named_bits}, (story,)
 
 
@@ -172,7 +172,7 @@ def _growth(chance: np.random.Generator) -> list[tuple[int, float]]:
 def _growth_sentence(points: list[tuple[int, float]]) -> str:
     (few, fast), (many, slow) = points[0], points[-1]
     return (
-        f"With bits the audit is coNP-complete, and its time grows fast: {few} people took {fast:.2f} CPU seconds, "
+        f"For bits, the audit is coNP-complete and its time grows fast: {few} people took {fast:.2f} CPU seconds, "
         f"{many} took {slow:.2f}."
     )
 
@@ -181,11 +181,11 @@ def _picture(right: int, safe: int, points: list[tuple[int, float]]) -> str:
     if points:
         sizes, seconds = zip(*points, strict=True)
         return pictures.curves(
-            "Boolean auditing: CPU seconds against people",
+            "Boolean auditing: CPU seconds by number of people",
             sizes,
             {"CP-SAT": seconds},
             across="people",
             high=max(seconds),
         )
     shares = {"denies by the answer": right / TABLES, "simulatable": safe / TABLES}
-    return pictures.bars("What an auditor's denials tell", shares, marks={"chance": 0.5})
+    return pictures.bars("What an auditor's denials reveal", shares, marks={"chance": 0.5})

@@ -71,8 +71,8 @@ def fitting_bits(
         return None
     if outcome not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise UsageError(
-            f"the Boolean audit of {questions.shape[1]} people did not end in time",
-            hint="it is coNP-complete: audit fewer people, or --kind sum, which is fast",
+            f"the Boolean audit of {questions.shape[1]} people did not finish in time",
+            hint="audit fewer people (the problem is coNP-complete), or use --kind sum, which is fast",
         )
     return np.array([engine.value(bit) for bit in bits], dtype=np.bool_)
 
@@ -96,7 +96,7 @@ def check(people: int) -> None:
     if people > MOST_PEOPLE:
         raise UsageError(
             f"a Boolean audit is coNP-complete: at most {MOST_PEOPLE} people, not {people:,}",
-            hint="--kind sum audits sums of any numbers, fast",
+            hint="--kind sum, which audits sums of any numbers fast",
         )
     solver()
 
@@ -119,5 +119,7 @@ def _conflict(questions: NDArray[np.bool_], answers: Sequence[int], lines: Seque
             kept = without
     named = ", ".join(str(lines[place]) for place in kept)
     if len(kept) == 1:
-        return UsageError(f"no table has the count in line {named}", hint="it is below 0, or more than its people")
-    return UsageError(f"no table has these counts: lines {named} contradict each other", hint="correct one of them")
+        return UsageError(
+            f"the count in line {named} is impossible", hint="correct it: it is below 0, or above the number of people"
+        )
+    return UsageError(f"no people have these counts: lines {named} contradict each other", hint="correct one of them")

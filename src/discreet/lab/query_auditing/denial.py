@@ -32,7 +32,7 @@ class BitAuditor:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.bits) <= MOST_PEOPLE:
-            raise UsageError(f"this auditor holds 1 to {MOST_PEOPLE} people, not {len(self.bits):,}")
+            raise UsageError(f"this auditor supports 1 to {MOST_PEOPLE} people, not {len(self.bits):,}")
         self.fitting = np.arange(1 << len(self.bits), dtype=np.uint32)
 
     def ask(self, people: list[int]) -> int | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 
 MOST_LINES = 20_000
-_FORM = "a text file with a question a line: anna, ben = 1"
+_FORM = "a text file with one query per line: anna, ben = 1"
 #: Files that hold tables: their cells would be taken for people.
 _TABLES = (".csv", ".tsv", ".parquet", ".json", ".toml")
 _ANSWER = re.compile(r"-?\d{1,18}", re.ASCII)
@@ -35,11 +35,11 @@ class AuditedQueries:
 def read(path: str | Path) -> AuditedQueries:
     """The questions in a file; empty lines, and what follows a #, are skipped."""
     if Path(path).suffix.lower() in _TABLES:
-        raise UsageError(f"{Path(path).name!r} is a table, and no line of it is a question", hint=_FORM)
+        raise UsageError(f"{Path(path).name!r} is a table: none of its lines is a query", hint=_FORM)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise UsageError(f"there is no text file {str(path)!r}", hint="a question a line: anna, ben = 1") from None
+        raise UsageError(f"there is no text file {str(path)!r}", hint=_FORM) from None
     return parse(text)
 
 
@@ -56,11 +56,11 @@ def parse(text: str) -> AuditedQueries:
         if line.split("#", 1)[0].strip()
     ]
     if not read_lines:
-        raise UsageError("there is no question in the file", hint="a question a line: anna, ben = 1")
+        raise UsageError("the file contains no query", hint=_FORM)
     if len(read_lines) > MOST_LINES:
-        raise UsageError(f"at most {MOST_LINES:,} questions are audited, not {len(read_lines):,}")
+        raise UsageError(f"at most {MOST_LINES:,} queries can be audited, not {len(read_lines):,}")
     if all(answer is None and len(names) == 1 for _, names, answer in read_lines):
-        raise UsageError("no line of the file is a question: none names two people or has an answer", hint=_FORM)
+        raise UsageError("no line of the file is a query: no line names two people or has an answer", hint=_FORM)
     people = tuple(dict.fromkeys(name for _, names, _ in read_lines for name in names))
     place = {name: number for number, name in enumerate(people)}
     questions = np.zeros((len(read_lines), len(people)), dtype=np.bool_)
@@ -78,10 +78,10 @@ def _question(number: int, line: str) -> tuple[tuple[str, ...], int | None]:
     left, equals, right = line.partition("=")
     names = tuple(name.strip() for name in left.split(","))
     if not all(names):
-        raise UsageError(f"line {number} names nobody, or somebody without a name", hint="anna, ben = 1")
+        raise UsageError(f"line {number} names nobody, or has an empty name", hint="anna, ben = 1")
     if len(set(names)) < len(names):
-        raise UsageError(f"line {number} names somebody twice", hint="a sum takes everybody once")
+        raise UsageError(f"line {number} names a person twice", hint="name each person once")
     answer = right.strip()
     if equals and not _ANSWER.fullmatch(answer):
-        raise UsageError(f"line {number} has an answer that is no whole number", hint="anna, ben = 1")
+        raise UsageError(f"line {number} has an answer that is not a whole number", hint="anna, ben = 1")
     return names, int(answer) if equals else None

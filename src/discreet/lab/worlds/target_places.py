@@ -106,7 +106,7 @@ def deal_rows(table: pa.Table, trait: str, value: str | None, targets: int, *, s
     pairs = min(len(have), len(lack), max(1, targets // 2))
     if pairs == 0:
         raise UsageError(
-            f"everybody has the same value in {trait!r}", hint="there is nothing to find out about anybody"
+            f"everybody has the same value in {trait!r}, so there is nothing to guess", hint="choose another column"
         )
     picked = chance.permutation(np.concatenate([have[:pairs], lack[:pairs]]))
     others = chance.permutation(np.setdiff1d(np.arange(len(bits)), picked))
@@ -136,7 +136,9 @@ def trait_bits(table: pa.Table, trait: str, value: str | None) -> NDArray[np.boo
     truth_words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     words = [str(cell).lower() for cell in cells if cell is not None]
     if any(word not in truth_words for word in words):
-        raise UsageError(f"{trait!r} is not yes or no", hint="--value VALUE says which of its values is the trait")
+        raise UsageError(
+            f"{trait!r} is not a yes/no column", hint="--value VALUE, to say which of its values is the trait"
+        )
     return np.array([cell is not None and truth_words[str(cell).lower()] for cell in cells])
 
 

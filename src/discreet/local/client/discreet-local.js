@@ -254,12 +254,12 @@ const WIDEST = 12000;
 /** A whole number of a document, within its bounds. */
 function whole(numbers, name, low, high) {
   const found = numbers[name];
-  need(Number.isSafeInteger(found) && found >= low && found <= high, `The survey's number "${name}" does not fit.`);
+  need(Number.isSafeInteger(found) && found >= low && found <= high, `The survey's number "${name}" is out of range.`);
   return found;
 }
 
 /** The entries of an object: these, perhaps some of those, and no others, so that nothing unknown is passed over. */
-function only(found, names, perhaps = [], sentence = "The survey's numbers are not those of its protocol.") {
+function only(found, names, perhaps = [], sentence = "The survey's numbers do not match its protocol.") {
   const isObject = found !== null && typeof found === "object" && !Array.isArray(found);
   const keys = isObject ? Object.keys(found) : [];
   const known = keys.every((key) => names.includes(key) || perhaps.includes(key));
@@ -269,9 +269,9 @@ function only(found, names, perhaps = [], sentence = "The survey's numbers are n
 
 /** The options of a document: these, and what tests may set if it is as the numbers say. */
 function optionsOf(found, names, numbers, perhaps = ["planes"]) {
-  only(found, names, perhaps, "The survey's options are not those of its protocol.");
+  only(found, names, perhaps, "The survey's options do not match its protocol.");
   const same = perhaps.every((name) => !(name in found) || found[name] === numbers?.[name]);
-  need(same, "The survey's options are not those of its numbers.");
+  need(same, "The survey's options do not match its numbers.");
   return found;
 }
 
@@ -321,9 +321,9 @@ function covers(claimed, cost) {
 function declared(options, numbers) {
   const choices = options?.choices;
   const words = Array.isArray(choices) && choices.every((choice) => choice && utf8(choice));
-  need(words, "The survey's choices are no words.");
-  need(new Set(choices).size === choices.length, "The survey has a choice twice.");
-  need(whole(numbers, "choices", 2, 1 << 20) === choices.length, "The survey's choices are not as many as it says.");
+  need(words, "The survey's choices are not texts.");
+  need(new Set(choices).size === choices.length, "A choice of the survey occurs twice.");
+  need(whole(numbers, "choices", 2, 1 << 20) === choices.length, "The survey's number of choices is wrong.");
   return choices;
 }
 
@@ -501,7 +501,7 @@ class FastHashing extends Hashed {
   constructor(options, numbers) {
     super(options, numbers, ["functions"], ["functions", "label"]);
     this.families = whole(numbers, "functions", 1, 1 << 20);
-    need(options.functions === this.families, "The survey's functions are not as many as it says.");
+    need(options.functions === this.families, "The survey's number of hash functions is wrong.");
     this.label = options.label;
     need(this.label === "" || utf8(this.label), "The survey's list of hash functions has no name.");
     this.head = widthOf(this.families - 1);
@@ -596,7 +596,7 @@ class Hadamard extends Choices {
     this.length = whole(numbers, "length", 2, 1 << 21);
     const columns = Math.ceil(this.choices.length / this.blocks);
     const fits = isPowerOfTwo(this.length) && this.length > columns && this.blocks * this.length < 2 ** 31;
-    need(fits, "The survey's blocks do not fit.");
+    need(fits, "The survey's blocks do not fit its choices.");
     this.half = this.length / 2;
     this.rest = this.blocks * this.length - this.half;
     this.sides = sidesOf(numbers);
@@ -725,9 +725,9 @@ class BasicRappor extends Choices {
 
 /** A word as it is hashed: UTF-8 of its composed form. */
 function wordBytes(word) {
-  need(typeof word === "string", "An answer here is a word.");
+  need(typeof word === "string", "An answer must be a word.");
   const bytes = utf8(word.normalize("NFC"));
-  need(bytes.length >= 1 && bytes.length <= 1024, "A word has 1 to 1,024 bytes.");
+  need(bytes.length >= 1 && bytes.length <= 1024, "A word must have 1 to 1,024 bytes.");
   return bytes;
 }
 
@@ -738,7 +738,7 @@ function isPowerOfTwo(number) {
 /** Public hash functions of words onto places. */
 class Functions {
   constructor(salt, many, wide) {
-    need(isPowerOfTwo(wide), "The survey's sketch is not as wide as a power of two.");
+    need(isPowerOfTwo(wide), "The width of the survey's sketch is not a power of two.");
     this.salt = salt === "" ? new Uint8Array() : utf8(salt);
     this.many = many;
     this.wide = wide;
@@ -770,7 +770,7 @@ class Sketch extends Words {
     this.planes = numbers.planes;
     this.lie = coin(numbers, "lie");
     const [many, wide] = [whole(numbers, "functions", 1, 65536), whole(numbers, "wide", 2, 1 << 20)];
-    need(options?.functions === many && options?.wide === wide, "The survey's sketch is not as large as it says.");
+    need(options?.functions === many && options?.wide === wide, "The size of the survey's sketch is wrong.");
     this.hashes = new Functions(options.salt, many, wide);
     this.sides = sidesOf(numbers);
     this.once = logOf(this.sides - this.lie, this.lie);
@@ -799,7 +799,7 @@ class CountMeanSketch extends Sketch {
     const number = wholeNumber(report.subarray(0, this.head)) + 1;
     return (
       `${this.hashes.wide.toLocaleString("en")} coins, of which ${ones.toLocaleString("en")} show heads. ` +
-      `Your word turned one of them over, the one that hash function ${number} names.`
+      `Your word turned over one of them, which hash function ${number} selects.`
     );
   }
 }
@@ -836,7 +836,7 @@ class Rappor extends Words {
     [this.functions, this.cohorts] = [whole(numbers, "functions", 1, 16), whole(numbers, "cohorts", 1, 1024)];
     const wide = whole(numbers, "wide", 2, 1 << 20);
     const same = ["functions", "wide", "cohorts"].every((name) => options?.[name] === numbers[name]);
-    need(same, "The survey's filters are not as large as it says.");
+    need(same, "The size of the survey's filters is wrong.");
     this.hashes = new Functions(options.salt, this.functions * this.cohorts, wide);
     this.layers = new Layers(numbers, this.functions, options.once);
     this.epsilon = this.layers.epsilon;
@@ -871,7 +871,7 @@ class Rappor extends Words {
 
   meaning(report) {
     const ones = unpacked(report.subarray(this.head), this.hashes.wide).filter(Boolean).length;
-    const weighed = `Your word weighed on ${this.functions} of them.`;
+    const weighed = `Your word influenced ${this.functions} of them.`;
     return `${this.hashes.wide} coins, each flipped twice; ${ones} show heads. ${weighed}`;
   }
 }
@@ -890,7 +890,7 @@ const FINEST = 1040;
 function decimal(value) {
   const text = typeof value === "number" ? String(value) : value;
   const found = typeof text === "string" && NUMBER.exec(text.replace(SPACES, ""));
-  need(found, "An answer here is a number.");
+  need(found, "An answer must be a number.");
   const [, sign, over = "", under = found[4] ?? "", , power = "0"] = found;
   const size = BigInt(over + under) * 10n ** BigInt(FINEST - under.length + Number(power));
   return sign === "-" ? -size : size;
@@ -905,9 +905,9 @@ class Numbers {
     need(plain, "The survey's grid cannot be read.");
     [this.low, this.high, this.step] = ends.map((name) => options[name]);
     const [low, high, step] = [this.low, this.high, this.step].map(decimal);
-    need(low < high && step > 0n && (high - low) % step === 0n, "The survey's grid does not fit.");
+    need(low < high && step > 0n && (high - low) % step === 0n, "The survey's grid does not fit its bounds.");
     this.steps = whole(numbers, "steps", 1, 1 << 20);
-    need((high - low) / step === BigInt(this.steps), "The survey's grid has not as many steps as it says.");
+    need((high - low) / step === BigInt(this.steps), "The survey's number of steps is wrong.");
   }
 
   canonical(value) {
@@ -916,7 +916,7 @@ class Numbers {
 
   code(value) {
     const [found, low, high, step] = [value, this.low, this.high, this.step].map(decimal);
-    need(found >= low && found <= high, `An answer is a number from ${this.low} to ${this.high}.`);
+    need(found >= low && found <= high, `An answer must be a number from ${this.low} to ${this.high}.`);
     return Number((2n * (found - low) + step) / (2n * step));
   }
 
@@ -943,7 +943,7 @@ class Duchi extends Numbers {
   }
 
   meaning(report) {
-    return `A single bit: ${report[0] ? "1, which large" : "0, which small"} numbers say more often.`;
+    return `A single bit: ${report[0] ? "1, which large" : "0, which small"} numbers send more often.`;
   }
 }
 
@@ -972,8 +972,8 @@ class Window extends Numbers {
   meaning(report) {
     const share = wholeNumber(report) / (this.outputs - 1);
     return (
-      `A point at ${(100 * share).toFixed(1)}% of the way from the least to the largest, drawn by chance, ` +
-      "and more often near your number."
+      `A random point, at ${(100 * share).toFixed(1)}% of the way from the smallest to the largest. ` +
+      "Points near your number are more likely."
     );
   }
 }
@@ -1030,16 +1030,16 @@ const KINDS = new Map([
  */
 export function randomizer(parameters) {
   const kind = KINDS.get(parameters?.protocol);
-  need(kind, "This page does not know the survey's protocol.");
+  need(kind, "This page does not support the survey's protocol.");
   const fields = ["protocol", "epsilon", "costs", "width", "options", "numbers"];
-  only(parameters, fields, [], "The survey's randomizer has fields that this page does not know, or too few.");
+  only(parameters, fields, [], "The survey's randomizer has unknown fields, or some are missing.");
   const made = new kind(parameters.options, parameters.numbers);
   const [asked, costs] = [ratio(parameters.epsilon), ratio(parameters.costs)];
-  need(atMost(asked, { over: 20n, under: 1n }), "The survey's epsilon is more than 20: hardly any noise.");
+  need(atMost(asked, { over: 20n, under: 1n }), "The survey's epsilon is more than 20: there is almost no noise.");
   need(atMost(costs, asked), "The survey costs more than was asked for.");
   need(covers(costs, made.epsilon), "The survey's numbers cost more privacy than it claims.");
-  need(parameters.width === made.width, "The survey's reports are not as long as it says.");
-  need(made.width <= WIDEST, "The survey's reports are longer than any collector takes.");
+  need(parameters.width === made.width, "The length of the survey's reports is wrong.");
+  need(made.width <= WIDEST, "The survey's reports are longer than any collector accepts.");
   made.protocol = parameters.protocol;
   return made;
 }
@@ -1062,7 +1062,7 @@ export function randomizer(parameters) {
 export class Device {
   constructor(settings = {}) {
     const { storage, source = new SystemSource(), lifetime = Infinity, limit = Infinity, period = 86400 } = settings;
-    need(lifetime > 0 && limit >= 1 && period > 0, "A limit of a device is a number above nothing.");
+    need(lifetime > 0 && limit >= 1 && period > 0, "A device's limits must be above 0.");
     try {
       this.storage = storage ?? globalThis.localStorage;
       need(this.storage, "");
@@ -1080,7 +1080,7 @@ export class Device {
    */
   answer(survey, value, round = "") {
     const made = randomizer(survey.randomizer);
-    need(["string", "number"].includes(typeof round), "A round is a name or a number.");
+    need(["string", "number"].includes(typeof round), "A round must be a name or a number.");
     const question = [survey.survey, described(survey.randomizer), made.canonical(value)];
     const [rounds, layered] = [round === "" ? [] : [String(round)], Boolean(made.layers)];
     const place = `${PREFIX}report.${this.#keyed("answer", ...question, ...(layered ? rounds : []))}`;
@@ -1133,12 +1133,13 @@ export class Device {
     const [total, recent] = [this.lifetime() + epsilon, this.#recent()];
     need(
       total <= this.most * (1 + SLACK),
-      `This answer costs epsilon ${shown(epsilon)}, and with it all your answers here ${shown(total)}: ` +
-        `more than the ${shown(this.most)} that this browser allows.`,
+      `This answer costs epsilon ${shown(epsilon)}. With it, all your answers here would cost ${shown(total)}: ` +
+        `more than this browser's limit of ${shown(this.most)}.`,
     );
     need(
       recent.many < this.limit,
-      `This browser has noised the ${this.limit} new answers of this period, which cost epsilon ${shown(recent.sum)}.`,
+      `This browser has reached its limit of ${this.limit} new answers in this period; they cost epsilon ` +
+        `${shown(recent.sum)}.`,
     );
   }
 
@@ -1176,7 +1177,7 @@ export class Device {
   #key() {
     const place = `${PREFIX}key`;
     if (this.storage.getItem(place) === null) {
-      need(!this.#places().length, "This browser has lost the key to what it remembers, so no coins were flipped.");
+      need(!this.#places().length, "This browser has lost the key to its stored coins, so no coins were flipped.");
       this.#write(place, { key: toHex(this.source.words(4)) });
     }
     const key = this.#read(place)?.key;
@@ -1210,8 +1211,8 @@ function described({ protocol, options, numbers }) {
 }
 
 const PREFIX = "discreet.";
-const UNREADABLE = "What this browser remembers of its coins cannot be read, so none were flipped.";
-const FORGETFUL = "This browser does not let the page remember its coins, so none were flipped and nothing was sent.";
+const UNREADABLE = "This browser's stored coins cannot be read, so no coins were flipped.";
+const FORGETFUL = "This browser does not let the page store its coins, so no coins were flipped and nothing was sent.";
 
 /** An epsilon for people: rounded up. */
 export function shown(epsilon) {

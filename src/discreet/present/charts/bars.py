@@ -113,7 +113,7 @@ def _describe(given: Sequence[Bar], more: int) -> str:
     parts = [f"{count}, each with its noise interval." if largest.low is not None else f"{count}."]
     parts.append(f"The largest is {largest.description}." if len(given) > 1 else f"It is {largest.description}.")
     if len(numbers) > 1:
-        parts.append(f"The least is {least.description}.")
+        parts.append(f"The smallest is {least.description}.")
     if more:
         parts.append(f"{more:,} more are not drawn.")
     return " ".join(parts)

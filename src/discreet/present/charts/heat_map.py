@@ -204,7 +204,7 @@ def _describe(given: Sequence[HeatCell], more: str) -> str:
         return svg.NOTHING
     largest = max(numbered_cells, key=lambda cell: cell.value or 0.0)
     least = min(numbered_cells, key=lambda cell: cell.value or 0.0)
-    ends = f"{len(given):,} cells. The largest is {largest.description}. The least is {least.description}."
+    ends = f"{len(given):,} cells. The largest is {largest.description}. The smallest is {least.description}."
     return f"{ends} {more}".strip()
 
 

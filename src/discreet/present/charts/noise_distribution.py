@@ -159,7 +159,7 @@ def _describe(draws: Sequence[float], densities: Sequence[Density], marks: Seque
         parts.append(f"{len(draws):,} draws from {min(draws):.6g} to {max(draws):.6g}.")
     for law in densities:
         called = f"{svg.clean(law.name)}: " if law.name else ""
-        word = "Laplace of scale" if law.kind == "laplace" else "Gaussian of standard deviation"
+        word = "Laplace with scale" if law.kind == "laplace" else "Gaussian with standard deviation"
         parts.append(f"{called}{word} {law.scale:.4g} around {law.centre:.6g}.")
     parts += [f"{svg.clean(mark.name)} at {mark.at:.6g}." for mark in marks]
     return " ".join(parts) or svg.NOTHING

@@ -106,7 +106,7 @@ def _install_error_handlers(app: FastAPI) -> None:
 
     async def other(_: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
-        sentences = {404: "There is nothing here.", 405: "That cannot be done with this address."}
+        sentences = {404: "There is no such page.", 405: "This URL does not support that method."}
         sentence = sentences.get(problem.status_code, "This request cannot be answered.")
         return JSONResponse({"error": sentence}, status_code=problem.status_code, headers=problem.headers)
 
@@ -124,7 +124,7 @@ def refusal_response(problem: Exception) -> Response:
             return JSONResponse(problem.to_data(), status_code=problem.status)
         case AddressMustWait():
             later = {"retry-after": str(int(problem.wait_s) + 1)}
-            return JSONResponse({"error": "Too many reports from here; try again later."}, 429, later)
+            return JSONResponse({"error": "Too many reports from your address; try again later."}, 429, later)
         case _:
-            sentence = "The collector cannot store reports just now; send it again later."
+            sentence = "The collector cannot store reports at the moment; send the report again later."
             return JSONResponse({"error": sentence}, 503, {"retry-after": "2"})

@@ -91,7 +91,9 @@ class Collector:
         """Refuse an address that sends too much."""
         wait_s = self.limit.wait_s(address, reports)
         if wait_s and reports > self.limit.capacity:
-            raise RequestRefusal(413, f"A batch has at most {int(self.limit.capacity):,} reports here.")
+            raise RequestRefusal(
+                413, f"This collector accepts at most {int(self.limit.capacity):,} reports in a batch."
+            )
         if wait_s:
             raise AddressMustWait(wait_s)
 
@@ -101,7 +103,7 @@ class Collector:
 
         content_length = request.headers.get("content-length", "0")
         if not content_length.isdecimal() or len(content_length) > 18 or int(content_length) > LONGEST_BODY:
-            raise RequestRefusal(413, f"A request has at most {LONGEST_BODY:,} bytes.")
+            raise RequestRefusal(413, f"A request can have at most {LONGEST_BODY:,} bytes.")
         pieces, size = [], 0
         try:
             async with asyncio.timeout(BODY_S):
@@ -109,14 +111,14 @@ class Collector:
                     size += len(piece)
                     self._pending_bytes += len(piece)
                     if size > LONGEST_BODY:
-                        raise RequestRefusal(413, f"A request has at most {LONGEST_BODY:,} bytes.")
+                        raise RequestRefusal(413, f"A request can have at most {LONGEST_BODY:,} bytes.")
                     if self._pending_bytes > MOST_PENDING_BYTES:
                         raise WriterBusy
                     pieces.append(piece)
         except TimeoutError:
             raise RequestRefusal(408, "The request did not arrive in time.") from None
         except ClientDisconnect:
-            raise RequestRefusal(400, "The request broke off.") from None
+            raise RequestRefusal(400, "The request was interrupted.") from None
         finally:
             self._pending_bytes -= size
         return b"".join(pieces)
@@ -164,4 +166,4 @@ def _refuse_cross_site(request: Request) -> None:
     else:
         ours = origin is None or origin.partition("://")[2] == request.headers.get("host")
     if not ours:
-        raise RequestRefusal(403, "Reports are taken from this site's own page, or from a program.")
+        raise RequestRefusal(403, "Reports are accepted only from this site's own page or from a program.")

@@ -20,7 +20,9 @@ _BYTES = 16
 def enrol(store: SurveyStore, survey: Survey, many: int) -> list[str]:
     """New tokens for a survey. Nobody can show them again."""
     if not survey.token:
-        raise UsageError("This survey takes reports without tokens.", hint="discreet survey new ... --tokens makes one")
+        raise UsageError(
+            "This survey does not use tokens.", hint="discreet survey new ... --tokens, for a survey that does"
+        )
     if survey.closed:
         raise UsageError("This survey is closed.")
     made = [secrets.token_urlsafe(_BYTES) for _ in range(many)]

@@ -15,11 +15,11 @@ _BACKLOG = 1_024
 def bind_socket(host: str, port: int) -> socket.socket:
     """A socket that listens there, or one sentence."""
     if not 0 <= port < 65_536:
-        raise UsageError(f"A port is 0 to 65535; this is {port}.")
+        raise UsageError(f"A port must be 0 to 65535, not {port}.")
     try:
         (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise UsageError(f"There is no address {host[:60]!r} on this machine.") from None
+        raise UsageError(f"This machine has no address {host[:60]!r}.") from None
     # The protocol is spelt out: asyncio sends small answers at once (TCP_NODELAY) only where it sees TCP here.
     listening = socket.socket(family, kind, protocol)
     try:
@@ -29,8 +29,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
     except OSError as problem:
         listening.close()
         raise UsageError(
-            f"Port {port} of {host[:60]} cannot be served: {(problem.strerror or 'refused').lower()}.",
-            hint="another one: --port 8001, or --port 0 for any that is free",
+            f"Port {port} of {host[:60]} cannot be used: {(problem.strerror or 'refused').lower()}.",
+            hint="--port 8001, or --port 0 for any free port",
         ) from None
     return listening
 

@@ -49,7 +49,7 @@ class RequestRefusal(Exception):
     def to_data(self) -> dict[str, Any]:
         if self.line is None:
             return {"error": self.reason}
-        return {"error": f"Line {self.line}: {self.reason} Nothing of this batch is counted.", "line": self.line}
+        return {"error": f"Line {self.line}: {self.reason} No report of this batch was counted.", "line": self.line}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def read_body(body: bytes, survey: Survey) -> ReportUpload:
     """The reports in a body."""
     numbered = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
     if not numbered:
-        raise RequestRefusal(400, "There is no report in this request.")
+        raise RequestRefusal(400, "The request contains no report.")
     if len(numbered) > 1 and len(body) <= LONGEST_REPORT and not numbered[0][1].rstrip().endswith(b"}"):
         numbered = [(1, body)]  # one object that is spread over lines
     sent, several = [], len(numbered) > 1
@@ -92,21 +92,21 @@ def read_body(body: bytes, survey: Survey) -> ReportUpload:
 
 def _read_line(line: bytes, survey: Survey) -> IncomingReport:
     if len(line) > LONGEST_REPORT:
-        raise RequestRefusal(413, f"A report has at most {LONGEST_REPORT:,} bytes.")
+        raise RequestRefusal(413, f"A report can have at most {LONGEST_REPORT:,} bytes.")
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError):
-        raise RequestRefusal(400, "This is not JSON.") from None
+        raise RequestRefusal(400, "The report is not valid JSON.") from None
     if not isinstance(fields, dict) or not _FIELDS <= fields.keys() <= _FIELDS | {"token"}:
         raise RequestRefusal(
-            400, "A report is an object with version, survey, id and report, and nothing else but a token."
+            400, "A report must be an object with version, survey, id and report, and optionally a token."
         )
     if type(fields["version"]) is not int or fields["version"] != VERSION:
-        raise RequestRefusal(400, f"This collector takes reports of version {VERSION}.")
+        raise RequestRefusal(400, f"This collector accepts reports of version {VERSION} only.")
     if fields["survey"] != survey.id:
         raise RequestRefusal(400, "This report is for another survey.")
     if not isinstance(fields["id"], str) or not _ID.fullmatch(fields["id"]):
-        raise RequestRefusal(400, "A report's id has 32 hexadecimal figures.")
+        raise RequestRefusal(400, "A report's id must have 32 hexadecimal digits.")
     return IncomingReport(
         bytes.fromhex(fields["id"]), _read_report(fields["report"], survey), _read_token(fields.get("token"), survey)
     )
@@ -115,7 +115,7 @@ def _read_line(line: bytes, survey: Survey) -> IncomingReport:
 def _read_report(text: object, survey: Survey) -> bytes:
     width = survey.randomizer.width
     if not isinstance(text, str) or len(text) != -(-width * 4 // 3) or not _BASE64.fullmatch(text):
-        raise RequestRefusal(400, f"A report of this survey is {width:,} bytes in base64url without padding.")
+        raise RequestRefusal(400, f"A report of this survey must be {width:,} bytes in base64url without padding.")
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
@@ -123,7 +123,7 @@ def _read_token(text: object, survey: Survey) -> bytes | None:
     if text is None or not survey.token:
         return None
     if not isinstance(text, str) or not _TOKEN.fullmatch(text):
-        raise RequestRefusal(403, "This enrolment token was not given out for this survey.")
+        raise RequestRefusal(403, "This enrolment token is not valid for this survey.")
     return token_hash(text)
 
 
@@ -142,6 +142,6 @@ def _refuse_impossible_reports(sent: list[IncomingReport], lines: tuple[int, ...
         first = int(np.argmin(made))
         raise RequestRefusal(
             400,
-            f"No device can have made this report by {survey.randomizer.protocol}.",
+            f"This is not a possible report of the protocol {survey.randomizer.protocol}.",
             line=lines[first] if len(lines) > 1 else None,
         )

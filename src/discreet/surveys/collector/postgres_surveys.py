@@ -251,7 +251,7 @@ def _make(connection: SurveyConnection) -> None:
         for statement in SCHEMA:
             connection.execute(statement)
     if connection.execute("SELECT version FROM discreet_collection").fetchall() != [(VERSION,)]:
-        raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade")
+        raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade Discreet")
     # A column that stores did not have at first. Whoever does not know it goes on: it has a default.
     connection.execute("ALTER TABLE discreet_surveys ADD COLUMN IF NOT EXISTS asker text NOT NULL DEFAULT ''")
 
@@ -265,7 +265,7 @@ def _connect(address: str) -> SurveyConnection:
     try:
         connection = psycopg.connect(address, autocommit=True, connect_timeout=WAIT_S)
     except psycopg.ProgrammingError as fault:
-        raise UsageError("This is no address of a PostgreSQL database.") from fault
+        raise UsageError("This is not the address of a PostgreSQL database.") from fault
     connection.isolation_level = (
         psycopg.IsolationLevel.READ_COMMITTED
     )  # what follows a lock must see what it waited for
@@ -279,7 +279,7 @@ def _require_durability(connection: SurveyConnection) -> SurveyConnection:
     for name in ("synchronous_commit", "fsync", "full_page_writes"):
         if connection.execute(f"SHOW {name}").fetchone() != ("on",):
             connection.close()
-            raise StoreFault(f"PostgreSQL runs with {name} off, so a report might be lost", hint=f"set {name} = on")
+            raise StoreFault(f"PostgreSQL runs with {name} off, so reports could be lost", hint=f"set {name} = on")
     return connection
 
 
@@ -296,4 +296,4 @@ def _faults() -> Iterator[None]:
         if not isinstance(fault, psycopg.Error):
             raise
         name = type(fault).__name__
-        raise StoreFault(f"the store of surveys cannot be used just now (PostgreSQL: {name})") from fault
+        raise StoreFault(f"the survey store is not available at the moment (PostgreSQL: {name})") from fault

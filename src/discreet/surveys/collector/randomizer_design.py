@@ -33,13 +33,13 @@ class AnswerDomain:
         number = (self.low, self.high, self.step) != (None, None, None)
         if (self.choices is not None) + number + self.words != 1:
             raise UsageError(
-                "Say what an answer can be: one of some choices, a number, or any word.",
+                "The kind of answer is missing: one of several choices, a number, or any word.",
                 hint="--choices yes,no, or --low 0 --high 100 --step 1, or --words",
             )
         if number and None in (self.low, self.high, self.step):
-            raise UsageError("A number needs its bounds and its grid.", hint="--low 0 --high 100 --step 1")
+            raise UsageError("A number needs its bounds and its step.", hint="--low 0 --high 100 --step 1")
         if self.choices is not None and any(map(CONTROL_CHARACTERS.search, check_choices(self.choices))):
-            raise UsageError("A choice is one line of letters, without any that move others about.")
+            raise UsageError("A choice must be one line of text without control characters.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,9 @@ def design_randomizer(
         pick = best_protocol(len(answers.choices), check_epsilon(epsilon), people)
         return RandomizerDesign(randomizer=_make_randomizer(pick.protocol, answers, epsilon), because=pick.because)
     if answers.words:
-        because = "its report is the shortest of those that take any word, and browsers can make it"
+        because = "of the protocols that accept any word, it has the shortest report, and browsers support it"
         return RandomizerDesign(randomizer=_make_randomizer("hadamard-sketch", answers, epsilon), because=because)
-    because = "it has the least error of a mean, whatever the numbers are"
+    because = "it has the smallest worst-case error of the mean"
     return RandomizerDesign(randomizer=_make_randomizer("hybrid", answers, epsilon), because=because)
 
 
@@ -80,7 +80,7 @@ def _make_randomizer(protocol: str, answers: AnswerDomain, epsilon: object) -> R
         given |= {"low": answers.low, "high": answers.high, "step": answers.step}
     if not _fits(kind, given):
         fitting = [name for name, other in protocol_classes().items() if _fits(other, given)]
-        raise UsageError(f"{protocol} is not for such answers.", hint=f"one of {', '.join(fitting)}")
+        raise UsageError(f"{protocol} does not support this kind of answer.", hint=f"one of {', '.join(fitting)}")
     return kind(**given)
 
 

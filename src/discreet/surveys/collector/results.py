@@ -110,7 +110,7 @@ def tally_new_reports(store: SurveyStore, survey: Survey, tally: SurveyTally, *,
         try:
             tally.add(piece)
         except UsageError as problem:
-            raise StoreFault("a stored report cannot have come in: the store was changed by another hand") from problem
+            raise StoreFault("a stored report is invalid: another program changed the store") from problem
         if len(reports) < REPORTS_PER_READ:
             return
 
@@ -148,7 +148,7 @@ def summary(
         return {**common_data, "estimates": [], "words": True}
     some = max(1, round(FAKE_SHARE * tally.n)) if fakes is None else fakes
     if some < 0:
-        raise UsageError("A number of fakes is not negative.")
+        raise UsageError("The number of fake reports cannot be negative.")
     figures = _estimate_data(estimate, confidence, some)
     if some and survey.randomizer.protocol in DISCOVERY_PROTOCOLS:
         figures["fakes"]["could_move"] = 1.0

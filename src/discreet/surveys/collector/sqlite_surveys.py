@@ -285,7 +285,7 @@ def open_survey_file(path: Path, *, make: bool = False) -> SqliteSurveyStore:
     _refuse_network(path)
     if not path.is_file():
         if not make:
-            raise UsageError("There are no surveys here.", hint="discreet survey new makes one")
+            raise UsageError("There are no surveys here.", hint="discreet survey new, to make one")
         with _faults():
             sqlite_file.make_sqlite_file(path, version=VERSION, schema=SCHEMA)
     return SqliteSurveyStore(path)
@@ -294,8 +294,8 @@ def open_survey_file(path: Path, *, make: bool = False) -> SqliteSurveyStore:
 def _refuse_network(path: Path) -> None:
     if kind := network_filesystem(path.parent):
         raise StoreFault(
-            f"surveys cannot be kept on a network filesystem ({kind}), where locks cannot be trusted",
-            hint="keep them on a local disk, or in PostgreSQL: --store postgresql://user@host/database",
+            f"surveys cannot be stored on a network filesystem ({kind}), because its locks are not reliable",
+            hint="store them on a local disk, or in PostgreSQL: --store postgresql://user@host/database",
         )
 
 
@@ -315,10 +315,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         setting_row = connection.execute(f"PRAGMA {name}").fetchone()
         if setting_row is None or setting_row[0] != expected:
             connection.close()
-            raise StoreFault(f"SQLite did not accept {name} = {value} here, so a report might be lost")
+            raise StoreFault(f"SQLite did not accept {name} = {value} here, so reports could be lost")
     if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
         connection.close()
-        raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade")
+        raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade Discreet")
     return connection
 
 
@@ -329,6 +329,6 @@ def _faults() -> Iterator[None]:
         yield
     except sqlite3.Error as fault:
         name = str(getattr(fault, "sqlite_errorname", "") or type(fault).__name__)
-        raise StoreFault(f"the store of surveys cannot be used just now ({name})") from fault
+        raise StoreFault(f"the survey store is not available at the moment ({name})") from fault
     except OSError as fault:
-        raise StoreFault(f"the store of surveys cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
+        raise StoreFault(f"cannot write to the survey store ({os.strerror(fault.errno or 0).lower()})") from fault

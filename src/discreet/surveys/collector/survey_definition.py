@@ -46,17 +46,18 @@ class Survey:
 
     def __post_init__(self) -> None:
         if not is_survey_id(self.id):
-            raise UsageError(f"{self.id[:40]!r} is no id of a survey")
+            raise UsageError(f"{self.id[:40]!r} is not the id of a survey")
         if not self.question.strip() or len(self.question) > LONGEST_QUESTION or not self.question.isprintable():
-            raise UsageError(f"A question is one line of at most {LONGEST_QUESTION:,} characters.")
+            raise UsageError(f"A question must be one line of at most {LONGEST_QUESTION:,} characters.")
         if len(self.asker) > LONGEST_ASKER or not self.asker.isprintable():
-            raise UsageError(f"Who asks is said in one line of at most {LONGEST_ASKER} characters.")
+            raise UsageError(f"The asker must be one line of at most {LONGEST_ASKER} characters.")
         if self.randomizer.protocol in SEVERAL_QUESTION_PROTOCOLS:
             raise UsageError(
-                "A survey asks one question.", hint="make a survey of each; randomizers of several are for programs"
+                "A survey asks one question.",
+                hint="make one survey per question; several questions work only in Python",
             )
         if not 1 <= self.minimum <= 10**9:
-            raise UsageError(f"The minimum of reports is at least 1; this is {self.minimum}.")
+            raise UsageError(f"The minimum number of reports must be at least 1, not {self.minimum}.")
 
     @classmethod
     def new(
@@ -95,12 +96,12 @@ class Survey:
         """What a collector told this device. Numbers that do not follow from the stated epsilon are refused."""
         try:
             if data["version"] != VERSION:
-                raise UsageError(f"This is a survey of version {data['version']!r}; version {VERSION} is known here.")
+                raise UsageError(f"This survey has version {data['version']!r}; only version {VERSION} is supported.")
             question, minimum, id_ = str(data["question"]), int(data["minimum"]), str(data["survey"])
             token, closed, asker = bool(data["token"]), bool(data["closed"]), str(data.get("asker", ""))
             randomizer = randomizer_from_parameters(data["randomizer"], protocol_classes())
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise UsageError("This is no survey's document.") from problem
+            raise UsageError("This is not a survey document.") from problem
         return cls(
             id=id_,
             question=question,

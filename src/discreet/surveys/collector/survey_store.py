@@ -133,9 +133,9 @@ def _token_problem(token: bytes | None, snapshot: SurveySnapshot, spent: set[byt
     if token is None:
         return 403, "This survey needs an enrolment token with each report."
     if token not in snapshot.tokens:
-        return 403, "This enrolment token was not given out for this survey."
+        return 403, "This enrolment token is not valid for this survey."
     if snapshot.tokens[token] or token in spent:
-        return 409, "This enrolment token was used before."
+        return 409, "This enrolment token was already used."
     return None
 
 
@@ -177,14 +177,14 @@ class SurveyStore(Protocol):
 
 
 def unknown_survey(id_: str) -> UsageError:
-    return UsageError(f"There is no survey {id_[:40]!r} here.", hint="discreet survey list shows those that there are")
+    return UsageError(f"There is no survey {id_[:40]!r} here.", hint="discreet survey list, to see all surveys")
 
 
 def report_matrix(reports: Sequence[bytes], width: int) -> NDArray[np.uint8]:
     """Reports as they are stored, as one matrix."""
     joined = b"".join(reports)
     if len(joined) != len(reports) * width:
-        raise StoreFault("a stored report has the wrong length: the store was changed by another hand")
+        raise StoreFault("a stored report has the wrong length: another program changed the store")
     return np.frombuffer(joined, dtype=np.uint8).reshape(len(reports), width)
 
 
@@ -213,6 +213,6 @@ def open_survey_store(place: str | None, folder: Path, *, make: bool = False) ->
 
     if place is not None:
         if "://" in place:
-            raise UsageError("A store is a file or postgresql://user@host/database.")
+            raise UsageError("A store must be a file or postgresql://user@host/database.")
         return sqlite_surveys.open_survey_file(Path(place), make=make)
     return sqlite_surveys.open_survey_file(sqlite_surveys.survey_file_of(folder), make=make)

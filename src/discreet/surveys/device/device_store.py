@@ -69,7 +69,7 @@ def connect_durably(path: Path) -> sqlite3.Connection:
         store.execute(f"PRAGMA {name} = {value}")
         setting_row = store.execute(f"PRAGMA {name}").fetchone()
         if setting_row is None or setting_row[0] != value:
-            raise LedgerFault(f"SQLite did not accept {name} = {value} here, so a report might be lost")
+            raise LedgerFault(f"SQLite did not accept {name} = {value} here, so reports could be lost")
     return store
 
 
@@ -96,7 +96,7 @@ def _load_or_make_key(store: sqlite3.Connection, path: Path) -> bytes:
         sync_folder(path.parent)
     key = _read_key(path)
     if not hmac.compare_digest(proof[0], keyed_hash(key, "owner")):
-        raise LedgerFault("this device's key is not the one that its reports were kept under", hint="restore it")
+        raise LedgerFault("this device's key does not match its stored reports", hint="restore device.key")
     return key
 
 
@@ -120,7 +120,7 @@ def _read_key(path: Path) -> bytes:
         key = path.read_bytes()
     except FileNotFoundError:
         raise LedgerFault(
-            "this device's key is gone", hint="restore device.key; with a new one old answers would be noised again"
+            "this device's key is missing", hint="restore device.key; a new key would draw new noise for old answers"
         ) from None
     if len(key) != KEY_BYTES:
         raise LedgerFault("this device's key is damaged", hint="restore device.key")
@@ -129,8 +129,8 @@ def _read_key(path: Path) -> bytes:
 
 def _reports_lost() -> LedgerFault:
     return LedgerFault(
-        "this device's key is here, but the reports that it has made are gone",
-        hint="restore device.sqlite; without it the same answers would be noised again",
+        "this device's key exists, but its stored reports are missing",
+        hint="restore device.sqlite; without it, the same answers would get new noise",
     )
 
 

@@ -17,7 +17,7 @@ from discreet.surveys.collector.survey_store import SurveyStore
 WAIT_S = 20.0
 MOST_RESPONSE_BYTES = 32 * 1024 * 1024
 #: What a sender can do who got no answer.
-_RETRY_HINT = "try again: the same bytes are sent, and counted once"
+_RETRY_HINT = "send it again: the same bytes are sent, and counted once"
 
 
 class ReportTarget(Protocol):
@@ -53,20 +53,20 @@ class CollectorTarget:
 
     def __init__(self, address: str) -> None:
         if not address.startswith(("http://", "https://")):
-            raise UsageError("An address begins with http:// or https://.", hint="--url http://127.0.0.1:8000")
+            raise UsageError("A URL must begin with http:// or https://.", hint="--url http://127.0.0.1:8000")
         self._address = address.rstrip("/")
 
     def survey(self, id_: str) -> Survey:
         survey = Survey.from_data(self._ask(f"/surveys/{id_}.json"))
         if survey.id != id_:
-            raise UsageError("The collector told of another survey.")
+            raise UsageError("The collector returned another survey.")
         return survey
 
     def send(self, survey: Survey, document: bytes) -> dict[str, Any]:
         response_data = self._ask(f"/collect/{survey.id}", document)
         counts = [response_data.get(name, 0) for name in ("accepted", "repeated")]
         if any(type(count) is not int for count in counts) or sum(counts) != 1:
-            raise StoreFault("the collector's answer is none", hint=_RETRY_HINT)
+            raise StoreFault("the collector's answer is not valid", hint=_RETRY_HINT)
         return {"accepted": counts[0], "repeated": counts[1]}
 
     def _ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
@@ -81,7 +81,9 @@ class CollectorTarget:
                 response_data = _parse_object(problem.read(MOST_RESPONSE_BYTES), empty=True)
             if response_data.get("repeated"):
                 return response_data  # it was counted before
-            raise _refusal(problem.code, _readable(str(response_data.get("error", "The collector refused.")))) from None
+            raise _refusal(
+                problem.code, _readable(str(response_data.get("error", "The collector refused the report.")))
+            ) from None
         except (OSError, ValueError) as problem:
             raise StoreFault("the collector cannot be reached", hint=_RETRY_HINT) from problem
 
@@ -106,7 +108,7 @@ def _parse_object(text: bytes, *, empty: bool = False) -> dict[str, Any]:
         return parsed
     if empty:
         return {}
-    raise UsageError("What answers there is no collector.", hint="--url http://127.0.0.1:8000")
+    raise UsageError("That URL is not a Discreet survey collector.", hint="--url http://127.0.0.1:8000")
 
 
 def _readable(text: str) -> str:
@@ -117,5 +119,5 @@ def _readable(text: str) -> str:
 def _refusal(status: int, reason: str) -> DiscreetError:
     """A refused report as the command line's errors: closed is for good, the rest can be set right."""
     if status >= 500 or status == 429:
-        return StoreFault(reason.rstrip("."), hint="try again later: the same bytes are sent, and counted once")
+        return StoreFault(reason.rstrip("."), hint="send it again later: the same bytes are sent, and counted once")
     return Refused(reason) if status == 410 else UsageError(reason)

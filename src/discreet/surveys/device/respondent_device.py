@@ -32,7 +32,7 @@ MOST_ROUND = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Donation:
-    """What may be sent, what it costs, and what all of this device's reports have cost."""
+    """A report that may be sent, what it costs, and what all reports of this device cost together."""
 
     #: One for a device, a survey and a round, whatever it answers: the collector counts a person once.
     id: str
@@ -48,7 +48,7 @@ class Donation:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A respondent's device, whose key, reports and costs are kept in `folder`.
+    """A respondent's device. Its key, reports and costs are stored in `folder`.
 
     Guarantee: take two histories of answers that repeat themselves in the same places. All that the device
         ever sends is at most e^lifetime times as likely for the one as for the other, `lifetime` being the
@@ -75,12 +75,12 @@ class Device:
         period: timedelta = timedelta(days=1),
         lifetime: object = None,
     ) -> Donation:
-        """The one report of this answer to this survey in this round, drawn now or found again.
+        """Return the report of this answer to this survey in this round: newly drawn, or the stored one.
 
-        `round` names one of several collections of the same survey, by a date for instance. In each, RAPPOR sends a
-        fresh report of the bits that it keeps for good; any other randomizer sends the same report again.
-        A new report is refused when `limit` new ones were drawn in the last `period`, or when all together
-        would cost more than `lifetime`. One that was drawn before is free.
+        `round` names one of several collections of the same survey, for example by date. In each round, RAPPOR sends a
+        fresh report of its permanent bits; any other randomizer sends the same report again. A new report is refused if
+        `limit` new ones were drawn in the last `period`, or if all reports together would cost more than `lifetime`. A
+        stored report is free.
         """
         most = None if lifetime is None else exact.positive(lifetime, name="lifetime", most=exact.MAX_BUDGET_EPSILON)
         _check(limit, period)
@@ -161,22 +161,22 @@ class _Totals:
     def after(self, epsilon: Fraction, *, limit: int | None, period: timedelta, lifetime: Fraction | None) -> _Totals:
         """With one more donation; refused where that is too much."""
         if limit is not None and self.many >= limit:
-            reason = f"This device has made the {limit} new donation{'s' if limit > 1 else ''} of this period"
+            reason = f"This device has reached its limit of {limit} new report{'s' if limit > 1 else ''} in this period"
             raise self._refusal(reason, epsilon, period, left=Fraction(0))
         if lifetime is not None and self.lifetime + epsilon > lifetime:
-            reason = f"This donation does not fit into the lifetime limit of epsilon {exact.show(lifetime)}"
+            reason = f"This report would exceed the lifetime limit of epsilon {exact.show(lifetime)}"
             raise self._refusal(reason, epsilon, period, left=max(Fraction(0), lifetime - self.lifetime))
         return _Totals(many=self.many + 1, period=self.period + epsilon, lifetime=self.lifetime + epsilon)
 
     def _refusal(self, reason: str, epsilon: Fraction, period: timedelta, *, left: Fraction) -> BudgetExceeded:
         one, recent, every = (exact.show(cost, up=True) for cost in (epsilon, self.period, self.lifetime))
         costs = (
-            f"a donation costs epsilon {one}, those of the last {_period_text(period)} cost {recent}, "
-            f"and all of this device's lifetime {every}"
+            f"it costs epsilon {one}; the reports of the last {_period_text(period)} cost {recent}, "
+            f"and all reports of this device {every}"
         )
         return BudgetExceeded(
             f"{reason}: {costs}.",
-            hint="An answer that was given before can be sent again, free.",
+            hint="send an earlier answer again, which is free",
             needed={"epsilon": exact.show(epsilon, up=True), "delta": "0"},
             remaining={"epsilon": exact.show(left), "delta": "0"},
         )
@@ -184,16 +184,16 @@ class _Totals:
 
 def _check(limit: int | None, period: timedelta) -> None:
     if limit is not None and (type(limit) is not int or limit < 1):
-        raise UsageError(f"A limit is a number of donations, at least 1, not {limit!r}.")
+        raise UsageError(f"The limit must be a whole number of reports, at least 1, not {limit!r}.")
     if period <= timedelta(0):
-        raise UsageError("A period is longer than nothing.")
+        raise UsageError("The period must be longer than 0.")
 
 
 def _round(round: str | int | date) -> str:
     """A round's name as text: 1 and "1" are one round."""
     text = round.isoformat() if isinstance(round, date) else str(round)
     if isinstance(round, bool) or not isinstance(round, str | int | date) or len(text) > MOST_ROUND:
-        raise UsageError(f"A round is a number, a date or a name of at most {MOST_ROUND} characters.")
+        raise UsageError(f"A round must be a number, a date or a name of at most {MOST_ROUND} characters.")
     return text
 
 

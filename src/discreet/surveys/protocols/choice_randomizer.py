@@ -43,13 +43,13 @@ class ChoiceRandomizer(Randomizer):
         if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
             codes = values.astype(np.int64)
             if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < len(self.choices):
-                raise UsageError(f"Places of choices are 0 to {len(self.choices) - 1}.")
+                raise UsageError(f"Codes of choices must be 0 to {len(self.choices) - 1}.")
             return codes
         try:
             return np.fromiter((self._codes[value] for value in values), dtype=np.int64, count=len(values))
         except (KeyError, TypeError):
             named = ", ".join(self.choices[:8]) + (", ..." if len(self.choices) > 8 else "")
-            raise UsageError("That answer is not one of the choices.", hint=f"They are {named}.") from None
+            raise UsageError("That answer is not one of the choices.", hint=f"one of {named}") from None
 
     def check(self, values: Values) -> None:
         self.codes(values)
@@ -74,7 +74,7 @@ class ChoiceRandomizer(Randomizer):
         """p and q: how likely a report is to support the respondent's choice, and any other."""
 
     def estimate(self, reports: Reports | Sequence[bytes]) -> Estimate:
-        """How many hold each choice: unbiased, with the variance of the coins."""
+        """Estimate how many people have each choice: unbiased, with the variance of the noise."""
         report_matrix = self.matrix(reports)
         return self.from_supports(self.supports(report_matrix), len(report_matrix))
 
@@ -117,12 +117,12 @@ class ChoiceRandomizer(Randomizer):
 def check_choices(choices: Sequence[str]) -> tuple[str, ...]:
     """A list of choices that can be told apart."""
     if isinstance(choices, str) or not all(map(_is_choice, choices)):
-        raise UsageError("Choices are a list of words, none of them empty or with half of a character.")
+        raise UsageError("Choices must be a list of texts that are not empty and are valid Unicode.")
     if len(set(choices)) != len(choices):
         twice = Counter(choices).most_common(1)[0][0]
-        raise UsageError(f"The choice {twice[:40]!r} is there twice.")
+        raise UsageError(f"The choice {twice[:40]!r} occurs twice.")
     if not 2 <= len(choices) <= MOST_CHOICES:
-        raise UsageError(f"There must be 2 to {MOST_CHOICES:,} choices; these are {len(choices)}.")
+        raise UsageError(f"There must be 2 to {MOST_CHOICES:,} choices, not {len(choices):,}.")
     return tuple(choices)
 
 
@@ -154,7 +154,7 @@ def check_report_width(width: int, protocol: str) -> int:
     """A report's width, refused where the collector would not take it."""
     if width > MOST_REPORT_BYTES:
         raise UsageError(
-            f"A report of {protocol} would have {width:,} bytes, and {MOST_REPORT_BYTES:,} are the most.",
-            hint="Use hashing or hadamard-sketch, whose reports are short however many choices there are.",
+            f"A report of {protocol} would have {width:,} bytes; the maximum is {MOST_REPORT_BYTES:,}.",
+            hint="use hashing or hadamard-sketch, whose reports are short for any number of choices",
         )
     return width

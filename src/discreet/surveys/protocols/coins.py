@@ -28,7 +28,7 @@ _LANES = 1 << 20
 #: An epsilon is stated in 10^-12, rounded up.
 _UNITS = 10**12
 
-EPSILON_TOO_SMALL = "With so small an epsilon reports would say nothing at all."
+EPSILON_TOO_SMALL = "This epsilon is too small: reports would say nothing."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ def cost(ratio: Fraction, requested_epsilon: Fraction, *, times: int = 1) -> Fra
     Fraction(1098612288669, 1000000000000)
     """
     if ratio <= 1:
-        raise UsageError(EPSILON_TOO_SMALL, hint="Choose a larger epsilon, or a coarser grid or list of choices.")
+        raise UsageError(EPSILON_TOO_SMALL, hint="choose a larger epsilon, a coarser grid or fewer choices")
     if ratio > likelihood_bound(requested_epsilon / times):
         raise ValueError("these coins cost more than was asked for")
     return min(epsilon_of(ratio**times), requested_epsilon)

@@ -65,10 +65,10 @@ class VarianceCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
-    """How many of `n` respondents hold each of `labels`: unbiased, so that it can leave 0 to n.
+    """How many of `n` respondents have each of `labels`. It is unbiased, so counts can be below 0 or above n.
 
-    `variances` are those of the coins alone: about the people who answered, not about those who did not.
-    `reach` is the most that one report, replaced by a liar's, can change a count.
+    `variances` are the variances of the noise only: about the people who answered, not about those who did not.
+    `reach` is the most that one fake report, in place of a real one, can change a count.
     """
 
     labels: tuple[str, ...]
@@ -91,9 +91,11 @@ class Estimate:
         return dict(zip(self.labels, (self.counts / max(self.n, 1)).tolist(), strict=True))
 
     def interval(self, confidence: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Each share's noise interval. A repaired estimate has none: ask the unbiased one."""
+        """Return the confidence interval of each share. A repaired estimate has none: use the unbiased one."""
         if self.made != UNBIASED:
-            raise UsageError("Only an unbiased estimate has intervals.", hint="Ask for them before repairing it.")
+            raise UsageError(
+                "Only an unbiased estimate has intervals.", hint="ask for the interval before repairing the estimate"
+            )
         low, high = self._ends(confidence)
         pairs = zip((low / max(self.n, 1)).tolist(), (high / max(self.n, 1)).tolist(), strict=True)
         return dict(zip(self.labels, pairs, strict=True))
@@ -112,19 +114,19 @@ class Estimate:
         return np.minimum(low, self.counts), np.maximum(high, self.counts)
 
     def moved_by(self, fakes: int) -> float:
-        """The most by which so many reports of liars, among the n, could have moved any share."""
+        """Return the most by which this many fake reports, among the n, could have changed any share."""
         return min(fakes, self.n) * self.reach / max(self.n, 1)
 
     def clipped(self) -> Estimate:
-        """Counts below 0 as 0 and above n as n. Biased upwards where counts are small."""
+        """Return the estimate with counts clipped to 0 and n. It is biased upwards for small counts."""
         return self._as(np.clip(self.counts, 0, self.n), "clipped")
 
     def norm_sub(self) -> Estimate:
-        """No count below 0, and all of them n together: what is over is taken off the rest alike."""
+        """Return an estimate without negative counts whose sum is n: the excess is subtracted evenly from the rest."""
         return self._as(norm_sub(self.counts, float(self.n)), "norm-sub")
 
     def isotonic(self, *, rising: bool = True) -> Estimate:
-        """The nearest counts that never fall (or never rise) from label to label."""
+        """Return the nearest counts that never decrease (or never increase) from label to label."""
         return self._as(isotonic(self.counts, rising=rising), "isotonic")
 
     def _as(self, counts: Floats, made: str) -> Estimate:
@@ -133,7 +135,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean:
-    """The mean of a number over n respondents: unbiased, so that it can leave the bounds."""
+    """The mean of a number over n respondents. It is unbiased, so it can be outside the bounds."""
 
     n: int
     value: float
@@ -145,19 +147,19 @@ class Mean:
     score: VarianceCurve
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """The noise interval: within the bounds, but for an estimate that is not."""
+        """Return the confidence interval. It is within the bounds, unless the estimate itself is not."""
         least, most = self.bounds
         below, above = self.score.ends(self.value - least, normal_half_width(confidence))
         low, high = (min(max(least + float(end), least), most) for end in (below, above))
         return min(low, self.value), max(high, self.value)
 
     def moved_by(self, fakes: int) -> float:
-        """The most by which so many reports of liars, among the n, could have moved the mean."""
+        """Return the most by which this many fake reports, among the n, could have changed the mean."""
         return min(fakes, self.n) * self.reach
 
 
 def normal_half_width(confidence: float) -> float:
     """Half the width of an interval, in standard deviations."""
     if not 0 < confidence < 1:
-        raise UsageError(f"A confidence is between 0 and 1, for example 0.95; this is {confidence}.")
+        raise UsageError(f"A confidence must be between 0 and 1, for example 0.95, not {confidence}.")
     return NormalDist().inv_cdf((1 + confidence) / 2)

@@ -41,7 +41,7 @@ _FALSE_POSITIVE_CHANCE = 0.05
 
 
 class FragmentPuzzle(Randomizer):
-    """A position and a noisy bit about the tagged fragment there; and a HadamardSketch's report of the whole word.
+    """Find unknown frequent words: report a noisy bit about one tagged fragment, and a HadamardSketch of the word.
 
     Tag, letter and letter are numbered without two of them sharing a number: number = tag B^size + letters in base B.
     So the fragments need no hashing, and no two fall together.
@@ -211,5 +211,5 @@ def _share(share: object) -> Fraction:
     """The fragment's part of epsilon."""
     fraction = parse_fraction(share, name="share")
     if not 0 < fraction < 1:
-        raise UsageError(f"The share of the fragment is between 0 and 1, and this is {exact.show(fraction)}.")
+        raise UsageError(f"The share of the fragment must be between 0 and 1, not {exact.show(fraction)}.")
     return fraction

@@ -34,11 +34,10 @@ _SPACES = " \t\n\r\f\v"
 
 
 class GridRandomizer(Randomizer):
-    """A randomizer of a number from `low` to `high`, in steps of `step`.
+    """A randomizer for a number from `low` to `high`, in steps of `step`.
 
-    A number between two points of the grid is told as the nearer one, as the upper one if both are as
-    near; one outside the bounds is refused. (Rounding looks at nothing but the answer itself, so it
-    costs nothing.)
+    A number between two points of the grid is rounded to the nearer one (halves up); a number outside the
+    bounds is refused. (Rounding depends on nothing but the answer itself, so it costs nothing.)
     """
 
     __slots__ = ("high", "low", "step", "steps")
@@ -57,9 +56,9 @@ class GridRandomizer(Randomizer):
         steps = (self.high - self.low) / self.step
         if steps.denominator != 1 or steps > MOST_STEPS:
             raise UsageError(
-                f"From {exact.show(self.low)} to {exact.show(self.high)} must be a whole number of steps, "
+                f"The range from {exact.show(self.low)} to {exact.show(self.high)} must be a whole number of steps, "
                 f"at most {MOST_STEPS:,}; with steps of {exact.show(self.step)} it is {exact.show(steps)}.",
-                hint="Choose a coarser step: the noise is far wider than a thousandth of the range anyway.",
+                hint="choose a coarser step: the noise is much wider than a thousandth of the range anyway",
             )
         self.steps = int(steps)
         for number in (self.low, self.high, self.step):
@@ -101,7 +100,7 @@ class GridRandomizer(Randomizer):
         return codes
 
     def _outside(self) -> UsageError:
-        return UsageError(f"An answer is a number from {exact.show(self.low)} to {exact.show(self.high)}.")
+        return UsageError(f"An answer must be a number from {exact.show(self.low)} to {exact.show(self.high)}.")
 
     def check(self, values: Values) -> None:
         self.codes(values)
@@ -195,7 +194,7 @@ class MeanRandomizer(GridRandomizer):
 
 
 class Duchi(MeanRandomizer):
-    """One bit: 1 with a probability that rises with the number, in equal steps from `first` to 1 - `first`.
+    """Report one bit: 1 with a probability that rises with the number, in equal steps from `first` to 1 - `first`.
 
     Guarantee: epsilon-differentially private for each report.
     Because: code i says 1 with probability (first + i slope) / sides, and first + steps * slope = sides - first;
@@ -259,8 +258,8 @@ class Duchi(MeanRandomizer):
 def too_fine(epsilon: Fraction) -> UsageError:
     """No coin is fair enough."""
     return UsageError(
-        f"With an epsilon of {exact.show(epsilon)} this grid is too fine: its coins would all be the same.",
-        hint="Choose a coarser step or a larger epsilon.",
+        f"For epsilon {exact.show(epsilon)} this grid is too fine: all numbers would get the same coin.",
+        hint="choose a coarser step or a larger epsilon",
     )
 
 
@@ -268,7 +267,7 @@ def decimal(value: Fraction) -> str:
     """A Fraction as the decimal text that it is."""
     places = next((places for places in range(_DIGITS + 1) if 10**places % value.denominator == 0), None)
     if places is None:
-        raise UsageError(f"low, high and step must be decimals, and {exact.show(value)} (about) is not.")
+        raise UsageError(f"low, high and step must be decimals; {exact.show(value)} (rounded) is not.")
     digits = str(abs(int(value * 10**places))).rjust(places + 1, "0")
     text = f"{digits[: len(digits) - places]}.{digits[len(digits) - places :]}" if places else digits
     return f"-{text}" if value < 0 else text

@@ -54,9 +54,9 @@ class HashFunctions:
         check_label(self.salt, name="salt")
         check_whole(self.many, name="functions", low=1, high=MOST_FUNCTIONS)
         if not is_power_of_two(self.wide) or not 2 <= self.wide <= MOST_WIDE:
-            raise UsageError(f"A sketch is as wide as a power of two, 2 to {MOST_WIDE:,}; this is {self.wide}.")
+            raise UsageError(f"The width of a sketch must be a power of two from 2 to {MOST_WIDE:,}, not {self.wide}.")
         if self.many * self.wide > MOST_CELLS:
-            raise UsageError(f"Functions times width is at most {MOST_CELLS:,}; this is {self.many * self.wide:,}.")
+            raise UsageError(f"Functions times width must be at most {MOST_CELLS:,}, not {self.many * self.wide:,}.")
 
     def table(self, keys: Sequence[bytes]) -> NDArray[np.uint32]:
         """The place of each key by each function."""
@@ -82,10 +82,10 @@ class HashFunctions:
 def encode_word(word: object) -> bytes:
     """A word as the bytes that are hashed: UTF-8 of its composed form (NFC), so that an é is an é."""
     if not isinstance(word, str) or not is_encodable(word):
-        raise UsageError("An answer here is a word, as text (and no half of a character).")
+        raise UsageError("An answer must be a word: text in valid Unicode.")
     utf8_bytes = unicodedata.normalize("NFC", word).encode()
     if not 1 <= len(utf8_bytes) <= MOST_BYTES:
-        raise UsageError(f"A word has 1 to {MOST_BYTES:,} bytes; this has {len(utf8_bytes):,}.")
+        raise UsageError(f"A word must have 1 to {MOST_BYTES:,} bytes, not {len(utf8_bytes):,}.")
     return utf8_bytes
 
 
@@ -95,7 +95,7 @@ def code_words(values: Values, encode: Callable[[object], bytes] | None = None) 
     try:
         seen = {value: code for code, value in enumerate(dict.fromkeys(listed))}
     except TypeError:
-        raise UsageError("An answer here is a word, as text.") from None
+        raise UsageError("An answer must be a word, as text.") from None
     keys = [(encode or encode_word)(value) for value in seen]
     return CodedWords(keys, np.fromiter(map(seen.__getitem__, listed), dtype=np.int64, count=len(listed)))
 
@@ -103,11 +103,11 @@ def code_words(values: Values, encode: Callable[[object], bytes] | None = None) 
 def encode_candidates(words: Sequence[str]) -> list[bytes]:
     """Words to be counted: some, and each once."""
     if isinstance(words, str) or not len(words):
-        raise UsageError("Name the words to be counted, as a list.")
+        raise UsageError("The words to be counted must be a list.")
     keys = [encode_word(word) for word in words]
     if len(set(keys)) != len(keys):
         twice = words[keys.index(Counter(keys).most_common(1)[0][0])]
-        raise UsageError(f"The word {twice!r} is there twice.")
+        raise UsageError(f"The word {twice!r} occurs twice.")
     return keys
 
 

@@ -33,7 +33,7 @@ _UNARY_UP_TO = 4096
 
 
 class Tree(GridRandomizer):
-    """A level of the tree is drawn, and the number's node there is told by a frequency protocol.
+    """Draw a level of the tree, and report the number's node on that level by a frequency protocol.
 
     Guarantee: epsilon-differentially private for each report.
     Because: a device speaks about one level only, drawn without a look at the answer (see `RandomizerMixture`); its
@@ -63,13 +63,13 @@ class Tree(GridRandomizer):
         points = self.steps + 1
         if points > MOST_CHOICES:
             raise UsageError(
-                f"A tree has at most {MOST_CHOICES:,} points; this has {points:,}.", hint="Choose a coarser step."
+                f"A tree can have at most {MOST_CHOICES:,} points, not {points:,}.", hint="choose a coarser step"
             )
         self.fanout = even_fanout(points) if fanout is None else fanout
         self.oracle = oracle or ("unary" if points <= _UNARY_UP_TO else "hashing")
         whole = isinstance(self.fanout, int) and not isinstance(self.fanout, bool)
         if not whole or not 2 <= self.fanout <= 1024 or self.oracle not in ("unary", "hashing"):
-            raise UsageError('A tree has a fanout of 2 to 1024, and the oracle is "unary" or "hashing".')
+            raise UsageError('A tree needs a fanout of 2 to 1024, and the oracle "unary" or "hashing".')
         self.oracles = tuple(self._level_oracle(size) for size in level_sizes(points, self.fanout))
         self._one_of = RandomizerMixture(self.oracles)
         self.epsilon = max(part.epsilon for part in self.oracles)
@@ -102,7 +102,9 @@ class Tree(GridRandomizer):
         report_matrix = self.matrix(reports)
         parts = self._one_of.split(report_matrix)
         if not all(len(part) for part in parts):
-            raise UsageError(f"There are {len(report_matrix)} reports, and one level of the tree has none of them yet.")
+            raise UsageError(
+                f"There are {len(report_matrix):,} reports, but one level of the tree has none of them yet."
+            )
         drawn = np.array([len(part) for part in parts])
         level_counts = [
             oracle.estimate(part).counts * (len(report_matrix) / len(part))
@@ -219,7 +221,7 @@ class IntervalEstimates:
     def quantile(self, share: float) -> float:
         """The first point of the grid at or below which at least `share` of the respondents lie."""
         if not 0 <= share <= 1:
-            raise UsageError(f"A quantile is asked for a share from 0 to 1; this is {share}.")
+            raise UsageError(f"The share of a quantile must be from 0 to 1, not {share}.")
         # Rounding in the sums must not push the last point's n below n.
         place = int(np.searchsorted(self.prefixes(), share * self.n * (1 - 1e-12)))
         return float(self.tree.low + min(place, self.tree.steps) * self.tree.step)
@@ -227,7 +229,7 @@ class IntervalEstimates:
     def _ends(self, low: object, high: object) -> tuple[int, int]:
         first, last = self.tree.code(low), self.tree.code(high)
         if last < first:
-            raise UsageError("A range goes from its lower end to its higher.")
+            raise UsageError("The lower end of a range must not be above its upper end.")
         return first, last + 1
 
     def _influence(self, first: int, end: int) -> LevelCounts:

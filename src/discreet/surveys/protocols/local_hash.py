@@ -88,7 +88,7 @@ class _HashRandomizer(ChoiceRandomizer):
 
 
 class LocalHashing(_HashRandomizer):
-    """Each device draws a hash function of its own, and tells it with the noised bucket of its choice.
+    """Each device draws its own hash function, and reports it with the randomized bucket of its choice.
 
     The function is h(v) = floor(top(multiplier v + addend mod 2^word) buckets / 2^kept), where `top` takes
     the `kept` highest bits.
@@ -114,7 +114,7 @@ class LocalHashing(_HashRandomizer):
         self._declare(choices)
         self.requested_epsilon = coins.check_epsilon(epsilon)
         if word not in _WORDS or len(self.choices) > 1 << word:
-            raise UsageError("A word of a hash function has 32 bits; in tests 8 or 16, if the choices fit.")
+            raise UsageError("A hash function's word must have 32 bits (in tests 8 or 16, if the choices fit).")
         self.word = word
         self.kept = word + 1 - (len(self.choices) - 1).bit_length()
         self._choose(1 << self.kept, min(MOST_BUCKETS, 1 << self.kept), planes)
@@ -188,7 +188,7 @@ class LocalHashing(_HashRandomizer):
 
 
 class FastHashing(_HashRandomizer):
-    """Local hashing whose functions come from a public list: quick at home, and less exact.
+    """Local hashing with functions from a public list: faster to count, but less precise.
 
     Function i of the list is the polynomial a v^2 + b v + c modulo 2^31 - 1, put into buckets by
     floor(value buckets / (2^31 - 1)). Its coefficients are the first three 8-byte numbers of the SHA-256 of
@@ -228,8 +228,8 @@ class FastHashing(_HashRandomizer):
         self.functions = check_whole(functions, name="functions", low=1, high=MOST_FUNCTIONS)
         if functions * len(self.choices) > MOST_WORK:
             raise UsageError(
-                f"{functions:,} functions of {len(self.choices):,} choices would take hours to count.",
-                hint=f"Take at most {max(MOST_WORK // len(self.choices), 1):,} functions, or hashing or hadamard.",
+                f"{functions:,} functions with {len(self.choices):,} choices would take hours to count.",
+                hint=f"use at most {max(MOST_WORK // len(self.choices), 1):,} functions, or hashing or hadamard",
             )
         self.label = text(label, name="label")
         self._choose(PRIME, min(_TABLE // functions, PRIME), planes)

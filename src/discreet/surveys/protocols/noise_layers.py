@@ -116,8 +116,8 @@ def check_both_epsilons(epsilon: object, once: object) -> tuple[Fraction, Fracti
     single = parse_fraction(once, name="once")
     if not 0 < single <= requested_epsilon:
         raise UsageError(
-            f"A single report costs at most what all cost together, {exact.show(requested_epsilon)}; not "
-            f"{exact.show(single)}."
+            f"A single report cannot cost more than all reports together: at most {exact.show(requested_epsilon)}, "
+            f"not {exact.show(single)}."
         )
     return requested_epsilon, single
 

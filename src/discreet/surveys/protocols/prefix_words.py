@@ -37,7 +37,7 @@ _FALSE_POSITIVE_CHANCE = 0.05
 
 
 class PrefixWords(Randomizer):
-    """The beginning of a word of at most `length` bytes, through a Hadamard sketch: one report, the full epsilon.
+    """Find frequent words of at most `length` bytes: report a prefix by a Hadamard sketch, with the whole epsilon.
 
     There are `groups` lengths of beginnings, and one group more that reports whole words through functions of its own:
     nobody in it had a part in finding the words, so that their counts and intervals are as good as if the words had
@@ -86,7 +86,7 @@ class PrefixWords(Randomizer):
         step = max(by for by in range(1, length + 1) if by == 1 or letters**by <= _MOST_GROWN)
         many = -(-length // step) if groups is None else check_whole(groups, name="groups", low=1, high=length)
         if letters ** -(-length // many) > _MOST_GROWN:
-            raise UsageError(f"Words of {length} bytes take {-(-length // step)} to {length} groups; these are {many}.")
+            raise UsageError(f"Words of {length} bytes need {-(-length // step)} to {length} groups, not {many}.")
         return tuple(-(-length * (group + 1) // many) for group in range(many))
 
     def canonical(self, value: Any) -> str:
@@ -119,7 +119,7 @@ class PrefixWords(Randomizer):
         return [self.finding.tally(part) for part in inner]
 
     def estimate(self, reports: Reports | Sequence[bytes], *, most: int = 32) -> Estimate:
-        """The frequent words, at most so many, and how many hold each: unbiased, by those who did not find them."""
+        """Return the most frequent words, and an unbiased count of each by people who did not help to find it."""
         tallies = self.tallies(self.matrix(reports))
         words = [word for word in map(self.spelling.read, self._find_words(tallies, most)) if word is not None]
         n = sum(tally.n for tally in tallies)

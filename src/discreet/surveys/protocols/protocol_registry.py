@@ -89,11 +89,11 @@ def best_protocol(domain_size: int, epsilon: object, n: int) -> ProtocolPick:
     if not isinstance(domain_size, int) or not 2 <= domain_size <= MOST_CHOICES:
         raise UsageError(f"There must be 2 to {MOST_CHOICES:,} choices, not {domain_size!r}.")
     if not isinstance(n, int) or n < 1:
-        raise UsageError(f"A number of people is at least 1, not {n!r}.")
+        raise UsageError(f"The number of people must be at least 1, not {n!r}.")
     requested_epsilon = coins.check_epsilon(epsilon)
     made = _compared(domain_size, requested_epsilon)
     if not made:
-        raise UsageError(coins.EPSILON_TOO_SMALL, hint="Choose a larger epsilon, or fewer choices.")
+        raise UsageError(coins.EPSILON_TOO_SMALL, hint="choose a larger epsilon or fewer choices")
     variances = {protocol: _rare_choice_variance(each, n) for protocol, each in made.items()}
     enough = min(variances.values()) * float(1 + TIE)
     good = [protocol for protocol, variance in variances.items() if variance <= enough]
@@ -132,18 +132,17 @@ def _because(protocol: str, made: dict[str, ChoiceRandomizer], variances: dict[s
 
     first = made[protocol]
     others = sorted((each for each in made if each != protocol), key=lambda each: variances[each])[:3]
-    against = f", against {', '.join(figures(each) for each in others)}" if others else ""
+    against = f", compared with {', '.join(figures(each) for each in others)}" if others else ""
     return (
-        f"Of {n:,} people and {len(first.choices):,} choices at epsilon {exact.show(first.requested_epsilon)}, a "
-        "rare choice's "
-        f"count is typically off by {figures(protocol)}{against}"
+        f"With {n:,} people and {len(first.choices):,} choices at epsilon {exact.show(first.requested_epsilon)}, the "
+        f"count of a rare choice is typically off by {figures(protocol)}{against}"
     )
 
 
 def _tie_sentence(good: list[str]) -> str:
     if len(good) == 1:
-        return f"; no other variance is within {float(TIE):.0%} of the least."
-    return f"; of those whose variance is within {float(TIE):.0%} of the least, none has a shorter report."
+        return f"; no other protocol has a variance within {float(TIE):.0%} of the smallest."
+    return f"; of the protocols with a variance within {float(TIE):.0%} of the smallest, none has a shorter report."
 
 
 def _rounded(figure: float) -> str:

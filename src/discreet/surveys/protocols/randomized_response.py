@@ -23,7 +23,7 @@ from discreet.surveys.protocols.randomizer import Reports
 
 
 class RandomizedResponse(ChoiceRandomizer):
-    """The truth, or with probability `lie` one of the other k - 1 choices, each as likely as the next.
+    """Report the true choice, or with probability `lie` one of the other k - 1 choices, all equally likely.
 
     Guarantee: epsilon-differentially private for each report.
     Because: a choice is reported with probability 1 - lie by those who hold it and lie / (k - 1) by all

@@ -30,7 +30,7 @@ MOST_REPORT_BYTES = 12_000
 
 
 class Randomizer(ABC):
-    """One way to noise an answer.
+    """A protocol that randomizes an answer.
 
     Guarantee: `epsilon`-differentially private for each report, whoever sees it: any report is at most
         e^epsilon times as likely for one answer as for any other. `epsilon` is computed from the whole
@@ -85,11 +85,11 @@ class Randomizer(ABC):
         return best_protocol(domain_size, epsilon, n)
 
     def randomize(self, value: Any, *, bits: Bits | None = None) -> bytes:
-        """On the device: one answer as the bytes that may be sent."""
+        """On the device: randomize one answer, and return the bytes that may be sent."""
         return bytes(self.draw_reports([value], bits=bits or system())[0])
 
     def randomize_all(self, values: Values, *, bits: Bits | None = None) -> Reports:
-        """Many answers at once, as if each had been randomized on a device of its own."""
+        """Randomize many answers at once, as if each had been randomized on its own device."""
         return self.draw_reports(values, bits=bits or system())
 
     def matrix(self, reports: Reports | Sequence[bytes]) -> Reports:
@@ -98,16 +98,16 @@ class Randomizer(ABC):
             report_matrix = reports
         else:
             if any(len(report) != self.width for report in reports):
-                raise UsageError(f"A report of {self.protocol} has {self.width} bytes here.")
+                raise UsageError(f"A report of {self.protocol} must have {self.width:,} bytes here.")
             report_matrix = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), self.width)
         if report_matrix.dtype != np.uint8 or report_matrix.ndim != 2 or report_matrix.shape[1] != self.width:
-            raise UsageError(f"A report of {self.protocol} has {self.width} bytes here.")
+            raise UsageError(f"A report of {self.protocol} must have {self.width:,} bytes here.")
         if not self.valid(report_matrix).all():
-            raise UsageError(f"A report that {self.protocol} cannot have made is among these.")
+            raise UsageError(f"One of these is a report that {self.protocol} cannot have made.")
         return report_matrix
 
     def parameters(self) -> dict[str, Any]:
-        """All that a device or a collector needs to know, as JSON."""
+        """Return everything that a device or a collector needs to know, as JSON data."""
         return {
             "protocol": self.protocol,
             "epsilon": exact.write(self.requested_epsilon),
@@ -124,18 +124,18 @@ class Randomizer(ABC):
 def randomizer_from_parameters(parameters: Mapping[str, Any], kinds: Mapping[str, type[Randomizer]]) -> Randomizer:
     """The randomizer that `parameters()` described; refused where they do not follow from epsilon and options."""
     if not isinstance(parameters, Mapping):
-        raise UsageError("Parameters are a JSON object.")
+        raise UsageError("Parameters must be a JSON object.")
     kind = kinds.get(str(parameters.get("protocol")))
     if kind is None:
         named = str(parameters.get("protocol"))[:40]
-        raise UsageError(f"There is no protocol {named!r}.", hint=f"One of {', '.join(kinds)}.")
+        raise UsageError(f"There is no protocol {named!r}.", hint=f"one of {', '.join(kinds)}")
     try:
         made = kind(epsilon=exact.read(parameters["epsilon"]), **parameters["options"])  # type: ignore[call-arg]
         same = _canonical_text(made.parameters()) == _canonical_text(dict(parameters))
     except _PARAMETER_ERRORS as error:
-        raise UsageError(f"These are no parameters of {kind.protocol}.") from error
+        raise UsageError(f"These are not parameters of {kind.protocol}.") from error
     if not same:
-        raise UsageError(f"These numbers are not the ones that {kind.protocol} uses at this epsilon.")
+        raise UsageError(f"These are not the numbers that {kind.protocol} uses at this epsilon.")
     return made
 
 

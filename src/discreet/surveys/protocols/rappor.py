@@ -45,7 +45,7 @@ _PIECE = 1 << 22
 
 
 class Rappor(Randomizer):
-    """A Bloom filter of the word in a cohort drawn by chance, noised in two layers.
+    """Report a Bloom filter of the word in a random cohort, with two layers of noise.
 
     `epsilon` is what all reports of one word cost together, however many; `once` what a single one costs. A device
     keeps `permanent(word)` and sends `instant(kept)` each time; `randomize` does both and keeps nothing, so that a
@@ -136,7 +136,7 @@ class Rappor(Randomizer):
         return tally_bits(bytes_to_numbers(reports[:, : self._head]), reports[:, self._head :], self.cohorts, self.wide)
 
     def estimate(self, reports: Reports | Sequence[bytes], words: Sequence[str]) -> Estimate:
-        """How many hold each of these words, by least squares over all of them: unbiased.
+        """Estimate how many people have each of these words, by least squares over all of them: unbiased.
 
         Refused where the bits cannot tell the words apart. People with other words are allowed for as if their bits
         fell evenly; a word held by many that is not listed widens all intervals: list it.
@@ -179,7 +179,7 @@ class Rappor(Randomizer):
 
 
 class BasicRappor(ChoiceRandomizer):
-    """RAPPOR over declared choices: one bit for each, noised in two layers; no hashing and no cohorts.
+    """RAPPOR over declared choices: one bit for each, with two layers of noise; no hashing and no cohorts.
 
     `epsilon` is what all reports of one choice cost together, `once` what a single one costs: see `Rappor`.
 

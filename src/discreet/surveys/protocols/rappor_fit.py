@@ -43,7 +43,7 @@ def bloom_filters(places: NDArray[np.int64], wide: int) -> Floats:
     if words * cohorts * wide > _MOST_CELLS:
         raise UsageError(
             f"{words:,} words in {cohorts} cohorts of {wide} bits are too many to count at once.",
-            hint="Count fewer words at a time: those left out are allowed for.",
+            hint="count fewer words at a time: the estimate allows for the others",
         )
     bloom = np.zeros((cohorts, wide, words))
     for function in range(functions):
@@ -227,5 +227,5 @@ def _inverse(normal: Floats) -> Floats:
 def _indistinct_words() -> UsageError:
     return UsageError(
         "These reports cannot tell so many words apart.",
-        hint="Count fewer words at a time, or collect more reports, or with more cohorts or wider filters.",
+        hint="count fewer words at a time, or collect more reports, with more cohorts or wider filters",
     )

@@ -87,7 +87,7 @@ class _SeveralQuestions(Randomizer):
 
     def _make_questions(self, questions: Mapping[str, QuestionDesign], epsilon: Fraction) -> None:
         if not isinstance(questions, Mapping) or len(questions) < 2 or not all(map(_is_name, questions)):
-            raise UsageError("Several questions are at least two, each with a name.")
+            raise UsageError("There must be at least two questions, each with a name.")
         self.questions = {name: _make_randomizer(question, epsilon) for name, question in questions.items()}
 
     def draw_reports(self, values: Values, *, bits: Bits) -> Reports:
@@ -97,7 +97,7 @@ class _SeveralQuestions(Randomizer):
     def _columns(self, values: Values) -> Columns:
         for value in values:
             if not isinstance(value, Mapping) or value.keys() != self.questions.keys():
-                raise UsageError(f"An answer holds one to each of: {', '.join(self.questions)}.")
+                raise UsageError(f"An answer must have one value for each of: {', '.join(self.questions)}.")
         return {name: [value[name] for value in values] for name in self.questions}
 
     def check(self, values: Values) -> None:
@@ -112,7 +112,7 @@ class _SeveralQuestions(Randomizer):
     def draw_column_reports(self, columns: Columns, *, bits: Bits | None = None) -> Reports:
         """The same for many at once: an array of answers for each question."""
         if columns.keys() != self.questions.keys() or len({len(column) for column in columns.values()}) != 1:
-            raise UsageError(f"There must be as many answers to each of: {', '.join(self.questions)}.")
+            raise UsageError(f"These questions must have the same number of answers: {', '.join(self.questions)}.")
         for name, question in self.questions.items():
             question.check(columns[name])  # before any coin is flipped: a refusal tells nothing of the draw
         return self._draw_checked_reports(columns, bits or system())
@@ -139,12 +139,12 @@ class _SeveralQuestions(Randomizer):
 
 
 class Sampled(_SeveralQuestions):
-    """Each device draws one question and answers only that, with the whole epsilon.
+    """Each device draws one question and answers only that one, with the whole epsilon.
 
     Guarantee: epsilon-differentially private for each report, all questions together.
     Because: see `RandomizerMixture`.
     Draws: first a whole number below the number of questions; then those of that question.
-    Against `Split`, each question is answered by fewer people with far less noise: as a rule the better way.
+    Compared with `Split`, fewer people answer each question, with much less noise: usually the better way.
     """
 
     __slots__ = ("_one_of",)
@@ -171,7 +171,7 @@ class Sampled(_SeveralQuestions):
     def estimate(
         self, reports: Reports | Sequence[bytes], words: Mapping[str, Sequence[str]] | None = None
     ) -> dict[str, Any]:
-        """Each question's estimate about *all* respondents. `words` are the candidates of open questions.
+        """Estimate each question for *all* respondents. `words` are the candidates of open questions.
 
         Unbiased, given how many drew each question. The variance is that of the coins and of the draw: those who
         drew a question are a random part of all. (What is neither an Estimate nor a Mean, such as a tree's
@@ -186,7 +186,7 @@ class Sampled(_SeveralQuestions):
 
     def _estimate_about_all(self, name: str, reports: Reports, n: int, words: Sequence[str] | None) -> Any:
         if not len(reports):
-            raise UsageError(f"Nobody has drawn the question {name!r} yet.")
+            raise UsageError(f"No device has drawn the question {name!r} yet.")
         question: Any = self.questions[name]
         estimate = question.estimate(reports) if words is None else question.estimate(reports, words)
         return _scale_to_all(estimate, question, n)
@@ -226,7 +226,7 @@ class Split(_SeveralQuestions):
     def estimate(
         self, reports: Reports | Sequence[bytes], words: Mapping[str, Sequence[str]] | None = None
     ) -> dict[str, Any]:
-        """Each question's estimate. `words` are the candidates of open questions."""
+        """Estimate each question. `words` are the candidates of open questions."""
         estimates: dict[str, Any] = {}
         for (name, made), part in zip(self.questions.items(), self.split(self.matrix(reports)), strict=True):
             question: Any = made
@@ -295,7 +295,7 @@ def _make_randomizer(question: QuestionDesign, epsilon: Fraction) -> Randomizer:
     try:
         made: Randomizer = kind(epsilon=epsilon, **question.get("options", {}))
     except (TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"These are no options of {kind.protocol}.") from error
+        raise UsageError(f"These are not options of {kind.protocol}.") from error
     return made
 
 

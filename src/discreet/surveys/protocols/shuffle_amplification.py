@@ -37,7 +37,7 @@ _UNITS = 10**12
 
 
 def amplified(epsilon: object, n: int, delta: object) -> Fraction:
-    """A central epsilon (at `delta`) of n shuffled reports, all of one randomizer that is `epsilon`-private locally.
+    """Return the central epsilon (at `delta`) of n shuffled reports of one randomizer with local `epsilon`.
 
     Guarantee: whoever sees the n reports in random order, without their senders, and nothing else, cannot tell one
         respondent's answer from another: (result, delta)-differentially private when one answer is replaced.
@@ -52,7 +52,7 @@ def amplified(epsilon: object, n: int, delta: object) -> Fraction:
 
 
 def local_for(epsilon: object, n: int, delta: object) -> Fraction:
-    """The largest local epsilon (up to 20) whose n shuffled reports are (epsilon, delta)-private. See `amplified`."""
+    """Return the largest local epsilon (up to 20) whose n shuffled reports are (epsilon, delta)-private."""
     central, people, allowed = _check_arguments(epsilon, n, delta)
     low, high = central, Fraction(20)
     if allowed == 0 or low >= high:
@@ -68,9 +68,9 @@ def amplification_sentence(epsilon: object, n: int, delta: object) -> str:
     local = exact.show(coins.check_epsilon(epsilon), up=True)
     central = exact.show(amplified(epsilon, n, delta), up=True)
     return (
-        f"epsilon {local} a report toward the collector and whoever sees who sent what; epsilon {central} "
-        f"(delta {exact.show(_check_arguments(epsilon, n, delta)[2])}) toward those who see only the {n:,} reports, "
-        "shuffled."
+        f"epsilon {local} per report against the collector and anyone who sees who sent which report; epsilon "
+        f"{central} (delta {exact.show(_check_arguments(epsilon, n, delta)[2])}) against those who see only the {n:,} "
+        "shuffled reports."
     )
 
 
@@ -85,7 +85,7 @@ def divergence(local: Fraction, central: Fraction, n: int, *, left_out: float = 
 
 def _check_arguments(epsilon: object, n: int, delta: object) -> tuple[Fraction, int, Fraction]:
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise UsageError(f"A number of people is a whole number of at least 1, not {n!r}.")
+        raise UsageError(f"The number of people must be a whole number of at least 1, not {n!r}.")
     return coins.check_epsilon(epsilon), min(n, MOST_PEOPLE), exact.probability(delta, name="delta")
 
 

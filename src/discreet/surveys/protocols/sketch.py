@@ -105,7 +105,7 @@ class Sketch(Randomizer):
         return 1 / (1 - 2 * float(self.lie.chance))
 
     def estimate(self, reports: Reports | Sequence[bytes], words: Sequence[str]) -> Estimate:
-        """How many hold each of these words: unbiased over coins and hash functions."""
+        """Estimate how many people have each of these words: unbiased over coins and hash functions."""
         return self.from_tally(self.tally(self.matrix(reports)), words)
 
     def from_tally(self, tally: GroupTally, words: Sequence[str]) -> Estimate:

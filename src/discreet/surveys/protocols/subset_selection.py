@@ -29,7 +29,7 @@ _PIECE = 1 << 22
 
 
 class SubsetSelection(ChoiceRandomizer):
-    """A set of `size` choices: with probability 1 - `without` the truth and others, else only others.
+    """Report a set of `size` choices: with probability 1 - `without` the true one and others, otherwise only others.
 
     Draws: first the coin `without`. Then Floyd's way to draw k of the d - 1 others, where k is `size` if it
     fell on heads and size - 1 if not: for each place from d - 1 - k to d - 2 a whole number up to and with

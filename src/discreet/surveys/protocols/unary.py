@@ -77,7 +77,7 @@ class Unary(ChoiceRandomizer):
 
 
 class SymmetricUnary(Unary):
-    """Every bit is told wrongly with the same probability, 1 / (1 + e^(epsilon/2)): RAPPOR's one-time noise."""
+    """Flip every bit with the same probability, 1 / (1 + e^(epsilon/2)): RAPPOR's one-time noise."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class SymmetricUnary(Unary):
 class OptimisedUnary(Unary):
     """The respondent's own bit is a fair coin, every other is 1 with probability 1 / (1 + e^epsilon).
 
-    Of all unary encodings the one with the least variance where each choice is rare.
+    Of all unary encodings, it has the smallest variance when each choice is rare.
     """
 
     __slots__ = ()

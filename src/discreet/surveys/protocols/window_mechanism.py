@@ -166,7 +166,7 @@ class Piecewise(WindowRandomizer):
 
 
 class SquareWave(WindowRandomizer):
-    """The window that tells most about where people are: for the distribution, not only for the mean.
+    """A window chosen to estimate the whole distribution, not only the mean.
 
     Its width, in parts of its way, is 2b of Li and others (2020), which makes the most of the mutual
     information. `estimate` gives the unbiased mean; `distribution` the likeliest distribution.
@@ -216,7 +216,7 @@ class SquareWave(WindowRandomizer):
     def _bins(self, bins: int) -> NDArray[np.int64]:
         """The first code of each bin, and the end."""
         if not 2 <= bins <= min(self.steps + 1, 4096):
-            raise UsageError(f"The grid can be cut into 2 to {min(self.steps + 1, 4096)} bins.")
+            raise UsageError(f"The grid can be divided into 2 to {min(self.steps + 1, 4096):,} bins.")
         return np.arange(bins + 1, dtype=np.int64) * (self.steps + 1) // bins
 
     def _label(self, first: int, last: int) -> str:
@@ -233,7 +233,7 @@ class SquareWave(WindowRandomizer):
 
 
 class Hybrid(MeanRandomizer):
-    """A coin chooses between piecewise and Duchi's bit, so that the variance is the same wherever people are.
+    """A coin chooses between piecewise and Duchi's bit, so that the variance is the same for all numbers.
 
     Guarantee: epsilon-differentially private for each report.
     Because: the coin does not depend on the answer, the report says how it fell, and either way the report is

@@ -30,7 +30,7 @@ class WordSpelling:
     def __post_init__(self) -> None:
         check_whole(self.length, name="length", low=1, high=MOST_LENGTH)
         if self.alphabet is not None and b"\0" in encode_word(self.alphabet):
-            raise UsageError("An alphabet is the characters that words are made of, and not the zero byte.")
+            raise UsageError("An alphabet must list the characters that words can have, without the zero byte.")
 
     @property
     def letters(self) -> tuple[int, ...]:
@@ -41,8 +41,8 @@ class WordSpelling:
         """The word as `length` bytes; refuses what is none, or too long."""
         word_bytes = encode_word(word)
         if len(word_bytes) > self.length or b"\0" in word_bytes or self.read(word_bytes) is None:
-            letters = "" if self.alphabet is None else " and made of the declared alphabet"
-            raise UsageError(f"A word here has at most {self.length} bytes{letters}.")
+            letters = "" if self.alphabet is None else " and use only the declared alphabet"
+            raise UsageError(f"A word must have at most {self.length} bytes{letters}.")
         return word_bytes.ljust(self.length, b"\0")
 
     def is_prefix(self, prefix: bytes) -> bool:

@@ -25,7 +25,7 @@ def heatmap(columns: Sequence[str], pairs: Sequence[Dependence]) -> str:
         )
     return svg(
         len(columns) * side,
-        "Dependence of each pair of columns in the model; the numbers stand in the report",
+        "Dependence of each pair of columns in the model; the report lists the numbers",
         "".join(body),
     )
 
@@ -53,7 +53,7 @@ def _square(pair: Dependence, x: float, y: float, side: float) -> str:
 def _strength_text(pair: Dependence) -> str:
     if pair.constant:
         return f"not shown, because {' and '.join(map(escape_html, pair.constant))} may have only one value"
-    return "too large to be looked at" if pair.strength is None else f"{pair.strength:.2f}"
+    return "too large to compute" if pair.strength is None else f"{pair.strength:.2f}"
 
 
 def network(columns: Sequence[str], sets: Sequence[tuple[str, ...]], pairs: Sequence[Dependence]) -> str:
@@ -98,4 +98,4 @@ def share_bar(shares: Mapping[str, float]) -> str:
         )
         x += wide
     share_text = ", ".join(f"{word} {percent(share)}" for word, share in shares.items())
-    return svg(14, f"How the guarantee was split: {share_text}", "".join(body))
+    return svg(14, f"How the privacy budget was split: {share_text}", "".join(body))

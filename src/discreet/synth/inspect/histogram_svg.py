@@ -84,7 +84,7 @@ def _horizontal_bars(of: ModelHistogram) -> str:
         others = sum(of.counts) - sum(of.counts[cell] for cell in cells)
         body.append(
             f'<text class="note" x="{left:g}" y="{len(cells) * step + 14:g}">'
-            f"and {rest:,} more, {model_count_text(others)} rows together</text>"
+            f"and {rest:,} more, {model_count_text(others)} rows in total</text>"
         )
     return svg((len(cells) + bool(rest)) * step, f"Histogram of {of.name}", "".join(body))
 

@@ -24,24 +24,24 @@ def good_and_bad(report: ModelReport) -> str:
     near = percent(report.near)
     judged = report.marginals.judged
     return f"""
-<p>A count from this data is called <em>good</em> if it is expected within {near} of the real table's count, with
-{percent(report.confidence)} confidence. A table of columns is good if nine in ten of its rows lie in cells with good
-counts, and partly good if half of them do. Percentages are the shares of rows in cells with good counts.</p>
+<p>A count from this data is called <em>good</em> if it is expected to be within {near} of the real table's count, with
+{percent(report.confidence)} confidence. A table of columns is good if at least 90% of its rows are in cells with good
+counts, and partly good if at least 50% are. Percentages are the shares of rows in cells with good counts.</p>
 {_tally(report)}
 <div class="halves">
 <div><h3 class="main">Rely on</h3>
 {_group("Good", _of(judged, "good"))}
-{_group("Partly: the common cells only", _of(judged, "partly"))}
+{_group("Partly good: only the common cells", _of(judged, "partly"))}
 {_nothing(judged, "good", "partly")}</div>
 <div><h3 class="second">Do not rely on</h3>
-{_group("Too few rows for the noise", _of(judged, "poor"))}
-{_group("Bought bounds that may be too narrow: rows may lie outside", _unknown(judged, measured=True))}
-{_group("Never measured together: what the model says is a guess from other tables", _unknown(judged, measured=False))}
+{_group("Too few rows compared with the noise", _of(judged, "poor"))}
+{_group("Measured bounds that may be too narrow: rows may be outside them", _unknown(judged, measured=True))}
+{_group("Never measured together: the model guesses from other tables", _unknown(judged, measured=False))}
 {_nothing(judged, "poor", "unknown")}</div>
 </div>
-<h3>Simple questions</h3>
-<p>How many rows have one value, or lie in a range. From about the number of rows in the second column on, the count of
-a single value is good.</p>
+<h3>Simple counts</h3>
+<p>How many rows have one value, or a value in a range. The count of a single value is good from about the number of
+rows in the second column upwards.</p>
 {_simple(report.questions)}"""
 
 
@@ -63,11 +63,11 @@ def _tally(report: ModelReport) -> str:
             rows.append(f'<tr><th scope="row">{words}</th>{numbers}<td class="number">{len(verdicts):,}</td></tr>')
     passed = report.marginals.passed_over
     note = (
-        f'<p class="quiet small">{count_noun(passed, "further table")}, too large or too many, not judged.</p>'
+        f'<p class="quiet small">{count_noun(passed, "further table")} not judged: too large, or too many.</p>'
         if passed
         else ""
     )
-    return _table(["Tables of", "good", "partly", "poor", "unknown", "in all"], rows) + note
+    return _table(["Tables of", "good", "partly", "poor", "unknown", "total"], rows) + note
 
 
 def _group(title: str, judged_marginals: Sequence[JudgedMarginal]) -> str:
@@ -95,7 +95,7 @@ def folded(items: Sequence[str]) -> str:
 
 
 def _simple(questions: Sequence[ColumnQuestions]) -> str:
-    heads = ["Column", "good from, rows", "good questions", "such as", "not such as"]
+    heads = ["Column", "good from (rows)", "good counts", "good examples", "poor examples"]
     rows = []
     for each in questions:
         good = sum(one.good for one in each.predicates)
@@ -143,13 +143,13 @@ def expected_errors(report: ModelReport) -> str:
     )
     unknown = len(report.marginals.judged) - len(measured_marginals)
     return f"""
-<p>The distance of a table is the share of rows that would have to move to another cell to make it the real one (total
-variation). For tables that were measured it is estimated from the noise that was added. On the whole the model is
-{report.misfit:.2f} standard deviations of that noise from what was measured; about 1 or less is as it should be.</p>
+<p>The distance of a table is the share of rows that would have to move to another cell to make it equal to the real
+table (total variation). For measured tables it is estimated from the noise that was added. Overall, the model differs
+from the measurements by {report.misfit:.2f} standard deviations of that noise; about 1 or less is expected.</p>
 {_table(heads, rows[:SHOWN_ROWS])}{more}
-<p>{count_noun(unknown, "other table was", "other tables were")} never measured, or rest on bought bounds that may be
-too narrow: <strong>unknown</strong>. How far off the model is there depends on the data, and only a comparison that is
-paid for can tell.</p>"""
+<p><strong>Unknown</strong>: {count_noun(unknown, "other table", "other tables")}, never measured or based on measured
+bounds that may be too narrow. How far off the model is there depends on the data. Only a comparison that spends privacy
+budget can show it.</p>"""
 
 
 def _row(each: JudgedMarginal) -> str:

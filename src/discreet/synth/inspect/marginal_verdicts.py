@@ -91,13 +91,13 @@ def _judge(evidence: ModelEvidence, own: Axes, table: Table) -> JudgedMarginal:
 
 def _verdict(own: Axes, share: float, *, measured: bool, doubtful: Sequence[str]) -> tuple[Verdict, str]:
     if doubtful:
-        return "unknown", f"the bounds of {', '.join(doubtful)} were bought and may be too narrow"
+        return "unknown", f"the bounds of {', '.join(doubtful)} were measured with noise and may be too narrow"
     if share >= GOOD:
-        return "good", "" if measured else "never measured together, but the single columns leave no room"
+        return "good", "" if measured else "never measured together, but the single columns determine it well enough"
     if not measured:
         return "unknown", "never measured" if len(own) == 1 else "never measured together"
-    reason = "its rows are spread thin against the noise"
-    return ("partly", "its rarer cells are lost in the noise") if share >= PARTLY else ("poor", reason)
+    reason = "it has too few rows per cell compared with the noise"
+    return ("partly", "its rarer cells are below the noise") if share >= PARTLY else ("poor", reason)
 
 
 def expected_distance(table: Table, noisy_marginal: NoisyMarginal, *, laplace: bool) -> float:

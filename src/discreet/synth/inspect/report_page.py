@@ -15,7 +15,7 @@ from discreet.synth.inspect.report_style import stylesheet
 from discreet.synth.inspect.report_text import count_noun, crossed_names, escape_html, percent, rounded, tenths
 from discreet.synth.model import ModelCard
 
-_REST = "all the rest"
+_REST = "everything else"
 
 
 def report_page(report: ModelReport) -> str:
@@ -24,7 +24,7 @@ def report_page(report: ModelReport) -> str:
         ("questions", "What this data is good and bad for", good_and_bad(report)),
         ("compared", "Compared with the real table", _compared(report)),
         ("columns", "Each column", _columns(report)),
-        ("pairs", "How columns hang together", _pairs(report)),
+        ("pairs", "How columns depend on each other", _pairs(report)),
         ("errors", "Expected error of each table", expected_errors(report)),
         ("cost", "What it cost", _cost(report)),
         ("method", "How this was judged", method_section(report)),
@@ -48,8 +48,8 @@ def report_page(report: ModelReport) -> str:
 <body>
 <header><h1>{title}</h1>{_lead(report)}<nav aria-label="Sections"><ul>{links}</ul></nav></header>
 <main>{body}</main>
-<footer><p>Drawn by Discreet from noisy measurements and public facts alone. Sharing this page tells no more about
-anybody than sharing {"the model and that comparison" if report.comparison else "the model"} does.</p></footer>
+<footer><p>Made by Discreet from noisy measurements and public facts only. Sharing this page reveals no more about
+anyone than sharing {"the model and that comparison" if report.comparison else "the model"}.</p></footer>
 </body>
 </html>
 """
@@ -60,10 +60,10 @@ def _lead(report: ModelReport) -> str:
     sentence = (
         f"A model of about {rounded(report.rows)} rows and {count_noun(len(report.columns), 'column')}, fitted under "
         f"differential privacy. Everything here follows from noisy measurements and public facts"
-        f"{'' if report.comparison else '; looking is free'}."
+        f"{'' if report.comparison else '; reading it is free'}."
         if card.epsilon is not None
         else f"Rows of the right types for {count_noun(len(report.columns), 'column')}, made from the declared schema "
-        "alone. It says nothing about the data, and every question about the data gets a made-up answer."
+        "alone. It says nothing about the data: every answer that it gives about the data is made up."
     )
     facts = {"model": escape_html(card.kind), "rows, about": rounded(report.rows)}
     if report.rows_plus_minus is not None:
@@ -79,7 +79,7 @@ def _lead(report: ModelReport) -> str:
 
 def _delta(card: ModelCard) -> str:
     """The delta of the guarantee. With noise that is charged in rho it is never 0, whatever a card says."""
-    return "not said" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
+    return "not stated" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
 
 
 def _columns(report: ModelReport) -> str:
@@ -90,9 +90,9 @@ def _columns(report: ModelReport) -> str:
         else ""
     )
     return f"""
-<p><span class="key"></span>Bars are the model, <span class="key dot"></span>dots what was measured, with the noise that
-was added to it at {percent(report.confidence)}. Where a dot is far from its bar, other measurements or the rule that no
-count is negative have moved the model. Point at a bar for its numbers.</p>{left}
+<p><span class="key"></span>Bars show the model, <span class="key dot"></span>dots the measurements, with the
+{percent(report.confidence)} confidence interval of the added noise. Where a dot is far from its bar, other measurements
+or the rule that no count is negative have moved the model. Point at a bar to see its numbers.</p>{left}
 <div class="grid">{figures}</div>"""
 
 
@@ -101,9 +101,9 @@ def _figure(of: ModelHistogram) -> str:
     if of.null_share is not None:
         notes.append(f"NULL {percent(of.null_share)}")
     if of.ordered and histogram_svg.is_drawn_equally_wide(of):
-        notes.append("bins of unlike widths, drawn equally wide")
+        notes.append("bins have different widths but are drawn equally wide")
     elif of.ordered and histogram_svg.widths_differ(_widths(of)):
-        notes.append("areas are rows: a wide bin is drawn low")
+        notes.append("the area of a bar shows its rows, so wide bins look low")
     if of.noisy_counts is None:
         notes.append("never measured")
     caption = f"<figcaption>{'; '.join(notes)}</figcaption>" if notes else ""
@@ -130,43 +130,42 @@ def _pairs(report: ModelReport) -> str:
     return f"""
 <div class="halves">
 <figure><h3>Dependence in the model</h3>{dependence_diagrams.heatmap(report.columns, report.dependences)}
-<figcaption>The share of one column's uncertainty that the other takes away: 0 where they are independent, 1 where one
-decides the other (mutual information over the smaller entropy). A strong frame: measured together. Else the model
-knows of the pair through other columns only, and the real dependence may be stronger. A dash: not shown, because noise
-does not rule out that one of the two columns has only one value.</figcaption>
+<figcaption>The share of one column's uncertainty that the other removes: 0 if they are independent, 1 if one
+determines the other (mutual information divided by the smaller entropy). Strong frame: measured together. Otherwise the
+model knows the pair only through other columns, and the real dependence may be stronger. Dash: not shown, because the
+noise does not rule out that one of the two columns has only one value.</figcaption>
 <h3>Strongest</h3><ul class="plain">{items or "<li>none</li>"}</ul></figure>
 <figure><h3>Measured together</h3>{dependence_diagrams.network(report.columns, report.network, report.dependences)}
-<figcaption>An arc joins two columns that were measured together, the thicker the more they depend; dashed where three
-or more were measured at once.</figcaption>{listed}</figure>
+<figcaption>An arc joins two columns that were measured together. Thicker arcs mean stronger dependence; dashed arcs
+mean that three or more columns were measured at once.</figcaption>{listed}</figure>
 </div>"""
 
 
 def _cost(report: ModelReport) -> str:
     card = report.card
     if card.epsilon is None:
-        return "<p>Nothing: no data was touched.</p>"
+        return "<p>Nothing: no data was read.</p>"
     shares = _shares(report)
     rows = "".join(
         f'<tr><th scope="row">{escape_html(word)}</th><td class="number">{percent(share)}</td></tr>'
         for word, share in shares.items()
     )
-    table = f"<table><caption>Split over</caption><tbody>{rows}</tbody></table>"
+    table = f"<table><caption>How it was split</caption><tbody>{rows}</tbody></table>"
     split = f'{dependence_diagrams.share_bar(shares)}<div class="scroll">{table}</div>'
     facts = {
         "epsilon": exact.show(card.epsilon, up=True),
         "delta": _delta(card),
-        "rho": "none: pure" if card.rho is None else exact.show(card.rho, up=True),
+        "rho": "none (pure)" if card.rho is None else exact.show(card.rho, up=True),
         "release": f'<span class="small">{escape_html(card.release or "none")}</span>',
         "steps": f"{card.steps:,}",
         "version": f"{card.version:,}",
     }
     facts_html = "".join(f"<div><dt>{word}</dt><dd>{text}</dd></div>" for word, text in facts.items())
-    apart = ", but for the comparison with the real table" if report.comparison else ""
+    apart = ", except for the comparison with the real table" if report.comparison else ""
     unit = "one row" if card.unit == "row" else f"one {card.unit}"
     return f"""
-<p>The whole guarantee was charged to the ledger at once, before data was touched, and hides whether
-{escape_html(unit)} of the table is there. Using the model and sampling from it cost nothing more, and so does this
-page{apart}.</p>
+<p>The whole price was charged to the ledger at once, before any data was read. The guarantee hides the presence of
+{escape_html(unit)}. Using the model and sampling from it are free, and so is this page{apart}.</p>
 <dl class="facts">{facts_html}</dl>
 {split if shares else ""}"""
 
@@ -184,9 +183,9 @@ def _compared(report: ModelReport) -> str:
         return ""
     lines = {
         f"mean of {count_noun(comparison.pairs, 'pair')} of columns": comparison.mean,
-        "of those measured together": comparison.measured,
-        "of those never measured together": comparison.others,
-        f"the worst pair, as far as noise lets it be found: {' × '.join(comparison.worst)}": comparison.worst_distance,
+        "pairs that were measured together": comparison.measured,
+        "pairs that were never measured together": comparison.others,
+        f"the worst pair, as far as the noise shows: {' × '.join(comparison.worst)}": comparison.worst_distance,
     }
     rows = "".join(
         f'<tr><th scope="row">{escape_html(words)}</th>{_numbers(each)}</tr>' for words, each in lines.items() if each
@@ -194,14 +193,13 @@ def _compared(report: ModelReport) -> str:
     delta = f" and delta {exact.show(comparison.delta, up=True)}" if comparison.delta else ""
     return f"""
 <p>How far the model's tables of two columns are from the real ones: the share of rows that would have to move (total
-variation). This was paid for, in addition to the fit: epsilon {exact.show(comparison.epsilon, up=True)}{delta}, release
-{escape_html(comparison.release)}.</p>
+variation). This comparison was charged in addition to the fit: epsilon
+{exact.show(comparison.epsilon, up=True)}{delta}, release {escape_html(comparison.release)}.</p>
 <div class="scroll"><table><thead><tr><th scope="col">Distance</th><th scope="col" class="number">noisy value</th>
-<th scope="col" class="number">between, at 95%</th></tr></thead><tbody>{rows}</tbody></table></div>"""
+<th scope="col" class="number">95% confidence interval</th></tr></thead><tbody>{rows}</tbody></table></div>"""
 
 
 def _numbers(of: Distance) -> str:
     return (
-        f'<td class="number">{tenths(of.noisy_value)}</td>'
-        f'<td class="number">{tenths(of.low)} and {tenths(of.high)}</td>'
+        f'<td class="number">{tenths(of.noisy_value)}</td><td class="number">{tenths(of.low)} to {tenths(of.high)}</td>'
     )

@@ -8,7 +8,7 @@ from discreet.synth.inspect.model_comparison import Distance
 from discreet.synth.inspect.model_report import ModelReport
 from discreet.synth.inspect.report_text import count_noun, percent, rounded, tenths, visible_text
 
-_SIZES = {1: "single columns", 2: "pairs", 3: "threes"}
+_SIZES = {1: "single columns", 2: "pairs", 3: "triples"}
 
 #: So many names are listed.
 MOST = 8
@@ -26,7 +26,7 @@ def report_lines(report: ModelReport) -> list[str]:
 def _tallies(report: ModelReport) -> list[str]:
     """How many tables of each size are good, in words."""
     near, confidence = percent(report.near), percent(report.confidence)
-    text_lines = [f"tables whose counts are within {near}, at {confidence}, for nine in ten of their rows:"]
+    text_lines = [f"tables with counts within {near} for at least 90% of their rows, at {confidence} confidence:"]
     for size, words in _SIZES.items():
         judged = [each for each in report.marginals.judged if len(each.columns) == size]
         if judged:
@@ -40,7 +40,7 @@ def _unknown(judged: list[JudgedMarginal]) -> str:
     unknown = [each for each in judged if each.verdict == "unknown"]
     bought = sum(each.measured for each in unknown)
     rest = len(unknown) - bought
-    unknown_text = f"; {bought:,} unknown (bought bounds may be too narrow)" if bought else ""
+    unknown_text = f"; {bought:,} unknown (measured bounds may be too narrow)" if bought else ""
     return f"{unknown_text}; {rest:,} unknown (never measured)" if rest else unknown_text
 
 
@@ -48,7 +48,7 @@ def _listed(report: ModelReport) -> list[str]:
     judged = report.marginals.judged
     groups = {
         "good": [each for each in judged if each.verdict == "good"],
-        "too few rows for the noise": [each for each in judged if each.verdict == "poor"],
+        "too few rows compared with the noise": [each for each in judged if each.verdict == "poor"],
     }
     return [f"{words}: {_names(group_marginals)}" for words, group_marginals in groups.items() if group_marginals]
 
@@ -70,7 +70,7 @@ def _compared(report: ModelReport) -> list[str]:
     return [
         f"compared with the real table ({comparison.release}): pairs are {_distance_text(comparison.mean)} off on "
         "average",
-        f"  the worst, as far as noise lets it be found: {worst}, {_distance_text(comparison.worst_distance)}",
+        f"  the worst pair, as far as the noise shows: {worst}, {_distance_text(comparison.worst_distance)}",
     ]
 
 

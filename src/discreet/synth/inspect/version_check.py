@@ -32,16 +32,16 @@ def check_model_of_version(model: Model, version: Version) -> None:
     if (version.table, version.number) != (model.card.table, model.card.version):
         raise UsageError(
             f"the model was fitted to version {model.card.version} of {model.card.table!r}",
-            hint="compare it with that version, or fit anew",
+            hint="compare it with that version, or fit a new model",
         )
     for attribute in model.attributes:
         if attribute.axis().of != _own(attribute, version) or not _is_sound(attribute):
             raise UsageError(
-                f"the model's column {attribute.name[:60]!r} is not declared so in {version.table!r}",
+                f"the model's column {attribute.name[:60]!r} does not match its declaration in {version.table!r}",
                 hint="fit a model to this version",
             )
     if model.fitted.sizes != tuple(attribute.size for attribute in model.attributes) or model.total > MOST_ROWS:
-        raise UsageError("the model does not fit together", hint="fit a model to this version")
+        raise UsageError("the parts of the model do not match each other", hint="fit a model to this version")
 
 
 def _own(attribute: Attribute, version: Version) -> Expression | None:

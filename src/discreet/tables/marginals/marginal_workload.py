@@ -45,16 +45,16 @@ class MarginalWorkload:
             if list(axes) != sorted(set(axes)) or not set(axes) <= set(range(len(self.sizes))):
                 raise ValueError("a set that is not of the axes")
         if not all(0 < weight <= MOST_WEIGHT for weight in self.weights):
-            raise UsageError(f"a weight is above 0 and at most {MOST_WEIGHT:,}")
+            raise UsageError(f"a weight must be above 0 and at most {MOST_WEIGHT:,}")
         if len(self.sets) > MOST_SETS:
-            raise Refused(f"{len(self.sets):,} tables are more than the {MOST_SETS:,} that one release may have")
+            raise Refused(f"{len(self.sets):,} tables are too many: one release can have at most {MOST_SETS:,}")
         if max(map(len, self.sets)) > MOST_ORDER:
-            raise Refused(f"a table crosses at most {MOST_ORDER} columns", hint="a smaller order")
+            raise Refused(f"a table can combine at most {MOST_ORDER} columns", hint="a smaller order")
         for cells in self.cells:
             check_cells(cells)
         if sum(self.cells) > MOST_TOGETHER:
             raise Refused(
-                f"the tables have {sum(self.cells):,} cells together, more than {MOST_TOGETHER:,}",
+                f"the tables have {sum(self.cells):,} cells in total; the most is {MOST_TOGETHER:,}",
                 hint="a smaller order, or fewer columns",
             )
 
@@ -64,10 +64,10 @@ class MarginalWorkload:
     ) -> MarginalWorkload:
         """All marginals of up to so many axes, or of exactly so many."""
         if not 1 <= order <= len(sizes):
-            raise UsageError(f"the order is from 1 to the number of columns, {len(sizes)}; got {order}")
+            raise UsageError(f"the order must be from 1 to the number of columns, {len(sizes)}; got {order}")
         orders = range(order if exactly else 1, order + 1)
         if sum(math.comb(len(sizes), each) for each in orders) > MOST_SETS:
-            raise Refused(f"tables of {order} among {len(sizes)} columns are more than {MOST_SETS:,}")
+            raise Refused(f"there are more than {MOST_SETS:,} tables of {order} out of {len(sizes)} columns")
         sets = tuple(itertools.chain(*(itertools.combinations(range(len(sizes)), each) for each in orders)))
         return MarginalWorkload(sizes=tuple(sizes), sets=sets, weights=(1.0,) * len(sets), objective=objective)
 

@@ -145,13 +145,13 @@ class MarginalsRelease:
         axes = tuple(self._place(name) for name in names)
         own = informative_axes(sorted(axes), self.planned.workload.sizes)
         if len(set(axes)) != len(axes) or own not in self.residuals.of:
-            raise UsageError(f"no table of {', '.join(names)} was released", hint="ask for it: a release of its own")
+            raise UsageError(f"this release has no table of {', '.join(names)}", hint="request it in a new release")
         return self._marginal(axes)
 
     def _place(self, name: object) -> int:
         lowered = [each.lower() for each in self.columns]
         if not isinstance(name, str):
-            raise UsageError(f"a column is named by text, not by {str(name)[:40]}", hint='marginal("sex", "ward")')
+            raise UsageError(f"a column name must be text, got {str(name)[:40]}", hint='marginal("sex", "ward")')
         if name.lower() not in lowered:
             raise UsageError(f"the release has no column {name[:60]!r}", hint=closest_name_hint(name, self.columns))
         return lowered.index(name.lower())

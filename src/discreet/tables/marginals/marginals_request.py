@@ -52,13 +52,13 @@ class MarginalsRequest:
 
     def __post_init__(self) -> None:
         if self.objective not in get_args(Objective):
-            raise UsageError(f"the objective is mean or max, not {str(self.objective)[:40]!r}")
+            raise UsageError(f"the objective must be mean or max, got {str(self.objective)[:40]!r}")
         if self.tables and self.order is not None and self.exactly:
-            raise UsageError("named tables and an exact order say two things", hint="give one of the two")
+            raise UsageError("named tables cannot be combined with an exact order", hint="give one of the two")
         for names in [self.columns or (), *(names for names, _ in self.tables)]:
             lowered = [name.lower() for name in names]
             if twice := next((name for name in lowered if lowered.count(name) > 1), None):
-                raise UsageError(f"the column {twice[:60]!r} is named twice")
+                raise UsageError(f"column {twice[:60]!r} is named twice")
 
     @staticmethod
     def of(
@@ -73,7 +73,7 @@ class MarginalsRequest:
         """What was asked, in the words of the command line or of Python. `tables`: names, or names to weights."""
         if unknown:
             name = next(iter(unknown))
-            raise UsageError(f"marginals know no {name[:40]!r}", hint=closest_name_hint(name, _WISHES))
+            raise UsageError(f"marginals have no option {name[:40]!r}", hint=closest_name_hint(name, _WISHES))
         return MarginalsRequest(
             columns=_names(columns) or None,
             order=None if order is None else _whole(order),
@@ -88,7 +88,7 @@ def _names(names: object) -> tuple[str, ...]:
     given_names = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
     for name in given_names:
         if not isinstance(name, str):
-            raise UsageError(f"a column is named by text, not by {str(name)[:40]}", hint='["sex", "ward"]')
+            raise UsageError(f"a column name must be text, got {str(name)[:40]}", hint='["sex", "ward"]')
     return given_names
 
 
@@ -107,7 +107,7 @@ def _weight(value: object) -> Fraction:
 def _whole(value: object) -> int:
     number = exact.positive(value, name="the order", most=Fraction(1000))
     if number.denominator != 1:
-        raise UsageError(f"the order is a whole number, got {exact.show(number)}")
+        raise UsageError(f"the order must be a whole number, got {exact.show(number)}")
     return int(number)
 
 
@@ -262,8 +262,8 @@ def _advice(price: MarginalsQuote, guarantee: Guarantee) -> Iterator[str]:
     here, there = price.expected_rmse, other.expected_rmse
     if there < here / 2:
         yield (
-            f"expected error {here:.3g}; Gaussian noise of the same rho {exact.show(price.event.rho)} would have "
-            f'{there:.3g}: --delta D, or accounting = "zcdp" in the table\'s budget'
+            f"the expected error is {here:,.3g}; Gaussian noise at the same rho, {exact.show(price.event.rho)}, would "
+            f'have {there:,.3g}: use --delta D, or accounting = "zcdp" in the table\'s budget'
         )
 
 
@@ -291,7 +291,7 @@ def _axis(column: Column) -> Axis:
     axis = declared_axis(column)
     if axis is None:
         raise Refused(
-            f"the values of {column.name!r} are not declared, or are too many to count one by one",
+            f"the values of {column.name!r} are not declared, or there are too many to count each one",
             hint="declare values, or low, high and bins, in discreet.toml; discreet bounds finds them privately",
         )
     return axis
@@ -299,7 +299,7 @@ def _axis(column: Column) -> Axis:
 
 def _workload(request: MarginalsRequest, names: Sequence[str], sizes: Sequence[int]) -> MarginalWorkload:
     if not names:
-        raise UsageError("no column of the table has known keys", hint="declare values, or low, high and bins")
+        raise UsageError("no column of the table has declared values", hint="declare values, or low, high and bins")
     lowered = [name.lower() for name in names]
     tables = {
         tuple(sorted(lowered.index(name.lower()) for name in own)): float(weight) for own, weight in request.tables

@@ -24,8 +24,8 @@ def split_rules(plan: PublicationPlan) -> tuple[list[PlanRule], list[PlanRule]]:
         about = [name.lower() in levels for name in (*rule.given, *rule.then)]
         if any(about) and not all(about):
             raise plan.fault(
-                f"{rule.name} is about places and attributes at once",
-                hint="say it of attributes alone, or of levels alone",
+                f"{rule.name} mixes places and attributes",
+                hint="name only attributes in a rule, or only levels",
             )
         (places if all(about) else cells).append(rule)
     return cells, places
@@ -41,7 +41,7 @@ def empty_places(plan: PublicationPlan, rules: Sequence[PlanRule], coded: CodedP
     if hierarchy is not None and not hierarchy.elsewhere:
         unknown = coded.unknown()
     if unknown.all():
-        raise plan.fault("no place is known", hint="look at the public table, or at the values of the column")
+        raise plan.fault("no place is known", hint="check the public table and the declared values of the column")
     ruled = [(rule, _ruled_out(rule, plan, coded) | unknown) for rule in rules]
     refuse_nothing_left(plan, ruled, size=coded.size, what="no place")
     out = unknown.copy()

@@ -161,15 +161,15 @@ def _refuse_twice(plan: PublicationPlan, attributes: Sequence[str]) -> None:
     twice = {name.lower() for name in used} & {name.lower() for name in attributes}
     twice |= {name.lower() for name in plan.level_names[1:]} & {name.lower() for name in attributes}
     if twice:
-        raise plan.fault(f"{sorted(twice)[0]!r} is a level and an attribute at once")
+        raise plan.fault(f"{sorted(twice)[0]!r} cannot be both a level and an attribute")
 
 
 def _refuse_large(plan: PublicationPlan, places: int, cells: int) -> None:
     if places * cells > MOST_CELLS:
         raise Refused(
-            f"{plan.where}: {places:,} places and {cells:,} cells at each make more than the {MOST_CELLS:,} cells that "
-            "are published at once",
-            hint="take fewer attributes, or wider bins",
+            f"{plan.where}: {places:,} places with {cells:,} cells each are more than {MOST_CELLS:,} cells, the most "
+            "that one publication can have",
+            hint="use fewer attributes, or wider bins",
         )
 
 
@@ -180,8 +180,8 @@ def _queries(
     whole = sum((level.share for level in levels), Fraction(0))
     if levels[-1].share == 0 or "cells" not in levels[-1].queries:
         raise plan.fault(
-            f"the cells of the last level, {plan.level_names[-1]!r}, must be measured: nothing else tells them",
-            hint=f'[levels.{plan.level_names[-1]}] with queries = ["cells"] and a share',
+            f"the cells of the last level, {plan.level_names[-1]!r}, must be measured: they cannot be derived",
+            hint=f'[levels.{plan.level_names[-1]}] with queries = ["cells"] and a share above 0',
         )
     level_queries = []
     for level in levels:
@@ -206,7 +206,7 @@ def _groups(
     for name in query:
         if name.lower() not in names:
             raise plan.fault(
-                f"a query names {name[:60]!r}, which is no attribute", hint=closest_name_hint(name, attributes)
+                f"a query names {name[:60]!r}, which is not an attribute", hint=closest_name_hint(name, attributes)
             )
     places = np.unravel_index(np.flatnonzero(possible), tuple(axis.size for _, axis in attributes.values()))
     sizes = [axis.size for _, axis in attributes.values()]
@@ -227,9 +227,8 @@ def _basis(plan: PublicationPlan, queries: Sequence[Sequence[LevelQuery]], cells
     words = [*(each.words for each in listed), "the exact totals"]
     if cells > MOST_ROTATED_CELLS and any(len(np.unique(each)) < cells for each in groupings):
         raise Refused(
-            f"{plan.where}: queries beside cells, and invariants, are for at most {MOST_ROTATED_CELLS:,} cells a "
-            "place, "
-            f"and there are {cells:,}",
+            f"{plan.where}: queries other than cells, and invariants, need at most {MOST_ROTATED_CELLS:,} cells per "
+            f"place, but there are {cells:,}",
             hint='queries = ["cells"] at every level, or fewer attributes',
         )
     try:
@@ -237,6 +236,6 @@ def _basis(plan: PublicationPlan, queries: Sequence[Sequence[LevelQuery]], cells
     except GroupingsDoNotCommute as problem:
         raise Refused(
             f"{plan.where}: {words[problem.one]!r} and {words[problem.other]!r} cannot be fitted together exactly, "
-            "for impossible cells leave groups of different sizes",
-            hint='measure "cells", and at most one other query that cuts across the rules',
+            "because impossible cells leave groups of different sizes",
+            hint='measure "cells", and at most one other query that the rules cut across',
         ) from None

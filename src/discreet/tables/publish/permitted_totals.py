@@ -16,7 +16,7 @@ from discreet.tables.publish.place_hierarchy import PlaceHierarchy
 from discreet.tables.publish.plan_file import PublicationPlan
 
 #: What exact totals cost, in the words of every message.
-COSTS = "every charge counts double, for good, and presence is not protected"
+COSTS = "every charge counts double, permanently, and presence is not protected"
 
 
 def exact_level(plan: PublicationPlan) -> int | None:
@@ -58,16 +58,16 @@ def refuse_undeclared(plan: PublicationPlan, schema: Schema, places: PlaceHierar
     )
     if not enough:
         raise Refused(
-            f"{plan.where}: exact totals are the data owner's to publish, and those of {plan.level_names[level]!r} are "
+            f"{plan.where}: only the data owner can publish exact totals, and those of {plan.level_names[level]!r} are "
             "not declared",
             hint=f'invariants = ["{totals_name}"] in [tables.{schema.table}] of discreet.toml, then discreet refresh '
-            f"{schema.table}; once they are published {COSTS}",
+            f"{schema.table}; once they are published, {COSTS}",
         )
     if level and len(set(places.labels[level - 1])) < places.tree.sizes[level]:
         raise Refused(
-            f"{plan.where}: exact totals of {plan.level_names[level]!r} would be of each of its values inside each of "
-            "the levels above, which is more than was declared",
-            hint="a level whose own values lie each in one place above, such as a code",
+            f"{plan.where}: exact totals of {plan.level_names[level]!r} would count each of its values within each "
+            "level above, which is more than was declared",
+            hint="a level whose values each belong to one place of the level above, such as a code",
         )
 
 

@@ -91,8 +91,8 @@ def code_places(plan: PublicationPlan, schema: Schema, publics: Publics) -> Code
     column = column_named(hierarchy.column, plan, schema)
     if hierarchy.prefix and not isinstance(column, CategoryColumn):
         raise plan.fault(
-            f"prefix cuts the values that a category lists, and column {column.name!r} is declared as another type",
-            hint=f"declare {column.name!r} as a category with its values, or list the places in a public table: from",
+            f"prefix works only with the declared values of a category, and column {column.name!r} has another type",
+            hint=f"declare {column.name!r} as a category with its values, or list the places in a public table (from)",
         )
     column, axis = axis_named(hierarchy.column, plan, schema)
     lengths = (*(hierarchy.prefix or ()), None)
@@ -130,7 +130,7 @@ def axis_named(name: str, plan: PublicationPlan, schema: Schema) -> tuple[Column
     if axis is None:
         raise plan.fault(
             f"the values of column {column.name!r} are not declared",
-            hint="declare its values, or low and high and perhaps bins, and refresh",
+            hint="declare its values, or low and high (and optionally bins), then refresh the table",
         )
     return column, axis
 
@@ -183,7 +183,7 @@ def _by_table(plan: PublicationPlan, hierarchy: PlanHierarchy, schema: Schema, p
         if label is not None and rows.setdefault(str(label), row) != row:
             raise plan.fault(
                 f"table {public.name!r} has two rows for one value of {hierarchy.levels[-1]!r}",
-                hint=f"the last level names the values of column {column.name!r}, each in one row",
+                hint=f"list each value of column {column.name!r} in exactly one row of the last level",
             )
     axis, joined = declared_axis(column), None
     if axis is None:
@@ -191,7 +191,7 @@ def _by_table(plan: PublicationPlan, hierarchy: PlanHierarchy, schema: Schema, p
     public_rows = [None if label is None else rows.get(str(label)) for label in axis.labels]
     if all(row is None for row in public_rows):
         raise plan.fault(
-            f"no value of column {column.name!r} stands in column {hierarchy.levels[-1]!r} of {public.name!r}"
+            f"no value of column {column.name!r} appears in column {hierarchy.levels[-1]!r} of {public.name!r}"
         )
     coded = _labelled((axis,), [[None if row is None else texts[row] for row in public_rows] for texts in listed])
     return replace(coded, joined=joined, by=PublicPlaces.of(public, hierarchy.levels))

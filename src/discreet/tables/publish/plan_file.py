@@ -116,7 +116,7 @@ def _parsed(path: Path) -> Mapping[str, Any]:
             content = stream.read(MOST_BYTES + 1)
     except IsADirectoryError:
         raise UsageError(
-            f"{str(path)!r} is a folder, and a plan is a file", hint="discreet publish PLAN.toml"
+            f"{str(path)!r} is a folder; a plan must be a file", hint="discreet publish PLAN.toml"
         ) from None
     except OSError as problem:
         raise UsageError(f"cannot read {str(path)!r}: {problem.strerror}") from None
@@ -168,9 +168,10 @@ class _PlanReader:
         left_out += ["elsewhere = false"] * (plan.hierarchy is not None and not plan.hierarchy.elsewhere)
         if plan.invariants and left_out:
             raise Refused(
-                f"{self.where}: invariants do not go with {' and '.join(left_out)}: an exact total counts every row of "
-                "a place, and beside tables that leave rows out it would tell how many those are, and bias the rest",
-                hint="take the invariants away, or what leaves rows out",
+                f"{self.where}: invariants cannot be combined with {' and '.join(left_out)}: an exact total counts "
+                "every row of a place; next to tables that leave rows out, it would reveal how many rows those are and "
+                "bias the estimates",
+                hint=f"remove the invariants, or remove {' and '.join(left_out)}",
             )
 
     def _check_levels(self, plan: PublicationPlan) -> None:
@@ -181,7 +182,9 @@ class _PlanReader:
             if name not in names:
                 raise self._fault(f"there is no level {name[:60]!r}", hint=closest_name_hint(name, names))
         if any(not _is_file_name(name) for name in names):
-            raise self._fault("a level's name is a file's name too: letters, figures, - and _, no _totals at the end")
+            raise self._fault(
+                "a level's name is used as a file name: use only letters, digits, - and _, and do not end it in _totals"
+            )
 
     def _hierarchy(self, data: Mapping[str, Any]) -> PlanHierarchy:
         where = "[hierarchy]"
@@ -191,7 +194,10 @@ class _PlanReader:
             raise self._fault(f"{where} elsewhere must be true or false")
         if "columns" in data:
             if set(data) & {"column", "levels", "from", "prefix"}:
-                raise self._fault(f"{where} has columns, and column, levels, from or prefix beside it", hint="keep one")
+                raise self._fault(
+                    f"{where} has columns together with column, levels, from or prefix",
+                    hint="keep columns, or the others",
+                )
             columns = self._names(data["columns"], f"{where} columns", most=MOST_LEVELS, least=1)
             return PlanHierarchy(
                 column=None, columns=columns, levels=columns, source=None, prefix=None, elsewhere=elsewhere
@@ -202,7 +208,7 @@ class _PlanReader:
             raise self._fault(f"{where} has both from and prefix", hint="keep one")
         if source is None and prefix is None and len(levels) > 1:
             raise self._fault(
-                f"{where} says nothing about how {levels[-1]!r} lies in {levels[0]!r}",
+                f"{where} does not say how {levels[-1]!r} belongs to {levels[0]!r}",
                 hint='from = "places", a public table, or prefix = [2, 5]',
             )
         return PlanHierarchy(
@@ -218,7 +224,7 @@ class _PlanReader:
         fine = isinstance(entry, list | tuple) and all(type(each) is int and each > 0 for each in entry)
         if not fine or list(entry) != sorted(set(entry)) or len(entry) != levels - 1:
             raise self._fault(
-                f"[hierarchy] prefix must be {levels - 1} rising numbers of letters, one for each level but the last"
+                f"[hierarchy] prefix must be {levels - 1} increasing lengths, one for each level except the last"
             )
         return tuple(entry)
 
@@ -232,7 +238,7 @@ class _PlanReader:
                 raise self._fault(f"{where} share must be from 0 to 1,000,000")
             queries = tuple(self._query(each, where) for each in self._list(entry.get("queries", ["cells"]), where))
             if len(set(queries)) < len(queries) or not queries:
-                raise self._fault(f"{where} queries must name something, each once", hint='queries = ["cells"]')
+                raise self._fault(f"{where} queries must name something, and nothing twice", hint='queries = ["cells"]')
             levels[name] = PlanLevel(share=share, queries=queries)
         return levels
 
@@ -240,19 +246,19 @@ class _PlanReader:
         if entry in ("cells", "total"):
             return str(entry)
         if not isinstance(entry, list | tuple):
-            raise self._fault(f'{where} a query is "cells", "total" or a list of attributes', hint='["sex"]')
+            raise self._fault(f'{where} a query must be "cells", "total" or a list of attributes', hint='["sex"]')
         return self._names(entry, f"{where} a query", most=MOST_ATTRIBUTES, least=1)
 
     def _zeros(self, data: Mapping[str, Any]) -> list[PlanRule]:
         return [
-            PlanRule(name=f"zeros, number {number}", given=self._conditions(entry, "one of zeros"), then={})
+            PlanRule(name=f"entry {number} of zeros", given=self._conditions(entry, "an entry of zeros"), then={})
             for number, entry in enumerate(self._list(data.get("zeros", []), "zeros"), 1)
         ]
 
     def _rules(self, data: Mapping[str, Any]) -> list[PlanRule]:
         rules = []
         for number, entry in enumerate(self._list(data.get("rules", []), "rules"), 1):
-            where = f"rules, number {number}"
+            where = f"entry {number} of rules"
             self._check_keys(self._mapping(entry, where), ("name", "if", "then"), where)
             name = where if "name" not in entry else repr(self._text(entry["name"], f"name of {where}"))
             given, then = (self._conditions(entry.get(key), f"{key!r} of {name}") for key in ("if", "then"))
@@ -268,7 +274,7 @@ class _PlanReader:
     def _names(self, entry: Any, what: str, *, most: int, least: int = 0) -> tuple[str, ...]:
         names = tuple(self._text(each, what) for each in self._list(entry, what))
         if not least <= len(names) <= most:
-            raise self._fault(f"{what} must name from {least} to {most}")
+            raise self._fault(f"{what} must have {least} to {most} entries")
         if len({name.lower() for name in names}) < len(names):
             raise self._fault(f"{what} names something twice")
         return names
@@ -280,7 +286,7 @@ class _PlanReader:
 
     def _list(self, entry: Any, what: str) -> Sequence[Any]:
         if not isinstance(entry, list | tuple) or len(entry) > MOST_RULES:
-            raise self._fault(f"{what} must be a list of at most {MOST_RULES:,}")
+            raise self._fault(f"{what} must be a list of at most {MOST_RULES:,} entries")
         return entry
 
     def _mapping(self, entry: Any, what: str) -> Mapping[str, Any]:

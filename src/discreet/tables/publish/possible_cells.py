@@ -48,7 +48,7 @@ def bin_cutting_warnings(
             column, axis = _named(name, rule, plan, attributes)
             rule_condition = read_condition(column, value, plan, rule.name)
             if not (rule_condition.within(axis) | rule_condition.outside(axis)).all():
-                warnings.append(f"{rule.name} cuts through a bin of {column.name!r}: it rules out whole bins only")
+                warnings.append(f"{rule.name} splits a bin of {column.name!r}, but it can only rule out whole bins")
     return warnings
 
 
@@ -81,7 +81,8 @@ def _named(
     attribute = next((column_axis for own, column_axis in attributes.items() if own.lower() == name.lower()), None)
     if attribute is None:
         raise plan.fault(
-            f"{rule.name}: {name[:60]!r} is no attribute of the tables", hint=closest_name_hint(name, list(attributes))
+            f"{rule.name}: {name[:60]!r} is not an attribute of the tables",
+            hint=closest_name_hint(name, list(attributes)),
         )
     return attribute
 
@@ -99,7 +100,7 @@ def refuse_nothing_left(
 
     if nothing(ruled):
         names = " and ".join(rule.name for rule, _ in smallest(ruled, nothing))
-        raise Refused(f"{plan.where}: {what} is left by {names}", hint="take one of them away, or say less in it")
+        raise Refused(f"{plan.where}: {what} remains after {names}", hint="remove or relax one of them")
 
 
 def smallest(

@@ -54,12 +54,12 @@ def joined_axis(
     limits = domain(key)
     if not can_equal(typed_column.kind, key) or limits is None or not isinstance(key, CategoryColumn):
         raise plan.fault(
-            f"column {key.name!r} of {public.name!r} is of another type than {column.name!r}",
+            f"column {key.name!r} of {public.name!r} and column {column.name!r} have different types",
             hint="declare both as text",
         )
     made = code_for_join(replace(public, columns=(key,)), [(typed_column.kind, key)], place=_PLACE)
     if made.fan_out != 1:
-        raise plan.fault(f"table {public.name!r} has two rows for one value of {key.name!r}, or none")
+        raise plan.fault(f"table {public.name!r} must have exactly one row for each value of {key.name!r}")
     name = joined_column_name(_PLACE, key.name)
     size = limits[1]
     axis = Axis(

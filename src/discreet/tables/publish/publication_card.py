@@ -42,10 +42,10 @@ def card_data(made: PublishedTables, files: Sequence[str]) -> dict[str, Any]:
 
 #: What each column of the tables means.
 COLUMNS = {
-    "count": "a whole number; counts add up exactly at every level, and none is negative",
-    "estimate": "the least-squares estimate from all that was measured; unbiased, and may be negative",
-    "standard_error": "of the estimate, from the noise alone",
-    "low, high": "confidence interval of the added noise, per row: between them lies the number of the declared table",
+    "count": "a whole number, never negative; counts add up exactly at every level",
+    "estimate": "the least-squares estimate from all measurements; unbiased, and can be negative",
+    "standard_error": "of the estimate, from the added noise only",
+    "low, high": "confidence interval of the added noise, per row, for the number of the declared table",
 }
 
 
@@ -69,7 +69,7 @@ def guarantee_data(layout: Layout, price: PublicationPrice, *, has_exact_totals:
         "rho": None if rho is None else exact.as_float(rho, up=True),
         "unit": "row" if unit.is_row else f"person, at most {unit.rows:,} rows",
         "neighbours": f"one {one} is "
-        + ("changed, and the exact totals stay" if has_exact_totals else "added or removed"),
+        + ("changed, and the exact totals stay the same" if has_exact_totals else "added or removed"),
         "presence_protected": not has_exact_totals,
     }
 
@@ -79,12 +79,13 @@ def in_plain_words(guarantee: Mapping[str, Any]) -> str:
     rows = "one row" if guarantee["unit"] == "row" else "all rows of one person"
     if guarantee["presence_protected"]:
         return (
-            "That is: whoever reads these tables, whatever else they know, can hardly tell them from those of the same "
-            f"data without {rows}; the smaller epsilon, the less they can."
+            "In other words: a reader of these tables, whatever else they know, can hardly distinguish them from "
+            f"tables of the same data without {rows}. The smaller epsilon is, the harder it is."
         )
     return (
-        "That is: whoever reads these tables, whatever else they know, can hardly tell them from those of data in "
-        f"which {rows} said something else and every exact total were the same; the smaller epsilon, the less they can."
+        "In other words: a reader of these tables, whatever else they know, can hardly distinguish them from tables of "
+        f"data in which {rows} had other values and every exact total was the same. The smaller epsilon is, the harder "
+        "it is."
     )
 
 
@@ -94,8 +95,8 @@ def exact_words(layout: Layout, *, has_exact_totals: bool) -> list[str]:
         return []
     of = ", ".join(layout.plan.invariants)
     return [
-        f"exact totals{f' of {of}' if of else ', published before'}: {COSTS}; what stays protected is what somebody is "
-        "like, as far as the totals leave it open"
+        f"exact totals{f' of {of}' if of else ', published before'}: {COSTS}; a person's attributes stay protected, as "
+        "far as the totals do not determine them"
     ]
 
 
@@ -122,16 +123,16 @@ def notes(layout: Layout) -> list[str]:
     note_lines = list(layout.warnings)
     unit = layout.version.schema.unit
     if not unit.is_row:
-        note_lines.append(f"rows are counted, of each person at most {unit.rows:,}")
+        note_lines.append(f"the tables count rows, at most {unit.rows:,} per person")
     if layout.plan.rules:
         note_lines.append("rows that break a rule are left out of every table; impossible cells are not listed")
     if layout.plan.hierarchy is not None:
         kept = layout.plan.hierarchy.elsewhere
-        where = "have places of their own, without a label" if kept else "are left out of every table"
+        where = "are counted in separate places without a label" if kept else "are left out of every table"
         note_lines.append(f"rows without a known place {where}")
     note_lines.append(
-        "counts cannot be negative, which makes nearly empty cells a little too large and others too small: "
-        "for sums, shares and models of small places use the estimates"
+        "counts are never negative, which makes nearly empty cells slightly too large and others too small: "
+        "for sums, shares and models of small places, use the estimates"
     )
     return note_lines
 
@@ -167,12 +168,12 @@ Protected: each {_text(guarantee["unit"])}. Neighbours: {_text(guarantee["neighb
 <p>{_text(in_plain_words(guarantee))}</p>
 {exact_part}
 <h2>Levels</h2>
-<p class="cue">A narrow screen shows part of this table: it scrolls sideways.</p>
+<p class="cue">This table is wider than the screen: scroll sideways.</p>
 <div class="wide" tabindex="0" role="region" aria-label="Levels"><table>
 <tr><th>level</th><th>places</th><th>cells</th><th>measured</th><th>budget</th>
-<th>typical error of a cell</th><th>of a total</th></tr>{rows}</table></div>
+<th>typical error of a cell</th><th>typical error of a total</th></tr>{rows}</table></div>
 <h2>Columns</h2>
-<p>Intervals, from low to high, are stated with {100 * data["confidence"]:g}% confidence.</p>
+<p>low and high are {100 * data["confidence"]:g}% confidence intervals.</p>
 <dl>{columns}</dl>
 <h2>Notes</h2><ul>{listed}</ul>
 <p>Cite as: {_text(data["cite"])}.</p>

@@ -60,7 +60,7 @@ def possible_prices(epsilon: object, delta: object, guarantee: Guarantee) -> lis
     if checked_delta == 0:
         return [pure]
     if guarantee.delta_rho == 0:
-        raise UsageError("the table's budget has no delta to convert rho with", hint="leave --delta out")
+        raise UsageError("the table's budget has no delta, so rho cannot be converted", hint="leave --delta out")
     rho = rho_from_epsilon(checked_epsilon, checked_delta)
     if rho > 0:
         converted = PublicationPrice(
@@ -72,8 +72,8 @@ def possible_prices(epsilon: object, delta: object, guarantee: Guarantee) -> lis
     if delta is None and guarantee.accounting != "zcdp":
         return [pure]
     raise UsageError(
-        f"epsilon {exact.show(checked_epsilon)} at delta {exact.show(checked_delta)} is too small for any noise to "
-        "be finite"
+        f"epsilon {exact.show(checked_epsilon)} at delta {exact.show(checked_delta)} is too small: "
+        "it needs infinite noise"
     )
 
 
@@ -186,7 +186,8 @@ def refuse_before_declaring(layout: Layout, price: PublicationPrice, ledger: Led
     if not fits_budget(layout, price, ledger, account.guarantee):
         left = account.status().remaining
         raise BudgetExceeded(
-            f"with exact totals every charge counts double, and {population!r} has no room for these tables then",
+            f"with exact totals every charge counts double, and the remaining budget of {population!r} is then too "
+            "small for these tables",
             hint="a smaller epsilon, or no invariants",
             needed={"epsilon": exact.show(2 * price.epsilon, up=True), "delta": exact.show(price.delta, up=True)},
             remaining={"epsilon": exact.show(left.epsilon), "delta": exact.show(left.delta)},

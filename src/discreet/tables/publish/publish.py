@@ -34,7 +34,7 @@ def no_progress(word: str, done: float) -> None:
 def plan_of(plan: Plan) -> PublicationPlan:
     """A plan as it is written: its file, or data of the same form."""
     if not isinstance(plan, Mapping | str | PathLike):
-        raise UsageError("a plan is the name of a TOML file, or data of the same form")
+        raise UsageError("a plan must be the name of a TOML file, or data of the same form")
     return read_plan(plan if isinstance(plan, Mapping) else Path(plan))
 
 
@@ -110,7 +110,7 @@ def publish(
     """
     sure: Fraction = exact.probability(confidence, name="confidence")
     if sure <= 0:
-        raise plan.fault("a confidence must be above 0 and below 1, such as 0.95")
+        raise plan.fault("the confidence must be above 0 and below 1, such as 0.95")
     progress("planning", 0.0)
     prices = possible_prices(epsilon, delta, guarantee)
     offer = best_offer(lay_out(plan, version, publics), prices, curator.ledger, guarantee, fresh=fresh)

@@ -98,14 +98,14 @@ class PublishedTables:
                 written.append(_whole(to / name, lambda path, text=text: path.write_text(text, encoding="utf-8")))
         except OSError as problem:
             raise UsageError(
-                f"the tables are measured and stored, but {str(to)!r} cannot be written: {problem.strerror}",
-                hint="the same command with another --to is free",
+                f"the tables were measured and stored, but {str(to)!r} cannot be written: {problem.strerror}",
+                hint="run the same command with another --to: it is free",
             ) from None
         return written
 
     def _place(self, level: str) -> int:
         if level not in self.levels:
-            raise UsageError(f"there is no level {level[:60]!r}", hint=f"there are: {', '.join(self.levels)}")
+            raise UsageError(f"there is no level {level[:60]!r}", hint=f"one of {', '.join(self.levels)}")
         return self.levels.index(level)
 
     def _write_level(self, to: Path, level: int) -> Iterator[Path]:
@@ -233,13 +233,13 @@ def check_folder(to: Path, *, force: bool) -> None:
     """Refuse, before anything is charged, a folder that cannot be made or has something in it."""
     try:
         if to.exists() and not to.is_dir():
-            raise UsageError(f"{str(to)!r} is no folder")
+            raise UsageError(f"{str(to)!r} is not a folder")
         if to.is_dir() and any(to.iterdir()) and not force:
-            raise UsageError(f"{str(to)!r} is not empty", hint="another --to, or --force to write over what is there")
+            raise UsageError(f"{str(to)!r} is not empty", hint="another --to, or --force to overwrite its files")
         _try_writing(to.absolute())
     except OSError as problem:
         raise UsageError(
-            f"{str(to)[:200]!r} cannot be written: {problem.strerror}", hint="nothing was charged; another --to"
+            f"{str(to)[:200]!r} cannot be written: {problem.strerror}; nothing was charged", hint="another --to"
         ) from None
 
 

@@ -54,7 +54,7 @@ def read_condition(column: Column, value: Any, plan: PublicationPlan, rule: str)
     listed = value if isinstance(value, list | tuple) else [value]
     parts = [reader.part(each) for each in listed]
     if not parts:
-        raise reader.fault(f"column {column.name!r} is given no value")
+        raise reader.fault(f"no value is given for column {column.name!r}")
     joined: list[tuple[int, int]] = []
     for low, high in sorted(part for part in parts if part is not None):
         if joined and low <= joined[-1][1] + 1:
@@ -72,7 +72,7 @@ class _ConditionReader:
         """An interval of codes; None for NULL."""
         if value == {"null": True}:
             if not nullable(self.column):
-                raise self.fault(f"column {self.column.name!r} is closed: it is never NULL")
+                raise self.fault(f"column {self.column.name!r} is closed, so it is never NULL")
             return None
         if isinstance(self.column, NumberColumn | MomentColumn):
             if isinstance(value, Mapping) and value and set(value) <= {"from", "to"}:
@@ -87,7 +87,7 @@ class _ConditionReader:
 
     def range(self, value: Any, low: int, high: int) -> tuple[int, int]:
         if low > high:
-            raise self.fault(f"{str(value)[:60]!r} is no range of column {self.column.name!r}")
+            raise self.fault(f"{str(value)[:60]!r} is not a range of column {self.column.name!r}")
         return low, high
 
     def code(self, value: Any) -> int:
@@ -102,7 +102,7 @@ class _ConditionReader:
             closest_value = (
                 closest_name_hint(str(value), self.column.values) if isinstance(self.column, CategoryColumn) else ""
             )
-            raise self.fault(f"{str(value)[:60]!r} is no value of column {self.column.name!r}", hint=closest_value)
+            raise self.fault(f"{str(value)[:60]!r} is not a value of column {self.column.name!r}", hint=closest_value)
         return code
 
     def fault(self, reason: str, *, hint: str = "") -> Exception:

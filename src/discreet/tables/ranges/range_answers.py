@@ -125,7 +125,8 @@ class Ranges:
             return []
         if not self.determines(places):
             raise UsageError(
-                "this release was planned for other ranges, and does not tell these", hint="--epsilon 1 makes one"
+                "this release was planned for other ranges and cannot answer these",
+                hint="--epsilon 1 makes one that can",
             )
         lows, highs = (np.array(ends, dtype=np.int64) for ends in zip(*places, strict=True))
         values = self._sums[highs + 1] - self._sums[lows]
@@ -149,7 +150,7 @@ class Ranges:
         """
         checked_fraction = quantile_of(fraction)
         if self.only:
-            raise UsageError("this release was planned for a few ranges, and tells no quantiles")
+            raise UsageError("this release was planned for given ranges only and has no quantiles")
         sums, total = self._monotone, max(float(self._monotone[-1]), 0.0)
         place = min(int(np.searchsorted(sums[1:], float(checked_fraction) * total)), self.ruler.cells - 1)
         first, last = self._quantile_ends(float(checked_fraction), place, confidence_of(confidence))
@@ -267,7 +268,7 @@ def quantile_of(fraction: object) -> Fraction:
     """A quantile from 0 to 1."""
     number = exact.number(fraction, name="quantile")
     if not 0 <= number <= 1:
-        raise UsageError(f"a quantile lies between 0 and 1, got {exact.show(number)}", hint="0.5 is the median")
+        raise UsageError(f"a quantile must be between 0 and 1, got {exact.show(number)}", hint="0.5 for the median")
     return number
 
 

@@ -29,11 +29,11 @@ def read_pairs(given: Iterable[Pair] | str | PathLike[str] | None) -> list[Pair]
     elif isinstance(given, Iterable):
         pairs = [_pair(each) for each in given]
     else:
-        raise UsageError("ranges are pairs of low and high, or the name of a CSV file")
+        raise UsageError("ranges must be pairs of low and high, or the name of a CSV file")
     if not pairs:
-        raise UsageError("there is no range to answer", hint="a line such as 30,45 below the header low,high")
+        raise UsageError("no ranges are given", hint="a line such as 30,45 below the header low,high")
     if len(pairs) > MOST_RANGES:
-        raise UsageError(f"{len(pairs):,} ranges are more than the {MOST_RANGES:,} that are answered at once")
+        raise UsageError(f"{len(pairs):,} ranges are too many: at most {MOST_RANGES:,} are answered at once")
     return pairs
 
 
@@ -41,7 +41,7 @@ def _pair(each: Pair) -> Pair:
     try:
         low, high = each
     except (TypeError, ValueError):
-        raise UsageError(f"a range is a pair of low and high, got {str(each)[:60]!r}") from None
+        raise UsageError(f"a range must be a pair of low and high, got {str(each)[:60]!r}") from None
     return low, high
 
 

@@ -69,17 +69,17 @@ class RangesRequest:
     ) -> RangesRequest:
         """What is asked, checked. `only`: planned for the given ranges alone, with less noise for them."""
         if not isinstance(column, str) or not isinstance(strategy, str):
-            raise UsageError("a column and a strategy are named by text")
+            raise UsageError("the names of the column and of the strategy must be text")
         if strategy not in STRATEGIES:
-            raise UsageError(f"no strategy is called {strategy[:40]!r}", hint=closest_name_hint(strategy, STRATEGIES))
+            raise UsageError(f"unknown strategy {strategy[:40]!r}", hint=closest_name_hint(strategy, STRATEGIES))
         if only and (ranges is None or strategy != "best"):
-            raise UsageError("only is for given ranges, and the best strategy", hint="--ranges FILE --only")
+            raise UsageError("only works with given ranges and the best strategy", hint="--ranges FILE --only")
         try:
             plan_seconds = float(str(seconds))
         except ValueError:
             plan_seconds = float("nan")
         if not 0 < plan_seconds <= 3600:
-            raise UsageError(f"seconds must be above 0 and at most 3600, got {str(seconds)[:40]}")
+            raise UsageError(f"seconds must be above 0 and at most 3,600, got {str(seconds)[:40]}")
         return RangesRequest(
             column=column, pairs=read_pairs(ranges), strategy=strategy, seconds=plan_seconds, only=only
         )
@@ -195,7 +195,7 @@ def release(
         return stored
     if terms is None:
         raise UsageError(
-            f"no stored release of {request.column!r} tells these ranges of version {version.number}",
+            f"no stored release of {request.column!r} can answer these ranges for version {version.number}",
             hint=_hint_elsewhere(ruler, version, curator),
         )
     event = terms.event(guarantee, version, curator)
@@ -260,7 +260,7 @@ def _read(
         cost=FREE if cached else cost_of(program.event),
         cached=cached,
         warnings=(
-            "rows where the column is NULL are in no range",
+            "no range counts rows where the column is NULL",
             *count_caveats(version, curator, [ruler.column.name]),
         ),
     )
@@ -306,14 +306,14 @@ def _with_measurement(ranges: Ranges, drawn: AdaptiveMeasurement) -> Ranges:
     """A release by a partition, or by the fixed strategy where the test spoke against one."""
     ranges = replace(ranges, strategy=drawn.strategy, law=drawn.law, noisy=drawn.noisy, expected_rmse=drawn.noise_rmse)
     if drawn.buckets is None:
-        return replace(ranges, words=f"{ranges.words} (a test said that a partition would not pay)")
+        return replace(ranges, words=f"{ranges.words} (a private test found that buckets would not help)")
     return replace(
         ranges,
         spread=True,
         words=f"{drawn.buckets:,} buckets, chosen by a private test",
         warnings=(
             *ranges.warnings,
-            "cells of a bucket are taken to be even; intervals speak of the noise and not of that",
+            "rows are assumed to be spread evenly inside a bucket; the confidence intervals do not cover that error",
         ),
     )
 
@@ -357,12 +357,13 @@ def _hint_elsewhere(ruler: Ruler, version: Version, curator: Curator) -> str:
         if payload.get("kind") != "ranges" or payload["column"] != ruler.column.name:
             continue
         if charge.version != version.number:
-            return f"{reservation.id} is about version {charge.version}; --epsilon 1 measures this one"
+            return f"{reservation.id} is about version {charge.version}; --epsilon 1 measures this version"
         if not _is_used_up(reservation):
             return (
-                f"{reservation.id} was paid but not finished: run the same command with its --epsilon to continue, free"
+                f"{reservation.id} was charged but not finished: run the same command with its --epsilon to finish it; "
+                "that is free"
             )
-    return "--epsilon 1 makes one that does"
+    return "--epsilon 1 makes one that can"
 
 
 def _releases(

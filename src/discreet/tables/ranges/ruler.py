@@ -48,7 +48,7 @@ class Ruler:
                 grid_position = moment_code(value, column.type)
         except (UsageError, ValueError):
             what = "a number" if isinstance(column, NumberColumn) else f"a {column.type}, such as 2026-11-15"
-            raise UsageError(f"{str(value)[:60]!r} is not {what}, as {column.name!r} has them") from None
+            raise UsageError(f"{str(value)[:60]!r} is not {what}, the type of column {column.name!r}") from None
         return math.ceil(grid_position) if up else math.floor(grid_position)
 
     def cells_of(self, low: object, high: object) -> tuple[int, int]:
@@ -64,14 +64,15 @@ class Ruler:
         if not _empty(high) and (code := self.code(high, up=False)) < self.column.high:
             last = code
         if first > last:
-            raise UsageError(f"no value of {self.column.name!r} lies in the range {_range_text(low, high)}")
+            raise UsageError(f"column {self.column.name!r} has no value in the range {_range_text(low, high)}")
         begin, end = self._edge(first), self._edge(last + 1)
         if end is None and last > first:
             end = self._edge(last)  # as bins are spoken of: 0 to 100 is up to, not including, 100
         if begin is None or end is None:
             raise UsageError(
-                f"the range {_range_text(low, high)} cuts through a bin of {self.column.name!r}",
-                hint=f"bins near it begin at {', '.join(dict.fromkeys(self._near(first, last)))}",
+                f"the range {_range_text(low, high)} splits a bin of {self.column.name!r}",
+                hint=f"start and end where bins start; nearby bins start at "
+                f"{', '.join(dict.fromkeys(self._near(first, last)))}",
             )
         return begin, end - 1
 
@@ -102,12 +103,13 @@ def ruler_of(column: Column) -> Ruler:
     """The ruler of a declared column: its bins, its single values, or as many equal cells as may be."""
     if not isinstance(column, NumberColumn | MomentColumn):
         raise UsageError(
-            f"{column.name!r} has no order to take ranges in", hint="discreet histogram counts each of its values"
+            f"{column.name!r} cannot have ranges: its values have no order",
+            hint="discreet histogram counts each of its values",
         )
     if column.low is None or column.high is None:
         raise UsageError(
-            f"ranges of {column.name!r} need bounds",
-            hint=f"declare low and high, or discreet bounds TABLE {column.name} --epsilon 0.1 finds some",
+            f"ranges of {column.name!r} need declared bounds",
+            hint=f"declare low and high; or discreet bounds TABLE {column.name} --epsilon 0.1 measures them",
         )
     binned = declared_axis(column) if column.edges is not None else None
     if binned is not None:
@@ -136,4 +138,4 @@ def _range_text(low: object, high: object) -> str:
     """A range in words: one of its ends may be left out."""
     if _empty(low):
         return "of all values" if _empty(high) else f"up to {str(high)[:60]}"
-    return f"from {str(low)[:60]}" + (" on" if _empty(high) else f" to {str(high)[:60]}")
+    return f"from {str(low)[:60]}" + (" upwards" if _empty(high) else f" to {str(high)[:60]}")

@@ -37,5 +37,5 @@ def plan_over_cells(workload: GivenRanges, groups: NDArray[np.int64], atom_plan:
         atom_plan,
         workload=workload,
         strategy=MergeStrategy(groups, atom_plan.strategy),
-        words=f"cells that no range tells apart as one, {atom_plan.workload.cells:,} in all: {atom_plan.words}",
+        words=f"{atom_plan.workload.cells:,} groups of cells that the ranges do not separate: {atom_plan.words}",
     )

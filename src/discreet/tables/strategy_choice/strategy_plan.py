@@ -55,9 +55,9 @@ def plan_strategy(workload: Workload, *, gaussian: bool, seconds: float = 1.0, s
     By name: "identity" (single cells), "binary" (the tree of lectures: every level alike, up to the root).
     """
     if strategy not in NAMES:
-        raise UsageError(f"there is no strategy {strategy[:40]!r}", hint="one of " + ", ".join(NAMES))
+        raise UsageError(f"unknown strategy {strategy[:40]!r}", hint="one of " + ", ".join(NAMES))
     if not seconds >= 0:
-        raise UsageError("seconds to plan for must be 0 or more")
+        raise UsageError("the planning time in seconds must be 0 or more")
     if isinstance(workload, ProductWorkload):
         return _product(workload, gaussian=gaussian, seconds=seconds, strategy=strategy)
     if strategy != "best":

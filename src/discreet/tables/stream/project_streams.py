@@ -17,7 +17,7 @@ def source_of(project: ProjectPublications, table: str) -> StreamSource:
     """A private table of a project, for streams to follow."""
     declared_table = project.table(table)
     if declared_table.public:
-        raise UsageError(f"{declared_table.name!r} is public: what it holds can be read off it")
+        raise UsageError(f"{declared_table.name!r} is a public table: read it directly, it needs no stream")
     return StreamSource(
         table=declared_table.name,
         curator=project.curator,
@@ -45,7 +45,7 @@ def stream(
     source = source_of(project, table)
     if epsilon is None:
         if (delta, horizon, contributions) != (None, None, None):
-            raise UsageError("a stream is started with an epsilon", hint="--epsilon 1 --horizon 365")
+            raise UsageError("a new stream needs an epsilon", hint="--epsilon 1 --horizon 365")
         return find(source, name, analyst=analyst), True
     asker = project.asker(analyst)
     request = StreamRequest.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)

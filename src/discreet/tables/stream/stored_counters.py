@@ -28,7 +28,7 @@ def counter_of(data: Any) -> StreamCounter:
     )
     if counter.to_data() != data:
         raise LedgerFault(
-            "the stream's matrix is not the one that was paid for", hint="another version of Discreet started it"
+            "the stream's matrix is not the one that was charged", hint="use the version of Discreet that started it"
         )
     return counter
 

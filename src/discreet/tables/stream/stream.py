@@ -112,7 +112,7 @@ class TableStream:
         self.source.asker(self.analyst if analyst is None else analyst)
         step_label = None if label is None else check_name(label, what="a step's label")
         if step_label is not None and step_label.isdecimal():
-            raise UsageError("a label that is a number would be taken for a step", hint="--next 2026-03-01")
+            raise UsageError("a label cannot be a number, because numbers mean steps", hint="--next 2026-03-01")
         return take_step(self.source.curator, self.id, self.source.newest, label=step_label)
 
     def interval(
@@ -132,7 +132,7 @@ class TableStream:
         record = self._record
         checked_confidence = exact.number(confidence, name="confidence")
         if error_probability(checked_confidence) < _LEAST_DOUBT:
-            raise UsageError("a confidence must be below 0.999999999")
+            raise UsageError("the confidence must be below 0.999999999")
         return estimate_steps(
             counter_of(record.of["counter"]), law_of(record.event), noisy, start, end, checked_confidence
         )
@@ -203,5 +203,5 @@ def _place(step: int | str, rows: tuple[StreamRow, ...]) -> int:
         return labels.index(step)
     number = exact.number(step, name="a step")
     if number.denominator != 1 or not 1 <= number <= len(rows):
-        raise UsageError(f"steps 1 to {len(rows):,} were released, and not {str(step)[:20]}")
+        raise UsageError(f"steps 1 to {len(rows):,} are released; {str(step)[:20]} is not one of them")
     return int(number) - 1

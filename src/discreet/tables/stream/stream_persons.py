@@ -23,7 +23,8 @@ def person_identity(version: Version, curator: Curator) -> list[dict[str, Any]]:
     path = curator.ledger.refresh().version(version.table, version.number).source.get(REACHED)
     if path is None:
         raise UsageError(
-            f"version {version.number} of {version.table!r} does not say how its persons were reached",
-            hint=f"it was made by an older program; discreet refresh {version.table} makes one that does",
+            f"version {version.number} of {version.table!r} does not record how its persons are identified, because an "
+            "older version of Discreet made it",
+            hint=f"discreet refresh {version.table} makes a new version that does",
         )
     return [own, *path]

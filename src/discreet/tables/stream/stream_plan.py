@@ -49,7 +49,7 @@ class StreamRequest:
     def of(name: str, *, epsilon: object, delta: object, horizon: object, contributions: object) -> StreamRequest:
         """The same in the words of the command line or of Python, checked."""
         if horizon is None:
-            raise UsageError("a stream needs a horizon: how many steps it will ever have", hint="--horizon 365")
+            raise UsageError("a stream needs a horizon: the most steps that it can ever have", hint="--horizon 365")
         return StreamRequest(
             name=check_name(name),
             terms=ReservationTerms.of(epsilon, delta),
@@ -104,7 +104,7 @@ def check_name(name: str) -> str:
     """A name that can be typed."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(
-            f"a stream's name is letters, digits, dots, dashes and underscores, got {str(name)[:60]!r}",
+            f"a stream's name can have only letters, digits, dots, dashes and underscores, got {str(name)[:60]!r}",
             hint="--stream visits",
         )
     return name
@@ -112,7 +112,7 @@ def check_name(name: str) -> str:
 
 def notes(plan: StreamPlan, guarantee: Guarantee, *, population: str, curator: Curator) -> list[str]:
     """What the reader of a stream should know; its intervals do not speak of it."""
-    limit = f"each person is counted at most {times(plan.contributions)} in all; rows beyond that are left out"
+    limit = f"each person is counted at most {times(plan.contributions)} in total; further rows are left out"
     delta = plan.terms_data["delta"]
     terms = ReservationTerms(
         epsilon=exact.read(plan.terms_data["epsilon"]), delta=None if delta is None else exact.read(delta)
@@ -136,13 +136,13 @@ def choose_plan(request: StreamRequest, version: Version, guarantee: Guarantee, 
     unit = version.schema.unit
     if unit.is_row:
         raise UsageError(
-            f"a stream follows persons through the versions of a table, and {version.table!r} has rows alone",
+            f"a stream follows persons across the versions of a table, but {version.table!r} declares no person column",
             hint='declare the column that identifies a row: person = "id", rows_per_person = 1',
         )
     contributions = unit.rows if request.contributions is None else request.contributions
     if contributions > unit.rows:
         raise UsageError(
-            f"the table keeps at most {unit.rows:,} rows of a person, so none can be counted {contributions:,} times",
+            f"the table keeps at most {unit.rows:,} rows per person, so no one can be counted {contributions:,} times",
             hint=f"--contributions {unit.rows}, or less",
         )
     reserved = request.terms.event(guarantee, version, curator)

@@ -64,7 +64,7 @@ def take_step(
             else stream_counts.load(folder, kept, ledger.keyed_digest)
         )
         if (before.stream, before.table, len(before.exact_steps)) != (id_, record.table, len(rows)):
-            raise LedgerFault("what the stream has counted belongs to another step", hint="bring the folder back")
+            raise LedgerFault("the stream's stored counts belong to another step", hint="restore the project folder")
         stream_counts.drop_other_states(folder, keep=kept)
         row, kept = _draw_row(curator, record, before, version, rows, label=label)
         text = ledger.append_stream_row(id_, number=row.step, owner_file=kept, payload=row.to_text())
@@ -78,13 +78,13 @@ def _check_ready(curator: Curator, id_: str, version: Version) -> LedgerStream:
     record = open_stream(state, id_)
     if state.is_locked(record.table):
         raise LedgerLocked(
-            f"table {record.table!r} is locked: too many charged questions on it could not be completed",
-            hint="the owner looks into it, then discreet ledger acknowledge",
+            f"table {record.table!r} is locked: too many charged queries on it could not be completed",
+            hint="the owner finds the cause, then runs discreet ledger acknowledge",
         )
     if len(record.rows) >= record.count:
         raise UsageError(
             f"the stream {record.name!r} has reached its horizon of {record.count:,} steps",
-            hint="what it released stays; start another stream, under another name, for the time that follows",
+            hint="start another stream with another name; what this one released stays",
         )
     marked = state.version(version.table, version.number).source.get(MARK)
     if (
@@ -93,7 +93,7 @@ def _check_ready(curator: Curator, id_: str, version: Version) -> LedgerStream:
         or record.of["persons"] != marked
     ):
         raise UsageError(
-            f"a person of {record.table!r} is not the same as when the stream {record.name!r} began",
+            f"{record.table!r} identifies persons differently from when the stream {record.name!r} began",
             hint=f"declare `person` as it was and discreet refresh {record.table}, or start another stream",
         )
     return record

@@ -19,23 +19,23 @@ def make() -> Lesson:
     return Lesson(
         name="composition",
         title="Composition",
-        lead="Every answer about the same people costs, and what they cost adds up.",
+        lead="Every answer about the same people has a price, and the prices add up.",
         paragraphs=(
-            "An answer of epsilon 0.1 tells little. A hundred of them about the same people tell at most epsilon 10: "
-            "plain addition always holds, and with delta 0 no less can be promised.",
+            "An answer of epsilon 0.1 reveals little. A hundred of them about the same people cost at most epsilon 10: "
+            "plain addition always holds, and with delta 0 nothing less can be guaranteed.",
             "With a small delta there is a second way to count. An answer of epsilon costs at most rho = epsilon "
             "squared / 2. The rhos add up, and their sum is turned into one epsilon at the end. A hundred answers of "
-            f"0.1 are rho 0.5, and that is epsilon {_converted(100)} at delta 1e-6. For few questions plain addition "
-            "is less. Discreet's ledger keeps both sums, and answers as long as one of them stays within the limit.",
-            "Questions about different people do not add up: what counts is the person about whom most was told.",
-            "And noise that is drawn anew can be averaged away: the mean of 100 answers is about 10 times closer to "
-            "the truth than one. So a question that was asked before gets the stored answer, for free, and each new "
-            "draw is charged like any other question.",
+            f"0.1 are rho 0.5, and that is epsilon {_converted(100)} at delta 1e-6. For few queries plain addition "
+            "is smaller. Discreet's ledger keeps both sums, and answers as long as one of them stays within the limit.",
+            "Queries about different people do not add up: what counts is the person who lost the most.",
+            "Noise that is drawn again can be averaged out: the mean of 100 answers is about 10 times closer to "
+            "the truth than one answer. So a repeated query gets the stored answer for free, and each new "
+            "draw is charged like any other query.",
         ),
         figures=(_sums(), _averages()),
         verb="discreet budget",
         to="/budget",
-        there="The budget, and who spent it",
+        there="See the budget, and who spent it",
         play={"delta": float(DELTA), "count": COUNT},
     )
 
@@ -64,9 +64,9 @@ def _sums() -> Figure:
             "title": "What answers of epsilon 0.1 cost together",
             "series": series,
             "across": "answers",
-            "up": "epsilon in all",
+            "up": "total epsilon",
         },
-        caption="The lines cross where the second way to count begins to pay.",
+        caption="The second way to count is better to the right of the point where the lines cross.",
         columns=("answers", "plain addition", "rho", "epsilon by rho at delta 1e-6"),
         rows=tuple(rows),
     )
@@ -80,9 +80,9 @@ def _averages() -> Figure:
         bars.append({"label": f"{times:,} times", "value": mean, "text": f"{mean:.1f}"})
         rows.append((times, round(mean, 2), round(abs(mean - COUNT), 2), float(times * EACH)))
     return Figure(
-        chart={"chart": "bars", "title": f"The mean of answers to one question; the truth is {COUNT}", "bars": bars},
-        caption="A generated count under new noise of epsilon 0.1 each time. Noise that is neither stored nor charged "
-        "for protects nobody.",
-        columns=("asked", "mean", "away from the truth by", "epsilon paid in all"),
+        chart={"chart": "bars", "title": f"The mean of answers to one query; the true count is {COUNT}", "bars": bars},
+        caption="A generated count with new noise of epsilon 0.1 each time. Noise protects nobody if answers are "
+        "neither stored nor charged.",
+        columns=("times asked", "mean", "distance from the truth", "total epsilon paid"),
         rows=tuple(rows),
     )

@@ -17,25 +17,24 @@ def make() -> Lesson:
     half = law.half_width(Fraction(95, 100))
     return Lesson(
         name="intervals",
-        title="Noise intervals",
-        lead="An answer with noise is worth something when it says how wrong it may be.",
+        title="Confidence intervals",
+        lead="A noisy answer is useful if it says how wrong it may be.",
         paragraphs=(
             "The noise is drawn in secret, but its distribution is public. So every answer can have an interval that "
-            "contains the number without noise with a given probability: at epsilon 0.2 a count lies within "
+            "contains the number without noise with a given probability: at epsilon 0.2, a count is within "
             f"{half} of its answer with a probability of at least 95%.",
-            "Which cases those are nobody can tell from the answers. Of 100 such intervals about 5 miss, and each "
-            "looks like the others. Who looks at many answers at once should expect a few to miss, or ask for wider "
-            "intervals.",
-            "It is called a noise interval because it speaks of the noise alone. A confidence interval of statistics "
-            "speaks of which people happened to be asked; where you need that, too, both have to be reckoned with. "
-            "What clamping a value to its bounds or leaving out rows changed is in neither.",
+            "Of 100 such intervals about 5 miss the exact number, and nobody can tell from the answers which ones. If "
+            "you read many answers at once, expect a few intervals to miss, or ask for wider intervals.",
+            "This confidence interval covers the added noise only. In statistics, a confidence interval usually "
+            "covers which people happened to be sampled. If you need that as well, take both into account. "
+            "Neither covers what clamping values to their bounds or leaving out rows has changed.",
             "A number that is no larger than its noise is below the noise: treat it as unknown. Such numbers are grey "
             "here. A dash means that the noise is too large to show a number, such as the average of a small group.",
         ),
         figures=(_figure(half),),
         verb='discreet query "select count(*) from patients" --within 15',
         to="/ask",
-        there="Ask for a number within plus or minus what you need",
+        there="Ask for a number with the precision that you need",
         play={"count": COUNT},
     )
 
@@ -46,7 +45,7 @@ def _figure(half: int) -> Figure:
     for place, answer in enumerate(answers, 1):
         low, high = answer - half, answer + half
         is_covered = low <= COUNT <= high
-        verdict = "holds it" if is_covered else "misses"
+        verdict = "contains it" if is_covered else "misses it"
         bars.append({"label": f"answer {place}", "value": answer - COUNT, "low": low - COUNT, "high": high - COUNT,
                      "text": verdict})  # fmt: skip
         rows.append((place, answer, low, high, verdict))
@@ -56,8 +55,8 @@ def _figure(half: int) -> Figure:
             "title": "How far twenty answers are from the truth, with their intervals",
             "bars": bars,
         },
-        caption=f"Twenty answers to one question about generated people, of whom there are {COUNT:,}. An interval that "
-        "crosses the line at 0 holds the truth; on average 19 of 20 do.",
-        columns=("answer", "number", "from", "to", f"the truth, {COUNT}"),
+        caption=f"Twenty answers to one query that counts {COUNT:,} generated people. An interval that "
+        "crosses the line at 0 contains the true count; on average 19 of 20 do.",
+        columns=("answer", "number", "from", "to", f"the true count, {COUNT:,}"),
         rows=tuple(rows),
     )

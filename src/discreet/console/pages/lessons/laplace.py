@@ -19,19 +19,19 @@ def make() -> Lesson:
     return Lesson(
         name="laplace",
         title="Laplace noise and epsilon",
-        lead="An answer that is about as likely with you as without you tells nobody whether you are there.",
+        lead="If an answer is about as likely with you as without you, it tells nobody whether you are in the data.",
         paragraphs=(
-            "A count of people moves by at most 1 when one person comes or goes. Laplace noise of scale 1 / epsilon "
-            "is added to it: with every step away from the true count an answer becomes less likely, by a factor of e "
-            "to the power of epsilon.",
-            "So whatever answer is seen, it is at most e to the epsilon times as likely with you as without you. "
-            "Somebody who holds both for equally likely, and sees the answer, guesses right at most e^epsilon / (1 + "
-            "e^epsilon) of the time: 73% at epsilon 1, 52.5% at 0.1. This holds whatever else they know.",
-            "A smaller epsilon is more private and noisier: 95% of answers lie within about 3 / epsilon of the truth. "
+            "A count of people changes by at most 1 when one person is added or removed. Discreet adds Laplace noise "
+            "of scale 1 / epsilon to it: with every step away from the true count, an answer becomes less likely by a "
+            "factor of e to the power of epsilon.",
+            "So every answer is at most e^epsilon times as likely with you as without you. "
+            "Somebody who thinks that both are equally likely, and sees the answer, guesses right at most e^epsilon / "
+            "(1 + e^epsilon) of the time: 73% at epsilon 1, 52.5% at 0.1. This holds whatever else they know.",
+            "A smaller epsilon is more private and noisier: 95% of answers are within about 3 / epsilon of the truth. "
             "The noise does not grow with the number of people, so large counts stay useful.",
-            "Discreet draws this noise on whole numbers and exactly, by whole-number arithmetic alone. What you draw "
-            "on this page is made of floating-point numbers, which is good enough to play with and for nothing else: "
-            "in the lab, one output of such noise names its input.",
+            "Discreet draws this noise exactly, as whole numbers and with whole-number arithmetic only. This page "
+            "uses floating-point numbers, which are good enough to play with and for nothing else: "
+            "in the lab, one output of such noise reveals its input.",
         ),
         figures=(_densities(), _widths()),
         verb='discreet explain "select count(*) from patients" --epsilon 1',
@@ -53,7 +53,7 @@ def _densities() -> Figure:
     return Figure(
         chart={
             "chart": "distribution",
-            "title": "Which answers come, without you and with you, at epsilon 1",
+            "title": "How likely each answer is, without you and with you, at epsilon 1",
             "densities": laws,
             "across": "answer",
         },
@@ -72,9 +72,9 @@ def _widths() -> Figure:
         bars.append({"label": f"epsilon {text}", "value": half, "text": f"± {half}"})
         rows.append((text, half, round(math.exp(float(epsilon)), 3), percent(guessed)))
     return Figure(
-        chart={"chart": "bars", "title": "How far 95% of answers lie from the true count", "bars": bars},
-        caption="The noise of a count, and the most often that anybody guesses right whether you are in the table, who "
-        "thought it as likely as not.",
-        columns=("epsilon", "95% of answers are within", "at most so many times as likely", "guessed right at most"),
+        chart={"chart": "bars", "title": "How far 95% of answers are from the true count, at most", "bars": bars},
+        caption="The noise of a count, and how often somebody who thinks it equally likely that you are in the table "
+        "or not guesses right, at most.",
+        columns=("epsilon", "95% of answers are within", "likelihood ratio, at most", "guessed right, at most"),
         rows=tuple(rows),
     )

@@ -22,24 +22,24 @@ def make() -> Lesson:
     return Lesson(
         name="reconstruction",
         title="Reconstruction",
-        lead="Too many answers that are too exact give everybody's secret away.",
+        lead="Too many answers that are too exact reveal everybody's secret.",
         paragraphs=(
-            "Forty people each have a secret: yes or no. A server tells no names. It answers how many of any group "
-            "that you pick have a yes, and blurs each answer a little.",
+            "Forty people each have a secret: yes or no. A server reveals no names. It tells you how many people in "
+            "any group that you choose have a yes, and adds a small error to each answer.",
             "Ask about many groups drawn at random, write each answer as an equation with forty unknowns, solve them "
-            "all at once, and round. If the blur is well below the root of the number of people and enough is asked, "
-            "nearly every secret comes out. That is a theorem (Dinur and Nissim, 2003), and statistical offices have "
-            "met it in their own tables.",
-            "More questions help the attacker, more noise helps the people. Noise that does not grow with the number "
-            "of questions loses in the end.",
-            "Where all answers together cost epsilon 1, nobody's secret is guessed better than "
+            "all at once, and round. If the error is well below the square root of the number of people and you ask "
+            "enough, you learn nearly every secret. This is a theorem (Dinur and Nissim, 2003), and statistical "
+            "offices have seen it happen with their own tables.",
+            "More queries help the attacker, and more noise helps the people. Noise that does not grow with the number "
+            "of queries loses in the end.",
+            "If all answers together cost epsilon 1, no secret is guessed right more often than "
             f"{percent(best_under(1.0))} of the time, by this attack or any other: the noise of each answer then "
             "grows with the number of answers, or the ledger refuses the rest.",
         ),
         figures=(_figure(private),),
         verb="discreet attack reconstruction --n 40 --queries 160 --noise 0.25",
         to="/lab/reconstruction",
-        there="The attack in the lab",
+        there="Run the attack in the lab",
         play={"people": PEOPLE},
     )
 
@@ -58,16 +58,16 @@ def _figure(private: float) -> Figure:
     shares = [_share(AnswerNoise(multiple=each)) for each in NOISES]
     points = [{"x": noise, "value": 100 * share} for noise, share in zip(NOISES, shares, strict=True)]
     flat = [{"x": noise, "value": 100 * private} for noise in (NOISES[0], NOISES[-1])]
-    rows = [(f"{noise:g} roots of n", percent(share)) for noise, share in zip(NOISES, shares, strict=True)]
+    rows = [(f"{noise:g} × square root of n", percent(share)) for noise, share in zip(NOISES, shares, strict=True)]
     return Figure(
         chart={
             "chart": "lines",
-            "title": f"Secrets that come out of {QUESTIONS} answers about {PEOPLE} people",
-            "series": [{"name": "this noise", "points": points}, {"name": "epsilon 1 in all", "points": flat}],
-            "across": "largest error of an answer, in roots of n",
+            "title": f"Secrets learned from {QUESTIONS} answers about {PEOPLE} people",
+            "series": [{"name": "this noise", "points": points}, {"name": "epsilon 1 in total", "points": flat}],
+            "across": "largest error of an answer, in square roots of n",
             "up": "percent of secrets",
         },
-        caption="Guessing finds 50% of them. Least squares on generated people, 25 classes for each point.",
-        columns=("noise", "secrets found"),
+        caption="Guessing gets 50% of them right. Least squares on generated people, 25 runs for each point.",
+        columns=("largest error", "secrets learned"),
         rows=(*rows, ("epsilon 1 for all answers", percent(private))),
     )

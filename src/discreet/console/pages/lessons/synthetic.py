@@ -28,22 +28,22 @@ def make() -> Lesson:
     return Lesson(
         name="synthetic",
         title="Synthetic data",
-        lead="Rows of people who never were, drawn from a model that was fitted to noisy counts.",
+        lead="Rows of people who do not exist, sampled from a model that was fitted to noisy counts.",
         paragraphs=(
-            "To make synthetic data, count, add noise to the counts, fit a model to the noisy counts, and draw rows "
-            "from the model. After the noise nothing looks at the data again, so the rows cost no more than the "
-            "counts did, however many are drawn.",
-            "A model of each column alone keeps how many people are old and how many work little. It does not know "
-            "that it is the old who work little. A model that counted the pair keeps that, too, and still knows "
-            "nothing of any third column.",
-            "More cells are not free: each carries the same noise and holds fewer people. With few people or a small "
-            "epsilon the pair drowns, and the simple model is closer to the truth. Models such as MST choose which "
-            "pairs are worth counting, and pay for that choice, too.",
+            "To make synthetic data, count, add noise to the counts, fit a model to the noisy counts, and sample rows "
+            "from the model. After the noise is added, nothing reads the data again, so the rows cost no more than "
+            "the counts did, however many you sample.",
+            "A model of each column alone knows how many people are old and how many work little. It does not know "
+            "that old people work less. A model that counted the pair knows that as well, but still knows "
+            "nothing about any third column.",
+            "More cells are not free: each has the same noise and fewer people. With few people or a small "
+            "epsilon, the pair is below the noise, and the simple model is closer to the truth. Models such as MST "
+            "choose which pairs are worth counting, and pay for that choice as well.",
             "Synthetic does not mean private. Rows that were copied and jittered are synthetic, and the lab finds the "
-            "people in them. What protects is the noise on the counts.",
+            "people in them. The noise on the counts is what protects people.",
         ),
         figures=(
-            _map(real, "The generated town", "2,000 generated people, exactly.", most=most),
+            _map(real, "The generated town", "Exact counts of 2,000 generated people.", most=most),
             _map(
                 alone,
                 "Each column alone",
@@ -59,7 +59,7 @@ def make() -> Lesson:
         ),
         verb="discreet synth fit patients --epsilon 1 -o model.json",
         to="/synth",
-        there="Synthetic data of your tables",
+        there="Make synthetic data from your tables",
     )
 
 
@@ -108,7 +108,7 @@ def _map(counts: Counts, title: str, caption: str, *, most: float) -> Figure:
             "title": f"{title}: age and hours of work, percent of people",
             "cells": cells,
             "rows": "age",
-            "columns": "hours a week",
+            "columns": "hours per week",
             "most": most,
         },
         caption=f"{title}. {caption}",

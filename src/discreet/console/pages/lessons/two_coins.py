@@ -15,23 +15,23 @@ def make() -> Lesson:
     return Lesson(
         name="two-coins",
         title="Two coins",
-        lead="Ask a class something that nobody would admit, and learn the share without learning who.",
+        lead="Ask a class something that nobody would admit, and learn the share of yes without learning who.",
         paragraphs=(
-            "Everybody flips a coin that nobody else sees. On tails they tell the truth. On heads they flip again and "
-            "say yes on heads and no on tails, whatever is true.",
-            "Whoever would truly say yes then says it 3 times in 4; whoever would say no says yes 1 time in 4. So a "
-            "yes is at most 3 times as likely from one person as from another. That factor is e to the power of "
-            "epsilon: epsilon is ln 3, about 1.1, for each answer.",
+            "Each person flips a coin that nobody else sees. On tails they tell the truth. On heads they flip again "
+            "and say yes on heads and no on tails, whatever is true.",
+            "A person whose true answer is yes then says yes 3 times in 4; a person whose true answer is no says yes "
+            "1 time in 4. So a yes is at most 3 times as likely from one person as from another. That factor is e to "
+            "the power of epsilon: epsilon is ln 3, about 1.1, for each answer.",
             "If a share a of the class says yes, then 2a - 1/2 estimates the true share. It is right on average. From "
-            "few people it is rough, and it can lie below 0 or above 1; an interval says how rough. To halve the "
+            "few people it is rough, and it can be below 0 or above 1; an interval says how rough. To halve the "
             "interval, ask about four times as many people.",
-            "Nobody has to be trusted here: the noise is made before an answer leaves the hand. The price is that "
-            "many more people are needed than where somebody who is trusted adds noise to a total once.",
+            "Nobody has to be trusted here: the noise is added before an answer is given. The price is that "
+            "this needs many more people than a trusted party that adds noise once, to the total.",
         ),
         figures=(_figure(),),
         verb='discreet survey new "Have you ever …?" --choices yes,no --epsilon 1.1',
         to="/survey",
-        there="Surveys",
+        there="Make a survey",
         play={"people": SIZES[0]},
     )
 
@@ -48,8 +48,8 @@ def _figure() -> Figure:
         rows.append((people, percent(SHARE), text))
     return Figure(
         chart={"chart": "bars", "title": "Percent of yes, estimated from two coins", "bars": bars},
-        caption=f"Generated classes in which {percent(SHARE)} would truly say yes, and what two coins tell of them, "
-        "with 95% intervals.",
-        columns=("people", "truly yes", "estimated, with 95% interval"),
+        caption=f"Generated classes in which {percent(SHARE)} would truly say yes, and the estimates from two coins, "
+        "with 95% confidence intervals.",
+        columns=("people", "true share of yes", "estimate, with 95% confidence interval"),
         rows=tuple(rows),
     )

@@ -35,10 +35,10 @@ def attack(
     most: int = MOST,
     seconds: float = SECONDS,
 ) -> Evidence:
-    """How many ways the block can be, and what is certain about its people.
+    """Find every set of people that fits the published statistics, and what is certain about them.
 
-    `without` leaves statistics out; with `epsilon` the counts and sums are published anew, under noise. At most `most`
-    ways are listed, and about `seconds` spent on each question; what was cut short says so.
+    `without` leaves statistics out; with `epsilon` the counts and sums are published again with noise. The search lists
+    at most `most` solutions and takes about `seconds` for each step; the result says where it was cut short.
     """
     started = time.process_time()
     block = block.without(without)
@@ -66,24 +66,26 @@ def attack(
             "examples": [_readable_records(block, world) for world in fitting.worlds[:EXAMPLES]],
         },
         picture=lambda: pictures.bars(
-            f"{block.title}: how much of it is certain", _shares(block, sure, people), marks={"chance": chance}
+            f"{block.title}: what is certain", _shares(block, sure, people), marks={"chance": chance}
         ),
     )
 
 
 def demo() -> Evidence:
-    """The fictional block of seven people: fourteen statistics leave one way it can be."""
+    """Attack the fictional block of seven people: fourteen statistics leave one solution."""
     return attack(seven_people())
 
 
 def _refuse_conflict(block: CensusBlock, seconds: float) -> None:
     contradiction = find_conflict(block, seconds=seconds)
     if contradiction is None:  # the time was over before it was known which
-        raise UsageError("no block of people fits these statistics", hint="--seconds 600 gives time to find out why")
+        raise UsageError(
+            "no block of people fits these statistics", hint="--seconds 600, to have time to find the reason"
+        )
     rest = (
-        "one of them is wrong, or was rounded or noised"
+        "correct them: one of them is wrong, or was rounded or has noise"
         if contradiction.minimal
-        else "there may be fewer: --seconds 600"
+        else "--seconds 600, to find a smaller set of contradicting numbers"
     )
     raise UsageError(f"no block of people fits these statistics: {contradiction.show()}", hint=rest)
 
@@ -122,17 +124,20 @@ def _shares(block: CensusBlock, sure: CertainRecords, people: int) -> dict[str, 
 
 def _story(block: CensusBlock, fitting: FittingWorlds, sure: CertainRecords, people: int) -> tuple[str, ...]:
     if not fitting.worlds:
-        return ("The time was over before one fitting block was found: nothing is known, neither for nor against.",)
-    ways = "1 way" if fitting.complete and len(fitting.worlds) == 1 else f"{fitting.show()} ways"
-    first = f"{len(block.statistics)} statistics about {block.title} leave {ways} it can be."
+        return ("Time ran out before a fitting block was found: this shows nothing, neither for nor against.",)
+    unique = fitting.complete and len(fitting.worlds) == 1
+    solutions = "1 solution: exactly one set of people fits" if unique else f"{fitting.show()} solutions"
+    first = f"{len(block.statistics)} statistics about {block.title} have {solutions}."
     if not sure.proved:
-        return (first, "What they all have in common was not settled in the time.")
+        return (first, "Time ran out before it was decided what all solutions have in common.")
     if len(sure.records) == people and fitting.complete:
-        return (first, f"So everybody in it is known, and that is proved: {_records_text(block, sure.records)}.")
+        return (first, f"So every record is known, and this is proved: {_records_text(block, sure.records)}.")
     cells = sum(code is not None for row in sure.people for code in row)
-    common = f"All of them agree on {cells} of {people * len(block.columns)} values of the people in ascending order"
+    common = (
+        f"All solutions agree on {cells:,} of {people * len(block.columns):,} values (people sorted in ascending order)"
+    )
     if not sure.records:
-        return (first, f"{common}, and on nobody's whole record.")
+        return (first, f"{common}, and on no whole record.")
     return (
         first,
         f"{common}, and on {len(sure.records)} of {people} whole records: {_records_text(block, sure.records)}.",
@@ -147,7 +152,9 @@ def _noisy_evidence(
     block: CensusBlock, fitting: FittingWorlds, epsilon: Fraction, *, most: int, seconds: float, started: float
 ) -> Evidence:
     if not fitting.worlds:
-        raise UsageError("no fitting block was found in the time, so there is none to protect", hint="--seconds 600")
+        raise UsageError(
+            "time ran out before a fitting block was found, so there is nothing to add noise to", hint="--seconds 600"
+        )
     noise = noise_for(block, epsilon)
     exact_numbers = exact_table(block, fitting.worlds[0])
     tables = [noisy_table(exact_numbers, noise) for _ in range(TABLES)]
@@ -181,23 +188,23 @@ def _noisy_evidence(
             },
         },
         picture=lambda: pictures.bars(
-            f"{block.title}: newcomers whose record was named",
+            f"{block.title}: newcomers whose record was guessed",
             {
                 "the same numbers without noise": game.named_without_noise / game.trials,
                 f"noise, epsilon {exact.show(epsilon)}": game.named / game.trials,
             },
-            marks={"the most under epsilon": game.bound},
+            marks={"most possible under epsilon": game.bound},
         ),
     )
 
 
 def _noisy_story(fits: FittingWorlds, bare: FittingWorlds, game: NewcomerGame, impossible: int) -> tuple[str, ...]:
     return (
-        f"Counts and sums with noise for epsilon {exact.show(game.epsilon)}, and no medians: taken at their word, "
-        f"{impossible} of {TABLES} such tables fit no block of people at all.",
-        f"Allowing for the noise, one of them leaves {fits.show()} ways the block can be; "
-        f"the same numbers without noise leave {bare.show()}.",
-        f"Somebody new moves in; the attacker knows everybody else and the scale of the noise. The newcomer's record, "
-        f"one of {game.candidates:,}, is named in {game.named:,} of {game.trials:,} tables; without noise in "
+        f"The counts and sums are published with noise for epsilon {exact.show(game.epsilon)}, without medians. Read "
+        f"as exact numbers, {impossible} of {TABLES} such tables fit no block of people at all.",
+        f"If the attacker allows for the noise, one of these tables has {fits.show()} solutions; "
+        f"the same numbers without noise have {bare.show()}.",
+        f"A new person moves in. The attacker knows everybody else and the noise scale, and guesses the newcomer's "
+        f"record, one of {game.candidates:,}, right in {game.named:,} of {game.trials:,} tables; without noise in "
         f"{game.named_without_noise:,}.",
     )

@@ -80,7 +80,7 @@ class _BlockReader:
         spans = {measure: self.span(given[measure], measure, name) for measure in MEASURES if measure in given}
         if given.get("suppressed", False) is not False:
             if spans:
-                raise UsageError(f"{name!r} is suppressed and states numbers", hint="leave one of the two out")
+                raise UsageError(f"{name!r} is suppressed but also gives numbers", hint="remove one of the two")
             spans["count"] = self.suppressed_range(given["suppressed"])
         return PublishedStatistic(
             name=name,
@@ -97,8 +97,8 @@ class _BlockReader:
             return PublishedRange(low=low, high=high)
         if measure == "mean" and "mean" not in self.units:
             raise UsageError(
-                f"{name!r} states a mean, and the file does not say how means were rounded",
-                hint="[rounding] mean = 0.1 (or 0 where they are exact)",
+                f"{name!r} gives a mean, but the file does not say how means were rounded",
+                hint="[rounding] mean = 0.1 (or 0 if they are exact)",
             )
         return PublishedRange.rounded(_number(value, measure), self.units.get(measure, Fraction(0)), way=self.way)
 
@@ -115,7 +115,7 @@ class _BlockReader:
         name = str(given.get("name", ""))
         then = self.group(given.get("then", {}), name)
         if not then:
-            raise UsageError(f"the fact {name!r} says nothing", hint="then = { age = { low = 15 } }")
+            raise UsageError(f"the fact {name!r} is empty", hint="then = { age = { low = 15 } }")
         return BlockFact(name=name, when=self.group(given.get("when", {}), name), then=then)
 
     def group(self, given: Any, name: str) -> Group:
@@ -164,7 +164,7 @@ def _people(given: Any) -> tuple[int, int]:
         return _integer(given.get("low", 0), "people"), _integer(given["high"], "people")
     if isinstance(given, int) and not isinstance(given, bool):
         return given, given
-    raise UsageError("the file does not say how many people there are, or can be", hint=hint)
+    raise UsageError("the file does not say how many people there are, or can be at most", hint=hint)
 
 
 def _refuse_unknown_keys(given: Any, keys: set[str], where: str) -> None:

@@ -56,7 +56,7 @@ def play_newcomer_game(block: CensusBlock, epsilon: Fraction, *, trials: int = T
     draw = np.random.default_rng()  # picks invented people and breaks ties; the noise does not come from here
     candidates = newcomer_candidates(block)
     if not candidates:
-        raise UsageError("the facts allow no record, or so few that none was found")
+        raise UsageError("the facts allow no record, or so few that the search found none")
     noise = noise_for(block, epsilon)
     tables = [exact_table(block, (record,)) for record in candidates]
     exact_counts = np.array([table.counts for table in tables], dtype=np.int64)

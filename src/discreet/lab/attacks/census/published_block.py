@@ -37,7 +37,7 @@ class BlockColumn:
     def __post_init__(self) -> None:
         if self.values:
             if len(set(self.values)) != len(self.values):
-                raise UsageError(f"the column {self.name!r} names a value twice")
+                raise UsageError(f"the column {self.name!r} lists a value twice")
             object.__setattr__(self, "low", 0)
             object.__setattr__(self, "high", len(self.values) - 1)
         if self.low > self.high:
@@ -96,9 +96,9 @@ class PublishedStatistic:
     def __post_init__(self) -> None:
         stated = [measure for measure in MEASURES if getattr(self, measure) is not None]
         if not stated:
-            raise UsageError(f"the statistic {self.name!r} says nothing", hint=f"give one of {', '.join(MEASURES)}")
+            raise UsageError(f"the statistic {self.name!r} has no number", hint=f"give one of {', '.join(MEASURES)}")
         if stated != ["count"] and not self.of:
-            raise UsageError(f"the statistic {self.name!r} does not say of which column", hint='of = "age"')
+            raise UsageError(f"the statistic {self.name!r} does not name its column", hint='of = "age"')
 
     def show(self) -> str:
         """As people read it: its name, its group and its numbers."""
@@ -132,11 +132,11 @@ class CensusBlock:
     def __post_init__(self) -> None:
         low, high = self.people
         if not 0 <= low <= high or high < 1:
-            raise UsageError(f"a block cannot have from {low} to {high} people")
+            raise UsageError(f"a block cannot have {low} to {high} people")
         if high > MOST_PEOPLE:
             raise UsageError(
-                f"a block may have up to {high:,} people; the search is made for at most {MOST_PEOPLE}",
-                hint="state the total in `people`, or take a smaller area: each is attacked on its own",
+                f"this block may have up to {high:,} people; the search supports at most {MOST_PEOPLE}",
+                hint="give the total in `people`, or attack a smaller area: areas are attacked one by one",
             )
         _refuse_duplicates("column", [column.name for column in self.columns])
         _refuse_duplicates("statistic", [statistic.name for statistic in self.statistics])
@@ -150,7 +150,9 @@ class CensusBlock:
                 self.place(condition.column)
         for statistic in self.statistics:
             if statistic.of and self.columns[self.place(statistic.of)].values:
-                raise UsageError(f"{statistic.name!r} is of {statistic.of!r}, which holds categories, not numbers")
+                raise UsageError(
+                    f"{statistic.name!r} is about {statistic.of!r}, whose values are categories, not numbers"
+                )
 
     @property
     def records(self) -> int:
@@ -172,7 +174,7 @@ class CensusBlock:
             if column.name == name:
                 return place
         column_names = ", ".join(column.name for column in self.columns)
-        raise UsageError(f"there is no column {name!r} in the block", hint=f"it has {column_names}")
+        raise UsageError(f"there is no column {name!r} in the block", hint=f"one of {column_names}")
 
     def is_in_group(self, record: Record, group: Group) -> bool:
         """Whether a person is in a group."""
@@ -184,7 +186,7 @@ class CensusBlock:
         for name in names:
             if name not in published_names:
                 raise UsageError(
-                    f"there is no statistic {name!r} to leave out", hint=f"there are {', '.join(published_names)}"
+                    f"there is no statistic {name!r} to leave out", hint=f"one of {', '.join(published_names)}"
                 )
         return replace(
             self,
@@ -202,4 +204,4 @@ def _refuse_duplicates(what: str, names: list[str]) -> None:
         if not name:
             raise UsageError(f"a {what} has no name")
         if names.count(name) > 1:
-            raise UsageError(f"the {what} {name!r} is there twice")
+            raise UsageError(f"the {what} {name!r} occurs twice")

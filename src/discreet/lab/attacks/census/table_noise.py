@@ -57,7 +57,7 @@ class BlockTable:
 def noise_for(block: CensusBlock, epsilon: Fraction) -> TableNoise:
     """The noise that epsilon asks for."""
     if not block.statistics:
-        raise UsageError("there is no statistic left to publish")
+        raise UsageError("no statistic is left to publish")
     count_l1, sum_l1 = max(1, record_kinds.most_memberships(block)), max(1, record_kinds.most_total(block))
     each = epsilon / 2 if any(one.of for one in block.statistics) else epsilon
     return TableNoise(

@@ -100,7 +100,7 @@ def run_solver(made: BlockConstraints, seconds: float, *, every: Any = None, eng
     if isinstance(ended[0], BaseException):
         raise ended[0]
     if ended[0] == solver().MODEL_INVALID:
-        raise UsageError("the statistics hold numbers that are too large for the solver")
+        raise UsageError("the statistics contain numbers that are too large for the solver")
     return ended[0]
 
 

@@ -25,8 +25,8 @@ NEAR = 3
 MOST_PAIRS, PAIRS = 120 * NEAR, 100 * NEAR
 TOWNS = 8
 STORY = (
-    "How many links there are between each two places. One person lives in a lighthouse and one in a mill: whether "
-    "they know each other is one number of the table."
+    "The table counts the links between each two places. One person lives in a lighthouse and one in a mill: one "
+    "number of the table shows whether they know each other."
 )
 
 

@@ -20,10 +20,10 @@ TOWNS, MOST_TOWNS = 60, 2_000
 def attack(
     *, tale: str = "keepers", epsilon: object = 1, targets: int | None = None, server: str = "exact"
 ) -> Evidence:
-    """Guess coins from what is published of networks that differ by one link, or by one person with all links.
+    """Guess from published statistics which of two networks is real: they differ by one link, or by one person.
 
-    The servers: exact statistics; noise on each number as if it were the only one and moved by one at most; Discreet,
-    driven by its public path, with a whole budget of `epsilon` for each coin.
+    A person comes with all their links. Three servers answer: exact statistics; noise on each number as if it were the
+    only one and changed by at most 1; Discreet, called by its public API with a budget of `epsilon` for each guess.
     """
     start, total = time.process_time(), check_epsilon(epsilon)
     check_server(server)  # before the work
@@ -50,7 +50,7 @@ def attack(
         story=(story,),
         details={"tale": tale, "unit": unit},
         picture=lambda bound: pictures.bars(
-            f"Networks: whether a {what} is there, epsilon {float(total):g} in all",
+            f"Networks: is a {what} there? Share guessed right, total epsilon {float(total):g}",
             shares,
             marks={"chance": 0.5, "bound": bound},
         ),
@@ -69,5 +69,5 @@ def _targets(tale: str, targets: int | None) -> int:
     usual, most = (keepers.PAIRS, keepers.MOST_PAIRS) if tale == "keepers" else (TOWNS, MOST_TOWNS)
     count = usual if targets is None else targets
     if not 2 <= count <= most:
-        raise UsageError(f"the tale {tale!r} has 2 to {most:,} targets, not {count:,}")
+        raise UsageError(f"the tale {tale!r} takes 2 to {most:,} targets, not {count:,}")
     return count

@@ -53,8 +53,8 @@ def friends() -> Tale:
         unit="edge",
         only=("edges", "degrees"),
         twice=True,
-        story="How many links there are, and how many people have at least 1, 2, 3 … of them, in March and in April: "
-        "the difference says whether two people met.",
+        story="The number of links, and how many people have at least 1, 2, 3 … links, is published in March and in "
+        "April: the difference shows whether two people met.",
     )
 
 
@@ -67,7 +67,8 @@ def newcomer() -> Tale:
         unit="node",
         only=("edges", "degrees"),
         twice=True,
-        story=f"The same two releases say whether somebody who knows {NEW} people has moved in.",
+        story=f"The number of links, and how many people have at least 1, 2, 3 … links, is published in March and in "
+        f"April: the difference shows whether somebody who knows {NEW} people moved in.",
     )
 
 
@@ -82,8 +83,8 @@ def accounts() -> Tale:
         unit="edge",
         only=("triangles",),
         twice=False,
-        story=f"An attacker has {PLANTED} accounts, all of them linked with the same two people. If these know each "
-        f"other, there are {PLANTED} triangles more.",
+        story=f"An attacker has {PLANTED} accounts, all linked with the same two people. If these two know each other, "
+        f"the network has {PLANTED} more triangles.",
     )
 
 

@@ -32,7 +32,7 @@ class AnswerNoise:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.multiple) and self.multiple >= 0):
-            raise UsageError(f"noise must be a multiple of the root of n, 0 or more, not {self.multiple:g}")
+            raise UsageError(f"noise must be 0 or more (a multiple of sqrt(n)), not {self.multiple:g}")
 
     def bound(self, people: int) -> float:
         """The largest error of an answer."""
@@ -50,7 +50,7 @@ def random_subsets(people: int, count: int, chance: np.random.Generator) -> NDAr
     """Random subsets: a row of zeros and ones for each question."""
     if people * count > MOST_ENTRIES:
         raise UsageError(
-            f"{count:,} questions about {people:,} people are too many: their product must be at most {MOST_ENTRIES:,}",
+            f"{count:,} queries about {people:,} people are too many: the product must be at most {MOST_ENTRIES:,}",
             hint="--method hadamard needs no matrix",
         )
     packed = np.frombuffer(chance.bytes((people * count + 7) // 8), dtype=np.uint8)

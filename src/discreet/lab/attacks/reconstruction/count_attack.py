@@ -44,11 +44,11 @@ def attack(
     epsilon: object = None,
     curve: bool = True,
 ) -> Evidence:
-    """Reconstruct secret bits from noisy counts of subsets; without `bits`, those of generated people.
+    """Reconstruct secret bits from noisy counts of subsets; without `bits`, the bits of generated people.
 
-    `noise` is a multiple of the root of n (0.25 where nothing is said). With `epsilon` the server is private instead:
-    all its answers together cost that much, and nobody's bit is guessed better than `best_under(epsilon)`, or than by
-    whoever knows which bit is the more common. The interval takes people for independent trials.
+    `noise` is a multiple of sqrt(n) (default 0.25). With `epsilon` the server is differentially private instead: all
+    its answers together cost `epsilon`, and no bit is guessed better than `best_under(epsilon)`, or better than by an
+    attacker who knows which bit is more common. The interval treats people as independent trials.
     """
     chance = np.random.default_rng()
     law = _noise_of(noise, epsilon)
@@ -109,11 +109,11 @@ def _check(method: str, queries: int | None, noise: AnswerNoise) -> None:
     if method not in METHODS:
         raise UsageError(f"there is no method {method!r}", hint=f"--method {', '.join(METHODS)}")
     if queries is not None and queries < 1:
-        raise UsageError(f"there must be a question, not {queries:,}")
+        raise UsageError(f"there must be at least 1 query, not {queries:,}")
     if queries is not None and method in ("hadamard", "exhaustive"):
-        raise UsageError(f"{method} says itself how many questions it asks", hint="leave out --queries")
+        raise UsageError(f"the method {method} determines the number of queries itself", hint="leave out --queries")
     if method == "exhaustive" and noise.epsilon is not None:
-        raise UsageError("an exhaustive search needs noise with a bound", hint="--noise, or --method squares")
+        raise UsageError("an exhaustive search needs bounded noise", hint="--noise, or --method squares")
 
 
 def accuracy_curve(chance: np.random.Generator) -> dict[str, list[float]]:
@@ -141,7 +141,7 @@ def _noise_of(noise: float | None, epsilon: object) -> AnswerNoise:
     if epsilon is None:
         return AnswerNoise(multiple=0.25 if noise is None else noise)
     if noise is not None:
-        raise UsageError("an epsilon says what the noise is", hint="give --noise or --epsilon, not both")
+        raise UsageError("--epsilon determines the noise", hint="give --noise or --epsilon, not both")
     return AnswerNoise(epsilon=check_epsilon(epsilon))
 
 
@@ -150,17 +150,17 @@ def _secret_bits(
 ) -> NDArray[np.bool_]:
     """The bits to be found: the first `people` of those given, or generated ones."""
     if people is not None and people < 1:
-        raise UsageError(f"there must be somebody to reconstruct, not {people:,} people")
+        raise UsageError(f"there must be at least 1 person to reconstruct, not {people:,}")
     count = people or PEOPLE.get(method, MOST_USUAL)
     if bits is not None:
         given = np.asarray(bits, dtype=np.bool_)
         count = min(len(given), people or len(given))
         if not count:
-            raise UsageError("there is nobody to reconstruct: no bits")
+            raise UsageError("there are no bits to reconstruct")
     if method == "exhaustive":
         exhaustive.check(count)
     if count > MOST_HADAMARD:
-        raise UsageError(f"at most {MOST_HADAMARD:,} people are reconstructed, not {count:,}", hint="--n 100000")
+        raise UsageError(f"at most {MOST_HADAMARD:,} people can be reconstructed, not {count:,}", hint="--n 100000")
     return chance.random(count) < 0.5 if bits is None else given[:count]
 
 
@@ -181,22 +181,21 @@ def _story(law: AnswerNoise, outcome: ReconstructedBits, people: int, wrong: int
     counts_phrase = f"{outcome.questions:,} counts about {people:,} people"
     if law.epsilon is not None:
         return (
-            f"{counts_phrase}, all of them together private for epsilon {float(law.epsilon):g}: solving them gets "
-            f"{wrong:,} of "
-            "the secret bits wrong.",
+            f"From {counts_phrase} with a total epsilon of {float(law.epsilon):g}, the attack gets {wrong:,} of the "
+            "secret bits wrong.",
         )
     exposed = 20 * wrong <= people
-    recovered = f"all but {wrong:,} of the secret bits" if wrong else "all secret bits"
+    recovered = f"all but {wrong:,} of the secret bits" if wrong else "every secret bit"
     sentences = (
-        f"{counts_phrase}, each wrong by up to {law.bound(people):.1f}, give back {recovered}"
-        + (": too many answers that are too exact are the table itself." if exposed else "."),
+        f"From {counts_phrase}, each wrong by up to {law.bound(people):.1f}, the attack recovers {recovered}"
+        + (": too many answers with too little noise reveal the table." if exposed else "."),
     )
     if method != "exhaustive":
         return sentences
     most = 4 * law.bound(people)
     return (
         *sentences,
-        f"No noise within that bound could have kept more than 4 times it, {most:.1f} bits, from this search.",
+        f"No noise within that bound can hide more than {most:.1f} bits (4 times the bound) from this search.",
     )
 
 
@@ -204,10 +203,10 @@ def _picture(points: dict[str, list[float]], of_file: float | None) -> str:
     """The curve is of generated people, and says so; a file's own bits are a mark across it."""
     mine = {} if of_file is None else {"your file": of_file}
     return pictures.curves(
-        f"Reconstruction: bits found against noise, {CURVE_PEOPLE} generated people",
+        f"Reconstruction: share of bits found, by noise ({CURVE_PEOPLE} generated people)",
         points["noise"],
-        {"4 n random questions": points["squares"], "n Hadamard questions": points["hadamard"]},
-        across="largest error of an answer, in roots of n",
+        {"4 n random queries": points["squares"], "n Hadamard queries": points["hadamard"]},
+        across="largest error of an answer, in units of sqrt(n)",
         low=0.4,
-        marks={"epsilon 1 in all": max(points["epsilon_1"]), **mine},
+        marks={"total epsilon 1": max(points["epsilon_1"]), **mine},
     )

@@ -17,8 +17,8 @@ def check(people: int) -> None:
     """Refuse what could not be searched."""
     if people > MOST_PEOPLE:
         raise UsageError(
-            f"an exhaustive search asks all 2^n questions: at most {MOST_PEOPLE} people, not {people:,}",
-            hint="--method squares needs 4 n questions, --method hadamard n",
+            f"an exhaustive search asks all 2^n queries: at most {MOST_PEOPLE} people, not {people:,}",
+            hint="--method squares (4 n queries) or --method hadamard (n queries)",
         )
 
 
@@ -47,7 +47,9 @@ def consistent_bits(answers: NDArray[np.float64], people: int, bound: float) -> 
         if errors[worst] <= bound + ROUNDING:
             return _bits(int(candidate), people)
         left = left[np.abs(_counts(questions[worst], left) - answers[worst]) <= bound + ROUNDING]
-    raise UsageError("no table fits the answers: some are further from the truth than the bound", hint="raise --noise")
+    raise UsageError(
+        "no table fits the answers: some answers differ from the truth by more than the bound", hint="raise --noise"
+    )
 
 
 def _counts(code: np.uint32, others: NDArray[np.uint32]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ def check(people: int, queries: int) -> None:
     """Refuse what would take minutes, and say what is missing."""
     if people * queries > MOST_ENTRIES:
         raise UsageError(
-            f"a linear program of {people:,} people and {queries:,} questions takes minutes; people times questions "
+            f"a linear program for {people:,} people and {queries:,} queries takes minutes; people times queries "
             f"must be at most {MOST_ENTRIES:,}",
             hint="--method squares",
         )

@@ -44,12 +44,12 @@ def attack(
     delta: float = 0.0,
     seed: int = 0,
 ) -> Evidence:
-    """Attack a synthetic table in every way that the tables allow, and tell of the strongest.
+    """Run every attack on a synthetic table that the given tables allow, and report the strongest.
 
-    Each attack's interval holds at a confidence that makes all of them hold together at 95% (Bonferroni). A claimed
-    epsilon bounds guesses about one person, which is all but singling out: where one goes beyond it, the evidence is of
-    that; else of the strongest that goes beyond chance; else of the one that tests the claim. `seed`: the same targets
-    again; attacks protect nobody.
+    The intervals of all attacks hold together at 95% confidence (Bonferroni). A claimed epsilon bounds guesses about
+    one person, which all attacks except singling out make. The evidence is about the attack that exceeds that bound; if
+    none does, about the strongest one that exceeds chance; if none does, about the one that tests the claim. `seed`
+    selects the same targets again; it is safe here, because attacks protect nobody.
     """
     if attacks < 1:
         raise UsageError(f"attacks must be at least 1, got {attacks}")
@@ -58,13 +58,13 @@ def attack(
     if epsilon is not None and tables.control.shape[1] < _LEAST_CONTROL:
         raise UsageError(
             "a claimed epsilon is tested by membership inference, which needs a control table",
-            hint="--control FILE: people of the same kind who were not used",
+            hint="--control FILE: similar people who were not used to make the synthetic table",
         )
     outcomes = run_attacks(
         tables, secret=secret, known_columns=known_columns, attacks=attacks, epsilon=epsilon, delta=delta, seed=seed
     )
     if not outcomes:
-        raise UsageError("nothing in these tables can be attacked: no column has two values")
+        raise UsageError("these tables cannot be attacked: no column has two values")
     strongest = max(outcomes, key=_margin_over_chance)
     shown = max(outcomes, key=_evidence_rank)
     leaks = [each.attack for each in outcomes if each.breaks]
@@ -142,8 +142,8 @@ def _refuse_control_is_original(tables: CodedTables) -> None:
         one, other = (codes[:, np.lexsort(codes)] for codes in (tables.original, tables.control))
         if np.array_equal(one, other):
             raise UsageError(
-                "the control table has the rows of the original: it must be other people, whose rows were not used",
-                hint="--control FILE: people of the same kind who were not used",
+                "the control table has the same rows as the original: it must have other people, who were not used",
+                hint="--control FILE: similar people who were not used to make the synthetic table",
             )
 
 
@@ -156,21 +156,23 @@ def _overlap(tables: CodedTables) -> float | None:
 
 
 def _story(tables: CodedTables, outcomes: list[Evidence], strongest: Evidence, shown: Evidence) -> tuple[str, ...]:
-    lines = [f"The strongest attack, over chance, is {strongest.attack}."] if strongest.judged else []
+    lines = [f"The strongest attack, compared with chance, is {strongest.attack}."] if strongest.judged else []
     if shown is not strongest:
-        lines.append(f"The figures above are of {shown.attack}{', which epsilon bounds' * (shown.bound is not None)}.")
+        lines.append(f"The figures above are for {shown.attack}{', which epsilon limits' * (shown.bound is not None)}.")
     lines += [f"  {each.attack}: {' '.join(each.story)}" for each in outcomes]
     beyond = [each.attack for each in outcomes if each.breaks and each.bound is not None]
     leaks = [each.attack for each in outcomes if each.breaks and each.bound is None]
     if beyond:
-        lines.append(f"The synthetic table tells of its people beyond what epsilon allows: {', '.join(beyond)}.")
+        lines.append(f"The synthetic table reveals more about its people than epsilon allows: {', '.join(beyond)}.")
     within_claim = [each for each in outcomes if each.bound is not None and not each.breaks]
-    lines += [f"Within what epsilon allows ({percent(each.bound or 0)}): {each.attack}." for each in within_claim]
+    lines += [
+        f"Within the limit that epsilon sets ({percent(each.bound or 0)}): {each.attack}." for each in within_claim
+    ]
     if leaks:
-        lines.append(f"It tells more of its people than of people who are not in it: {', '.join(leaks)}.")
+        lines.append(f"It reveals more about its own people than about other people: {', '.join(leaks)}.")
     if not beyond and not leaks:
-        what = "No attack" if all(each.judged for each in outcomes) else "No attack that can be judged"
-        lines.append(f"{what} does surely better on the people in it than it should. That is no proof of safety.")
+        what = "No attack is" if all(each.judged for each in outcomes) else "No attack that can be judged is"
+        lines.append(f"{what} significantly better on the people in it than it should be. This is no proof of safety.")
     return (*lines, *_limits(tables, outcomes))
 
 
@@ -178,24 +180,24 @@ def _limits(tables: CodedTables, outcomes: list[Evidence]) -> list[str]:
     """What was compared, what could not be, and whether the control is one."""
     lines = [f"Compared on: {shorten_list(tables.names)}."]
     if tables.left_out:
-        lines.append(f"Left out, for not all tables have them: {shorten_list(tables.left_out)}.")
+        lines.append(f"Left out, because not all tables have them: {shorten_list(tables.left_out)}.")
     if any(each.bound is not None for each in outcomes) and any("singling" in each.attack for each in outcomes):
         lines.append(
-            "Singling out is held against luck alone: epsilon limits what one person's row can change, and whether a "
-            "condition holds for exactly one person hangs on everybody's."
+            "Singling out is compared with luck only: epsilon limits what one person's row can change, but whether a "
+            "condition holds for exactly one person depends on everybody's rows."
         )
     if missing := _not_run(outcomes):
-        lines.append(f"Could not be run on these tables: {', '.join(missing)}.")
+        lines.append(f"These attacks could not run on these tables: {', '.join(missing)}.")
     if not tables.has_control:
         lines.append(
-            "Without a control table (--control) membership, nearest records and attribute inference cannot be judged, "
-            "neither as a leak nor as safe."
+            "Without a control table (--control), membership, nearest records and attribute inference cannot be "
+            "judged: they show neither a leak nor safety."
         )
     overlap = _overlap(tables)
     if overlap is not None and overlap >= MUCH_OVERLAP:
         lines.append(
-            f"{percent(overlap)} of the control's rows have all the values of a row of the original. If these are the "
-            "same people, the control is none, and attacks look weaker than they are."
+            f"{percent(overlap)} of the control's rows are equal to a row of the original. If these are the same "
+            "people, the control is not valid, and attacks look weaker than they are."
         )
     return lines
 
@@ -204,5 +206,5 @@ def _picture(outcomes: list[Evidence]) -> str:
     """Each attack's success beside what it reaches on other people, and beside what a claimed epsilon allows."""
     values = {each.attack: (each.success, each.chance) for each in outcomes}
     bounds = {each.attack: each.bound for each in outcomes if each.bound is not None}
-    title = "How often attacks on the synthetic table succeed"
-    return pictures.bars_with_marks(title, values, mark="on people not in it", bounds=bounds)
+    title = "Success of attacks on the synthetic table"
+    return pictures.bars_with_marks(title, values, mark="on people who are not in it", bounds=bounds)

@@ -49,7 +49,7 @@ def inference(
         [coded.place(name) for name in known_columns] if known_columns is not None else list(range(len(coded.names)))
     )
     if secret is not None and known_columns is not None and secret in known_columns:
-        raise UsageError(f"{secret!r} is the secret and cannot be known, too")
+        raise UsageError(f"{secret!r} is the secret column and cannot also be a known column")
     attacked_columns = [
         (column, columns)
         for column in secrets
@@ -90,14 +90,13 @@ def inference(
 
 
 def _story(coded: CodedTables, secrets: Columns, success: SuccessRate, control: SuccessRate) -> str:
-    what = repr(coded.names[secrets[0]]) if len(secrets) == 1 else "a hidden column, each in turn,"
-    sentence = f"{what} is guessed right for {percent(success.share)} of the original's people"
+    what = repr(coded.names[secrets[0]]) if len(secrets) == 1 else "a hidden column (each in turn)"
+    sentence = f"{what} is guessed right for {percent(success.share)} of the people in the original"
     if coded.has_control:
-        return f"{sentence} and {percent(control.share)} of the control's."
+        return f"{sentence} and {percent(control.share)} of those in the control table."
     return (
-        f"{sentence} and {percent(control.share)} by the commonest value. Whether that is a leak cannot be judged: a "
-        "good "
-        "model guesses well about people it never saw, too, and only a control shows how well."
+        f"{sentence}, and for {percent(control.share)} by the most common value. Whether this is a leak cannot be "
+        "judged: a good model also guesses well about people it never saw, and only a control table shows how well."
     )
 
 

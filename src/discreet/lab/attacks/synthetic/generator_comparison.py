@@ -74,13 +74,13 @@ def _evidence(outcomes: dict[str, list[Evidence]], games: dict[str, Evidence]) -
     story = [f"Synthetic does not mean anonymous. The strongest attack on the {_LEAKY} is {leaky.attack}."]
     for name, attacks in outcomes.items():
         sentence = ", ".join(
-            f"{each.attack} {percent(each.success)} (others {percent(each.chance)})" for each in attacks
+            f"{each.attack} {percent(each.success)} (other people {percent(each.chance)})" for each in attacks
         )
         story.append(f"{name}: {sentence}.")
     ours = games[_OURS]
     story.append(
-        f"Shadow models tell whether one person's row was there {percent(games[_LEAKY].success)} of the time on the "
-        f"{_LEAKY} and {percent(ours.success)} on Discreet's tables, where nobody can do better than "
+        f"Shadow models guess right whether one person's row was used {percent(games[_LEAKY].success)} of the time for "
+        f"the {_LEAKY} and {percent(ours.success)} for Discreet's tables, where no attack can do better than "
         f"{percent(ours.bound or 0)}."
     )
     return Evidence(
@@ -105,4 +105,4 @@ def _evidence(outcomes: dict[str, list[Evidence]], games: dict[str, Evidence]) -
 def _picture(outcomes: dict[str, list[Evidence]], games: dict[str, Evidence]) -> str:
     values = {name: (attacks[0].success, 0.5) for name, attacks in outcomes.items()}
     values |= {f"{name.split(',')[0]}: shadow models": (each.success, 0.5) for name, each in games.items()}
-    return pictures.bars_with_marks("Whose row was in it? Membership told right", values, mark="chance")
+    return pictures.bars_with_marks("Membership: share guessed right", values, mark="chance")

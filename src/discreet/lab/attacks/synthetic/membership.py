@@ -35,20 +35,20 @@ def density_ratio(
     delta: float = 0.0,
     seed: int = 0,
 ) -> Evidence:
-    """Say of people, half of them in the original, whether they are. `epsilon`: what the synthetic table claims.
+    """Guess for each person, half of whom are in the original, whether they are. `epsilon`: what the table claims.
 
-    The bound on a single release holds where it was left to chance, person by person, who is in the original and who
-    in the control.
+    The bound on a single release holds if it was decided by chance, person by person, who is in the original and who is
+    in the control table.
     """
     if not coded.has_control or coded.control.shape[1] < 4:
         raise UsageError(
             "membership inference needs a control table with at least 4 rows",
-            hint="--control FILE: people who were not used",
+            hint="--control FILE: people who were not used to make the synthetic table",
         )
     start, generator = process_time(), np.random.default_rng(seed)
     each = min(attacks, coded.original.shape[1] // 2 * 2, coded.control.shape[1] // 4 * 2) // 2 * 2
     if each < 2:
-        raise UsageError("membership inference needs an original with at least 2 rows")
+        raise UsageError("membership inference needs an original table with at least 2 rows")
     members = coded.original[:, generator.permutation(coded.original.shape[1])[:each]]
     shuffled = coded.control[:, generator.permutation(coded.control.shape[1])]
     others, reference = shuffled[:, :each], shuffled[:, each:]
@@ -70,8 +70,8 @@ def density_ratio(
         interval=clopper_pearson(right, each, confidence),
         confidence=confidence,
         story=(
-            f"Whether somebody was in the original is told right for {percent(right / each)} of {each:,} people, half "
-            "of whom were.",
+            f"For {percent(right / each)} of {each:,} people, the attack guesses right whether they were in the "
+            "original (half of them were).",
         ),
         details={
             "members_found": float((judge[0] >= limit).mean()),

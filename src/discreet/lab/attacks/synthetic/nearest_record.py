@@ -28,7 +28,7 @@ def distances(
     delta: float = 0.0,
     seed: int = 0,
 ) -> Evidence:
-    """Pairs of one person of the original and one of the control: how often the first is nearer; ties are halved.
+    """Measure how often a person of the original is nearer to the synthetic table than one of the control.
 
     Guarantee: under a claimed epsilon the first is nearer no more often than `bound`, where it was left to chance which
         of the two is in the original.
@@ -36,7 +36,9 @@ def distances(
         place. Those are two steps, so that 2 epsilon bounds it.
     """
     if not coded.has_control:
-        raise UsageError("nearest records need a control table", hint="--control FILE: people who were not used")
+        raise UsageError(
+            "the nearest-record attack needs a control table", hint="--control FILE: people who were not used"
+        )
     start, generator = process_time(), np.random.default_rng(seed)
     pairs = min(attacks, coded.original.shape[1], coded.control.shape[1])
     own, other = (
@@ -56,9 +58,9 @@ def distances(
         interval=clopper_pearson(won, pairs, confidence),
         confidence=confidence,
         story=(
-            f"A person of the original is nearer to a synthetic row than one who was never in it "
-            f"{percent(won / pairs)} of the time; {percent(copied['original'].share)} of the original stands there to "
-            f"the letter, against {percent(copied['control'].share)} of the others.",
+            f"A person of the original is nearer to a synthetic row than another person {percent(won / pairs)} of the "
+            f"time. {percent(copied['original'].share)} of the original's rows occur unchanged in the synthetic table, "
+            f"compared with {percent(copied['control'].share)} of the control's.",
         ),
         details={
             "copies": {

@@ -45,9 +45,9 @@ def shadow(
     delta: float = 0.0,
     confidence: float = CONFIDENCE,
 ) -> Evidence:
-    """Learn on `releases` tables with and as many without row `target`, and say of as many new ones which they are."""
+    """Learn on `releases` tables made with row `target` and as many made without it, then classify as many new ones."""
     if not 0 <= target < table.num_rows or table.num_rows < 2:
-        raise UsageError(f"there is no row {target} beside others in a table of {table.num_rows} rows")
+        raise UsageError(f"row {target} is not in the table, or is its only row (it has {table.num_rows:,} rows)")
     if releases < 2:
         raise UsageError(f"releases must be at least 2, got {releases}")
     start = process_time()
@@ -68,8 +68,8 @@ def shadow(
         interval=clopper_pearson(right, 2 * releases, confidence),
         confidence=confidence,
         story=(
-            f"Shown a synthetic table, an attacker who knows all rows but one tells whether that person's was there "
-            f"{percent(share)} of the time.",
+            f"An attacker who knows all rows except one sees a synthetic table and guesses right {percent(share)} of "
+            "the time whether that person's row was used.",
         ),
         details={"learned_on": 2 * releases, "rows": table.num_rows},
     )
@@ -79,7 +79,7 @@ def _features(publish: Publisher, table: pa.Table, whole: pa.Table, target: int,
     with closing(publish(table)) as releases:
         features = [match_features(release, whole, target) for release in islice(_non_empty_releases(releases), count)]
     if len(features) < count:
-        raise UsageError(f"the program made {len(features)} synthetic tables of {count}")
+        raise UsageError(f"the program made {len(features)} synthetic tables instead of {count}")
     return np.array(features)
 
 

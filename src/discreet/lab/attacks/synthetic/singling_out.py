@@ -75,9 +75,9 @@ def _evidence(attack: str, conditions: RowConditions, coded: CodedTables, confid
     success = SuccessRate(successes=int(isolates.sum()), n=len(conditions))
     control = _luck_rate(conditions, coded)
     if coded.has_control:
-        luck_phrase = f"of as many other people {percent(control.share)} do, by luck" + ", at most" * (control.most < 1)
+        luck_phrase = f"for as many other people {percent(control.share)} do by luck" + ", at most" * (control.most < 1)
     else:
-        luck_phrase = f"by luck at most {percent(control.share)} do, whoever the people are"
+        luck_phrase = f"by luck at most {percent(control.share)} would, for any set of people"
     many = f"{success.n:,} conditions that hold" if success.n != 1 else "1 condition that holds"
     return evidence_with_control(
         attack,
@@ -86,7 +86,7 @@ def _evidence(attack: str, conditions: RowConditions, coded: CodedTables, confid
         seconds=process_time() - start,
         confidence=confidence,
         story=(
-            f"Of {many} for one synthetic row, {percent(success.share)} hold for exactly one real person; "
+            f"Of {many} for exactly one synthetic row, {percent(success.share)} hold for exactly one real person; "
             f"{luck_phrase}.",
         ),
         details={

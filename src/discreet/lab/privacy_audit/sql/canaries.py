@@ -82,7 +82,7 @@ def _neighbours_target() -> AuditTarget:
             answers = np.array([count_everybody(opened[int(world)]) for world in worlds])
         # The same noise at each asking would make all answers of one table alike, whatever the guesses say.
         if any(len(np.unique(answers[worlds == world])) == 1 for world in (False, True)):
-            return AuditOutcome(p_value=CERTAIN, n=many, note="each asking has the same noise")
+            return AuditOutcome(p_value=CERTAIN, n=many, note="repeated queries have the same noise")
         return games_outcome(int(((answers > people) == worlds).sum()), many, epsilon=1.0)
 
     return AuditTarget(

@@ -50,7 +50,7 @@ def _spending_target(name: str, ask: Ask, *, constant: bool, spent: float) -> Au
             answers = ask(opened)
             ledger_epsilon = opened.budget("people").spent.epsilon
         assert ledger_epsilon is not None
-        claimed, note = min(spent, float(ledger_epsilon)), f"the ledger says that {float(ledger_epsilon):.4g} was spent"
+        claimed, note = min(spent, float(ledger_epsilon)), f"the ledger shows {float(ledger_epsilon):.4g} spent"
         return one_run_outcome(included, canary_scores(answers, [1] * answers.shape[1]), epsilon=claimed, note=note)
 
     return AuditTarget(name=name, kind=KIND, method="one run", epsilon=spent, measure=measure)

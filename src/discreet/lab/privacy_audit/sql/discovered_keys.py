@@ -41,7 +41,9 @@ def _lone_keys_target(name: str, each: int) -> AuditTarget:
             release = question.ask(epsilon=1, delta=str(float(DELTA)))
         shown = len({str(row[0]).split("x")[0] for row in release.rows})
         chance = binomial_upper_tail(shown, many, float(DELTA)) if shown else 1.0
-        return AuditOutcome(p_value=chance, n=many, note=f"{shown} of {many} persons show by keys of their own")
+        return AuditOutcome(
+            p_value=chance, n=many, note=f"{shown:,} of {many:,} people are visible by a key that only they have"
+        )
 
     return AuditTarget(name=name, kind=KIND, method="law", epsilon=1.0, delta=float(DELTA), quick=True, measure=measure)
 

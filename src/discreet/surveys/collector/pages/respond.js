@@ -10,7 +10,7 @@ const LISTED = 12;
 const NAMED = 24;
 /** Protocols whose report on two choices is how one coin fell, or two. */
 const COINED = new Set(["response", "unary", "symmetric-unary", "basic-rappor"]);
-const REPEATED = "This answer had arrived before, and it counts once.";
+const REPEATED = "This answer arrived before; it counts once.";
 /** From this epsilon on a report is hard to deny. */
 const WEAK = 3;
 
@@ -29,7 +29,7 @@ async function begin() {
     coins = randomizer(survey.randomizer);
     device = new Device();
     const before = device.hasSent(id);
-    if (before) return thank(before, "You have answered already, and it counts once.");
+    if (before) return thank(before, "You have already answered; your answer counts once.");
     if (survey.closed) return stop("This survey is closed.");
     pose();
   } catch (error) {
@@ -45,8 +45,8 @@ function stop(sentence) {
 
 function fail(error) {
   if (error instanceof Refused) return stop(error.message);
-  if (error instanceof Offline) return stop("The survey cannot be reached; please load this page again later.");
-  stop("This page could not be shown, and nothing was sent.");
+  if (error instanceof Offline) return stop("The survey cannot be reached; please reload this page later.");
+  stop("This page could not be shown. Nothing was sent.");
   throw error;
 }
 
@@ -140,8 +140,8 @@ function review(event) {
   at("code").textContent = survey.token ? token() : "";
   at("code-row").hidden = !survey.token;
   at("lifetime").textContent =
-    `This answer costs epsilon ${shown(donation.epsilon)}; all distinct answers noised in this browser for this ` +
-    `site, ${shown(donation.lifetime)}.`;
+    `This answer costs epsilon ${shown(donation.epsilon)}. All different answers that this browser has randomized ` +
+    `for this site cost ${shown(donation.lifetime)} together.`;
   at("send").textContent = "Send this";
   at("send").disabled = false;
   only("review");
@@ -164,7 +164,7 @@ function showCoins(value, report) {
     const odds = percent(coins.kept);
     at("fell").textContent = kept
       ? `The coin kept your answer. It keeps an answer ${odds} of the time.`
-      : `The coin turned your answer round. It keeps an answer ${odds} of the time.`;
+      : `The coin changed your answer to the other one. It keeps an answer ${odds} of the time.`;
     return;
   }
   const supported = coins.supported(report);
@@ -174,7 +174,7 @@ function showCoins(value, report) {
       return coinOf(heads ? "heads" : "tails", choice, heads);
     }),
   );
-  at("fell").textContent = "One coin for each choice: heads names it, tails does not.";
+  at("fell").textContent = "One coin for each choice: heads reports it, tails does not.";
 }
 
 function coinOf(face, caption, heads) {
@@ -191,8 +191,8 @@ function told(report) {
   if (coins.protocol === "response") return [made("p", `“${supported[0]}”`)];
   if (!supported.length) return [made("p", "None of the choices.")];
   const [some, all] = [supported.length, coins.choices.length].map((many) => many.toLocaleString("en"));
-  if (supported.length > NAMED) return [made("p", `It names ${some} of the ${all} choices.`)];
-  const text = `Of the ${all} choices, it names ${supported.length === 1 ? "this one" : `these ${some}`}:`;
+  if (supported.length > NAMED) return [made("p", `It reports ${some} of the ${all} choices.`)];
+  const text = `Of the ${all} choices, it reports ${supported.length === 1 ? "this one" : `these ${some}`}:`;
   const chips = made("ul", "", "chips");
   chips.append(...supported.map((choice) => made("li", choice)));
   return [made("p", text), chips];
@@ -200,7 +200,7 @@ function told(report) {
 
 /** How often others send the same. */
 function deniable(value, report) {
-  if (!coins.choices) return "Somebody with any other answer could have sent exactly this.";
+  if (!coins.choices) return "A person with any other answer could have sent exactly this.";
   const other = leastLikely(value, report);
   const apart = coins.logChance(value, report) - coins.logChance(other, report);
   const [own, theirs] = [coins.chance(value, report), coins.chance(other, report)];
@@ -215,10 +215,10 @@ function compared(value, other, own, theirs, apart) {
       `someone whose true answer is “${value}”, ${percent(own)} of the time.`
     );
   }
-  if (Math.abs(apart) < 0.001) return `Someone whose true answer is “${other}” sends exactly this just as often.`;
+  if (Math.abs(apart) < 0.001) return `Someone whose true answer is “${other}” sends exactly this report as often.`;
   const [more, less] = apart > 0 ? [value, other] : [other, value];
   return (
-    `Someone whose true answer is “${less}” sends exactly this, too; someone whose true answer is “${more}” ` +
+    `Someone whose true answer is “${less}” can also send exactly this; someone whose true answer is “${more}” ` +
     `does so ${Number(Math.exp(Math.abs(apart)).toPrecision(2)).toLocaleString("en")} times as often.`
   );
 }
@@ -226,7 +226,7 @@ function compared(value, other, own, theirs, apart) {
 /** What that comes to. Where it comes to much, it says so. */
 function verdict(apart) {
   if (Math.abs(apart) < 0.001) return "So it says nothing about which of the two is yours.";
-  return Math.abs(apart) <= WEAK ? "So it hints, but it proves nothing." : "So it is strong evidence, though no proof.";
+  return Math.abs(apart) <= WEAK ? "So it is a hint, but no proof." : "So it is strong evidence, but no proof.";
 }
 
 /** Of the other choices, one that sends this report least often. It matters only whether the report speaks for it. */
@@ -240,8 +240,8 @@ function leastLikely(value, report) {
 function inWords(epsilon) {
   const strong = epsilon <= 0.5 ? "strong" : epsilon <= 1.5 ? "good" : epsilon <= WEAK ? "moderate" : "weak";
   return (
-    "Whoever sees it, whatever else they know, can change their odds about you at most " +
-    `${up(Math.exp(epsilon), 2)} times: from even odds to ${up(100 / (1 + Math.exp(-epsilon)), 1)}% sure. ` +
+    "Anyone who sees it, whatever else they know, can change their odds about you by a factor of at most " +
+    `${up(Math.exp(epsilon), 2)}: from even odds to ${up(100 / (1 + Math.exp(-epsilon)), 1)}% sure. ` +
     `Your browser computed this from its coins (epsilon ${shown(epsilon)}: ${strong} protection).`
   );
 }
@@ -267,17 +267,17 @@ async function send() {
     }
     // What cannot succeed later is not offered again.
     const final = answer.status < 500 && answer.status !== 429;
-    say(answer.body.error ?? "The survey did not take the answer.");
+    say(answer.body.error ?? "The survey did not accept the answer.");
     again(final);
   } catch (error) {
     if (!(error instanceof Offline)) throw error;
-    say("You seem to be offline; try again, and the same bytes will be sent.");
+    say("You seem to be offline. Try again: the same bytes will be sent.");
     again(false);
   }
 }
 
 function again(final) {
-  at("send").textContent = final ? "Not sent" : "Send the same again";
+  at("send").textContent = final ? "Not sent" : "Send again";
   at("send").disabled = final;
 }
 

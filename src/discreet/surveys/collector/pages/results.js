@@ -4,10 +4,10 @@ import { Offline, ask, at, made, percent, say, surveyHere } from "./page.js";
 
 const EVERY_MS = 2000;
 const BARS =
-  "The line across each bar is where the truth about those who answered lies, 95 times in 100. " +
-  "An estimate is unbiased, so a small one can fall below 0%.";
-const RANGE = "The range is where the truth about those who answered lies, 95 times in 100.";
-const WORDS = "This survey's words are open: discreet survey estimate --words counts those that you name.";
+  "The line across each bar is the 95% confidence interval for the people who answered. " +
+  "Estimates are unbiased, so a small one can be below 0%.";
+const RANGE = "The range is the 95% confidence interval for the people who answered.";
+const WORDS = "Answers to this survey are free words: discreet survey estimate --words counts the words that you name.";
 const id = surveyHere();
 let survey;
 
@@ -20,7 +20,7 @@ async function begin() {
     await poll();
   } catch (error) {
     if (!(error instanceof Offline)) throw error;
-    say("The survey cannot be reached; this page goes on trying.");
+    say("The survey cannot be reached; this page keeps trying.");
     setTimeout(begin, EVERY_MS);
   }
 }
@@ -37,7 +37,7 @@ async function poll() {
     if (!document.hidden) closed = show(await ask(`/surveys/${id}/results.json`));
   } catch (error) {
     if (!(error instanceof Offline)) throw error;
-    say("The survey cannot be reached; these are the last results.");
+    say("The survey cannot be reached; these are the latest results.");
   }
   if (!closed) setTimeout(poll, EVERY_MS);
 }
@@ -45,7 +45,7 @@ async function poll() {
 /** Draw one answer; true where it is the last. */
 function show({ ok, body }) {
   const waiting = Boolean(body.waiting);
-  if (!ok && !waiting) return say(body.error ?? "There are no results now.");
+  if (!ok && !waiting) return say(body.error ?? "There are no results at the moment.");
   if (!at("status").hidden) say();
   at("state").textContent = body.closed ? "Final results" : "Live results";
   at("waiting").hidden = !waiting;
@@ -56,7 +56,7 @@ function show({ ok, body }) {
 }
 
 function showWaiting({ n, minimum, closed }) {
-  const then = closed ? "the survey was closed with too few." : "results appear when there are enough.";
+  const then = closed ? "the survey closed with too few answers." : "results appear when there are enough.";
   at("still").textContent = `${count(n, "answer")} of ${minimum}: ${then}`;
   Object.assign(at("progress"), { max: minimum, value: n });
 }
@@ -77,7 +77,7 @@ function facts({ n, plus_minus: wide, halve, fakes, epsilon }, isMean) {
   at("n").textContent = n.toLocaleString("en");
   fact("plus-minus", wide, () => `± ${size(wide)}`);
   fact("halve", halve, () => `about ${count(halve, "more answer")}`);
-  fact("fakes", fakes, () => `could move it by ${size(fakes.could_move)}`);
+  fact("fakes", fakes, () => `could change it by ${size(fakes.could_move)}`);
   if (fakes) at("fakes-label").textContent = count(fakes.reports, "fake answer");
   fact("epsilon", epsilon, () => `epsilon ${number(decimal(epsilon))}`);
 }
