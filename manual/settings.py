@@ -90,7 +90,10 @@ def keys_in(module: ModuleType) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name(id="_known") | ast.Attribute(attr="_known"), args=[_, keys, *_]):
+            case ast.Call(
+                func=ast.Name(id="_refuse_unknown_keys") | ast.Attribute(attr="_refuse_unknown_keys"),
+                args=[_, keys, *_],
+            ):
                 found |= set(_strings(keys, module, tree))
             case ast.Call(func=ast.Attribute(attr="_mapping"), args=[_, _, keys]):
                 found |= set(_strings(keys, module, tree))

@@ -142,7 +142,7 @@ class _PlanReader:
 
     def read(self, data: Mapping[str, Any]) -> PublicationPlan:
         allowed_keys = ("table", "attributes", "invariants", "hierarchy", "levels", "zeros", "rules")
-        self._check_keys(data, allowed_keys, "the plan")
+        self._refuse_unknown_keys(data, allowed_keys, "the plan")
         hierarchy = None if "hierarchy" not in data else self._mapping(data["hierarchy"], "[hierarchy]")
         root = self._text((hierarchy or {}).get("root", "total"), "root in [hierarchy]")
         plan = PublicationPlan(
@@ -188,7 +188,7 @@ class _PlanReader:
 
     def _hierarchy(self, data: Mapping[str, Any]) -> PlanHierarchy:
         where = "[hierarchy]"
-        self._check_keys(data, ("column", "columns", "levels", "from", "prefix", "root", "elsewhere"), where)
+        self._refuse_unknown_keys(data, ("column", "columns", "levels", "from", "prefix", "root", "elsewhere"), where)
         elsewhere = data.get("elsewhere", True)
         if not isinstance(elsewhere, bool):
             raise self._fault(f"{where} elsewhere must be true or false")
@@ -232,7 +232,7 @@ class _PlanReader:
         levels = {}
         for name, entry in data.items():
             where = f"[levels.{name}]"
-            self._check_keys(self._mapping(entry, where), ("share", "queries"), where)
+            self._refuse_unknown_keys(self._mapping(entry, where), ("share", "queries"), where)
             share = exact.number(entry.get("share", 1), name=f"{self.where}: {where} share")
             if not 0 <= share <= 10**6:
                 raise self._fault(f"{where} share must be from 0 to 1,000,000")
@@ -259,7 +259,7 @@ class _PlanReader:
         rules = []
         for number, entry in enumerate(self._list(data.get("rules", []), "rules"), 1):
             where = f"entry {number} of rules"
-            self._check_keys(self._mapping(entry, where), ("name", "if", "then"), where)
+            self._refuse_unknown_keys(self._mapping(entry, where), ("name", "if", "then"), where)
             name = where if "name" not in entry else repr(self._text(entry["name"], f"name of {where}"))
             given, then = (self._conditions(entry.get(key), f"{key!r} of {name}") for key in ("if", "then"))
             rules.append(PlanRule(name=name, given=given, then=then))
@@ -294,7 +294,7 @@ class _PlanReader:
             raise self._fault(f"{what} must be a table of settings")
         return entry
 
-    def _check_keys(self, data: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
+    def _refuse_unknown_keys(self, data: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
         for key in data:
             if key not in keys:
                 raise self._fault(
