@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.project.remote import Remote
     from discreet.synth.model import Model
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "BudgetExceeded",
     "DiscreetError",
