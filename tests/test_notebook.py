@@ -147,7 +147,7 @@ def test_numbers_no_larger_than_their_noise_are_grey_and_others_are_not(project)
 
 
 def test_a_stored_answer_is_free_and_says_so(project, release):
-    assert "stored answer, free (epsilon 50 was charged earlier)" in text(
+    assert "stored answer: free (it cost epsilon 50)" in text(
         read(project.sql(COUNT).ask(epsilon=1)._repr_html_())
     )
     assert "derived answer, free" in text(read(replace(release, derived=True)._repr_html_()))
@@ -180,7 +180,7 @@ def test_a_question_that_was_asked_says_what_it_cost(tmp_path):
     assert f"Answered by release {release.id}: cost epsilon 2." in told
     assert "would have cost" not in told and "Nothing is charged" not in told
     question.ask(epsilon=1)
-    assert "stored answer, free (epsilon 2 was charged earlier)." in text(read(question._repr_html_()))
+    assert "stored answer: free (it cost epsilon 2)." in text(read(question._repr_html_()))
 
 
 def test_of_a_stored_answer_its_own_noise_is_shown(tmp_path):

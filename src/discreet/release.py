@@ -290,7 +290,7 @@ class Release:
     def price(self) -> str:
         """What it cost, in words."""
         if self.cached:
-            return f"stored answer, free ({_spending_text(self.purchase_cost)} was charged earlier)"
+            return f"stored answer: free (it cost {_spending_text(self.purchase_cost)})"
         return "derived answer, free" if self.derived else f"cost {_spending_text(self.cost)}"
 
 

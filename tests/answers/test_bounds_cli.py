@@ -127,7 +127,7 @@ def test_wrong_usage_is_free_and_makes_no_version(tmp_path, capsys, words, told)
 def test_what_is_declared_is_refused_and_told_of_the_report(tmp_path, capsys):
     make(tmp_path, [], extra="rows_per_person = 4")
     code, data, _ = run(capsys, tmp_path, "bounds", "visits", "rows_per_person", "--epsilon", "1")
-    assert code == 2 and "declared already" in data["reason"] and "--report" in data["hint"]
+    assert code == 2 and "already declared" in data["reason"] and "--report" in data["hint"]
 
 
 def test_a_column_changed_since_the_version_waits_for_refresh(tmp_path):
@@ -140,7 +140,7 @@ def test_a_column_changed_since_the_version_waits_for_refresh(tmp_path):
         project.bounds("visits", ["age"], epsilon=1)
     assert "discreet refresh visits" in caught.value.hint
     (tmp_path / "discreet.toml").write_text(text.replace('person = "id"\n', ""))
-    with pytest.raises(UsageError, match="is about all rows of one id"):
+    with pytest.raises(UsageError, match="protects all rows of one id"):
         discreet.open(tmp_path).bounds("visits", ["cost"], epsilon=1)
     assert not project.ledger.refresh().charges
 

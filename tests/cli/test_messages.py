@@ -285,16 +285,16 @@ def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("held", "told", "parts"),
     [
-        ("{ epsilon = 1.0 }", "{ epsilon = 1.00000000001 }", ["epsilon 1, where discreet.toml says 1.00000000001"]),
+        ("{ epsilon = 1.0 }", "{ epsilon = 1.00000000001 }", ["epsilon 1 (discreet.toml says 1.00000000001)"]),
         (
             "{ epsilon = 1, delta = 1e-6 }",
             "{ epsilon = 2, delta = 1e-5 }",
-            ["epsilon 1, where discreet.toml says 2", "delta 1e-06, where discreet.toml says 1e-05"],
+            ["epsilon 1 (discreet.toml says 2)", "delta 1e-06 (discreet.toml says 1e-05)"],
         ),
         (
             "{ epsilon = 1, delta = 1e-6 }",
             "{ epsilon = 1, delta = 1e-6, delta_keys = 1e-7 }",
-            ["delta_keys 5e-07, where discreet.toml says 1e-07"],
+            ["delta_keys 5e-07 (discreet.toml says 1e-07)"],
         ),
         ("{ epsilon = 1, delta = 1e-6 }", '{ epsilon = 1, delta = 1e-6 }\naccounting = "zcdp"', ["accounting either"]),
     ],
@@ -305,7 +305,7 @@ def test_what_differs_is_named_with_both_values(tmp_path, capsys, held, told, pa
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace(f"budget = {held}", f"budget = {told}"))
     err = say(capsys, tmp_path, "budget")[2]
-    assert all(part in err for part in parts) and err.count("where discreet.toml says") == len(parts)
+    assert all(part in err for part in parts) and err.count("(discreet.toml says") == len(parts)
     assert "`discreet budget grant` more" in err  # the file says more, or otherwise
 
 

@@ -55,7 +55,7 @@ def test_a_ledger_moves_and_its_budget_with_it(tmp_path: Path, url: str, capsys:
     with discreet.open(tmp_path).ledger as ledger:
         rows = ledger.state.seq
     code, out, _ = say(capsys, tmp_path, "ledger", "move", url)
-    assert code == 0 and f"with {rows + 1} rows" in out and "note:" not in out
+    assert code == 0 and f"with {rows + 1} entries" in out and "note:" not in out
     assert f'ledger = "{url}"' in (tmp_path / "discreet.toml").read_text()
     assert not {"ledger.db", "ledger.db-wal"} & {each.name for each in (tmp_path / ".discreet").iterdir()}
     assert (tmp_path / ".discreet" / "ledger.db.moved").exists()

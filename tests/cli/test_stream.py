@@ -60,7 +60,7 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
 
 
 def test_for_people(project, capsys):
-    assert "at most 2 times in all" in said(capsys, project, plan=True, **TERMS)
+    assert "at most 2 times in total" in said(capsys, project, plan=True, **TERMS)
     text = said(capsys, project, **TERMS)
     assert text.startswith("charged once, for all steps\n") and "--next" in text
     assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in total" in text
@@ -108,7 +108,7 @@ def test_one_is_said_as_one(tmp_path, capsys):
     project = make(tmp_path, {"a": 1}, budget="{ epsilon = 3 }")
     more = {"epsilon": "1", "horizon": "1", "contributions": "1"}
     text = said(capsys, project, plan=True, **more)
-    assert "for 1 step\n" in text and "at most once in all" in text
+    assert "for 1 step\n" in text and "at most once in total" in text
 
 
 def test_wrong_usage(project, capsys):

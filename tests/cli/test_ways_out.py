@@ -123,9 +123,9 @@ def test_a_stored_answer_says_what_it_was_bought_for(tmp_path, capsys):
     project = make(tmp_path)
     project.sql(COUNT).ask(epsilon="0.05")
     repeated = project.sql(COUNT).ask(epsilon=50)
-    assert repeated.cached and "bought for epsilon 0.05" in str(repeated)
+    assert repeated.cached and "(it cost epsilon 0.05)" in str(repeated)
     assert (
-        "stored answer: free now (it cost epsilon 0.05)" in say(capsys, tmp_path, "query", COUNT, "--epsilon", "9")[1]
+        "stored answer: free (it cost epsilon 0.05)" in say(capsys, tmp_path, "query", COUNT, "--epsilon", "9")[1]
     )
 
 

@@ -119,7 +119,7 @@ def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
         lines.append(f"… {len(release.rows) - MOST_ROWS:,} more rows; --csv FILE writes them all")
-    stored = f"stored answer: free now (it cost {_spending(release.purchase_cost)})" if release.cached else ""
+    stored = f"stored answer: free (it cost {_spending(release.purchase_cost)})" if release.cached else ""
     free = stored or ("derived from earlier answers: free" if release.derived else "")
     price = free or f"cost {_spending(release.cost)}"
     lines += [

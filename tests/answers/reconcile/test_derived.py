@@ -158,7 +158,7 @@ def test_joins_persons_and_other_tables_tell_nothing(tmp_path):
     texts = {
         "select count(*) from orders o join cities c on o.city = c.name": "a join",
         "select count(*) from orders join payments using (customer)": "a join",
-        "select count(distinct customer) from orders": "persons",
+        "select count(distinct customer) from orders": "people",
         "select count(*) from (select customer, count(*) from orders group by customer)": "for each person",
         "select note, count(*) from orders group by note": "discovered",
     }
