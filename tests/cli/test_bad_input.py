@@ -229,7 +229,7 @@ def test_add_refuses_a_source_that_is_declared_already(tmp_path, capsys, monkeyp
     (tmp_path / "copy.csv").write_bytes((tmp_path / "patients.csv").read_bytes())
     (tmp_path / "link.csv").symlink_to(tmp_path / "patients.csv")
     for name in ("patients.csv", "./patients.csv", "copy.csv", "link.csv"):
-        assert "declared already" in told(capsys, ["add", name, "--name", "again", "--epsilon", "9"], 2)
+        assert "already declared" in told(capsys, ["add", name, "--name", "again", "--epsilon", "9"], 2)
     assert "already" in told(capsys, ["add", "copy.csv", "--name", "PATIENTS"], 2)
     before = (tmp_path / "discreet.toml").read_text()
     words = ["add", "copy.csv", "--name", "again", "--population", "patients"]

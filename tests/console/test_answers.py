@@ -40,7 +40,7 @@ def browser(clinic):
 def test_a_release_tells_all_that_may_be_known(browser, release):
     words = browser.text(f"/a/{release.id}")
     for row in range(len(release)):
-        assert release.shown(row, 1) in words
+        assert release.cell_text(row, 1) in words
     for part in ("epsilon 1, delta 0", "ann", "Confidence intervals", "more counts of everybody at plus or minus 50"):
         assert part in words, part
     assert words.count("confidence interval") == words.count("% confidence intervals of the added noise") == 1
@@ -265,7 +265,7 @@ def test_cells_are_written_as_a_release_writes_them(project):
                 key = found.columns[place].kind == "key"
                 assert release_view.format_cell(
                     data["rows"][row][place], data["intervals"][row][place], key=key
-                ) == found.shown(row, place)
+                ) == found.cell_text(row, place)
 
 
 def test_bibtex_is_not_broken_by_names(project, release):

@@ -70,7 +70,7 @@ def test_the_price_as_you_type(clinic, browser):
     told = browser.post("/ask/price", form(BY_DISEASE)).json()
     assert told["accepted"] and told["cost"]["epsilon"] == 0.5 and "delta 0" in told["cost"]["words"]
     assert told["errors"][0]["plus_minus"] == 6 and "plus or minus 6" in told["errors"][0]["words"]
-    assert told["confirm"].startswith("This query costs epsilon 0.5, delta 0, of the budget of people, charged to ann.")
+    assert told["confirm"].startswith("This query costs epsilon 0.5, delta 0 of the budget of people, charged to ann.")
     assert told["region"] == "everybody in patients" and told["parts"][0]["because"]
     by_width = browser.post("/ask/price", form(BY_DISEASE, by="within", within="50")).json()
     assert by_width["cost"]["epsilon"] < 0.1

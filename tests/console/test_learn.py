@@ -121,7 +121,7 @@ def test_depths_and_kinds_that_scripts_draw_have_rules():
     sheet = (STATIC / "charts.css").read_text()
     for script in STATIC.glob("learn-*.js"):
         for word in re.findall(r'"(?:[a-z0-9 -]*\s)?(chart-[a-z0-9-]+)', script.read_text()):
-            assert word in sheet or word in charts.heatmap.CLASSES, (script.name, word)
+            assert word in sheet or word in charts.heat_map.CLASSES, (script.name, word)
 
 
 def test_a_table_beside_a_chart_escapes_and_shows_keys():

@@ -99,7 +99,7 @@ def rehearse(browser):
 def test_rehearsals_prices_and_plans_are_refused_where_their_rooms_are_full(clinic):
     browser, works = (
         clinic.browser("analyst"),
-        clinic.house.handle.shared(JobQueue, lambda: JobQueue(clinic.house.settings)),
+        clinic.house.handle.singleton(JobQueue, lambda: JobQueue(clinic.house.settings)),
     )
     token = {"authorization": f"Bearer {clinic.token()}"}
     ways = {
@@ -127,7 +127,7 @@ def test_all_rooms_together_leave_threads_for_others(clinic):
     from discreet.console.people.passwords import AT_ONCE, WAITING
 
     house = clinic.house
-    works = house.handle.shared(JobQueue, lambda: JobQueue(house.settings))
+    works = house.handle.singleton(JobQueue, lambda: JobQueue(house.settings))
     rooms = (ask._REHEARSAL_LIMIT, house.queries.explain_limit, works._pricing_limit)
     questions = house.queries._queue._most_waiters - house.settings.at_once - house.settings.waiting
     assert sum(room._most for room in rooms) + questions + AT_ONCE + WAITING + MOST_PATIENT + 16 <= MORE_THREADS
@@ -143,7 +143,7 @@ def test_the_server_says_that_it_is_there_whatever_its_threads_do(clinic, monkey
         return "html", {}
 
     with clinic.client() as client:
-        monkeypatch.setattr("discreet.console.routes.Route.face", stuck)
+        monkeypatch.setattr("discreet.console.routes.Route.resolve_format", stuck)
         busy = threading.Thread(target=client.get, args=("/login",))
         busy.start()
         assert began.wait(10)

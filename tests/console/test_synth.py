@@ -294,7 +294,7 @@ def test_the_page_of_a_work(clinic, browser, monkeypatch):
     house = clinic.house
 
     class Visiting:
-        desk, settings = house.handle, house.settings
+        handle, settings = house.handle, house.settings
 
     made = job_queue_of(Visiting).start(
         Visitor(role="analyst", name="ann"), held(go), area="synth", words="a fit", key="9"

@@ -32,7 +32,7 @@ POINTS: dict[str, tuple[object, str, bool]] = {
     "before the state's rename": (table_file.os, "replace", True),
     "after the state's rename": (table_file.os, "replace", False),
     "after the state": (stream_counts, "save", False),
-    "before the row": (Ledger, "row", True),
+    "before the row": (Ledger, "append_stream_row", True),
     "before the entry": (SqliteLedgerStore, "append", True),
     "after the entry": (SqliteLedgerStore, "append", False),
     "before the commit": (SqliteLedgerStore, "commit", True),

@@ -30,7 +30,7 @@ def test_a_version_on_an_engine_that_nobody_names_any_more_is_no_version_without
     project = made(tmp_path)
     held = project.ledger.state.versions["visits"][1]
     held.schema["engine"] = "postgresql"  # as if it had been made there, and discreet.toml now said duckdb
-    with pytest.raises(UsageError, match=r"version 1 of 'visits' lies on postgresql"):
+    with pytest.raises(UsageError, match=r"version 1 of 'visits' is on engine postgresql"):
         project.forget("visits", ["p7"])
     assert not project.ledger.state.forgotten
 

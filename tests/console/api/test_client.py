@@ -269,7 +269,7 @@ def one_answer(answer):
     [
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://example.org/\r\nContent-Length: 0\r\n\r\n",
-            "no console .it said 302",
+            "not a Discreet console .it answered with status 302",
         ),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "not a Discreet console"),
         (b'HTTP/1.1 404 No\r\nContent-Length: 14\r\n\r\n{"detail": "x"', "not a Discreet console"),

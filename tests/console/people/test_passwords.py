@@ -26,18 +26,18 @@ def test_the_parameters_are_those_of_the_contract():
 
 def test_right_and_wrong(cheap):
     stored = cheap.hash_new(GOOD)
-    assert cheap.right(stored, GOOD)
-    assert not cheap.right(stored, GOOD + "x")
-    assert not cheap.right(stored, "")
-    assert not cheap.right(None, GOOD)
-    assert not cheap.right("no hash at all", GOOD)
+    assert cheap.is_right(stored, GOOD)
+    assert not cheap.is_right(stored, GOOD + "x")
+    assert not cheap.is_right(stored, "")
+    assert not cheap.is_right(None, GOOD)
+    assert not cheap.is_right("no hash at all", GOOD)
 
 
 def test_the_hash_that_stands_in_is_nobodys(cheap):
     assert not cheap.is_right(None, "")
     cheap._nobody = cheap.hash_existing("guessed all the same")
     assert not cheap.is_right(None, "guessed all the same")
-    assert not cheap.right(None, cheap._stand_in_hash())
+    assert not cheap.is_right(None, cheap._stand_in_hash())
 
 
 @pytest.mark.parametrize("password", ["", "a" * 9, "e\u0301" * 9, "a" * 1001, "a" * 100_000])

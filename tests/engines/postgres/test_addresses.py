@@ -15,7 +15,7 @@ def test_add_knows_a_table_by_another_address_of_the_same_server(tmp_path, postg
     project = discreet.init(tmp_path / "project")
     project.add(f"public.{name}", epsilon=1, engine=postgres_address)
     other = postgres_address + ("&" if "?" in postgres_address else "?") + "connect_timeout=9"
-    with pytest.raises(UsageError, match="declared already"):
+    with pytest.raises(UsageError, match="already declared"):
         discreet.open(project.folder).add(f"public.{name}", name="again", epsilon=1, engine=other)
 
 
@@ -27,5 +27,5 @@ def test_a_private_table_is_not_added_as_public_by_another_address(tmp_path, pos
     project.add(f"public.{name}", epsilon=1, engine=postgres_address)
     discreet.open(project.folder).refresh(name)
     other = postgres_address + ("&" if "?" in postgres_address else "?") + "connect_timeout=9"
-    with pytest.raises(UsageError, match="declared already"):
+    with pytest.raises(UsageError, match="already declared"):
         discreet.open(project.folder).add(f"public.{name}", name="again", public=True, engine=other)

@@ -115,5 +115,5 @@ def test_a_family_has_one_budget(tmp_path, postgres_address, heirs):
             project.sql(f"SELECT count(*) FROM {source}").ask(epsilon=1)
             answered += 1
         except UsageError as refused:
-            assert "declared already" in refused.reason
+            assert "already declared" in refused.reason
     assert answered == 1

@@ -256,7 +256,7 @@ def test_a_making_that_is_cut_off_leaves_nothing(made, engine, postgres_address,
             raise psycopg.OperationalError
         return found
 
-    for name, owner, bug in (("_told", declare_module, late), ("execute", psycopg.Connection, unheard)):
+    for name, owner, bug in (("_conversion_counts", declare_module, late), ("execute", psycopg.Connection, unheard)):
         place = engine.place(new_name("made"), folder=NOWHERE)
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, bug)

@@ -70,7 +70,7 @@ def test_one_file_by_two_addresses_of_one_engine(folder, tmp_path):
 def test_add_knows_a_file_by_another_address(folder, tmp_path):
     project = discreet.open(folder)
     project.add(str(folder / "people.parquet"), epsilon=1, engine="spark://local", name="one")
-    with pytest.raises(UsageError, match="declared already"):
+    with pytest.raises(UsageError, match="already declared"):
         discreet.open(folder).add(
             str(folder / "people.parquet"), epsilon=1, engine=f"spark://local?declared={tmp_path}/x", name="two"
         )

@@ -75,7 +75,7 @@ def _plan_page(context: RequestContext, kind: str, wish: Wish, quoted: Callable[
         return _form(context, kind, wish, **more)
     try:
         with job_queue_of(context).pricing_turn(context.visitor):
-            return _form(context, kind, wish, found=quoted(), **more)
+            return _form(context, kind, wish, quotation=quoted(), **more)
     except DiscreetError as problem:
         return _form(context, kind, wish, problem=problem, **more)
 
@@ -198,7 +198,7 @@ def publish(context: RequestContext) -> HandlerResponse:
     except DiscreetError as problem:
         return _form(context, "publish", wish, problem=problem, **more)
     if context.field("act") != "pay":
-        return _form(context, "publish", wish, found=quotation, **more)
+        return _form(context, "publish", wish, quotation=quotation, **more)
 
     def act(tell: Progress) -> str:
         return census_tables.publish_tables(project, wish, analyst=visitor.analyst, progress=tell)
