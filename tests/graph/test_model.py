@@ -140,7 +140,7 @@ def test_what_cannot_be_is_refused_and_free(tmp_path):
     with pytest.raises(BudgetExceeded):
         plain.graph("friends").synth(epsilon=2)
     few = make(tmp_path / "r", nodes=NODES[:1])
-    with pytest.raises(UsageError, match="from 2 to"):
+    with pytest.raises(UsageError, match="can have 2 to"):
         few.graph("friends", nodes="people").synth(epsilon=1)
     assert not any(each.ledger.refresh().charges for each in (project, plain, few))
 

@@ -24,7 +24,7 @@ def problem(seed):
 def potentials(beliefs, theta):
     shape = beliefs.tree.sizes
     return [
-        (place.axes, theta[place.start : place.stop].reshape(shape_of(shape, place.axes))) for place in beliefs.places
+        (place.axes, theta[place.start : place.stop].reshape(shape_of(shape, place.axes))) for place in beliefs.factor_slices
     ]
 
 
@@ -37,7 +37,7 @@ def test_log_partition_marginals_and_tables(seed):
         theta = generator.normal(size=len(beliefs.theta)) * spread
         log_partition, joint = joint_of(sizes, potentials(beliefs, theta), allowed)
         assert beliefs.run(theta) == pytest.approx(log_partition, rel=1e-12, abs=1e-12)
-        for place in beliefs.places:
+        for place in beliefs.factor_slices:
             found = beliefs.marginals[place.start : place.stop].reshape(shape_of(sizes, place.axes))
             assert found == pytest.approx(marginal_of(joint, place.axes), abs=1e-9)
         for clique, table in zip(beliefs.tree.cliques, beliefs.tables(), strict=True):

@@ -25,7 +25,7 @@ HIDDEN = (
 @pytest.mark.parametrize("url", HIDDEN)
 def test_a_password_with_a_sign_in_it_is_no_address(url):
     assert "tiger" in conninfo_to_dict(url)["password"]
-    with pytest.raises(UsageError, match="no address") as caught:
+    with pytest.raises(UsageError, match="not the address") as caught:
         DatabaseAddress(url=url)
     told = f"{caught.value} {caught.value.hint}"
     assert "tiger" not in told and "ann" not in told

@@ -165,7 +165,7 @@ def test_another_ledger_is_not_written_over(path: Path, tmp_path: Path):
     backup(path, tmp_path / "copy.db")
     other = tmp_path / "other" / "ledger.db"
     make(other).close()
-    with pytest.raises(UsageError, match="another ledger"):
+    with pytest.raises(UsageError, match="another, intact ledger"):
         restore(other, tmp_path / "copy.db")
 
 

@@ -30,7 +30,7 @@ def ledger(path: Path):
 def test_every_charge_old_and_new_counts_double(ledger):
     ask(ledger, laplace(Fraction(1, 2)))
     assert ledger.account_status("patients").spent.epsilon == Fraction(1, 2)
-    ledger.invariant("patients", 1, words="totals of states")
+    ledger.declare_invariant("patients", 1, words="totals of states")
     assert ledger.account_status("patients").spent.epsilon == 1
     ask(ledger, laplace(1))
     assert ledger.account_status("patients").spent.epsilon == 3
@@ -53,18 +53,18 @@ def test_rho_counts_four_times(path: Path):
 def test_a_history_that_does_not_fit_twice_is_refused_and_changes_nothing(ledger):
     ask(ledger, laplace(Fraction(16, 10)))
     with pytest.raises(BudgetExceeded, match="counts double"):
-        ledger.invariant("patients", 1, words="totals")
+        ledger.declare_invariant("patients", 1, words="totals")
     assert ledger.account_status("patients").spent.epsilon == Fraction(16, 10)
     ask(ledger, laplace(Fraction(14, 10)))
 
 
 def test_said_twice_it_is_one_and_the_totals_are_stored_once(ledger):
-    id_ = ledger.invariant("patients", 1, words="totals")
-    assert ledger.invariant("patients", 1, words="totals") == id_
-    assert ledger.invariant("patients", 1, words="others") != id_
+    id_ = ledger.declare_invariant("patients", 1, words="totals")
+    assert ledger.declare_invariant("patients", 1, words="totals") == id_
+    assert ledger.declare_invariant("patients", 1, words="others") != id_
     assert ledger.store(id_, "[1]") == "[1]" and ledger.store(id_, "[2]") == "[1]"
     with pytest.raises(UsageError):
-        ledger.invariant("patients", 2, words="totals")
+        ledger.declare_invariant("patients", 2, words="totals")
 
 
 def test_it_survives_reopening_and_a_rollback(path: Path, tmp_path: Path):
@@ -86,7 +86,7 @@ def test_it_survives_reopening_and_a_rollback(path: Path, tmp_path: Path):
 
 
 def test_disjoint_questions_still_cost_the_maximum(ledger):
-    ledger.invariant("patients", 1, words="totals")
+    ledger.declare_invariant("patients", 1, words="totals")
     ask(ledger, laplace(1), region=people(1))
     ask(ledger, laplace(1), region=people(2))
     assert ledger.account_status("patients").spent.epsilon == 2
@@ -231,5 +231,5 @@ def test_nothing_is_declared_on_a_locked_table(ledger):
     for _ in range(3):
         ledger.fail(ask(ledger, laplace(Fraction(1, 100))).id)
     with pytest.raises(LedgerLocked):
-        ledger.invariant("patients", 1, words="totals")
+        ledger.declare_invariant("patients", 1, words="totals")
     assert not ledger.refresh().invariants

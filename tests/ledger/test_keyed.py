@@ -55,7 +55,7 @@ def test_a_second_charge_under_a_key_is_refused_and_names_the_first(ledger, plac
     with Ledger.open(place) as again:
         assert (
             again.state.charge_of_key
-            == ledger.state.keys
+            == ledger.state.charge_of_key
             == {"a" * 64: first.id, "b" * 64: again.state.charge_of_key["b" * 64]}
         )
         with pytest.raises(DuplicateCharge):
@@ -86,7 +86,7 @@ def test_a_charge_without_a_key_is_entered_as_ever(ledger):
     charge = ask(ledger, laplace("0.1"))
     entry = next(entry for entry in ledger.entries() if entry.seq == charge.seq)
     assert "key" not in json.loads(entry.body)
-    assert ledger.state.keys == {}
+    assert ledger.state.charge_of_key == {}
 
 
 def test_a_chain_with_a_key_twice_makes_no_sense(tmp_path, state_folder):
@@ -102,7 +102,7 @@ def test_a_chain_with_a_key_twice_makes_no_sense(tmp_path, state_folder):
         state.apply(chain.make_entry(seq=last.seq, kind="charge", body=body, previous=state.digest, key=b"k" * 32))
         return state
 
-    assert len(folded(last.data()).keys) == 2
+    assert len(folded(last.data()).charge_of_key) == 2
     with pytest.raises(LedgerFault, match="is not valid"):
         folded({**last.data(), "key": "d" * 64})
 

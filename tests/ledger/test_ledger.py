@@ -193,7 +193,7 @@ def test_a_population_is_declared_once(ledger: Ledger):
     rows = ledger.state.seq
     ledger.declare("patients", guarantee(3))
     assert ledger.state.seq == rows
-    with pytest.raises(UsageError, match="declared already"):
+    with pytest.raises(UsageError, match="already declared"):
         ledger.declare("patients", guarantee(5))
 
 

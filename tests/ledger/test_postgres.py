@@ -152,7 +152,7 @@ def test_changed_tables_are_refused(ledger: Ledger, raw: psycopg.Connection, add
 
 def test_a_newer_ledger_says_to_upgrade(raw: psycopg.Connection, address: DatabaseAddress):
     raw.execute(f"COMMENT ON TABLE {ALL} IS 'discreet ledger 2'")
-    with pytest.raises(LedgerFault, match="newer Discreet"):
+    with pytest.raises(LedgerFault, match="newer version of Discreet"):
         Ledger.open(address)
 
 
@@ -440,7 +440,7 @@ def test_a_wrong_password(ledger: Ledger, raw: psycopg.Connection, address: Data
 
 @pytest.mark.parametrize("url", ["postgresql://h:port/x", "postgresql://h/x\n", "postgresql://%zz"])
 def test_an_address_that_is_none(url: str):
-    with pytest.raises(UsageError, match="no address"):
+    with pytest.raises(UsageError, match="not the address"):
         Ledger.open(url)
 
 

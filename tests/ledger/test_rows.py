@@ -160,7 +160,7 @@ def test_a_stored_row_cannot_be_changed(ledger: Ledger, path: Path):
 )
 def test_a_stream_is_noise_of_one_law(ledger: Ledger, event: object):
     seq = ledger.state.seq
-    with pytest.raises(UsageError, match="one law"):
+    with pytest.raises(UsageError, match="one distribution"):
         start(ledger, event=event)
     assert ledger.state.seq == seq
 

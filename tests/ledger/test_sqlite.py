@@ -259,7 +259,7 @@ def test_a_newer_ledger_says_to_upgrade(path: Path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 2")
     connection.close()
-    with pytest.raises(LedgerFault, match="newer Discreet"):
+    with pytest.raises(LedgerFault, match="newer version of Discreet"):
         Ledger.open(path)
 
 
