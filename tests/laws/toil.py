@@ -19,8 +19,8 @@ from discreet.plan.price import Discover, price
 class Toil(MemoryCounter):
     """Counting with joins by key."""
 
-    def _public(self, plan, *, asked):
-        rows = self.rows(plan.source, only_region=asked)
+    def _public(self, plan, *, only_region):
+        rows = self.rows(plan.source, only_region=only_region)
         public = self.tables.publics[plan.place].to_pylist()
         known = {}
         for row in public:

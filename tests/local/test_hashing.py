@@ -29,7 +29,7 @@ class Given(LocalHashing):
 
     function: tuple[int, int]
 
-    def drawn(self, size: int, *, bits: Any) -> NDArray[Any]:
+    def draw_functions(self, size: int, *, bits: Any) -> NDArray[Any]:
         return np.array([self.function] * size, dtype=self._type)
 
 

@@ -100,9 +100,9 @@ _KEYS = {"one": {"of_one"}, "two": {"of_two"}}
 NAMED = {"named"}
 def read(self, data, type_):
     local = ("of_local",)
-    _known(data, {"inline", *NAMED}, where="x")
-    self._known(data, local, "x")
-    _known(data, _KEYS[type_], where="x")
+    _refuse_unknown_keys(data, {"inline", *NAMED}, where="x")
+    self._refuse_unknown_keys(data, local, "x")
+    _refuse_unknown_keys(data, _KEYS[type_], where="x")
     self._mapping(data, "x", ("mapped",))
     match data:
         case {"matched": str()}:

@@ -185,7 +185,7 @@ def test_a_quantile_among_bins_is_true(tmp_path):
 def test_after_an_exact_total_every_answer_says_what_is_protected(project):
     question = project.sql("SELECT count(*) FROM people")
     assert "double" not in question.explain(epsilon=1)["because"] and not project.budget("people").notes
-    project.ledger.invariant("people", 1, words="totals")
+    project.ledger.declare_invariant("people", 1, words="totals")
     assert "counts double" in question.explain(epsilon=1)["because"]
     answers = [question.ask(epsilon=1), project.ranges("people", "age", epsilon=1)]
     assert all(any("counts double" in note for note in each.warnings) for each in answers)

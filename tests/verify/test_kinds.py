@@ -24,7 +24,7 @@ def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
     release = zcdp.sql(COUNT).ask(epsilon=0.5)
     before = bundle_files.make_bundle(zcdp, release.id)
     assert set(verdicts(before).values()) == {"proved"}
-    zcdp.ledger.invariant("patients", 1, words="rows in all")
+    zcdp.ledger.declare_invariant("patients", 1, words="rows in all")
     after = bundle_files.make_bundle(zcdp, release.id)
     assert set(verdicts(after).values()) == {"proved"}
     told = [json.loads(files["proof.json"])["total"]["rho"] for files in (before, after)]

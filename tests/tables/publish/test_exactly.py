@@ -331,7 +331,7 @@ def test_totals_are_read_only_of_what_was_declared(tmp_path):
     """An id of another version is no declaration of this one."""
     project = make(tmp_path, extra=EXACT)
     old = project.version("people")
-    id_ = project.ledger.invariant("people", old.number, words="totals")
+    id_ = project.ledger.declare_invariant("people", old.number, words="totals")
     project.refresh("people")
     new = project.version("people")
     release = project.sql("select count(*) from people").ask(epsilon="0.1").id
