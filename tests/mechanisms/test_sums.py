@@ -116,8 +116,8 @@ def check_all(terms):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("_rests", np.zeros(15)),  # a series that is cut off at once: terms that come back are forgotten
-        ("_far", 3.0),  # a circle too short
+        ("_tail_sums", np.zeros(15)),  # a series that is cut off at once: terms that come back are forgotten
+        ("_chernoff_width", 3.0),  # a circle too short
         ("_sinc", 1.0),  # no smoothing: atoms count half
     ],
 )
