@@ -96,7 +96,7 @@ def test_refusals_are_by_the_declaration_alone():
     refuse_edge_table(Schema(table="t", columns=(TextColumn(name="a"),), unit=PrivacyUnit()))
     refuse_other_engine("friends", "duckdb")
     for address, word in (("postgresql://ann@db/clinic", "postgresql"), ("sc://lake", "spark")):
-        with pytest.raises(Refused, match=f"'friends' lies on {word}"):
+        with pytest.raises(Refused, match=f"'friends' is on {word}"):
             refuse_other_engine("friends", address)
 
 

@@ -33,7 +33,7 @@ def test_every_choice_says_why():
     assert choice(*[3] * 90).kind == "mst"
     assert "only a tree of pairs" in choice(*[3] * 90).because
     assert choice(*[10] * 8, rows=100).kind == "independent"
-    assert "noise" in choice(*[10] * 8, rows=100).because
+    assert "too few rows" in choice(*[10] * 8, rows=100).because
     assert choice(*[10] * 15, public="known").kind == "mst"
     for kind in ("independent", "privbayes", "mst", "aim"):
         assert (choice(*[10] * 9, kind=kind).kind, choice(*[10] * 9, kind=kind).because) == (kind, "you chose it")

@@ -165,8 +165,8 @@ def spans(label, age):
     [
         ({"sex": "X"}, "'X' is not a value of column 'sex'"),
         ({"sex": None}, "never NULL"),
-        ({"age": 100}, "'100' is no value"),
-        ({"age": "old"}, "'old' is no value"),
+        ({"age": 100}, "'100' is not a value"),
+        ({"age": "old"}, "'old' is not a value"),
         ({"agee": 1}, "no column 'agee'"),
     ],
 )  # fmt: skip
