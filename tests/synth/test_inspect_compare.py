@@ -192,7 +192,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(project):
     moves = moves_of(1, ((2,),))
     hits = 0
     for _ in range(200):
-        (noisy,), event = project.curator.add(law, np.array([exact]), moves)
+        (noisy,), event = project.curator.add_noise(law, np.array([exact]), moves)
         interval = module._distance(int(noisy), float(law.half_width(module.CONFIDENCE)), 1, model.total)
         hits += interval.low <= exact / (2 * PARTS * model.total) <= interval.high
         assert event.scale == law.scale

@@ -179,7 +179,7 @@ context = __import__("pyspark").SparkContext
 module._STARTED["process"] = os.getppid()
 context._active_spark_context = object()
 engine = SparkEngine({ADDRESS!r})
-module._let_go()
+module._abandon_java()
 assert context._active_spark_context is None and not module._STARTED
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
