@@ -108,7 +108,7 @@ def test_one_person_moves_the_counts_outside_by_their_rows(tmp_path, limit):
         counts.append(program.binned_table((outside.axis(),))._count((0,)))
         assert counts[-1].sum() == len(lines)
         widen_bounds(program, [outside], share=Fraction(1, 100))
-        assert program.left == Fraction(99, 100) and program.shares == {"describing": Fraction(1, 100)}
+        assert program.share_left == Fraction(99, 100) and program.shares == {"describing": Fraction(1, 100)}
         assert program.moves.l1 == limit
     assert np.abs(counts[0] - counts[1]).sum() == limit  # attained
 

@@ -136,7 +136,7 @@ def test_ends_of_moments_and_of_one_declared_end():
     ("marginals", "why"),
     [
         ([("c0", "c1", "c2", "c3")], r"the marginal of c0, c1, c2, c3 has up to 12,960,000 cells, .* room for 1,310,720"),
-        ([("c0", "c1"), ("c1", "c2"), ("c2", "c3"), ("c0", "c3"), ("c0", "c2"), ("c1", "c3")], "have together up to 12,"),
+        ([("c0", "c1"), ("c1", "c2"), ("c2", "c3"), ("c0", "c3"), ("c0", "c2"), ("c1", "c3")], "together have up to 12,"),
         ([("C0", "word", "c1")], "the marginal of c0, c1, word has up to 3,607,200"),
     ],
 )  # fmt: skip

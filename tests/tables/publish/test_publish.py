@@ -174,7 +174,7 @@ def test_a_charge_that_does_not_fit_is_refused(tmp_path):
 def seen_by_noise(project):
     """The exact numbers that noise is added to, and how far they are said to move."""
     seen = []
-    known = type(project.curator).add
+    known = type(project.curator).add_noise
 
     def add(self, law, exact, moves):
         seen.append((exact.copy(), moves))

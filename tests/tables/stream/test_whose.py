@@ -147,5 +147,5 @@ def test_the_reader_is_told_of_limits_and_of_noise_that_was_not_asked_for(tmp_pa
     assert len(paired.notes) == 1
     other = project.stream("visits", "other", epsilon="0.2", horizon=4, contributions=2)
     limit, noise = other.to_data()["warnings"]
-    assert "at most 2 times in all" in limit
+    assert "at most 2 times in total" in limit
     assert "pure part of the budget is spent" in noise and "rho 0.02" in noise

@@ -53,5 +53,5 @@ def state(project: Project, stream) -> stream_counts.StreamCounts:
 
 def as_an_older_program(monkeypatch):
     """Versions may identify people otherwise than before, as they might before the ledger kept it."""
-    for module in ("ledger.owner_acts", "declaring"):
+    for module in ("ledger.owner_acts", "project.declaration"):
         monkeypatch.setattr(f"discreet.{module}.refuse_other_naming", lambda *_: None)
