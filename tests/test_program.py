@@ -279,10 +279,10 @@ def test_stored_steps_hold_noisy_values(project, monkeypatch):
 def test_noise_other_than_charged_is_caught(project, monkeypatch):
     program = start(project)
     cut = cut_of(program)
-    known = type(project.curator).add
+    known = type(project.curator).add_noise
     monkeypatch.setattr(
         type(project.curator),
-        "add",
+        "add_noise",
         lambda self, law, values, moves: known(self, DiscreteLaplace(scale=Fraction(1)), values, moves),
     )
     with pytest.raises(LedgerFault, match="not the noise charged"):
