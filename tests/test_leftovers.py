@@ -136,7 +136,7 @@ def test_another_projects_tables_are_not_ours_to_take(tmp_path):
 def test_a_version_entered_while_one_looks_is_known(tmp_path, monkeypatch):
     """Names are listed before the ledger is read: the other way round a version would lose its table."""
     project = made(tmp_path / "one")
-    engine, listed = project.curator.engine, type(project.curator.engine).listed
+    engine, listed = project.curator.engine, type(project.curator.engine).table_names
 
     def entered(self, ledger, **how):
         found = set(listed(self, ledger, **how))

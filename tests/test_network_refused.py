@@ -74,7 +74,6 @@ VERBS = {
 #: Others: acts of the owner, budgets, what was released or is public; graphs; and `about`, which takes what `sql` read.
 OTHERS = {
     *(
-        "about",
         "acknowledge",
         "add",
         "adopt",
@@ -87,8 +86,20 @@ OTHERS = {
         "forget",
         "grant",
     ),
-    *("graph", "guarantee", "held", "holds", "ledger", "ledger_path", "make", "private", "public", "recalled"),
-    *("refresh", "release", "reread", "source_changed", "table", "verify", "versions", "warnings"),
+    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "peek_version", "private"),
+    *(
+        "public",
+        "recall",
+        "refresh",
+        "release",
+        "reread",
+        "settle_query",
+        "source_changed",
+        "table",
+        "verify",
+        "versions",
+    ),
+    "warnings",
 }
 
 

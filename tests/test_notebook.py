@@ -124,7 +124,7 @@ def test_a_release_shows_numbers_with_their_noise_and_what_they_cost(release):
     head, *body = rows(tree)
     assert [cell for cell in head if cell] == ["disease", "n"]
     assert [row[0] for row in body] == ["allergy", "flu", "measles", "mumps", "NULL"]
-    assert all(row[1] == release.shown(place, 1) and " ± " in row[1] for place, row in enumerate(body))
+    assert all(row[1] == release.cell_text(place, 1) and " ± " in row[1] for place, row in enumerate(body))
     assert "± 95% confidence interval of the added noise, per number." in text(
         tree
     ) and f"Release {release.id} of patients, version 1" in text(tree)
@@ -142,14 +142,12 @@ def test_numbers_no_larger_than_their_noise_are_grey_and_others_are_not(project)
     assert faint == grey
     assert "Grey below the noise: treat as unknown." in text(tree)
     assert "grey" not in text(
-        read(replace(found, rows=found.rows[:2], reread=lambda _: found.interval()[:2])._repr_html_())
+        read(replace(found, rows=found.rows[:2], read_intervals=lambda _: found.interval()[:2])._repr_html_())
     )
 
 
 def test_a_stored_answer_is_free_and_says_so(project, release):
-    assert "stored answer: free (it cost epsilon 50)" in text(
-        read(project.sql(COUNT).ask(epsilon=1)._repr_html_())
-    )
+    assert "stored answer: free (it cost epsilon 50)" in text(read(project.sql(COUNT).ask(epsilon=1)._repr_html_()))
     assert "derived answer, free" in text(read(replace(release, derived=True)._repr_html_()))
 
 
@@ -227,7 +225,7 @@ def test_looking_is_free_and_asks_nothing(tmp_path, monkeypatch):
     question = found.sql(COUNT)
     before = clinic.rows_of_ledger(tmp_path)
     with monkeypatch.context() as patch:
-        for name in ("guarantee", "version", "known_version", "asker", "about", "sql"):
+        for name in ("guarantee", "version", "peek_version", "asker", "settle_query", "sql"):
             patch.setattr(Project, name, lambda *_, name=name, **__: pytest.fail(f"{name} was called"))
         assert "Not priced yet" in question._repr_html_() and "SELECT" in repr(question)
     release = question.ask(epsilon="0.5")
@@ -250,8 +248,10 @@ def test_a_question_to_a_server_shows_what_it_was_told(project, release):
     sent = []
     told = {"stored": None, "told": None, "cost": {"epsilon": 3, "delta": 0}}
     explained = project.sql(COUNT).explain(epsilon=3).data | told
-    wire = SimpleNamespace(send=lambda *said: sent.append(said) or explained)
-    paid = SimpleNamespace(wire=wire, paid=lambda *said: sent.append(said) or replace(release, id=HOSTILE))
+    transport = SimpleNamespace(send=lambda *said: sent.append(said) or explained)
+    paid = SimpleNamespace(
+        transport=transport, send_paid=lambda *said: sent.append(said) or replace(release, id=HOSTILE)
+    )
     question = RemoteQuestion(remote=paid, text=COUNT)
     assert "Not priced yet" in text(read(question._repr_html_()))
     question.explain(epsilon=3)
@@ -423,7 +423,7 @@ def test_a_face_never_raises(release):
     def broken(*_):
         raise RuntimeError("secret")
 
-    face = replace(release, reread=broken)._repr_html_()
+    face = replace(release, read_intervals=broken)._repr_html_()
     assert face == f"<pre>{notebook.escape_text(repr(release))}</pre>"
     assert notebook.notebook_html(broken, broken) == "<pre>there is nothing to show</pre>"
     assert notebook.notebook_html(lambda: iter([1]), lambda: "<x>") == "<pre>&lt;x&gt;</pre>"  # type: ignore[list-item]

@@ -17,7 +17,7 @@ def kinds(project):
     [
         lambda ledger: ledger.store("r-nothing", "{}"),
         lambda ledger: ledger.fail("r-nothing"),
-        lambda ledger: ledger.row("r-nothing", number=1, owner_file="", payload="{}"),
+        lambda ledger: ledger.append_stream_row("r-nothing", number=1, owner_file="", payload="{}"),
     ],
     ids=["store", "fail", "row"],
 )

@@ -184,9 +184,9 @@ def test_another_program_under_the_same_reservation_is_refused(project):
     program = start(project)
     cut_of(program).measure([(0,)], [program.law(Fraction(1, 2))])
     other = start(project)
-    with pytest.raises(LedgerFault, match="another one"):
+    with pytest.raises(LedgerFault, match="is not the step"):
         cut_of(other).measure([(1,)], [other.law(Fraction(1, 2))])
-    with pytest.raises(LedgerFault, match="another one"):
+    with pytest.raises(LedgerFault, match="is not the step"):
         cut_of(other).measure([(0,)], [other.law(Fraction(1, 3))])
 
 
@@ -207,7 +207,7 @@ def test_another_strategy_that_moves_as_far_is_another_step(project, measure):
     """What was drawn for one must not be read as what the other measures: here, women as men."""
     assert IdentityStrategy(2).sensitivity(1) == SWAPPED.sensitivity(1)
     drawn = measure(start(project), IdentityStrategy(2))
-    with pytest.raises(LedgerFault, match="another one"):
+    with pytest.raises(LedgerFault, match="is not the step"):
         measure(start(project), SWAPPED)
     assert measure(start(project), IdentityStrategy(2)).tolist() == drawn.tolist()
 

@@ -61,4 +61,4 @@ def test_import_is_light():
 
 
 def test_curator_stays_small_enough_to_believe():
-    assert len((ROOT / "src" / "discreet" / "curator.py").read_text().splitlines()) < 300
+    assert len((ROOT / "src" / "discreet" / "kernel" / "curator.py").read_text().splitlines()) < 300

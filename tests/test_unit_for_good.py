@@ -73,7 +73,7 @@ def test_before_an_answer_it_is_an_edit_and_a_refresh(declare):
     assert "`discreet refresh visits` applies it" in project.versions.warnings("visits")[0]
     project.refresh("visits")
     assert project.sql(COUNT).ask(epsilon=1).cost.epsilon == 1
-    assert project.ledger.refresh().protected["people"].namings["visits"][0]["person"] == ["patient_id"]
+    assert project.ledger.refresh().protected_units["people"].namings["visits"][0]["person"] == ["patient_id"]
 
 
 def test_without_its_source_a_note_is_still_a_note(declare, tmp_path):
@@ -192,7 +192,7 @@ def test_a_grant_corrects_nothing(declare):
     edited = replace(project.table("visits"), schema=replace(project.table("visits").schema, unit=PrivacyUnit()))
     budget.grant(edited, project.ledger, epsilon=3)
     state = project.ledger.refresh()
-    assert state.units == {"people": "person"} and not state.protected["people"].corrected
+    assert state.units == {"people": "person"} and not state.protected_units["people"].corrected
 
 
 def test_parquet_that_was_text_stays_text(declare, tmp_path):

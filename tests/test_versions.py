@@ -160,7 +160,8 @@ def test_a_public_table_without_columns_takes_them_from_its_file(tmp_path):
     (tmp_path / "lines.csv").write_text(LINES)
     found = discreet.init(tmp_path)
     public = found.public("shops")
-    assert [type(column).__name__ for column in public.columns] == ["Number", "Category", "Number", "Moment"]
+    kinds = ["NumberColumn", "CategoryColumn", "NumberColumn", "MomentColumn"]
+    assert [type(column).__name__ for column in public.columns] == kinds
     assert public.labels(public.columns[1]) == ["north", "NA"], "public: as it is"
     assert public.labels(public.columns[2]) == [0.00375, None]
     answer = found.sql(

@@ -124,9 +124,7 @@ def test_a_stored_answer_says_what_it_was_bought_for(tmp_path, capsys):
     project.sql(COUNT).ask(epsilon="0.05")
     repeated = project.sql(COUNT).ask(epsilon=50)
     assert repeated.cached and "(it cost epsilon 0.05)" in str(repeated)
-    assert (
-        "stored answer: free (it cost epsilon 0.05)" in say(capsys, tmp_path, "query", COUNT, "--epsilon", "9")[1]
-    )
+    assert "stored answer: free (it cost epsilon 0.05)" in say(capsys, tmp_path, "query", COUNT, "--epsilon", "9")[1]
 
 
 def test_python_is_told_in_python_and_the_command_line_as_it_is(tmp_path, capsys):

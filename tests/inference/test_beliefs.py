@@ -24,7 +24,8 @@ def problem(seed):
 def potentials(beliefs, theta):
     shape = beliefs.tree.sizes
     return [
-        (place.axes, theta[place.start : place.stop].reshape(shape_of(shape, place.axes))) for place in beliefs.factor_slices
+        (place.axes, theta[place.start : place.stop].reshape(shape_of(shape, place.axes)))
+        for place in beliefs.factor_slices
     ]
 
 

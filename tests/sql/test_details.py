@@ -74,7 +74,9 @@ def test_spreads_of_a_population_and_of_a_sample():
         "covar_samp(age, age)": 0.5,
     }.items():
         asked = reading(f"select {text} from patients")
-        values = [np.array([2 if type(each).__name__ == "RowCount" else _total(each)]) for each in asked.inquiry.statistics]
+        values = [
+            np.array([2 if type(each).__name__ == "RowCount" else _total(each)]) for each in asked.inquiry.statistics
+        ]
         assert evaluate(asked.outputs[0].formula, values) == pytest.approx(expected), text
 
 

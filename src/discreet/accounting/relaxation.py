@@ -3,7 +3,7 @@
 A piece is a box with a weight in each arm (pure, rho, or one of them). A record takes one cell in each column and
 holds the pieces in all of whose sides its cells lie; its load is the sum of their weights.
 
-Guarantee: a record's load is at most `Relaxed.total`, and if in one column it takes a cell that carries less
+Guarantee: a record's load is at most `RelaxedBound.total`, and if in one column it takes a cell that carries less
     than that column's fullest, at most `total` less the difference.
 Because: write a piece's weight as w = q_1 + ... + q_k over its k sides, all q >= 0, and let each cell carry the
     parts of the sides that it lies in. A record that holds the piece meets all k parts in its cells, which

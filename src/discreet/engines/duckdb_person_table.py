@@ -10,7 +10,7 @@ Because: a row's codes come from the row (`declare`), its persons from `through`
     first are kept, and all take the first one's constants. No order of rows, no other person's row and no
     chance enters. The number of a person is a name: equal for equal keys and for them alone.
 
-`memory_persons` says the same slowly, and ranks everybody.
+`memory_person_table` says the same slowly, and ranks everybody.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Marginals that the engine counts where the rows lie, each when a program asks for it. No row comes to the curator.
 
 What the curator holds is cells, however many rows there are; what it pays is one GROUP BY for each marginal. Made for
-engines whose rows cannot come: see `engine.Coded` for the others.
+engines whose rows cannot come: see `engine.CodedRows` for the others.
 
 Guarantee: a marginal is the one that `CodedRows` would count from the same rows over the same axes.
 Because: each axis has a cell for every code that a declared table holds, so no row is in one marginal and not in

@@ -6,7 +6,7 @@ is no answer.
 
 A question that was stopped is no failure of its plan, so it does not count among those that lock a table: else
 whoever may ask could shut everybody out by changing their mind three times. What it tells is that the question had not
-ended when the stop was pulled. Whoever pulls for a person does so on the question's own time grid (console/asking),
+ended when the stop was pulled. Whoever pulls for a person does so on the question's own time grid (console/jobs),
 where the time of the answer would have told the same.
 """
 
@@ -108,7 +108,7 @@ def stoppable_by(stop: StopSignal) -> Iterator[None]:
 
 @contextmanager
 def interrupting(interrupt: Callable[[], None]) -> Iterator[None]:
-    """`Stop.interrupting` of the stop that this thread carries; nothing where it carries none."""
+    """`StopSignal.interrupting` of the stop that this thread carries; nothing where it carries none."""
     stop = _current_stop.get()
     if stop is None:
         yield

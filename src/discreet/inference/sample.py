@@ -2,7 +2,7 @@
 
 The cliques are walked from the root. In each, the rows that agree on the separator share out the new attributes: first
 how many rows get which values, by rounding expected counts (`rounding`), then which rows get them, evenly over all that
-the rows are already (`spreading`).
+the rows are already (`row_assignment`).
 
 What is guaranteed, for every sample:
 - a combination of values within a clique that has probability 0 does not appear;

@@ -113,7 +113,7 @@ class Curator:
                 forgotten=None if keys is None else (whose, forgotten),
             )
         except BaseException:
-            with suppress(DiscreetError, OSError):  # what stays no ledger names, and `leftovers` looks after it
+            with suppress(DiscreetError, OSError):  # what stays no ledger names, and `orphaned_tables` looks after it
                 engine.drop(target)
             raise
         return making

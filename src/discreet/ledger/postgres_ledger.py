@@ -71,7 +71,7 @@ _SERVER_REQUIREMENTS = (
 
 
 class PostgresLedgerStore:
-    """One connection, shared by the threads of one process under the journal's lock. See `Store`."""
+    """One connection, shared by the threads of one process under the journal's lock. See `LedgerStore`."""
 
     shared = True
 

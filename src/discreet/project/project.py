@@ -328,7 +328,7 @@ class Project(ProjectPublications):
     def version(self, name: str) -> Version:
         """The newest version of a table; the first one is made when it is first needed. Refuses tables with ends.
 
-        Every verb comes by here, or by `known_version`, before it charges; graph statistics alone take
+        Every verb comes by here, or by `peek_version`, before it charges; graph statistics alone take
         `versions.newest`, for they know what a network keeps.
         """
         self.peek_version(name)

@@ -59,7 +59,7 @@ class ErasureReport:
 
     `others`: further tables of the same population, in which nobody was forgotten. `missing`: versions that are not
     where they were made, so that nobody could be erased from them; wherever they lie, they hold everybody. `left`: what
-    killed makings left, from which nobody could be erased: see `leftovers`.
+    killed makings left, from which nobody could be erased: see `orphaned_tables`.
     """
 
     tables: tuple[str, ...]

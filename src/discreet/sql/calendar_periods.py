@@ -38,7 +38,7 @@ def period_starts(unit: StartUnit, low: int, high: int, *, most: int) -> tuple[i
 
 
 def period_of(unit: StartUnit, day: int) -> int:
-    """The number of the period that a day lies in, as `moments.periods` counts years, quarters and months.
+    """The number of the period that a day lies in, as `date_functions.count_periods` counts years, quarters and months.
 
     >>> period_of("month", 31) - period_of("month", 0), period_of("quarter", -1) - period_of("quarter", 0)
     (1, -1)

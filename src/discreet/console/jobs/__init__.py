@@ -1,10 +1,9 @@
-"""Questions that run for people who wait elsewhere: their limits, their keys and their time grid.
+"""Jobs: queries, fits, tables and attacks that run for people who wait elsewhere; their limits, keys and time grid.
 
-wanted    what is asked for, and the digest that a key is bound to
-keyed     whose a key is, and what it is bound to
-drafts    questions that were priced, rehearsed or refused, for a browser that comes back
-job       a question on its way
-running   how many at once, how many wait, and how they are stopped
-asking    all of it together: a question in, a stored answer out
-grid      when an answer may leave
+query_request      what is asked for, and the digest that a key is bound to
+idempotency        whose a key is, and what it is bound to
+query_job          a query that runs or waits (query_queue: how many at once, how many wait, how they are stopped)
+query_service      all of it together: a query in, a stored answer out
+time_grid          when an answer may leave
+job_queue          other work: fits of models, tables, rehearsals, attacks (attack_queue)
 """

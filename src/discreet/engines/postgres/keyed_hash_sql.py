@@ -1,9 +1,9 @@
 """The keyed hashes of `keyed`, and which of a person's rows are kept, as PostgreSQL SQL.
 
 `sha256` is part of the server since version 11; HMAC, which needs an extension, is written out (RFC 2104).
-A key is a parameter, never part of the SQL: `$1` and `$2` are the two blocks of `keyed.pads`, inner and outer.
+A key is a parameter, never part of the SQL: `$1` and `$2` are the two blocks of `hmac_pads`, inner and outer.
 
-Guarantee: `kept_sql` keeps the rows that `memory_persons` keeps, and no order of rows enters.
+Guarantee: `kept_sql` keeps the rows that `memory_person_table` keeps, and no order of rows enters.
 Because: equal rows are numbered, it does not matter which is which; and a person's rows, digests being
     different, have one order, in which hexadecimal digits are compared bytewise.
 """

@@ -110,7 +110,7 @@ class LakeTable:
 
     @contextmanager
     def making(self) -> Iterator[str]:
-        """A mark for the names of new parts; they become the table by `become`, or vanish. Nobody else is at work."""
+        """A mark for the names of new parts; they become the table by `commit`, or vanish. Nobody else is at work."""
         self.store.make(self.folder)
         with self.store.lock_folder(self.folder, patience_s=_PATIENCE_S) as free:
             if free is False:

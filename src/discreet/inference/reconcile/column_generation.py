@@ -39,7 +39,7 @@ Cells = tuple[int, ...]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconciledTable:
     """`values`: of the measured numbers, as the table gives them. `records`: of each atom in it some record, and how
-    many such there are. `distance` as in `Positive`; `bound`: no table is nearer."""
+    many such there are. `distance` as in `NonnegativeAnswers`; `bound`: no table is nearer."""
 
     values: tuple[float, ...]
     records: tuple[tuple[Mapping[str, Value | None], float], ...]

@@ -1,13 +1,13 @@
 """Formulas: what is computed from noisy statistics. Post-processing: pure, free, and blind to exact numbers.
 
-nodes         the closed union of formulas
-moments       count, total, average, variance and the rest as formulas
-values        what they evaluate to
-uncertainty   between what the exact values lie, given the law of the noise; or by what is declared alone
-              (linear: parts whose noise has a law; fieller: ratios; arithmetic: the rest)
-fallbacks     which argument of coalesce a group takes
-shares        how much each statistic's noise matters, and how to split a price
-digits        numbers with no more digits than the noise leaves meaningful
+formula_nodes        the closed union of formulas
+aggregate_formulas   count, total, average, variance and the rest as formulas
+formula_values       what they evaluate to
+uncertainty          the interval of the exact values, given the noise; or by what is declared alone
+                     (linear: parts whose noise has a known distribution; fieller: ratios; interval_arithmetic: the rest)
+fallbacks            which argument of coalesce a group takes
+shares               how much each statistic's noise matters, and how to split a price
+digits               numbers with no more digits than the noise leaves meaningful
 """
 
 from discreet.plan.formula.aggregate_formulas import (

@@ -81,7 +81,7 @@ _SELECT_SURVEYS = "SELECT id, question, randomizer, minimum, token, created, clo
 
 
 class PostgresSurveyStore:
-    """A database. See `Store`."""
+    """A database. See `SurveyStore`."""
 
     def __init__(self, address: str) -> None:
         self._address = address

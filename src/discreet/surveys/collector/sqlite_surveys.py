@@ -81,7 +81,7 @@ _SELECT_SURVEYS = "SELECT id, question, randomizer, minimum, token, created, clo
 
 
 class SqliteSurveyStore:
-    """A file. See `Store`."""
+    """A file. See `SurveyStore`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -56,7 +56,7 @@ class Device:
         report is sent.)
     Because: each distinct answer to a survey is noised once, by its randomizer, with coins of its own; all
         else that is sent is a copy. The losses of independent reports add. RAPPOR's permanent bits are what is
-        drawn once; its reports of k rounds cost the smaller of k `once` and `epsilon` together (see `Layers`).
+        drawn once; its reports of k rounds cost the smaller of k `once` and `epsilon` together (see `NoiseLayers`).
 
     The answer is not stored, only a keyed hash of what is noised, which is of use to nobody who has not got the key
     file as well. A survey whose randomizer changes is a new question: its reports are new and count anew.
