@@ -2,9 +2,9 @@
 
     P(x) = exp(sum of theta over factors) / Z
 
-On the way up each clique takes one exponential a cell; on the way down it only multiplies (see `clique_buffers`). Buffers are
-made once and used again. The flat vector of potentials holds the factors one after the other, each in the axis order of
-the clique that holds it.
+On the way up each clique takes one exponential a cell; on the way down it only multiplies (see `clique_buffers`).
+Buffers are made once and used again. The flat vector of potentials holds the factors one after the other, each in the
+axis order of the clique that holds it.
 """
 
 from __future__ import annotations

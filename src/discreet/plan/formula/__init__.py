@@ -4,7 +4,7 @@ formula_nodes        the closed union of formulas
 aggregate_formulas   count, total, average, variance and the rest as formulas
 formula_values       what they evaluate to
 uncertainty          the interval of the exact values, given the noise; or by what is declared alone
-                     (linear: parts whose noise has a known distribution; fieller: ratios; interval_arithmetic: the rest)
+                     (linear: parts whose noise has a known law; fieller: ratios; interval_arithmetic: the rest)
 fallbacks            which argument of coalesce a group takes
 shares               how much each statistic's noise matters, and how to split a price
 digits               numbers with no more digits than the noise leaves meaningful
