@@ -12,7 +12,7 @@ from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code, Member, TextCode
 from discreet.plan.inquiry import Inquiry, Quantile
 from discreet.plan.predicate import TRUE
-from discreet.plan.price import Discover, Measure, cheapest, price, region_of
+from discreet.plan.price import Discover, Measure, cheapest_epsilon, price, region_of
 from discreet.plan.relation import Filter, Scan
 from discreet.plan.stability import reach
 from discreet.schema.project_file import read_table
@@ -183,7 +183,7 @@ def test_numbers_within_a_larger_inquiry_are_those_of_the_larger():
 def test_a_guess_changes_no_price(least):
     """A search that begins at a wrong guess ends where one without a guess does."""
     good = lambda epsilon: epsilon * 10**6 >= least  # noqa: E731
-    found = cheapest(good, width=Fraction(50))
+    found = cheapest_epsilon(good, width=Fraction(50))
     assert found == Fraction(least, 10**6)
     for near in (0.0, 1e-9, least / 1e6, 1.00005 * least / 1e6, 0.995 * least / 1e6, 3 * least / 1e6, 1e9):
-        assert cheapest(good, width=Fraction(50), near=near) == found
+        assert cheapest_epsilon(good, width=Fraction(50), near=near) == found

@@ -61,7 +61,7 @@ def largest_question(room: RemainingByArm) -> Fraction:
     Because: it costs at most epsilon in the pure filter and epsilon^2 / 2 in the zCDP one, and one of the two has
         that much room by plain addition.
 
-    >>> largest_question(Room(pure=exact.EPSILON_UNITS, rho=2 * exact.RHO_UNITS))  # rho 2 is epsilon^2 / 2
+    >>> largest_question(RemainingByArm(pure=exact.EPSILON_UNITS, rho=2 * exact.RHO_UNITS))  # rho 2 is epsilon^2 / 2
     Fraction(2, 1)
     """
     return min(Fraction(max(_by_pure(room), _by_rho(room)), 10**6), exact.MAX_QUESTION_EPSILON)

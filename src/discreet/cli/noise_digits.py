@@ -10,9 +10,9 @@ def round_to_noise(value: float, low: float, high: float) -> tuple[float, float,
 
     The ends are rounded outward, so that the interval holds what it held.
 
-    >>> telling(123.456789, 111.1111, 135.8025)
+    >>> round_to_noise(123.456789, 111.1111, 135.8025)
     (123.5, 111.1, 135.9)
-    >>> telling(7, 1.23456, 12.76544)
+    >>> round_to_noise(7, 1.23456, 12.76544)
     (7, 1.23, 12.77)
     """
     width = (high - low) / 2

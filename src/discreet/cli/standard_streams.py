@@ -56,7 +56,7 @@ class ReaderGone(Exception):
 def spell_in_ascii(text: str) -> str:
     r"""A text in ASCII: signs in letters, bars as #, and other letters as escapes, which keep names apart.
 
-    >>> spelled("12 ± 3 ▇▇, Zoë")
+    >>> spell_in_ascii("12 ± 3 ▇▇, Zoë")
     '12 +/- 3 ##, Zo\\xeb'
     """
     return "".join(letter if letter.isascii() else _spell_letter(letter) for letter in text)

@@ -60,9 +60,9 @@ def new_output(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]
 def weak_protection_notes(epsilon: Fraction) -> list[str]:
     """A note where an answer is hardly hidden: what its epsilon means.
 
-    >>> little_protected(Fraction(8))[0].rpartition(" = ")[2]
+    >>> weak_protection_notes(Fraction(8))[0].rpartition(" = ")[2]
     '2,981'
-    >>> little_protected(Fraction(2))
+    >>> weak_protection_notes(Fraction(2))
     []
     """
     from discreet.surveys.collector.survey_definition import WEAK_EPSILON

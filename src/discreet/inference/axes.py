@@ -51,7 +51,7 @@ def refuse_large(cells: int) -> None:
 def sum_to(table: Table, axes: Axes, keep: Sequence[int]) -> Table:
     """The table summed down to `keep`, its axes in that order.
 
-    >>> summed(np.array([[1.0, 2.0], [3.0, 4.0]]), (5, 7), (7,))
+    >>> sum_to(np.array([[1.0, 2.0], [3.0, 4.0]]), (5, 7), (7,))
     array([4., 6.])
     """
     gone = tuple(place for place, attribute in enumerate(axes) if attribute not in keep)

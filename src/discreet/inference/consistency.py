@@ -23,7 +23,7 @@ def make_consistent(
 ) -> dict[Axes, Table]:
     """The nearest tables that agree with each other, with what is known exactly, and with the total.
 
-    >>> both = agreed({(0,): (np.array([3.0, 5.0]), 1.0), (1,): (np.array([7.0, 2.0]), 1.0)}, {}, 10.0)
+    >>> both = make_consistent({(0,): (np.array([3.0, 5.0]), 1.0), (1,): (np.array([7.0, 2.0]), 1.0)}, {}, 10.0)
     >>> both[0,], both[1,]
     (array([4., 6.]), array([7.5, 2.5]))
     """

@@ -32,7 +32,7 @@ class JunctionTree:
 def model_cells(sizes: Sequence[int], factors: Iterable[Sequence[int]]) -> int:
     """How many cells the tables of the model would have together.
 
-    >>> cells((2, 3, 4), [(0, 1), (1, 2)]), cells((2, 3, 4), [(0, 1), (1, 2), (0, 2)])
+    >>> model_cells((2, 3, 4), [(0, 1), (1, 2)]), model_cells((2, 3, 4), [(0, 1), (1, 2), (0, 2)])
     (18, 24)
     """
     return EliminationGraph(sizes, factors).cells()

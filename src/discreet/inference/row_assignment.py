@@ -36,7 +36,7 @@ def group_rows(rows: Integers, codes: Integers) -> GroupedRows:
     """Sort rows by their code; rows of equal code stay in the order in which they stand.
 
     >>> group_rows(np.array([4, 0, 2]), np.array([7, 3, 7]))
-    Grouped(rows=array([0, 4, 2]), codes=array([3, 7]), counts=array([1, 2]))
+    GroupedRows(rows=array([0, 4, 2]), codes=array([3, 7]), counts=array([1, 2]))
     """
     bits = len(rows).bit_length()
     packed = (codes << bits) | np.arange(len(rows))

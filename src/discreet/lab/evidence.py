@@ -138,7 +138,7 @@ def percent(share: float) -> str:
 def confidence_text(confidence: float) -> str:
     """A confidence as people read it; 99.75% is not 100%.
 
-    >>> sureness(0.95), sureness(0.9975), sureness(1 - 0.05 / 3), sureness(1 - 1e-7)
+    >>> confidence_text(0.95), confidence_text(0.9975), confidence_text(1 - 0.05 / 3), confidence_text(1 - 1e-7)
     ('95%', '99.75%', '98.33%', '99.99999%')
     """
     places = 4

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def count_phrase(number: int, one: str, several: str) -> str:
     """So many of something.
 
-    >>> counted(1, "person", "people"), counted(2_000, "person", "people"), counted(0, "person", "people")
+    >>> count_phrase(1, "person", "people"), count_phrase(2_000, "person", "people"), count_phrase(0, "person", "people")
     ('1 person', '2,000 people', 'no people')
     """
     return f"{number:,} {one if number == 1 else several}" if number else f"no {several}"
@@ -17,7 +17,7 @@ def count_phrase(number: int, one: str, several: str) -> str:
 def shorten_list(names: Sequence[str], most: int = 20) -> str:
     """The first of these names, and how many more there are.
 
-    >>> some(["a", "b"]), some(["a", "b", "c", "d"], 2)
+    >>> shorten_list(["a", "b"]), shorten_list(["a", "b", "c", "d"], 2)
     ('a, b', 'a, b and 2 more')
     """
     rest = len(names) - most

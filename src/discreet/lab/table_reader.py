@@ -63,7 +63,7 @@ def select_columns(table: pa.Table, names: Sequence[str], *, of: str = "the tabl
 def parse_names(text: str) -> tuple[str, ...]:
     """The names in `a,b,c`, as a flag has them.
 
-    >>> names("zip, birth,sex")
+    >>> parse_names("zip, birth,sex")
     ('zip', 'birth', 'sex')
     """
     column_names = tuple(part.strip() for part in text.split(","))

@@ -22,7 +22,7 @@ def round_to_sums(values: Floats, targets: Wholes, sizes: Wholes, *, first: int 
     Because: a segment's running sums are cut to lie between 0 and its target, and end at it; they do not fall, so
     neither do they rounded, and their steps are whole numbers >= 0 that sum to the target.
 
-    >>> rounded(np.array([0.4, 0.4, 0.4, 1.8]), np.array([1, 2]), np.array([2, 2])).tolist()
+    >>> round_to_sums(np.array([0.4, 0.4, 0.4, 1.8]), np.array([1, 2]), np.array([2, 2])).tolist()
     [1, 0, 0, 2]
     """
     ends = np.cumsum(sizes)

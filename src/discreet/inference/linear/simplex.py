@@ -14,7 +14,7 @@ def project_to_sums(values: Floats, targets: Wholes, sizes: Wholes, variances: F
 
     Segment s has `sizes[s]` values. Without variances all weigh the same.
 
-    >>> projected(np.array([3.0, -1.0, 0.5]), np.array([2]), np.array([3])).round(6).tolist()
+    >>> project_to_sums(np.array([3.0, -1.0, 0.5]), np.array([2]), np.array([3])).round(6).tolist()
     [2.0, 0.0, 0.0]
     """
     shifts = np.repeat(multipliers(values, targets, sizes, variances), sizes)

@@ -12,7 +12,7 @@ def round_to_total(table: NDArray[np.float64], total: int) -> NDArray[np.int64]:
     The nearest table of numbers of at least 0 with that sum (all cells are lowered by one amount, and what falls
     below 0 is 0), its fractions rounded so that the sum is kept: the largest go up, ties by the order of cells.
 
-    >>> whole(np.array([[2.6, -1.0], [1.3, 0.2]]), 3).tolist()
+    >>> round_to_total(np.array([[2.6, -1.0], [1.3, 0.2]]), 3).tolist()
     [[2, 0], [1, 0]]
     """
     if total < 0:

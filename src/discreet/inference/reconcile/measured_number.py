@@ -35,7 +35,7 @@ class ColumnDomains:
     """Of each declared column the values that it can take. Too many is safe (fewer identities), too few is not.
 
     >>> from discreet.schema.column import CategoryColumn
-    >>> Domain.of([CategoryColumn(name="sex", values=("Male", "Female"), closed=True)]).columns
+    >>> ColumnDomains.of([CategoryColumn(name="sex", values=("Male", "Female"), closed=True)]).columns
     {'sex': ValueSet(runs=((0, 2),), null=False)}
     """
 
@@ -75,7 +75,7 @@ class NumberIdentity:
 class NumberEstimate:
     """The best linear unbiased estimate of a number: `weights` over measured numbers, and what they give.
 
-    >>> Estimate(weights={0: 0.5, 1: 0.5}, value=10.0, variance=50.0).with_another(50.0)
+    >>> NumberEstimate(weights={0: 0.5, 1: 0.5}, value=10.0, variance=50.0).with_another(50.0)
     25.0
     """
 

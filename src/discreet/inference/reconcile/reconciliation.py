@@ -47,11 +47,11 @@ class Reconciliation:
     """Measured numbers, made to agree. The same numbers in the same order always give the same.
 
     >>> from discreet.accounting.region import Box, ValueSet
-    >>> sex = Domain(columns={"sex": ValueSet.interval(0, 2)})
+    >>> sex = ColumnDomains(columns={"sex": ValueSet.interval(0, 2)})
     >>> male, female = (Region.of([Box({"sex": ValueSet.of([code])})]) for code in (0, 1))
-    >>> asked = [(Region.whole(), 2005), (male, 1001), (female, 995)]
-    >>> known = Known([Measured(region=region, value=value, variance=3.0) for region, value in asked], sex)
-    >>> [round(value, 6) for value in known.reconciled.values]
+    >>> numbers = [(Region.whole(), 2005), (male, 1001), (female, 995)]
+    >>> measured = [MeasuredNumber(region=region, value=value, variance=3.0) for region, value in numbers]
+    >>> [round(value, 6) for value in Reconciliation(measured, sex).reconciled.values]
     [2002.0, 1004.0, 998.0]
     """
 

@@ -24,8 +24,8 @@ def disjoint_pieces(region: Region, domain: ColumnDomains) -> list[Piece]:
     """The possible records of the region, as disjoint boxes. None: nobody can be in it.
 
     >>> from discreet.accounting.region import Box
-    >>> sex = Domain(columns={"sex": ValueSet.interval(0, 2)})
-    >>> [pieces(Region((Box({"sex": ValueSet.of(codes)}),)), sex) for codes in ([0, 1, 7], [7])]
+    >>> sex = ColumnDomains(columns={"sex": ValueSet.interval(0, 2)})
+    >>> [disjoint_pieces(Region((Box({"sex": ValueSet.of(codes)}),)), sex) for codes in ([0, 1, 7], [7])]
     [[{}], []]
     """
     boxes = [box for box in (_clipped(box.sides, domain) for box in region.boxes) if box is not None]

@@ -31,11 +31,11 @@ _CLOCK = [
 def cut_label(below: Any, above: Any) -> str:
     """A point over `below` and at most `above`, two neighbours in sorted order; `above` only where nothing is between.
 
-    >>> edge(51_234, 58_112), edge(24, 25), edge(1.25, 1.75), edge("Bern", "Bonn")
+    >>> cut_label(51_234, 58_112), cut_label(24, 25), cut_label(1.25, 1.75), cut_label("Bern", "Bonn")
     ('55000', '25', '1.5', 'Bo')
-    >>> edge(date(1961, 3, 7), date(1961, 7, 19)), edge(date(1961, 3, 7), date(1974, 7, 19))
+    >>> cut_label(date(1961, 3, 7), date(1961, 7, 19)), cut_label(date(1961, 3, 7), date(1974, 7, 19))
     ('1961-04-01', '1970-01-01')
-    >>> edge(time(10, 7, 31), time(10, 52, 9)), edge(timedelta(hours=20), timedelta(hours=30))
+    >>> cut_label(time(10, 7, 31), time(10, 52, 9)), cut_label(timedelta(hours=20), timedelta(hours=30))
     ('10:30:00', '24:00:00')
     """
     return _cut_point(below, above)[1]

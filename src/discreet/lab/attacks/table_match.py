@@ -121,7 +121,7 @@ def look_up_counts(counts: Integers, codes: Integers) -> Integers:
 def join_names(names: Sequence[str]) -> str:
     """Names in a sentence.
 
-    >>> listed(["zip", "birth", "sex"])
+    >>> join_names(["zip", "birth", "sex"])
     'zip, birth and sex'
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

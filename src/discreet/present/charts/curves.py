@@ -250,7 +250,7 @@ def _names(named: Sequence[ChartCurve], frame: _Frame, left: float, top: float, 
 def spread_apart(targets: Sequence[float], *, least: float, low: float, high: float) -> list[float]:
     """Places in the order of those wanted, as near to them as can be, no two nearer than `least`, between the ends.
 
-    >>> apart([10, 11, 50], least=10, low=0, high=100)
+    >>> spread_apart([10, 11, 50], least=10, low=0, high=100)
     [5.5, 15.5, 50.0]
     """
     groups: list[list[float]] = []  # the sum of where members want the group's first one, and their number

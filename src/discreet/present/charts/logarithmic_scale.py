@@ -13,7 +13,7 @@ from discreet.present.charts import svg
 class LogarithmicScale:
     """A map of [low, high], both above 0, onto [start, end] of the drawing: equal ratios are equally far apart.
 
-    >>> Decades(low=0.01, high=100, start=0, end=400).at(1)
+    >>> LogarithmicScale(low=0.01, high=100, start=0, end=400).at(1)
     200.0
     """
 
@@ -36,9 +36,9 @@ class LogarithmicScale:
     def ticks(self) -> list[tuple[float, str]]:
         """Round numbers on the axis, and how they are written: powers of ten; with 2 and 5 where those are few.
 
-        >>> [said for _, said in Decades(low=0.05, high=8, start=0, end=1).ticks()]
+        >>> [said for _, said in LogarithmicScale(low=0.05, high=8, start=0, end=1).ticks()]
         ['0.05', '0.1', '0.2', '0.5', '1', '2', '5']
-        >>> [said for _, said in Decades(low=0.001, high=1000, start=0, end=1).ticks()]
+        >>> [said for _, said in LogarithmicScale(low=0.001, high=1000, start=0, end=1).ticks()]
         ['0.001', '0.01', '0.1', '1', '10', '100', '1,000']
         """
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
@@ -56,7 +56,7 @@ class LogarithmicScale:
 def enclosing_ends(values: Iterable[float]) -> tuple[float, float]:
     """Round ends, 1, 2 or 5 times a power of ten, around values above 0.
 
-    >>> enclosing([0.03, 7]), enclosing([1, 1])
+    >>> enclosing_ends([0.03, 7]), enclosing_ends([1, 1])
     ((0.02, 10.0), (0.5, 2.0))
     """
     numbers = list(values)

@@ -61,7 +61,7 @@ def span(values: Iterable[float | None], *, zero: bool) -> tuple[float, float]:
 def widen_to_round(ends: tuple[float, float], *, about: int = 5) -> tuple[float, float]:
     """The ends moved out to round numbers, where those are floats.
 
-    >>> widened((0.0, 87.0))
+    >>> widen_to_round((0.0, 87.0))
     (0.0, 100.0)
     """
     low, high = ends

@@ -72,7 +72,7 @@ def key(value: Key) -> str:
 def quoted_key(value: Key) -> str:
     """A key inside of a longer text, where no letters of another kind tell NULL from a text that looks like it.
 
-    >>> print(told(None), told("NULL"), told(""), told("flu"))
+    >>> print(quoted_key(None), quoted_key("NULL"), quoted_key(""), quoted_key("flu"))
     NULL "NULL" "" flu
     """
     shown = key(value)
@@ -146,7 +146,7 @@ def _letters(letter: str) -> float:
 def shorten(content: str, room: float) -> str:
     """The text, or as much of its beginning as there is room for, and an ellipsis.
 
-    >>> short("cardiology", 100), short("cardiology", 44)
+    >>> shorten("cardiology", 100), shorten("cardiology", 44)
     ('cardiology', 'cardi…')
     """
     room += 0.01  # sums of widths are floats
@@ -161,7 +161,7 @@ def shorten(content: str, room: float) -> str:
 def wrap(content: str, room: float) -> list[str]:
     """The text in lines that have room; a word that has none is cut.
 
-    >>> wrapped("by age, sex, ward", 80)
+    >>> wrap("by age, sex, ward", 80)
     ['by age,', 'sex, ward']
     """
     lines: list[str] = []

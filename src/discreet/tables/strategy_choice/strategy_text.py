@@ -15,7 +15,7 @@ from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 def strategy_text(strategy: Strategy) -> str:
     """What is measured.
 
-    >>> strategy_text(Levels(1024, ((1, 100), (16, 70), (128, 68))))
+    >>> strategy_text(LevelStrategy(1024, ((1, 100), (16, 70), (128, 68))))
     'single cells, blocks of 16 (weight 0.70), blocks of 128 (weight 0.68)'
     """
     match strategy:

@@ -31,7 +31,7 @@ class PublishedRange:
     def rounded(cls, value: Fraction, unit: Fraction = Fraction(0), *, way: Way = "nearest") -> PublishedRange:
         """What a value says that was rounded to a multiple of `unit`; 0 is not rounded at all.
 
-        >>> Span.rounded(Fraction("36.7"), Fraction("0.1")).high
+        >>> PublishedRange.rounded(Fraction("36.7"), Fraction("0.1")).high
         Fraction(147, 4)
         """
         text = f"{float(value):.10g}"

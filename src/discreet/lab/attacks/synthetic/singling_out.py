@@ -115,7 +115,7 @@ def _luck_rate(conditions: RowConditions, coded: CodedTables) -> SuccessRate:
 def luck_bound(people: int) -> float:
     """How often conditions made without knowledge of these people can isolate one of them; about 1/e.
 
-    >>> round(blind(10), 3), round(blind(100_000), 3)
+    >>> round(luck_bound(10), 3), round(luck_bound(100_000), 3)
     (0.387, 0.368)
     """
     return float((1 - 1 / people) ** (people - 1))
