@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def count_phrase(number: int, one: str, several: str) -> str:
-    """So many of something.
+    """A count and its noun.
 
-    >>> count_phrase(1, "person", "people"), count_phrase(2_000, "person", "people"), count_phrase(0, "person", "people")
-    ('1 person', '2,000 people', 'no people')
+    >>> [count_phrase(count, "person", "people") for count in (1, 2_000, 0)]
+    ['1 person', '2,000 people', 'no people']
     """
     return f"{number:,} {one if number == 1 else several}" if number else f"no {several}"
 

@@ -23,7 +23,8 @@ def column_cuts(column: Column) -> dict[str, Any]:
     """One column; its values lie in single cells, or in the bins that are declared.
 
     >>> from discreet.schema.column import NumberColumn
-    >>> column_cuts(NumberColumn(name="age", type="integer", low=0, high=99, step=1, edges=(0, 18, 65, 100)))["examples"]
+    >>> age = NumberColumn(name="age", type="integer", low=0, high=99, step=1, edges=(0, 18, 65, 100))
+    >>> column_cuts(age)["examples"]
     ['18..64', '..17', '65..']
     """
     ruler = ruler_of(column)
