@@ -280,7 +280,7 @@ class Release:
                 whole = (float(cell), float(low), float(high))
         return notebook.NotebookCell(
             text=self.cell_text(row, place),
-            number=isinstance(cell, int | float) and not isinstance(cell, bool),
+            number=not key if cell is None else isinstance(cell, int | float) and not isinstance(cell, bool),
             below_noise=self.is_below_noise(row, place),
             word=key and (cell is None or isinstance(cell, bool)),
             plotted=whole,

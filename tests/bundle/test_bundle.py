@@ -351,6 +351,14 @@ x = {{ type = "category", values = [{json.dumps(HOSTILE, ensure_ascii=False)}, "
     assert json.loads(files["data.json"])["tables"][0]["columns"][0]["name"] == HOSTILE
 
 
+def test_letters_that_cannot_be_seen_are_marks_on_the_card(made, state):
+    """Else a name could turn the direction of what stands beside it."""
+    project = discreet.open(made[0].folder)
+    release = project.sql('SELECT sex AS "a\u202eb", count(*) AS n FROM patients GROUP BY sex').ask(epsilon=0.1)
+    page = bundle_files.make_bundle(project, release.id, About(description="two\nlines"))["card.html"].decode()
+    assert '<th scope="col">a\ufffdb</th>' in page and "two\nlines" in page and "\u202e" not in page
+
+
 def test_batches_have_a_sheet_for_each_statement(made, tmp_path, state):
     project = discreet.open(made[0].folder)
     answers = project.batch(
