@@ -438,7 +438,7 @@ def test_plain_reprs_are_short(project, release, model):
 
 def test_colours_follow_the_notebook_light_or_dark(release):
     style = read(release._repr_html_()).find("style").text
-    assert "prefers-color-scheme:dark" in style and "data-jp-theme-light=false" in style and ".vscode-dark" in style
+    assert "prefers-color-scheme: dark" in style and "data-jp-theme-light=false" in style and ".vscode-dark" in style
 
 
 #: XML, in which the faces are read here, has no word for the others; HTML does.

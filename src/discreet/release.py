@@ -15,7 +15,7 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.errors import UsageError
 from discreet.present import notebook
-from discreet.present.noisy_numbers import DASH, format_with_noise
+from discreet.present.cell_text import DASH, cell_text, format_with_noise
 
 if TYPE_CHECKING:
     import pandas
@@ -280,7 +280,7 @@ class Release:
                 whole = (float(cell), float(low), float(high))
         return notebook.NotebookCell(
             text=self.cell_text(row, place),
-            number=isinstance(cell, int | float) and not isinstance(cell, bool),
+            number=not key if cell is None else isinstance(cell, int | float) and not isinstance(cell, bool),
             below_noise=self.is_below_noise(row, place),
             word=key and (cell is None or isinstance(cell, bool)),
             plotted=whole,
@@ -311,7 +311,7 @@ def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, 
 def format_cell(cell: Cell, ends: Interval, *, key: bool) -> str:
     """A cell for people: a key as it is, a number with its noise, a dash for a number that the noise hides."""
     if key:
-        return "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+        return cell_text(cell)
     if cell is None:
         return DASH
     if ends is None:

@@ -11,7 +11,7 @@ import discreet
 from discreet.kernel.measurement import ChosenBins
 from discreet.plan import formula
 from discreet.plan.expressions import Code
-from discreet.present.noisy_numbers import format_with_noise
+from discreet.present.cell_text import format_with_noise
 from discreet.release import Release
 from discreet.sql.group_keys import bin_middle, bin_range_labels, quantile_axis
 from discreet.sql.typed_expression import NumericKind, TypedExpression

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.answers.answer_columns import columns_of
 from discreet.answers.refine import AnswerReading
-from discreet.bundle.card_page import _cell
+from discreet.bundle.card_page import card_cell
 from discreet.bundle.sheet import Sheet
 from discreet.bundle.sheet_chart import chart_of
 from discreet.cli.terminal import marked_cells
@@ -97,7 +97,7 @@ def test_every_surface_marks_a_count_below_zero(shop):
     assert low._repr_html_().count("discreet-drowned") > high._repr_html_().count("discreet-drowned")
     assert page_sheet(low.to_data())["cells"][-1][1]["drowned"]
     told = Sheet.from_data(Sheet.of(low.columns, low.rows, low.intervals).to_data())
-    assert 'class="drowned"' in _cell(told, len(low) - 1, 1)
+    assert "drowned" in card_cell(told, len(low) - 1, 1).class_
     assert "(below the noise)" in chart_of(told, title="T")
 
 

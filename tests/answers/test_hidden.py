@@ -9,7 +9,7 @@ import pytest
 
 import discreet
 from discreet.answers.refine import AnswerReading
-from discreet.bundle.card_page import _cell
+from discreet.bundle.card_page import card_cell
 from discreet.bundle.sheet import Sheet, to_csv
 from discreet.bundle.sheet_chart import chart_of
 from discreet.cli.terminal import answer_lines, save_rows
@@ -99,7 +99,7 @@ def test_terminal_json_files_and_frames(release, stays, tmp_path):
 
 def test_bundles(release):
     sheet = Sheet.of(release.columns, release.rows, release.intervals)
-    assert ">–<" in _cell(sheet, 2, 2) and ">–<" not in _cell(sheet, 0, 2)
+    assert card_cell(sheet, 2, 2).text == "–" != card_cell(sheet, 0, 2).text
     drawn = Sheet.of(
         tuple(release.columns[place] for place in (0, 2)),
         [(row[0], row[2]) for row in release.rows],

@@ -22,7 +22,7 @@ import discreet
 from discreet.accounting import events
 from discreet.bundle import bundle_files, manifest, signing_key
 from discreet.bundle.about import NOT_STATED, About
-from discreet.bundle.card_page import _cell
+from discreet.bundle.card_page import card_cell
 from discreet.bundle.claims import claims_of, claims_of_event, loss_of, parameters
 from discreet.bundle.content import commitment, content_of
 from discreet.bundle.sheet import Sheet
@@ -349,6 +349,14 @@ x = {{ type = "category", values = [{json.dumps(HOSTILE, ensure_ascii=False)}, "
         assert "script" not in tags.tags and tags.links == []
         assert b"<script" not in files[page]
     assert json.loads(files["data.json"])["tables"][0]["columns"][0]["name"] == HOSTILE
+
+
+def test_letters_that_cannot_be_seen_are_marks_on_the_card(made, state):
+    """Else a name could turn the direction of what stands beside it."""
+    project = discreet.open(made[0].folder)
+    release = project.sql('SELECT sex AS "a\u202eb", count(*) AS n FROM patients GROUP BY sex').ask(epsilon=0.1)
+    page = bundle_files.make_bundle(project, release.id, About(description="two\nlines"))["card.html"].decode()
+    assert '<th scope="col">a\ufffdb</th>' in page and "two\nlines" in page and "\u202e" not in page
 
 
 def test_batches_have_a_sheet_for_each_statement(made, tmp_path, state):
@@ -743,6 +751,6 @@ def test_an_average_that_says_nothing_is_grey_on_the_card_and_in_the_chart():
         columns = (ReleaseColumn(name="k", kind="key"), ReleaseColumn(name="a", kind="derived", bounds=bounds))
         rows, intervals = [("x", 110.0), ("y", 60.0)], [(None, (0.0, 110.0)), (None, (55.0, 65.0))]
         sheet = Sheet.from_data(json.loads(json.dumps(Sheet.of(columns, rows, intervals).to_data())))
-        cells = [_cell(sheet, row, 1) for row in (0, 1)]
-        assert ['class="drowned"' in each for each in cells] == [grey, False]
+        cells = [card_cell(sheet, row, 1) for row in (0, 1)]
+        assert ["drowned" in each.class_ for each in cells] == [grey, False]
         assert ("chart-bar chart-drowned" in chart_of(sheet, title="t")) == grey

@@ -297,11 +297,11 @@ def test_the_census_is_attacked_with_noise_too():
 
 
 def test_pictures_are_in_the_colours_of_the_page():
-    drawn = attack_trial.repaint(
+    drawn = pictures.inline_picture(
         pictures.bars_with_marks("A <title>", {"one": (0.5, 0.2)}, mark="chance", bounds={"one": 0.7})
     )
     root = ElementTree.fromstring(drawn)
-    assert root.get("class") == "picture" and "style" not in drawn and "#3465a4" not in drawn
+    assert root.get("class") == "picture" and "style" not in drawn and pictures.COLOURS[0] not in drawn
     assert 'fill="var(--chart-0)"' in drawn and 'stroke="var(--chart-1)"' in drawn
 
 

@@ -15,7 +15,6 @@ from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
 from discreet.synth.inspect import inspect_model
 from discreet.synth.inspect.model_comparison import Comparison, Distance
 from discreet.synth.inspect.report_page import report_page
-from discreet.synth.inspect.report_style import DARK, LIGHT
 from synth.inspect_tables import CARD, category, model_of, table
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;\u202e\x00\ud800 東京 🙂"
@@ -170,31 +169,3 @@ def test_lines_for_a_terminal_hold_no_control_characters():
     found = hostile_report().lines()
     assert len(found) > 5
     assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", "".join(found))
-
-
-@pytest.mark.parametrize("palette", [LIGHT, DARK])
-def test_text_can_be_read(palette):
-    for name in ("ink", "quiet", "main", "second"):
-        assert contrast(palette[name], palette["paper"]) >= 4.5
-    strongest = mix(palette["heat"], palette["paper"], 0.8)
-    assert contrast(palette["ink"], strongest) >= 4.5
-
-
-def channels(colour):
-    return [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-
-
-def mix(colour, paper, part):
-    mixed = [part * a + (1 - part) * b for a, b in zip(channels(colour), channels(paper), strict=True)]
-    return "#" + "".join(f"{round(255 * each):02x}" for each in mixed)
-
-
-def contrast(one, other):
-    """As the Web Content Accessibility Guidelines define it."""
-
-    def light(colour):
-        linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels(colour)]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    high, low = sorted((light(one), light(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)

@@ -8,7 +8,7 @@ from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
 from discreet.kernel.curator import Version
 from discreet.ledger.ledger import Ledger
-from discreet.present.noisy_numbers import DASH
+from discreet.present.cell_text import DASH
 from discreet.release import Release
 from discreet.sql.query_text import split_statements
 

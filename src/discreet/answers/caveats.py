@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from discreet.ledger.ledger import Ledger
 from discreet.plan.column_reads import columns_named, columns_read, nodes_used
 from discreet.plan.expressions import Greatest, Least, walk
+from discreet.present.cell_text import NULL
 from discreet.schema.column import CategoryColumn, Label, MomentColumn, NumberColumn
 from discreet.schema.schema import Schema
 from discreet.sql.parsed_query import ParsedQuery
@@ -57,7 +58,7 @@ def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: b
             return f"{called} at least {low}" if low is not None else f"{called} at most {high}" if high else ""
         case CategoryColumn(values=values, other=other, closed=closed):
             instead = other if other is not None else values[0] if closed else None
-            return f"other values of {called} are {'NULL' if instead is None else repr(instead)}"
+            return f"other values of {called} are {NULL if instead is None else repr(instead)}"
         case _:
             return ""
 

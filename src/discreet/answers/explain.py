@@ -22,6 +22,7 @@ from discreet.mechanisms.threshold import KeyThreshold
 from discreet.plan import formula
 from discreet.plan.cell_statistics import Statistic, Sum, statistic_name
 from discreet.plan.price import ChooseBin, Discover, Law, Measure
+from discreet.present.cell_text import NULL
 from discreet.sql.emitter import Emitter
 from discreet.sql.engine_dialect import dialect_at
 from discreet.sql.parsed_query import OutputColumn
@@ -261,5 +262,5 @@ def _side(version: Version, name: str, allowed: ValueSet) -> str:
             high_word = "" if high is None else f"up to {label(high - 1 if isinstance(high, int) else high)}"
             words.append((low_word + high_word).strip() or "anything")
     if allowed.null:
-        words.append("NULL")
+        words.append(NULL)
     return f"{name} is {' or '.join(words)}"

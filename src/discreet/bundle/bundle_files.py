@@ -20,9 +20,12 @@ from discreet.bundle.sheet import Sheet
 from discreet.bundle.sheet_chart import chart_of, room_of
 from discreet.bundle.signing_key import Signer
 from discreet.errors import UsageError
+from discreet.present.charts import standalone_svg
 from discreet.project.folder import refuse_state_inside
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from discreet.project.project import Project
 
 Files = Mapping[str, bytes]
@@ -79,17 +82,17 @@ def pages(content: BundleContent) -> dict[str, bytes]:
     return {
         "card.html": page.encode(),
         "card.yaml": card_yaml.write(card).encode(),
-        **({"chart.svg": chart.encode()} if chart else {}),
+        **({"chart.svg": standalone_svg(chart).encode()} if chart else {}),
     }
 
 
-def _chart(content: BundleContent) -> str:
-    """The chart of the first table; empty for a model: bars of single sampled rows would say nothing.
+def _chart(content: BundleContent) -> Markup | None:
+    """The chart of the first table; None for a model: bars of single sampled rows would say nothing.
 
     Of numbers as they were drawn, those that count something are shown under its name.
     """
     if content.kind == "model":
-        return ""
+        return None
     first, note = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=()), ""
     if content.kind in number_names.KINDS:
         schema = schema_of(content.table, content.schemas)

@@ -1,113 +1,112 @@
-"""The card as a page that stands alone: no script, nothing from outside, every text escaped."""
+"""The card as a page that stands alone: no script, nothing from outside. The template escapes every text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
+from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.bundle.about import NOT_STATED
 from discreet.bundle.registry_card import claims_on_card
 from discreet.bundle.sheet import Sheet
-from discreet.present.noisy_numbers import DASH, format_with_noise
+from discreet.present.cell_text import DASH, cell_text, format_with_noise
+from discreet.present.html import render
 from discreet.release import Cell
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 #: The first rows are shown; all of them are in the data files. Of rows that were sampled a few show their form.
 MOST_ROWS = 100
 MOST_SAMPLED = 10
 
-_STYLE = (
-    "body{font:16px/1.5 sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}"
-    "table{border-collapse:collapse}td,th{padding:.2rem .6rem;border-bottom:1px solid #ccc;text-align:left}"
-    "dt{font-weight:bold;margin-top:.6rem}dd{margin:0;white-space:pre-wrap}.drowned{color:#767676}svg{max-width:100%}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}}"
-)
-_WORDS = {"product": "What it is", "dp_flavor": "Differential privacy", "privacy_loss": "Privacy loss",
-          "model": "Who is trusted", "accounting": "Accounting", "implementation": "How it was made",
-          "resources": "Sources"}  # fmt: skip
+_TITLES = {"product": "What it is", "dp_flavor": "Differential privacy", "privacy_loss": "Privacy loss",
+           "model": "Who is trusted", "accounting": "Accounting", "implementation": "How it was made",
+           "resources": "Sources"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardCell:
+    """A cell of a table on the page: its text, and the classes that style it."""
+
+    text: str
+    class_: str = ""
 
 
 def page_of(
     card: Mapping[str, Any],
     sheets: tuple[Sheet, ...],
-    chart: str,
+    chart: Markup | None,
     *,
     warnings: tuple[str, ...],
     words: str = "",
     sampled: bool = False,
 ) -> str:
-    """The page. `chart` is SVG of our own; `words`: what the claims mean; `sampled`: the first sheet is a model's."""
+    """The page. `words`: what the claims mean; `sampled`: the first sheet is a model's."""
     card_claims = claims_on_card(card)
-    claims = {
-        "release": card_claims["release"],
-        "variant": card_claims["variant"],
-        "privacy_unit": card_claims["privacy_unit"],
-    }
-    claims |= {name: repr(value) for name, value in card_claims["parameters"].items()}
-    product = card["deployment"]["product"]
-    title = escape(product["name"] if product["name"] != NOT_STATED else f"Release {card_claims['release']}")
-    short = "".join(_pair(name, value, mark=True) for name, value in claims.items())
-    parts = "".join(
-        f"<h2>{_WORDS[name]}</h2><dl>{''.join(_pair(key, value) for key, value in part.items())}</dl>"
-        for name, part in card["deployment"].items()
-    )
-    notes = "".join(f"<li>{escape(each)}</li>" for each in warnings)
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main><h1>{title}</h1>\n"
-        f"{f'<p>{escape(words)}</p>' if words else ''}\n<dl>{short}</dl>\n{_tables(sheets, sampled=sampled)}\n{chart}"
-        f"{f'<ul>{notes}</ul>' if notes else ''}\n{parts}\n"
-        "<p>The numbers contain noise and describe the declared table. A confidence interval covers the added noise "
-        "only: not what limits and bounds left out, not sampling, and not how the data were collected. "
-        f"{DASH}: not shown because the noise is too large. Grey: below the noise, treat as unknown. "
-        "<code>discreet release verify</code> checks this bundle.</p></main></body></html>\n"
+    name = card["deployment"]["product"]["name"]
+    return render(
+        "card.html",
+        title=name if name != NOT_STATED else f"Release {card_claims['release']}",
+        words=words,
+        claims={key: card_claims[key] for key in ("release", "variant", "privacy_unit")}
+        | {key: repr(value) for key, value in card_claims["parameters"].items()},
+        tables=_tables(sheets, sampled=sampled),
+        chart=chart or "",
+        warnings=warnings,
+        parts={
+            _TITLES[part]: {key.replace("_", " "): _text(value) for key, value in pairs.items()}
+            for part, pairs in card["deployment"].items()
+        },
     )
 
 
-def _pair(name: str, value: Any, *, mark: bool = False) -> str:
-    id_ = f' id="claim-{escape(name)}"' if mark else ""
+def _text(value: Any) -> str:
     if isinstance(value, Mapping):
-        value = ", ".join(f"{key} {each!r}" for key, each in value.items())
-    if isinstance(value, list | tuple):
-        value = ", ".join(map(str, value))
-    return f"<dt>{escape(name.replace('_', ' '))}</dt><dd{id_}>{escape(str(value))}</dd>"
+        return ", ".join(f"{key} {each!r}" for key, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _tables(sheets: tuple[Sheet, ...], *, sampled: bool) -> str:
-    """The tables that hold a row. Those of a model have a title, for nobody asked for their columns by name."""
+def _tables(sheets: tuple[Sheet, ...], *, sampled: bool) -> list[dict[str, Any]]:
+    """The tables that hold a row. Those of a model have a title, because nobody asked for their columns by name."""
     if not sampled:
-        return "".join(_table(sheet, most=MOST_ROWS) for sheet in sheets if sheet.rows)
+        return [_table(sheet, most=MOST_ROWS) for sheet in sheets if sheet.rows]
     titles = ("Rows sampled from the model", "Noisy numbers that the model was fitted to")
     titled_sheets = zip(titles, sheets, (MOST_SAMPLED, MOST_ROWS), (True, False), strict=True)
-    return "".join(
-        f"<h2>{title}</h2>{_table(sheet, most=most, sampled=rows)}"
+    return [
+        _table(sheet, most=most, sampled=rows) | {"title": title}
         for title, sheet, most, rows in titled_sheets
         if sheet.rows
-    )
+    ]
 
 
-def _table(sheet: Sheet, *, most: int, sampled: bool = False) -> str:
-    head = "".join(f'<th scope="col">{escape(column.name)}</th>' for column in sheet.columns)
-    body = "".join(f"<tr>{''.join(_cell(sheet, row, at, sampled=sampled) for at in range(len(sheet.columns)))}</tr>"
-                   for row in range(min(most, len(sheet.rows))))  # fmt: skip
-    rest = len(sheet.rows) - most
-    more = f"<p>{rest:,} more rows are in the data files.</p>" if rest > 0 else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+def _table(sheet: Sheet, *, most: int, sampled: bool = False) -> dict[str, Any]:
+    places = range(len(sheet.columns))
+    return {
+        "title": "",
+        "columns": [{"name": column.name, "number": column.kind != "key" and not sampled} for column in sheet.columns],
+        "rows": [
+            [card_cell(sheet, row, at, sampled=sampled) for at in places] for row in range(min(most, len(sheet.rows)))
+        ],
+        "more": max(0, len(sheet.rows) - most),
+    }
 
 
-def _cell(sheet: Sheet, row: int, at: int, *, sampled: bool = False) -> str:
+def card_cell(sheet: Sheet, row: int, at: int, *, sampled: bool = False) -> CardCell:
+    """A cell: a key as it is, a number with its noise, a dash for a number that the noise hides."""
     cell, interval = sheet.rows[row][at], sheet.intervals[row][at]
-    if cell is None and not sampled and sheet.columns[at].kind != "key":
-        return f'<td class="drowned">{DASH}</td>'
-    text = "NULL" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
+    if sampled or sheet.columns[at].kind == "key":
+        return CardCell(text=cell_text(cell), class_="null" if cell is None or isinstance(cell, bool) else "")
+    if cell is None:
+        return CardCell(text=DASH, class_="number drowned")
     if interval is None or interval[0] is None or interval[1] is None:
-        return f"<td>{escape(text)}</td>"
+        return CardCell(text=cell_text(cell), class_="number")
     ends = (interval[0], interval[1])
-    grey = ' class="drowned"' if sheet.columns[at].is_below_noise(cell, ends) else ""
-    return f"<td{grey}>{escape(_with_noise(cell, ends) or f'{text} ({ends[0]} to {ends[1]})')}</td>"
+    return CardCell(
+        text=_with_noise(cell, ends) or f"{cell_text(cell)} ({ends[0]} to {ends[1]})",
+        class_="number drowned" if sheet.columns[at].is_below_noise(cell, ends) else "number",
+    )
 
 
 def _with_noise(cell: Cell, ends: tuple[Cell, Cell]) -> str:

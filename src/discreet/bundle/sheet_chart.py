@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from discreet.bundle.sheet import Sheet
 from discreet.present import charts
 from discreet.present.charts import Bar, svg
@@ -9,7 +11,7 @@ from discreet.present.charts.bars import label_width
 from discreet.release import Cell
 
 
-def chart_of(sheet: Sheet, *, title: str, note: str = "") -> str:
+def chart_of(sheet: Sheet, *, title: str, note: str = "") -> Markup:
     """The first number of each row, with its noise interval; a sentence where there is none."""
     title = f"{title}, {note}" if note else title
     heading, drawn = title, list[Bar]()
@@ -18,7 +20,7 @@ def chart_of(sheet: Sheet, *, title: str, note: str = "") -> str:
             heading = f"{title}: {column.name}"
             break
     # One name: the same release, the same bytes.
-    return charts.standalone_svg(charts.bars(drawn, title=heading, name="chart", note=note))
+    return charts.bars(drawn, title=heading, name="chart", note=note)
 
 
 def room_of(sheet: Sheet) -> float:

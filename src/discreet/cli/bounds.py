@@ -15,7 +15,7 @@ from rich.text import Text as RichText
 from discreet import exact
 from discreet.cli import terminal
 from discreet.cli.flags import refuse_unwritable_path
-from discreet.present.noisy_numbers import DASH
+from discreet.present.cell_text import DASH
 
 if TYPE_CHECKING:
     from discreet.answers.bounds import Bias, BoughtBounds

@@ -26,7 +26,7 @@ from discreet.cli.flags import (
 )
 from discreet.cli.graph_spread import plain_lines, spread, synth
 from discreet.errors import UsageError
-from discreet.present.noisy_numbers import format_with_noise
+from discreet.present.cell_text import cell_text, format_with_noise
 from discreet.release import legend
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _chart(curve: DegreeCurve) -> RichTable:
 
 def _matrix(mixing: MixingMatrix) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    heads = [_cell("NULL" if label is None else str(label)) for label in mixing.labels[: terminal.MOST_ROWS]]
+    heads = [_cell(cell_text(label)) for label in mixing.labels[: terminal.MOST_ROWS]]
     table.add_column(_cell(mixing.by), no_wrap=True)
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)

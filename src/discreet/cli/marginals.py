@@ -15,6 +15,7 @@ from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, refuse_unwritable_path
 from discreet.cli.noise_digits import round_to_noise
 from discreet.errors import UsageError
+from discreet.present.cell_text import cell_text
 from discreet.release import legend
 
 if TYPE_CHECKING:
@@ -179,12 +180,7 @@ def _table(marginal: ReleasedMarginal, *, whole: bool) -> RichTable:
     for row, _ in zip(marginal.rows(whole=whole), range(_LINES), strict=False):
         *labels, value, _interval = row
         words = f"{value:,}" if whole else f"{value:,.1f} ± {marginal.half_width:,.1f}"
-        rich_table.add_row(*(Text(_label(label)) for label in labels), words)
+        rich_table.add_row(*(Text(cell_text(label)) for label in labels), words)
     if marginal.values.size > _LINES:
         rich_table.add_row(*["…"] * len(marginal.columns), f"{marginal.values.size - _LINES:,} more")
     return rich_table
-
-
-def _label(label: object) -> str:
-    """A key for people, as answers to questions show it."""
-    return "NULL" if label is None else str(label).lower() if isinstance(label, bool) else str(label)

@@ -13,7 +13,7 @@ from discreet.cli import ranges_stream as following
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, refuse_unwritable_output
 from discreet.errors import UsageError
-from discreet.present.noisy_numbers import DASH, format_with_noise
+from discreet.present.cell_text import DASH, format_with_noise
 from discreet.release import legend
 
 if TYPE_CHECKING:

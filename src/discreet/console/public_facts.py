@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet import exact
 from discreet.ledger.records import ChargeRecord
+from discreet.present.cell_text import DASH
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.release import Spending
@@ -20,7 +21,7 @@ MOST_VALUES = 60
 def spending_json(amount: Spending, *, up: bool) -> dict[str, Any]:
     """Numbers, and the words that people read: spent rounded up, remaining down."""
     epsilon = None if amount.epsilon is None else exact.show(amount.epsilon, up=up)
-    return {**amount.to_data(up=up), "words": f"epsilon {epsilon or '–'}, delta {exact.show(amount.delta, up=up)}"}
+    return {**amount.to_data(up=up), "words": f"epsilon {epsilon or DASH}, delta {exact.show(amount.delta, up=up)}"}
 
 
 def budget_json(project: Project, table: Table) -> dict[str, Any] | None:

@@ -8,26 +8,23 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-
-import jinja2
 
 from discreet.console.request_context import Visitor
 from discreet.console.responses import Page, PageTable
+from discreet.present.cell_text import DASH
+from discreet.present.html import environment
+
+if TYPE_CHECKING:
+    import jinja2
 
 HERE = Path(__file__).parent
 
 
 @cache
 def _environment() -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = environment(HERE / "templates")
     made.filters.update(part=part, number=number, figures=figures, numeric=numeric)
     made.globals.update(charts=_charts())
     return made
@@ -111,7 +108,7 @@ def part(text: object) -> str:
 
 #: A number, perhaps with its noise, as answers are written: 1,230 ± 120, 5.02 (4.9 to 5.3), 12.5%.
 _NUMBER = r"[-+\u2212]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?"
-_FIGURES = re.compile(rf"{_NUMBER}( (±|to|\() ?({_NUMBER}|\?)\)?|( to {_NUMBER}\)))*|–")
+_FIGURES = re.compile(rf"{_NUMBER}( (±|to|\() ?({_NUMBER}|\?)\)?|( to {_NUMBER}\)))*|{DASH}")
 
 
 def figures(cell: object) -> bool:
@@ -138,7 +135,7 @@ def number(value: object, digits: int = 4) -> str:
     ('1,235,000', '0.0001235', '12,345', '–')
     """
     if value is None:
-        return "–"
+        return DASH
     if isinstance(value, bool | str):
         return str(value)
     if isinstance(value, int):

@@ -1,1 +1,1 @@
-"""How numbers look: noisy numbers as text, charts, and the HTML that a notebook shows. Knows no release."""
+"""How numbers look: cells as text, charts, templates of pages, and the HTML that a notebook shows. Knows no release."""

@@ -387,7 +387,7 @@ def test_the_card_explains_itself(tmp_path):
     project = make(tmp_path, extra=EXACT)
     for text, says in ((PLAN, "without one row"), (STATES, "one row had other values")):
         page = card_page(card_data(run(project, text), []))
-        assert says in page and "95% confidence" in page and 'class="wide"' in page and "scroll sideways" in page
+        assert says in page and "95% confidence" in page and 'class="scroll"' in page and "scroll sideways" in page
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,7 @@ def test_files_say_the_same_as_the_tables(tmp_path):
     assert card["release"] == made.release and card["guarantee"]["presence_protected"]
     assert [level["level"] for level in card["levels"]] == ["nation", "state", "county", "block"]
     page = (tmp_path / "out" / "card.html").read_text()
-    assert "http" not in page and "src=" not in page and made.release in page
+    assert "http:" not in page and "https:" not in page and "src=" not in page and made.release in page
 
 
 def test_a_table_in_pieces_is_the_same_table(tmp_path, monkeypatch):

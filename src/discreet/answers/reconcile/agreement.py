@@ -18,6 +18,7 @@ from discreet.answers.repeats import Reads
 from discreet.errors import UsageError
 from discreet.inference.reconcile import ColumnDomains, NumberIdentity, Reconciliation, make_nonnegative, round_answers
 from discreet.kernel.curator import Curator, Version
+from discreet.present.cell_text import cell_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class ReconciledNumber:
 
     def words(self) -> str:
         """The number's name for people: r-… count [sex F]."""
-        keys = ", ".join(f"{name} {'NULL' if label is None else label}" for name, label in self.number.keys)
+        keys = ", ".join(f"{name} {cell_text(label)}" for name, label in self.number.keys)
         return f"{self.number.release} {self.number.column}" + (f" [{keys}]" if keys else "")
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import threading
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.lab.evidence import Evidence, best_under
-from discreet.lab.pictures import COLOURS
+from discreet.lab.pictures import inline_picture
 from discreet.lab.registry import ATTACKS, AttackEntry
 
 #: Other work of the machine goes first.
@@ -35,7 +34,7 @@ def run(name: str, chosen: Mapping[str, str]) -> dict[str, Any]:
         "confidence": evidence.confidence,
         "story": [sentence.strip() for sentence in (*evidence.story, *protected.pop("more"))],
         **protected,
-        "picture": "" if evidence.picture is None else repaint(evidence.picture()),
+        "picture": "" if evidence.picture is None else inline_picture(evidence.picture()),
     }
 
 
@@ -90,14 +89,6 @@ def _census_with_noise() -> dict[str, Any]:
 
     noisy = census.attack(census.seven_people(), epsilon=1, seconds=10.0)
     return {"protected": noisy.success, "allowed": None, "falls_too": noisy.breaks, "more": list(noisy.story)}
-
-
-def repaint(svg: str) -> str:
-    """A picture of the lab in the colours of the page: without its own style, which a page here would refuse."""
-    svg = re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
-    for place, colour in enumerate(COLOURS):
-        svg = re.sub(rf'(fill|stroke)="{colour}"', rf'\1="var(--chart-{place})"', svg)
-    return svg.replace("<svg ", '<svg class="picture" ', 1)
 
 
 def _leave_with_the_server() -> None:

@@ -9,6 +9,7 @@ from discreet.console import forms
 from discreet.console.jobs import noisy_charts, release_store
 from discreet.console.responses import PageTable
 from discreet.errors import Refused
+from discreet.present.cell_text import cell_text
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.tables.marginals.marginals_release import MarginalsRelease, ReleasedMarginal
@@ -101,7 +102,7 @@ def marginals_page(project: Project, recalled_release: RecalledRelease, *, numbe
         "shown": shown_table,
         "name": " × ".join(shown_table["columns"]) or "total",
         "lines": [
-            [*map(noisy_charts.label, labels), noisy_charts.number_with_noise(value, ends), whole]
+            [*map(cell_text, labels), noisy_charts.number_with_noise(value, ends), whole]
             for (*labels, value, ends), whole in zip(shown_table["rows"], shown_table["whole"], strict=True)
         ],
         "chart": _chart(shown_table),

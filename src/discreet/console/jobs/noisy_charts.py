@@ -6,16 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.present.noisy_numbers import format_with_noise
+from discreet.present.cell_text import format_with_noise
 from discreet.release import is_below_noise
 
 #: Larger tables are not drawn: nobody would see a cell.
 MOST_DRAWN = 2_000
-
-
-def label(value: Any) -> str:
-    """A key for people."""
-    return "NULL" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def bars(title: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:

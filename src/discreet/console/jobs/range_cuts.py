@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.console.jobs import noisy_charts
+from discreet.present.cell_text import cell_text
 from discreet.schema.column import Column
 from discreet.schema.schema import Table
 from discreet.tables.ranges.ruler import Ruler, ruler_of
@@ -29,7 +29,7 @@ def column_cuts(column: Column) -> dict[str, Any]:
     """
     ruler = ruler_of(column)
     binned = getattr(column, "edges", None) is not None
-    begins = [noisy_charts.label(ruler.low(cell)) for cell in range(min(ruler.cells, MOST_LISTED))] if binned else []
+    begins = [cell_text(ruler.low(cell)) for cell in range(min(ruler.cells, MOST_LISTED))] if binned else []
     more = ruler.cells - len(begins) if binned else 0
     return {"binned": binned, "begins": begins, "more": more, "examples": _examples(ruler)}
 
@@ -37,9 +37,9 @@ def column_cuts(column: Column) -> dict[str, Any]:
 def _examples(ruler: Ruler) -> list[str]:
     """A range in the middle, one below it and one above it, each from edge to edge."""
     first, last = ruler.cells // 3, max(ruler.cells // 3, 2 * ruler.cells // 3 - 1)
-    examples = [f"{noisy_charts.label(ruler.low(first))}..{noisy_charts.label(ruler.high(last))}"]
+    examples = [f"{cell_text(ruler.low(first))}..{cell_text(ruler.high(last))}"]
     if first > 0:
-        examples.append(f"..{noisy_charts.label(ruler.high(first - 1))}")
+        examples.append(f"..{cell_text(ruler.high(first - 1))}")
     if last + 1 < ruler.cells:
-        examples.append(f"{noisy_charts.label(ruler.low(last + 1))}..")
+        examples.append(f"{cell_text(ruler.low(last + 1))}..")
     return examples

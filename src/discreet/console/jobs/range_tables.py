@@ -10,6 +10,7 @@ from discreet.console import forms
 from discreet.console.jobs import noisy_charts, range_cuts, release_store
 from discreet.console.responses import PageTable
 from discreet.errors import UsageError
+from discreet.present.cell_text import cell_text
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.tables.ranges.range_answers import Ranges
@@ -130,10 +131,7 @@ def _old_version_page(project: Project, recalled_release: RecalledRelease, *, ha
 
 
 def _page(data: dict[str, Any], *, from_: str) -> dict[str, Any]:
-    rows = [
-        (f"{noisy_charts.label(low)} to {noisy_charts.label(high)}", value, ends)
-        for low, high, value, ends in data["rows"]
-    ]
+    rows = [(f"{cell_text(low)} to {cell_text(high)}", value, ends) for low, high, value, ends in data["rows"]]
     return {
         **data,
         "readable": True,

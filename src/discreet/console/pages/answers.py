@@ -19,6 +19,7 @@ from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
 from discreet.ledger.records import ChargeRecord
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.present.cell_text import DASH
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.release import Release
@@ -27,7 +28,7 @@ from discreet.release import Release
 EACH = 25
 
 #: Where a charge names nobody.
-NOBODY = "–"
+NOBODY = DASH
 
 #: Where releases of other kinds have a page of their own.
 OTHER_PAGES = {

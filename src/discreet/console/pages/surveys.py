@@ -17,6 +17,7 @@ from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, Page, PageTable, Redirect
 from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
+from discreet.present.cell_text import DASH
 from discreet.surveys.collector.enrolment import enrol
 from discreet.surveys.collector.randomizer_design import (
     EXPECTED_PEOPLE,
@@ -212,7 +213,7 @@ def _chart(results: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _line(each: Mapping[str, Any]) -> list[str]:
     """An estimate, for people."""
-    ends = "–" if each["interval"] is None else " to ".join(f"{100 * end:.1f}%" for end in each["interval"])
+    ends = DASH if each["interval"] is None else " to ".join(f"{100 * end:.1f}%" for end in each["interval"])
     return [each["choice"], f"{100 * each['share']:.1f}%", ends]
 
 

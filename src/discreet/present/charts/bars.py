@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from discreet.present.cell_text import DASH, format_with_noise
 from discreet.present.charts import axis, svg
 from discreet.present.charts.scale import Scale, check_finite, span, widen_to_round
-from discreet.present.noisy_numbers import DASH, format_with_noise
 
 #: More bars than this are not read any more: the largest are drawn, and how many more there are is said.
 MOST = 40

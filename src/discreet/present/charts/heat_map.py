@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from discreet.present.cell_text import DASH, format_with_noise
 from discreet.present.charts import axis, svg
 from discreet.present.charts.scale import check_finite
-from discreet.present.noisy_numbers import DASH, format_with_noise
 
 #: From far below to far above; without negative numbers only the second half is used.
 CLASSES = (

@@ -8,9 +8,9 @@ from datetime import date, datetime
 
 from markupsafe import Markup
 
+from discreet.present.cell_text import DASH, format_with_noise
 from discreet.present.charts import axis, svg, time_ticks
 from discreet.present.charts.scale import Scale, check_finite, span, ticks, widen_to_round
-from discreet.present.noisy_numbers import DASH, format_with_noise
 
 _HEIGHT = 230.0
 #: Series are told apart by class: so many classes there are.

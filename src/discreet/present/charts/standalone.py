@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-#: What the console's static/charts.css says of bars, on white paper: nobody knows what a file is put on.
+#: What templates/page.css says of bars, on white paper: nobody knows what a file is put on.
 _STYLE = (
-    ".chart{background:#fff}.chart text{fill:#222;font-family:sans-serif}"
-    ".chart .chart-quiet,.chart .chart-null,.chart text.chart-drowned{fill:#666}.chart-null{font-style:italic}"
-    ".chart-rule{stroke:#ddd}.chart-zero-line{stroke:#666}.chart-bar{fill:#1a6552;fill-opacity:.6}"
-    ".chart-bar.chart-drowned{fill:#8b8f94;fill-opacity:.45}.chart-whisker{stroke:#222;stroke-width:1.5}"
+    ".chart{background:#fff}.chart text{fill:#1f2d29;font-family:system-ui,sans-serif}"
+    ".chart .chart-quiet,.chart .chart-null,.chart text.chart-drowned{fill:#55635d}.chart-null{font-style:italic}"
+    ".chart-rule{stroke:#dcd9ce}.chart-zero-line{stroke:#55635d}.chart-bar{fill:#1a6552;fill-opacity:.6}"
+    ".chart-bar.chart-drowned{fill:#8b8f94;fill-opacity:.45}.chart-whisker{stroke:#1f2d29;stroke-width:1.5}"
 )
 
 

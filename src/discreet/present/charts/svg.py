@@ -10,6 +10,8 @@ from datetime import date, datetime
 
 from markupsafe import Markup, escape
 
+from discreet.present.cell_text import NULL, cell_text, visible_text
+
 #: A drawing's width in its own units. A phone shows them a little smaller than pixels, a desk a little larger.
 WIDTH = 400.0
 #: The size of letters in these units, and about how wide one is where fonts are wide.
@@ -22,10 +24,6 @@ Key = int | float | str | bool | date | datetime | None
 NOTHING = "There is nothing to show."
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,60}")
-#: What XML does not allow, and what would turn the text of a whole line around.
-_BARRED = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
 
 
 def name(given: str = "") -> str:
@@ -47,7 +45,7 @@ def number(value: float) -> str:
 
 def clean(text: str) -> str:
     """Text that XML allows, in one line."""
-    return " ".join(_BARRED.sub("\ufffd", text).split())
+    return " ".join(visible_text(text, keep="\t\n\r").split())
 
 
 def key(value: Key) -> str:
@@ -56,17 +54,7 @@ def key(value: Key) -> str:
     >>> key(None), key(True), key(date(2026, 1, 31)), key(7)
     ('NULL', 'true', '2026-01-31', '7')
     """
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return str(value).lower()
-        case datetime():
-            return value.isoformat(sep=" ")
-        case date():
-            return value.isoformat()
-        case _:
-            return clean(str(value))
+    return clean(cell_text(value))
 
 
 def quoted_key(value: Key) -> str:
@@ -76,7 +64,7 @@ def quoted_key(value: Key) -> str:
     NULL "NULL" "" flu
     """
     shown = key(value)
-    return f'"{shown}"' if isinstance(value, str) and (shown in ("", "NULL") or shown[0] == '"') else shown
+    return f'"{shown}"' if isinstance(value, str) and (shown in ("", NULL) or shown[0] == '"') else shown
 
 
 def tag(kind: str, *inside: Markup, **attributes: str | float) -> Markup:

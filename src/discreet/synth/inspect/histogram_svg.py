@@ -1,11 +1,15 @@
-"""A histogram drawn: SVG as text. Colours are the sheet's; every letter of a label is escaped."""
+"""A histogram of one column as SVG. Its colours come from the style sheet of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from markupsafe import Markup
+
+from discreet.present.cell_text import NULL
+from discreet.present.charts import svg
 from discreet.synth.inspect.model_histograms import ModelHistogram
-from discreet.synth.inspect.report_text import escape_html, label_text, model_count_text, rounded, shorten
+from discreet.synth.inspect.report_text import label_text, model_count_text, rounded, shorten
 
 #: Drawings are so wide, in pixels of a small screen, on which they are shown as they are.
 WIDTH = 328.0
@@ -20,12 +24,13 @@ MOST_RATIO = 60
 LEAST_HEIGHT = 0.06
 
 
-def svg(height: float, label: str, body: str, *, width: float = WIDTH) -> str:
-    """A drawing with the words that stand for it where it cannot be seen."""
-    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape_html(label)}">{body}</svg>'
+def drawing(height: float, label: str, body: Iterable[Markup]) -> Markup:
+    """A drawing, with a label for those who do not see it."""
+    box = f"0 0 {WIDTH:g} {height:g}"
+    return svg.tag("svg", *body, viewBox=box, role="img", aria_label=label, font_size=11)
 
 
-def draw_histogram(of: ModelHistogram) -> str:
+def draw_histogram(of: ModelHistogram) -> Markup:
     """One column: a bar for the model, a dot for the measurement, a line for its noise."""
     cells_on_line = sum(span is not None for span in of.spans)
     return _vertical_bars(of) if of.ordered and cells_on_line > 2 else _horizontal_bars(of)
@@ -63,7 +68,7 @@ def shown_rows(of: ModelHistogram) -> list[int]:
     return [cell for cell in of.order if cell in common]
 
 
-def _horizontal_bars(of: ModelHistogram) -> str:
+def _horizontal_bars(of: ModelHistogram) -> Markup:
     left, right, step = 112.0, 278.0, 21.0
     cells = shown_rows(of)
     most = _most(of, cells)
@@ -71,39 +76,37 @@ def _horizontal_bars(of: ModelHistogram) -> str:
     for turn, cell in enumerate(cells):
         y = turn * step
         end = left + (right - left) * of.counts[cell] / most
-        body.append(
-            f"<g><title>{_tooltip(of, cell)}</title>"
-            f'<text x="{left - 8:g}" y="{y + 14:g}" text-anchor="end">'
-            f"{escape_html(shorten(label_text(of.labels[cell]), 16))}</text>"
-            f'<rect class="bar" x="{left:g}" y="{y + 4:g}" width="{end - left:.1f}" height="12"/>'
-            f"{_horizontal_dot(of, cell, left, (right - left) / most, y + 10)}"
-            f'<text x="{WIDTH:g}" y="{y + 14:g}" text-anchor="end">{model_count_text(of.counts[cell])}</text></g>'
-        )
+        parts = [
+            svg.title(_tooltip(of, cell)),
+            svg.text(left - 8, y + 14, shorten(label_text(of.labels[cell]), 16), anchor="end"),
+            svg.rect(left, y + 4, end, y + 16, class_="bar"),
+            *_horizontal_dot(of, cell, left, (right - left) / most, y + 10),
+            svg.text(WIDTH, y + 14, model_count_text(of.counts[cell]), anchor="end"),
+        ]
+        body.append(svg.tag("g", *parts))
     rest = len(of.order) - len(cells)
     if rest:
         others = sum(of.counts) - sum(of.counts[cell] for cell in cells)
-        body.append(
-            f'<text class="note" x="{left:g}" y="{len(cells) * step + 14:g}">'
-            f"and {rest:,} more, {model_count_text(others)} rows in total</text>"
-        )
-    return svg((len(cells) + bool(rest)) * step, f"Histogram of {of.name}", "".join(body))
+        words = f"and {rest:,} more, {model_count_text(others)} rows in total"
+        body.append(svg.text(left, len(cells) * step + 14, words, class_="note"))
+    return drawing((len(cells) + bool(rest)) * step, f"Histogram of {of.name}", body)
 
 
-def _horizontal_dot(of: ModelHistogram, cell: int, left: float, scale: float, y: float) -> str:
+def _horizontal_dot(of: ModelHistogram, cell: int, left: float, scale: float, y: float) -> list[Markup]:
     if of.noisy_counts is None or of.plus_minus is None:
-        return ""
+        return []
     middle, width = of.noisy_counts[cell], of.plus_minus[cell]
     low, high = (left + scale * max(0.0, end) for end in (middle - width, middle + width))
-    return (
-        f'<path class="whisker" d="M{low:.1f} {y:g}H{high:.1f}"/>'
-        f'<circle class="dot" cx="{left + scale * max(0.0, middle):.1f}" cy="{y:g}" r="2.5"/>'
-    )
+    return [
+        svg.tag("path", class_="whisker", d=f"M{low:.1f} {y:g}H{high:.1f}"),
+        svg.tag("circle", class_="dot", cx=left + scale * max(0.0, middle), cy=y, r=2.5),
+    ]
 
 
 # -- bins side by side ---------------------------------------------------------------------------------------------
 
 
-def _vertical_bars(of: ModelHistogram) -> str:
+def _vertical_bars(of: ModelHistogram) -> Markup:
     """Areas are rows: a wider bin of as many is lower, unless bins differ too much to be drawn so."""
     top, floor = 8.0, 128.0
     places = _places(of)
@@ -111,15 +114,16 @@ def _vertical_bars(of: ModelHistogram) -> str:
     heights = {cell: 1.0 if even else 1 / (high - low) for cell, (low, high) in places.items()}
     most = max(max(_largest_number(of, cell) * heights[cell] for cell in places), 1e-9)
     scale = (floor - top) / most
-    body = [f'<path class="rule" d="M0 {floor:g}H{WIDTH:g}"/>']
+    body = [svg.tag("path", class_="rule", d=f"M0 {floor:g}H{WIDTH:g}")]
     for cell, (low, high) in places.items():
         tall = of.counts[cell] * heights[cell] * scale
-        body.append(
-            f"<g><title>{_tooltip(of, cell)}</title>"
-            f'<rect class="bar" x="{low:.1f}" y="{floor - tall:.1f}" width="{max(0.5, high - low - 1):.1f}" '
-            f'height="{tall:.1f}"/>{_vertical_dot(of, cell, (low + high) / 2, floor, heights[cell] * scale)}</g>'
-        )
-    return svg(floor + 20, f"Histogram of {of.name}", "".join(body) + _axis(of, places, floor + 15))
+        parts = [
+            svg.title(_tooltip(of, cell)),
+            svg.rect(low, floor - tall, low + max(0.5, high - low - 1), floor, class_="bar"),
+            *_vertical_dot(of, cell, (low + high) / 2, floor, heights[cell] * scale),
+        ]
+        body.append(svg.tag("g", *parts))
+    return drawing(floor + 20, f"Histogram of {of.name}", [*body, *_axis(of, places, floor + 15)])
 
 
 def _places(of: ModelHistogram) -> dict[int, tuple[float, float]]:
@@ -139,31 +143,30 @@ def _places(of: ModelHistogram) -> dict[int, tuple[float, float]]:
     return positions
 
 
-def _axis(of: ModelHistogram, places: Mapping[int, tuple[float, float]], y: float) -> str:
+def _axis(of: ModelHistogram, places: Mapping[int, tuple[float, float]], y: float) -> list[Markup]:
     bins = [cell for cell in places if of.spans[cell] is not None]
     end = places[bins[-1]][1]
     text = [
-        f'<text class="note" x="0" y="{y:g}">{escape_html(shorten(label_text(of.labels[bins[0]]), 22))}</text>',
-        f'<text class="note" x="{end:.1f}" y="{y:g}" text-anchor="end">'
-        f"{escape_html(shorten(label_text(of.labels[bins[-1]]), 22))}</text>",
+        svg.text(0, y, shorten(label_text(of.labels[bins[0]]), 22), class_="note"),
+        svg.text(end, y, shorten(label_text(of.labels[bins[-1]]), 22), class_="note", anchor="end"),
     ]
     for cell in places:
         if of.spans[cell] is None:
             middle = sum(places[cell]) / 2
-            word = "NULL" if of.labels[cell] is None else "rare"
-            text.append(f'<text class="note" x="{middle:.1f}" y="{y:g}" text-anchor="middle">{word}</text>')
-    return "".join(text)
+            word = NULL if of.labels[cell] is None else "rare"
+            text.append(svg.text(middle, y, word, class_="note", anchor="middle"))
+    return text
 
 
-def _vertical_dot(of: ModelHistogram, cell: int, x: float, floor: float, scale: float) -> str:
+def _vertical_dot(of: ModelHistogram, cell: int, x: float, floor: float, scale: float) -> list[Markup]:
     if of.noisy_counts is None or of.plus_minus is None:
-        return ""
+        return []
     middle, width = of.noisy_counts[cell], of.plus_minus[cell]
     low, high = (floor - scale * max(0.0, end) for end in (middle - width, middle + width))
-    return (
-        f'<path class="whisker" d="M{x:.1f} {low:.1f}V{high:.1f}"/>'
-        f'<circle class="dot" cx="{x:.1f}" cy="{floor - scale * max(0.0, middle):.1f}" r="2"/>'
-    )
+    return [
+        svg.tag("path", class_="whisker", d=f"M{x:.1f} {low:.1f}V{high:.1f}"),
+        svg.tag("circle", class_="dot", cx=x, cy=floor - scale * max(0.0, middle), r=2),
+    ]
 
 
 def _most(of: ModelHistogram, cells: Sequence[int]) -> float:
@@ -178,7 +181,7 @@ def _largest_number(of: ModelHistogram, cell: int) -> float:
 
 
 def _tooltip(of: ModelHistogram, cell: int) -> str:
-    text = f"{escape_html(label_text(of.labels[cell]))}: {model_count_text(of.counts[cell])} in the model"
+    text = f"{label_text(of.labels[cell])}: {model_count_text(of.counts[cell])} in the model"
     if of.noisy_counts is None or of.plus_minus is None:
         return text
     return f"{text}, measured {rounded(of.noisy_counts[cell])} ± {rounded(of.plus_minus[cell])}"

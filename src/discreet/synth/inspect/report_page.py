@@ -1,80 +1,62 @@
-"""The report as one HTML page that needs nothing else: no network, no script, no font, no picture beside it."""
+"""The report as one HTML page that needs nothing else. What it says is in `present/templates/synthetic/`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from discreet import exact
+from discreet.present.cell_text import NULL
+from discreet.present.html import render
 from discreet.synth.inspect import dependence_diagrams, histogram_svg
-from discreet.synth.inspect.judgement import expected_errors, good_and_bad
-from discreet.synth.inspect.method_section import method_section
-from discreet.synth.inspect.model_comparison import Distance
+from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, Verdict
 from discreet.synth.inspect.model_histograms import ModelHistogram
 from discreet.synth.inspect.model_report import ModelReport
-from discreet.synth.inspect.report_style import stylesheet
-from discreet.synth.inspect.report_text import count_noun, crossed_names, escape_html, percent, rounded, tenths
+from discreet.synth.inspect.report_text import count_noun, crossed_names, percent, rounded, tenths
+from discreet.synth.inspect.simple_questions import ColumnQuestions, SimplePredicate
 from discreet.synth.model import ModelCard
 
+#: How many of a list are shown at once; the others unfold.
+SHOWN = 10
+#: How many rows of a table.
+SHOWN_ROWS = 25
+#: How many of the strongest dependences are listed.
+STRONGEST = 8
+
 _REST = "everything else"
+_SIZES = {1: "Single columns", 2: "Pairs of columns", 3: "Three columns"}
+_VERDICTS: tuple[Verdict, ...] = ("good", "partly", "poor", "unknown")
 
 
 def report_page(report: ModelReport) -> str:
-    """The whole page. Everything in it that comes from a table is escaped."""
-    sections = [
-        ("questions", "What this data is good and bad for", good_and_bad(report)),
-        ("compared", "Compared with the real table", _compared(report)),
-        ("columns", "Each column", _columns(report)),
-        ("pairs", "How columns depend on each other", _pairs(report)),
-        ("errors", "Expected error of each table", expected_errors(report)),
-        ("cost", "What it cost", _cost(report)),
-        ("method", "How this was judged", method_section(report)),
-    ]
-    filled_sections = [each for each in sections if each[2]]
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _ in filled_sections)
-    body = "".join(
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>{text}</section>'
-        for name, title, text in filled_sections
+    """The whole page. Each section has a template of its name, which escapes all that comes from a table."""
+    sections = {
+        "questions": "What this data is good and bad for",
+        "compared": "Compared with the real table",
+        "columns": "Each column",
+        "pairs": "How columns depend on each other",
+        "errors": "Expected error of each table",
+        "cost": "What it cost",
+        "method": "How this was judged",
+    }
+    left_out = {"compared": report.comparison is None, "pairs": len(report.columns) < 2}
+    return render(
+        "synthetic/report.html",
+        title=f"Synthetic data from {report.card.table}",
+        sections={name: title for name, title in sections.items() if not left_out.get(name)},
+        report=report,
+        card=report.card,
+        formats={"percent": percent, "rounded": rounded, "tenths": tenths, "count": count_noun, "cross": crossed_names},
+        epsilon=None if report.card.epsilon is None else exact.show(report.card.epsilon, up=True),
+        delta=_delta(report.card),
+        **_questions(report),
+        **_columns(report),
+        **_pairs(report),
+        **_errors(report),
+        **_cost(report),
+        **_compared(report),
     )
-    title = f"Synthetic data from {escape_html(report.card.table)}"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{stylesheet()}</style>
-</head>
-<body>
-<header><h1>{title}</h1>{_lead(report)}<nav aria-label="Sections"><ul>{links}</ul></nav></header>
-<main>{body}</main>
-<footer><p>Made by Discreet from noisy measurements and public facts only. Sharing this page reveals no more about
-anyone than sharing {"the model and that comparison" if report.comparison else "the model"}.</p></footer>
-</body>
-</html>
-"""
-
-
-def _lead(report: ModelReport) -> str:
-    card = report.card
-    sentence = (
-        f"A model of about {rounded(report.rows)} rows and {count_noun(len(report.columns), 'column')}, fitted under "
-        f"differential privacy. Everything here follows from noisy measurements and public facts"
-        f"{'' if report.comparison else '; reading it is free'}."
-        if card.epsilon is not None
-        else f"Rows of the right types for {count_noun(len(report.columns), 'column')}, made from the declared schema "
-        "alone. It says nothing about the data: every answer that it gives about the data is made up."
-    )
-    facts = {"model": escape_html(card.kind), "rows, about": rounded(report.rows)}
-    if report.rows_plus_minus is not None:
-        facts["rows, about"] += f' <span class="quiet small">± {rounded(report.rows_plus_minus)}</span>'
-    facts["protects each"] = escape_html(card.unit)
-    if card.epsilon is not None:
-        facts |= {"epsilon": exact.show(card.epsilon, up=True), "delta": _delta(card)}
-    facts_html = "".join(f"<div><dt>{word}</dt><dd>{text}</dd></div>" for word, text in facts.items())
-    warned = "".join(f'<p class="second">{escape_html(warning)}</p>' for warning in card.warnings)
-    because = f'<p class="quiet">Why this model: {escape_html(card.because)}</p>' if card.because else ""
-    return f'<p class="lead">{sentence}</p>{because}{warned}<dl class="facts">{facts_html}</dl>'
 
 
 def _delta(card: ModelCard) -> str:
@@ -82,124 +64,132 @@ def _delta(card: ModelCard) -> str:
     return "not stated" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
 
 
-def _columns(report: ModelReport) -> str:
-    figures = "".join(_figure(each) for each in report.histograms)
-    left = (
-        f"<p>Not modelled, filled with placeholders: {', '.join(map(escape_html, report.placeholders))}.</p>"
-        if report.placeholders
-        else ""
-    )
-    return f"""
-<p><span class="key"></span>Bars show the model, <span class="key dot"></span>dots the measurements, with the
-{percent(report.confidence)} confidence interval of the added noise. Where a dot is far from its bar, other measurements
-or the rule that no count is negative have moved the model. Point at a bar to see its numbers.</p>{left}
-<div class="grid">{figures}</div>"""
+def _questions(report: ModelReport) -> dict[str, Any]:
+    """What to rely on, what not, and why."""
+    judged = report.marginals.judged
+    verdicts = {verdict: [each for each in judged if each.verdict == verdict] for verdict in _VERDICTS}
+    unknown = verdicts["unknown"]
+    return {
+        "shown": SHOWN,
+        "verdicts": _VERDICTS,
+        "tallies": list(filter(None, (_tally(words, size, judged) for size, words in _SIZES.items()))),
+        "rely": {
+            "Good": verdicts["good"],
+            "Partly good: only the common cells": verdicts["partly"],
+        },
+        "avoid": {
+            "Too few rows compared with the noise": verdicts["poor"],
+            "Measured bounds that may be too narrow: rows may be outside them": [
+                each for each in unknown if each.measured
+            ],
+            "Never measured together: the model guesses from other tables": [
+                each for each in unknown if not each.measured
+            ],
+        },
+        "simple_counts": [_simple_counts(each) for each in report.questions],
+    }
 
 
-def _figure(of: ModelHistogram) -> str:
+def _tally(words: str, size: int, judged: Sequence[JudgedMarginal]) -> tuple[str, list[int]] | None:
+    """How many tables of a size have each verdict, and how many there are."""
+    of_size = [each.verdict for each in judged if len(each.columns) == size]
+    return (words, [*map(of_size.count, _VERDICTS), len(of_size)]) if of_size else None
+
+
+def _simple_counts(of: ColumnQuestions) -> dict[str, Any]:
+    return {
+        "column": of.column,
+        "least": "unknown" if of.least is None else rounded(of.least),
+        "good": f"{sum(each.good for each in of.predicates):,} of {len(of.predicates):,}",
+        "examples": {
+            "good examples": [(each.condition, _width(each)) for each in _examples(of, good=True)],
+            "poor examples": [(each.condition, _width(each)) for each in _examples(of, good=False)],
+        },
+    }
+
+
+def _examples(of: ColumnQuestions, *, good: bool) -> list[SimplePredicate]:
+    """The most common one and the rarest that is still good; the two most common that are not."""
+    ordered = sorted((each for each in of.predicates if each.good == good), key=lambda each: -each.count)
+    return (ordered[:1] + ordered[-1:] * (len(ordered) > 1)) if good else ordered[:2]
+
+
+def _width(of: SimplePredicate) -> str:
+    return rounded(of.count) + ("" if of.plus_minus is None else f" ± {rounded(of.plus_minus)}")
+
+
+def _columns(report: ModelReport) -> dict[str, Any]:
+    return {"figures": [(each.name, histogram_svg.draw_histogram(each), _notes(each)) for each in report.histograms]}
+
+
+def _notes(of: ModelHistogram) -> str:
+    """What a reader of a histogram should know."""
     notes = []
     if of.null_share is not None:
-        notes.append(f"NULL {percent(of.null_share)}")
+        notes.append(f"{NULL} {percent(of.null_share)}")
     if of.ordered and histogram_svg.is_drawn_equally_wide(of):
         notes.append("bins have different widths but are drawn equally wide")
-    elif of.ordered and histogram_svg.widths_differ(_widths(of)):
+    elif of.ordered and histogram_svg.widths_differ([high - low for low, high in filter(None, of.spans)]):
         notes.append("the area of a bar shows its rows, so wide bins look low")
     if of.noisy_counts is None:
         notes.append("never measured")
-    caption = f"<figcaption>{'; '.join(notes)}</figcaption>" if notes else ""
-    return f"<figure><h3>{escape_html(of.name)}</h3>{histogram_svg.draw_histogram(of)}{caption}</figure>"
+    return "; ".join(notes)
 
 
-def _widths(of: ModelHistogram) -> list[int]:
-    return [high - low for low, high in filter(None, of.spans)]
-
-
-def _pairs(report: ModelReport) -> str:
-    if len(report.columns) < 2:
-        return ""
-    sets = "".join(f"<li>{crossed_names(own)}</li>" for own in report.network)
-    listed = f'<details><summary>As a list</summary><ul class="plain">{sets}</ul></details>' if sets else ""
-    strongest = sorted((each for each in report.dependences if each.strength), key=lambda each: -(each.strength or 0))[
-        :8
-    ]
-    items = "".join(
-        f'<li>{crossed_names(each.columns)} <span class="quiet small">{each.strength:.2f}'
-        f"{'' if each.measured else ', never measured together'}</span></li>"
-        for each in strongest
-    )
-    return f"""
-<div class="halves">
-<figure><h3>Dependence in the model</h3>{dependence_diagrams.heatmap(report.columns, report.dependences)}
-<figcaption>The share of one column's uncertainty that the other removes: 0 if they are independent, 1 if one
-determines the other (mutual information divided by the smaller entropy). Strong frame: measured together. Otherwise the
-model knows the pair only through other columns, and the real dependence may be stronger. Dash: not shown, because the
-noise does not rule out that one of the two columns has only one value.</figcaption>
-<h3>Strongest</h3><ul class="plain">{items or "<li>none</li>"}</ul></figure>
-<figure><h3>Measured together</h3>{dependence_diagrams.network(report.columns, report.network, report.dependences)}
-<figcaption>An arc joins two columns that were measured together. Thicker arcs mean stronger dependence; dashed arcs
-mean that three or more columns were measured at once.</figcaption>{listed}</figure>
-</div>"""
-
-
-def _cost(report: ModelReport) -> str:
-    card = report.card
-    if card.epsilon is None:
-        return "<p>Nothing: no data was read.</p>"
-    shares = _shares(report)
-    rows = "".join(
-        f'<tr><th scope="row">{escape_html(word)}</th><td class="number">{percent(share)}</td></tr>'
-        for word, share in shares.items()
-    )
-    table = f"<table><caption>How it was split</caption><tbody>{rows}</tbody></table>"
-    split = f'{dependence_diagrams.share_bar(shares)}<div class="scroll">{table}</div>'
-    facts = {
-        "epsilon": exact.show(card.epsilon, up=True),
-        "delta": _delta(card),
-        "rho": "none (pure)" if card.rho is None else exact.show(card.rho, up=True),
-        "release": f'<span class="small">{escape_html(card.release or "none")}</span>',
-        "steps": f"{card.steps:,}",
-        "version": f"{card.version:,}",
+def _pairs(report: ModelReport) -> dict[str, Any]:
+    strongest = sorted((each for each in report.dependences if each.strength), key=lambda each: -(each.strength or 0))
+    return {
+        "heatmap": dependence_diagrams.heatmap(report.columns, report.dependences),
+        "network": dependence_diagrams.network(report.columns, report.network, report.dependences),
+        "strongest": strongest[:STRONGEST],
     }
-    facts_html = "".join(f"<div><dt>{word}</dt><dd>{text}</dd></div>" for word, text in facts.items())
-    apart = ", except for the comparison with the real table" if report.comparison else ""
-    unit = "one row" if card.unit == "row" else f"one {card.unit}"
-    return f"""
-<p>The whole price was charged to the ledger at once, before any data was read. The guarantee hides the presence of
-{escape_html(unit)}. Using the model and sampling from it are free, and so is this page{apart}.</p>
-<dl class="facts">{facts_html}</dl>
-{split if shares else ""}"""
 
 
-def _shares(report: ModelReport) -> dict[str, float]:
-    """What the guarantee went to, where it is said; shares that do not add up to all leave a rest."""
-    shares = {word: float(share) for word, share in report.card.shares.items()}
-    rest = 1 - sum(report.card.shares.values(), Fraction(0))
+def _errors(report: ModelReport) -> dict[str, Any]:
+    """Each table that was measured, the worst first; the others cannot be known."""
+    measured = [each for each in report.marginals.judged if each.expected_distance is not None]
+    measured.sort(key=lambda each: -(each.expected_distance or 0))
+    return {"measured": measured, "shown_rows": SHOWN_ROWS, "unknown": len(report.marginals.judged) - len(measured)}
+
+
+def _cost(report: ModelReport) -> dict[str, Any]:
+    card, shares = report.card, _shares(report.card)
+    return {
+        "unit": "one row" if card.unit == "row" else f"one {card.unit}",
+        "cost_facts": {
+            "epsilon": exact.show(card.epsilon or Fraction(0), up=True),
+            "delta": _delta(card),
+            "rho": "none (pure)" if card.rho is None else exact.show(card.rho, up=True),
+            "release": card.release or "none",
+            "steps": f"{card.steps:,}",
+            "version": f"{card.version:,}",
+        },
+        "shares": shares,
+        "share_bar": dependence_diagrams.share_bar(shares),
+    }
+
+
+def _shares(card: ModelCard) -> dict[str, float]:
+    """How the budget was split, as far as the card says; shares that do not add up to all leave a rest."""
+    shares = {word: float(share) for word, share in card.shares.items()}
+    rest = 1 - sum(card.shares.values(), Fraction(0))
     return shares | ({_REST: float(rest)} if shares and rest > Fraction(1, 10**6) else {})
 
 
-def _compared(report: ModelReport) -> str:
+def _compared(report: ModelReport) -> dict[str, Any]:
     comparison = report.comparison
     if comparison is None:
-        return ""
-    lines = {
+        return {"comparison": None}
+    worst = f"the worst pair, as far as the noise shows: {crossed_names(comparison.worst)}"
+    distances = {
         f"mean of {count_noun(comparison.pairs, 'pair')} of columns": comparison.mean,
         "pairs that were measured together": comparison.measured,
         "pairs that were never measured together": comparison.others,
-        f"the worst pair, as far as the noise shows: {' × '.join(comparison.worst)}": comparison.worst_distance,
+        worst: comparison.worst_distance,
     }
-    rows = "".join(
-        f'<tr><th scope="row">{escape_html(words)}</th>{_numbers(each)}</tr>' for words, each in lines.items() if each
-    )
-    delta = f" and delta {exact.show(comparison.delta, up=True)}" if comparison.delta else ""
-    return f"""
-<p>How far the model's tables of two columns are from the real ones: the share of rows that would have to move (total
-variation). This comparison was charged in addition to the fit: epsilon
-{exact.show(comparison.epsilon, up=True)}{delta}, release {escape_html(comparison.release)}.</p>
-<div class="scroll"><table><thead><tr><th scope="col">Distance</th><th scope="col" class="number">noisy value</th>
-<th scope="col" class="number">95% confidence interval</th></tr></thead><tbody>{rows}</tbody></table></div>"""
-
-
-def _numbers(of: Distance) -> str:
-    return (
-        f'<td class="number">{tenths(of.noisy_value)}</td><td class="number">{tenths(of.low)} to {tenths(of.high)}</td>'
-    )
+    price = f"epsilon {exact.show(comparison.epsilon, up=True)}"
+    return {
+        "comparison": comparison,
+        "comparison_price": price + (f" and delta {exact.show(comparison.delta, up=True)}" if comparison.delta else ""),
+        "distances": {words: distance for words, distance in distances.items() if distance},
+    }

@@ -1,39 +1,18 @@
-"""Numbers and names as the page shows them. Everything that comes from a table is escaped here."""
+"""Numbers and names as the report shows them, on its page and in a terminal."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from html import escape
 from itertools import accumulate
 
+from discreet.present.cell_text import NULL
 from discreet.schema.column import Label
 from discreet.synth.inspect.simple_questions import value_text
 
-#: Turn the direction of what follows them, beyond their own label.
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
-
-
-def escape_html(text: object) -> str:
-    """Text as HTML shows it, letter by letter: nothing in it is markup, and what cannot be seen is a mark.
-
-    >>> escape_html('<b>"x"\\n')
-    '&lt;b&gt;&quot;x&quot;\\ufffd'
-    """
-    return escape(visible_text(text), quote=True)
-
-
-def visible_text(text: object) -> str:
-    """Text in which what cannot be seen is a mark: no control character, no turn of direction, half no letter."""
-    return "".join("\ufffd" if _is_unseen(letter) else letter for letter in str(text))
-
-
-def _is_unseen(letter: str) -> bool:
-    return letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
-
 
 def shorten(text: str, letters: int) -> str:
-    """Text cut to the width of so many Latin letters, not escaped yet.
+    """Text cut to the width of so many Latin letters.
 
     >>> shorten("widowed or divorced", 8), shorten("single", 8), shorten("東京都新宿区", 8)
     ('widowed…', 'single', '東京都…')
@@ -49,8 +28,8 @@ def _width(letter: str) -> int:
 
 
 def label_text(label: Label) -> str:
-    """A value of a column, not escaped yet."""
-    return "NULL" if label is None else value_text(label) or "(empty)"
+    """A value of a column."""
+    return NULL if label is None else value_text(label) or "(empty)"
 
 
 def rounded(count: float) -> str:
@@ -94,12 +73,12 @@ def tenths(share: float) -> str:
 
 
 def crossed_names(names: Sequence[str]) -> str:
-    """Columns of one table, escaped.
+    """The columns of one table.
 
     >>> crossed_names(["age", "sex"])
     'age × sex'
     """
-    return " × ".join(escape_html(name) for name in names)
+    return " × ".join(names)
 
 
 def count_noun(count: int, one: str, many: str = "") -> str:

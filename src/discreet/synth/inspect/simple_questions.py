@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.present.cell_text import NULL
 from discreet.schema.column import Label, TextColumn
 from discreet.synth.attribute import Attribute
 from discreet.synth.inspect.model_evidence import NEAR, ModelEvidence
@@ -85,7 +86,7 @@ def _conditions(attribute: Attribute) -> Iterator[tuple[str, NDArray[np.bool_]]]
 
 def _equals(attribute: Attribute, cell: int) -> str:
     if attribute.null and cell == attribute.groups[-1]:
-        return "is NULL"
+        return f"is {NULL}"
     low, high = _first(attribute, cell), _last(attribute, cell)
     return f"= {value_text(low)}" if low == high else f"from {value_text(low)} to {value_text(high)}"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from discreet import exact
+from discreet.present.cell_text import visible_text
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal
 from discreet.synth.inspect.model_comparison import Distance
 from discreet.synth.inspect.model_report import ModelReport
-from discreet.synth.inspect.report_text import count_noun, percent, rounded, tenths, visible_text
+from discreet.synth.inspect.report_text import count_noun, percent, rounded, tenths
 
 _SIZES = {1: "single columns", 2: "pairs", 3: "triples"}
 

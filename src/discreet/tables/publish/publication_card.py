@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet import exact
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
+from discreet.present.html import render
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.permitted_totals import COSTS
 from discreet.tables.publish.publication_price import PublicationPrice
@@ -144,51 +144,5 @@ def card_text(data: dict[str, Any]) -> str:
 
 def card_page(data: dict[str, Any]) -> str:
     """The card as a page that asks nothing of the network."""
-    guarantee = data["guarantee"]
-    delta = f", delta {guarantee['delta']:g}" if guarantee["delta"] else ""
-    rho = "" if guarantee["rho"] is None else f" (rho {guarantee['rho']:g})"
-    rows = "".join(
-        f"<tr><td>{_text(each['level'])}</td><td>{each['places']:,}</td><td>{each['cells']:,}</td>"
-        f"<td>{_text(', '.join(each['measured']) or 'nothing')}</td><td>{each['share']:.1%}</td>"
-        f"<td>{each['expected_error']['cell']:.3g}</td><td>{each['expected_error']['total']:.3g}</td></tr>"
-        for each in data["levels"]
-    )
-    exact_part = "".join(f"<p><strong>{_text(words[0].upper() + words[1:])}.</strong></p>" for words in data["exact"])
-    listed = "".join(f"<li>{_text(note)}</li>" for note in data["notes"])
-    columns = "".join(f"<dt>{_text(name)}</dt><dd>{_text(words)}</dd>" for name, words in data["columns"].items())
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Tables of {_text(data["table"])}</title>
-<style>{_STYLE}</style></head><body><main>
-<h1>Tables of {_text(data["table"])}</h1>
-<p>About {data["rows"]:,} rows. Version {data["version"]}, release <code>{_text(data["release"])}</code>.</p>
-<h2>What is guaranteed</h2>
-<p>Differential privacy with epsilon {guarantee["epsilon"]:g}{delta}{rho}, by {_text(data["noise"])} noise.
-Protected: each {_text(guarantee["unit"])}. Neighbours: {_text(guarantee["neighbours"])}.</p>
-<p>{_text(in_plain_words(guarantee))}</p>
-{exact_part}
-<h2>Levels</h2>
-<p class="cue">This table is wider than the screen: scroll sideways.</p>
-<div class="wide" tabindex="0" role="region" aria-label="Levels"><table>
-<tr><th>level</th><th>places</th><th>cells</th><th>measured</th><th>budget</th>
-<th>typical error of a cell</th><th>typical error of a total</th></tr>{rows}</table></div>
-<h2>Columns</h2>
-<p>low and high are {100 * data["confidence"]:g}% confidence intervals.</p>
-<dl>{columns}</dl>
-<h2>Notes</h2><ul>{listed}</ul>
-<p>Cite as: {_text(data["cite"])}.</p>
-</main></body></html>
-"""
-
-
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#fff;overflow-wrap:anywhere}main{max-width:52rem;"
-    "margin:2rem auto;padding:0 1rem}.wide{overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal}td,th{"
-    "padding:.3rem .7rem;border-bottom:1px solid #ccc;text-align:right}td:first-child,th:first-child{text-align:left;"
-    "position:sticky;left:0;background:#fff}dt{font-weight:600}.cue{display:none;color:#555}"
-    "@media(max-width:44rem){.cue{display:block}td,th{padding:.3rem .4rem;font-size:.9rem}}"
-)
-
-
-def _text(words: object) -> str:
-    return html.escape(str(words))
+    plain_words = in_plain_words(data["guarantee"])
+    return render("publication.html", title=f"Tables of {data['table']}", plain_words=plain_words, **data)
