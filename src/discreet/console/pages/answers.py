@@ -163,7 +163,7 @@ def _noise(project: Project, recalled_release: RecalledRelease) -> list[str]:
     law_words = []
     for law in project.curator.stored_measurement(recalled_release.id).laws:
         if isinstance(law, DiscreteLaplace):
-            law_words.append(f"discrete Laplace noise of scale {exact.show(law.scale, up=True)}")
+            law_words.append(f"discrete Laplace noise with scale {exact.show(law.scale, up=True)}")
         else:
             sigma = exact.show(exact.sqrt(law.sigma2, up=True), up=True)
             law_words.append(f"discrete Gaussian noise of standard deviation {sigma}")
