@@ -83,7 +83,7 @@ def masked(text: str, *, widths: bool = False, exact: bool = False) -> str:
     for pattern in _KEPT:
         text = pattern.sub(_guarded_numbers, text)
     if widths:
-        text = re.sub(r"± \d+", _guarded_numbers, text)
+        text = re.sub(r"± [\d,]+", _guarded_numbers, text)
     if not exact:
         text = re.sub(rf"(?<![A-Za-z_{_KEEP}]){_NUMBER}", "#", text)
     text = re.sub(r"(?<=#)(?: ms| s| seconds?| minutes?)\b", " time", text)

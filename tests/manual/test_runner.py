@@ -7,7 +7,7 @@ from manual.pages import PageError, read
 from manual.runner import console_steps, into, run
 
 ANSWER = """disease         n
-allergy  3399 ± 6
+allergy  3,399 ± 6
 NULL        1 ± 6 ~
 
 ± 95% confidence interval of the added noise, per number. ~ below the noise: treat as unknown.
@@ -39,7 +39,7 @@ def fenced(language, text):
 @pytest.mark.parametrize(
     ("was", "becomes"),
     [
-        ("3399 ± 6", "-12 ± 6"),
+        ("3,399 ± 6", "-12 ± 6"),
         ("1 ± 6 ~", "14 ± 6"),
         ("r-dylaivm2vigm7wmf", "r-2222222222222222"),
         (" ~ below the noise: treat as unknown.", ""),
@@ -59,7 +59,7 @@ def test_chance_does_not_matter(was, becomes):
         ("cost epsilon 0.5", "cost epsilon 0.6"),
         ("of epsilon 1.5", "of epsilon 15"),
         ("version 1.", "version 2."),
-        ("3399 ± 6", "3399 ± 7"),
+        ("3,399 ± 6", "3,399 ± 7"),
         ("95% confidence", "90% confidence"),
         ("allergy", "flu"),
         ("NULL        1 ± 6 ~\n", ""),
