@@ -1,6 +1,6 @@
 """The page of settings: every key of every TOML file that is read, every environment variable, the console's limits.
 
-The readers say which keys they know, in calls of `_known` and `_mapping` and in patterns of `match`; what is found
+The readers say which keys they know, in calls of `refuse_unknown_keys` and in patterns of `match`; what is found
 there must have words in manual/words/settings.toml, and the words nothing besides.
 """
 
@@ -90,12 +90,7 @@ def keys_in(module: ModuleType) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
-            case ast.Call(
-                func=ast.Name(id="_refuse_unknown_keys") | ast.Attribute(attr="_refuse_unknown_keys"),
-                args=[_, keys, *_],
-            ):
-                found |= set(_strings(keys, module, tree))
-            case ast.Call(func=ast.Attribute(attr="_mapping"), args=[_, _, keys]):
+            case ast.Call(func=ast.Name(id="refuse_unknown_keys"), args=[_, keys]):
                 found |= set(_strings(keys, module, tree))
             case ast.MatchMapping(keys=keys):
                 found |= {str(key.value) for key in keys if isinstance(key, ast.Constant)}

@@ -94,7 +94,7 @@ def test_a_server_elsewhere_without_encryption_is_told(
     tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     make(tmp_path)
-    monkeypatch.setattr(stores, "_is_remote", lambda _: True)
+    monkeypatch.setattr(stores, "is_remote", lambda _: True)
     code, out, _ = say(capsys, tmp_path, "ledger", "move", url)
     assert code == 0 and "not encrypted" in out and "sslmode=verify-full" in out
     assert "note: " in say(capsys, tmp_path, "ledger", "verify")[1]

@@ -17,8 +17,11 @@ from discreet.ledger import postgres_ledger, postgres_tables
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress
 from discreet.ledger.ledger_move import move_to_postgres
+from discreet.ledger.postgres_faults import LEDGER_SERVER
 from discreet.ledger.postgres_ledger import PostgresLedgerStore
 from discreet.ledger.repair import adopt
+from discreet.storage import postgres_connection
+from discreet.storage.postgres_errors import postgres_faults
 from ledger.ledgers import ask, guarantee, laplace, make, people
 
 
@@ -197,13 +200,13 @@ def test_a_commit_that_waits_for_more_stays(address: DatabaseAddress):
         assert found == ("remote_apply",)
 
 
-@pytest.mark.parametrize("place", range(len(postgres_ledger._SERVER_REQUIREMENTS)))
+@pytest.mark.parametrize("place", range(len(postgres_connection.REQUIREMENTS)))
 def test_a_server_that_does_not_do_is_refused(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, place: int):
     """Each of the answers in turn is no."""
-    answers = ["true"] * len(postgres_ledger._SERVER_REQUIREMENTS)
+    answers = ["true"] * len(postgres_connection.REQUIREMENTS)
     answers[place] = "false"
-    monkeypatch.setattr(postgres_ledger, "_READ_BACK", f"SELECT {', '.join(answers)}")
-    with pytest.raises(LedgerFault, match=postgres_ledger._SERVER_REQUIREMENTS[place][0]):
+    monkeypatch.setattr(postgres_ledger, "READ_BACK", f"SELECT {', '.join(answers)}")
+    with pytest.raises(LedgerFault, match=postgres_connection.REQUIREMENTS[place][0]):
         ask(ledger, laplace("0.1"))
     monkeypatch.undo()
     ask(ledger, laplace("0.1"))
@@ -302,7 +305,7 @@ def test_a_connection_lost_after_the_commit(ledger: Ledger, address: DatabaseAdd
         monkeypatch.setattr(PostgresLedgerStore, "commit", act)
         act(store)
         store._connection.close()
-        with postgres_ledger.faults():
+        with postgres_faults(LEDGER_SERVER):
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
     monkeypatch.setattr(PostgresLedgerStore, "commit", lose)
@@ -429,7 +432,7 @@ def test_a_wrong_password(ledger: Ledger, raw: psycopg.Connection, address: Data
             with psycopg.connect(address.url) as looking:
                 if looking.execute("SELECT 1 FROM pg_hba_file_rules WHERE user_name = '{locked}'").fetchone():
                     break
-        with pytest.raises(LedgerFault, match="the name or the password is wrong") as caught:
+        with pytest.raises(LedgerFault, match="the user name or the password is wrong") as caught:
             Ledger.open(wrong)
         assert "secret" not in f"{caught.value} {caught.value.hint}"
     finally:

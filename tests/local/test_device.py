@@ -355,6 +355,7 @@ def test_what_is_written_is_synced_before_it_gets_its_name(device: Device, monke
 
 
 def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
+    (tmp_path / "store").touch()
     store = device_store.connect_durably(tmp_path / "store")
     assert [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "fullfsync")] == [3, 1]
     store.close()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.schema.toml_file import read_toml, refuse_unknown_keys
 
 #: What stands on a card where nobody said anything. It is not the same as "none".
 NOT_STATED = "not stated"
@@ -64,26 +63,14 @@ class About:
     @staticmethod
     def from_data(data: object) -> About:
         """The fields that `to_data` wrote, or a person did. An unknown one is refused: it would be lost."""
-        if not isinstance(data, Mapping):
-            raise UsageError("the information about a release must be a table of names and texts")
-        field_names = {field.name for field in fields(About)}
-        if strange := sorted(set(map(str, data)) - field_names):
-            raise UsageError(
-                f"{strange[0][:40]!r} is not a field of the card",
-                hint=f"one of {', '.join(sorted(field_names))}",
-            )
-        return About(**{name: _value(name, value) for name, value in data.items()})
+        names = {field.name for field in fields(About)}
+        table = refuse_unknown_keys(data, names, where="the information about a release")
+        return About(**{name: _value(name, value) for name, value in table.items()})
 
     @staticmethod
     def read(path: Path) -> About:
         """The fields in a TOML file."""
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as problem:
-            raise UsageError(f"cannot read {path.name!r}: {problem.strerror}") from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-            raise UsageError(f"{path.name!r} is not valid TOML: {problem}") from None
-        return About.from_data(data)
+        return About.from_data(read_toml(path))
 
 
 def _value(name: str, value: object) -> Any:

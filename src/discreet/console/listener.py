@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.console.jobs.query_queue import DRAIN_S, STOP_S
+from discreet.console.jobs.job_runner import STOP_S
+from discreet.console.jobs.query_queue import DRAIN_S
 from discreet.console.settings import Settings
 from discreet.errors import UsageError
 from discreet.surveys.collector.http_server import bind_socket, url_of

@@ -22,7 +22,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.errors import LedgerFault, LedgerRolledBack, UsageError
@@ -34,10 +34,13 @@ from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from discreet.ledger.ledger_store import LedgerStore
 from discreet.ledger.postgres_ledger import PostgresLedgerStore
 from discreet.ledger.repair import RepairOutcome
-from discreet.ledger.sqlite_ledger import WAIT_S, SqliteLedgerStore
+from discreet.ledger.sqlite_ledger import LEDGER_FILE, WAIT_S, SqliteLedgerStore
 from discreet.ledger.state import LedgerState
 from discreet.ledger.store_factory import open_ledger_store
+from discreet.storage.sqlite_file import connect
 
+#: A backup in the making. It takes pages of any size, which a write-ahead log would not let it.
+_DRAFT_FILE = replace(LEDGER_FILE, journal_mode="DELETE")
 #: What SQLite keeps beside a database that is in use.
 _SIDE_FILE_SUFFIXES = ("-wal", "-shm")
 
@@ -178,8 +181,8 @@ def _copy_pages(path: Path, draft: Path) -> None:
     """SQLite's own online backup: all pages of one moment, whoever writes meanwhile."""
     try:
         with (
-            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=WAIT_S)) as source,
-            closing(sqlite3.connect(draft, timeout=WAIT_S)) as target,
+            closing(connect(path, LEDGER_FILE, wait_s=WAIT_S)) as source,
+            closing(connect(draft, _DRAFT_FILE, wait_s=WAIT_S)) as target,
         ):
             source.backup(target, pages=-1)
     except sqlite3.Error as fault:

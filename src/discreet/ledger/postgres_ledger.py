@@ -19,7 +19,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -27,8 +26,10 @@ from discreet.errors import LedgerFault, UsageError
 from discreet.ledger import postgres_tables
 from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.ledger_location import DatabaseAddress
-from discreet.ledger.postgres_faults import faults, unreachable
+from discreet.ledger.postgres_faults import LEDGER_SERVER
 from discreet.ledger.summary_tables import SummaryRows
+from discreet.storage.postgres_connection import READ_BACK, connect, durable_settings, is_remote, refuse_unmet
+from discreet.storage.postgres_errors import postgres_faults
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -38,35 +39,20 @@ if TYPE_CHECKING:
 
 #: How long a writer waits for another, and for the server, before it gives up.
 WAIT_S = 60
-#: How long to wait for a connection.
-CONNECT_S = 10
 #: Rows fetched at once.
 _PAGE = 1000
 #: The first half of the advisory lock's number; the other half is the table's.
 _LOCK = 0x44_4C_45_44
 _LEAST_SEQ = -(2**63)
 
-#: What a transaction needs. `synchronous_commit` is raised to on; where it waits for more, that stays. Warnings are
-#: asked for, since one is all that tells of a standby that did not confirm, and a role may have them kept back.
-_SETTINGS = f"""SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true),
-    set_config('client_min_messages', 'warning', true),
-    set_config('lock_timeout', '{WAIT_S}s', true),
-    set_config('statement_timeout', '{2 * WAIT_S}s', true),
-    set_config('idle_in_transaction_session_timeout', '{2 * WAIT_S}s', true)"""
-_READ_BACK = """SELECT current_setting('synchronous_commit') IN ('on', 'remote_apply'), current_setting('fsync') = 'on',
-    current_setting('full_page_writes') = 'on', NOT pg_is_in_recovery(),
-    current_setting('transaction_read_only') = 'off', current_setting('server_encoding') = 'UTF8',
-    current_setting('session_replication_role') = 'origin', current_setting('client_min_messages') = 'warning'"""
-_SERVER_REQUIREMENTS = (
-    ("synchronous_commit is off", "so a charge might be lost"),
-    ("fsync is off", "so a charge might be lost"),
-    ("full_page_writes is off", "so a charge might be lost"),
-    ("it is a standby", "which cannot be written"),
-    ("its transactions are read-only", "so nothing can be charged"),
-    ("its encoding is not UTF8", "so the ledger could not be read back as it was written"),
-    ("it skips triggers", "so the ledger's own rules would not hold"),
-    ("it suppresses its warnings", "so a charge might be lost"),
+#: What a transaction needs.
+_SETTINGS = durable_settings(
+    local=True,
+    more={
+        "lock_timeout": f"{WAIT_S}s",
+        "statement_timeout": f"{2 * WAIT_S}s",
+        "idle_in_transaction_session_timeout": f"{2 * WAIT_S}s",
+    },
 )
 
 
@@ -78,7 +64,7 @@ class PostgresLedgerStore:
     @property
     def exposed(self) -> bool:
         """Whether what is said to the server crosses a network in the clear."""
-        return not self._connection.pgconn.ssl_in_use and _is_remote(self._connection.info.hostaddr)
+        return not self._connection.pgconn.ssl_in_use and is_remote(self._connection.info.hostaddr)
 
     def __init__(self, address: DatabaseAddress, connection: LedgerConnection, schema: str) -> None:
         self._address = address
@@ -90,15 +76,15 @@ class PostgresLedgerStore:
     @staticmethod
     def has_ledger(address: DatabaseAddress) -> bool:
         """Whether there is a ledger."""
-        with closing(_connect(address)) as connection, faults():
+        with closing(connect(address.url, LEDGER_SERVER)) as connection, postgres_faults(LEDGER_SERVER):
             return postgres_tables.ledger_exists(connection, _current_schema(connection))
 
     @staticmethod
     def create(address: DatabaseAddress) -> PostgresLedgerStore:
         """A transaction at a place where no ledger is; `make` makes the tables, which appear when it is committed."""
-        connection = _connect(address)
+        connection = connect(address.url, LEDGER_SERVER)
         try:
-            with faults():
+            with postgres_faults(LEDGER_SERVER):
                 schema = _current_schema(connection)
                 store = PostgresLedgerStore(address, connection, schema)
                 store._begin(str(_LOCK))
@@ -112,9 +98,9 @@ class PostgresLedgerStore:
     @staticmethod
     def open(address: DatabaseAddress) -> PostgresLedgerStore:
         """A store that exists; refused where its tables, checks and triggers are not the ones we made."""
-        connection = _connect(address)
+        connection = connect(address.url, LEDGER_SERVER)
         try:
-            with faults():
+            with postgres_faults(LEDGER_SERVER):
                 return PostgresLedgerStore(address, connection, _verified_schema(connection, address))
         except BaseException:
             connection.close()
@@ -122,22 +108,22 @@ class PostgresLedgerStore:
 
     def make(self) -> None:
         """Make the tables, in the transaction that `create` began."""
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             postgres_tables.create_tables(self._connection, self._schema)
 
     def begin(self) -> None:
         self._reconnect()
         entries = postgres_tables.table(self._schema, "entries").replace("'", "''")
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             self._begin(f"({_LOCK}::bigint << 32) | '{entries}'::regclass::oid::bigint")
 
     def snapshot(self) -> None:
         self._reconnect()
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def commit(self) -> None:
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             self._warnings.clear()
             status_message = self._connection.execute("COMMIT").statusmessage
             if status_message != "COMMIT" or self._warnings:
@@ -166,7 +152,7 @@ class PostgresLedgerStore:
             f" WHERE seq >= %s ORDER BY seq LIMIT {_PAGE}"
         )
         while True:
-            with faults():
+            with postgres_faults(LEDGER_SERVER):
                 page = self._connection.execute(select, (least,)).fetchall()
             for seq, time, kind, body, previous, digest, mac in page:
                 yield LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
@@ -183,7 +169,7 @@ class PostgresLedgerStore:
         if payload is not None:
             writes.append(self._insert("answers", _answer_row(payload)))
         parts = ", ".join(f"w{number} AS ({text})" for number, (text, _) in enumerate(writes))
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             if rows.replace:
                 # An update could not let one fall.
                 self._connection.execute(f"DELETE FROM {self._table('segments')}", ())
@@ -193,7 +179,7 @@ class PostgresLedgerStore:
         self, entries: Iterable[LedgerEntry], rows: SummaryRows, payloads: Iterable[tuple[str, str, str]]
     ) -> None:
         """Write a whole ledger that comes from elsewhere. Its triggers see every row, in the order of history."""
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             self._insert_all("entries", map(_entry_row, entries), width=7)
             self._insert_all("populations", rows.populations, width=8)
             self._insert_all("segments", rows.segments, width=8)
@@ -201,7 +187,7 @@ class PostgresLedgerStore:
             self._insert_all("answers", map(_answer_row, payloads), width=3)
 
     def rows(self) -> SummaryRows:
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             return SummaryRows(
                 populations=tuple(self._all("populations", "name")),
                 segments=tuple(self._all("segments", "population, table_name, version")),
@@ -209,7 +195,7 @@ class PostgresLedgerStore:
             )
 
     def payload(self, id_: str) -> str | None:
-        with faults():
+        with postgres_faults(LEDGER_SERVER):
             select = f"SELECT payload FROM {self._table('answers')} WHERE id = %s"
             payload_row = self._connection.execute(select, (id_,)).fetchone()
             return None if payload_row is None else _text(payload_row[0])
@@ -218,7 +204,7 @@ class PostgresLedgerStore:
         select = f"SELECT id, sha256, payload FROM {self._table('answers')} WHERE id > %s ORDER BY id LIMIT {_PAGE}"
         last = ""
         while True:
-            with faults():
+            with postgres_faults(LEDGER_SERVER):
                 page = self._connection.execute(select, (last,)).fetchall()
             for id_, sha256, payload in page:
                 yield id_, sha256, _text(payload)
@@ -241,9 +227,9 @@ class PostgresLedgerStore:
             )
         if not self._connection.closed:
             return
-        connection = _connect(self._address)
+        connection = connect(self._address.url, LEDGER_SERVER)
         try:
-            with faults():
+            with postgres_faults(LEDGER_SERVER):
                 if _verified_schema(connection, self._address) != self._schema:
                     raise LedgerFault("the ledger's server now leads to another schema", hint="open the ledger again")
         except BaseException:
@@ -267,14 +253,11 @@ class PostgresLedgerStore:
         """Begin, make what durability needs, read it back, and wait for the lock: in one journey to the server."""
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
         cursor = self._connection.execute(
-            f"{begin}; {_SETTINGS}; {_READ_BACK}; SELECT pg_advisory_xact_lock({lock}) IS NULL"
+            f"{begin}; {_SETTINGS}; {READ_BACK}; SELECT pg_advisory_xact_lock({lock}) IS NULL"
         )
         cursor.nextset()
         cursor.nextset()
-        requirement_row = cursor.fetchone()
-        for (what, why), holds in zip(_SERVER_REQUIREMENTS, requirement_row or (), strict=True):
-            if not holds:
-                raise LedgerFault(f"the ledger's server cannot be used: {what}, {why}")
+        refuse_unmet(cursor.fetchone(), LEDGER_SERVER)
 
     def _table(self, name: str) -> str:
         """A table's name in a statement with parameters, empty as they may be: there a % is written twice."""
@@ -318,41 +301,6 @@ def _text(payload: bytes) -> str:
 
 def _placeholders(width: int) -> str:
     return ", ".join(["%s"] * width)
-
-
-def _connect(address: DatabaseAddress) -> LedgerConnection:
-    """A connection; transactions are spelt out. A network that falls silent is noticed."""
-    try:
-        import psycopg
-    except ImportError:
-        raise UsageError("a ledger in PostgreSQL needs psycopg", hint="pip install 'discreet[postgres]'") from None
-    try:
-        return psycopg.connect(
-            address.url,
-            autocommit=True,
-            prepare_threshold=None,  # a pooler's next server process would not know the statement
-            connect_timeout=CONNECT_S,
-            client_encoding="UTF8",
-            application_name="discreet ledger",
-            keepalives_idle=WAIT_S // 2,
-            tcp_user_timeout=WAIT_S * 1000,
-        )
-    except psycopg.ProgrammingError as fault:
-        raise UsageError("this is not the address of a PostgreSQL database") from fault
-    except psycopg.Error as fault:
-        raise unreachable(fault) from fault
-
-
-def _is_remote(address: str) -> bool:
-    """Whether an address is another machine's. A socket in the file system has none.
-
-    >>> _is_remote("10.0.0.7"), _is_remote("127.0.0.1"), _is_remote("::1"), _is_remote("")
-    (True, False, False, False)
-    """
-    try:
-        return not ip_address(address).is_loopback
-    except ValueError:
-        return bool(address)
 
 
 def _verified_schema(connection: LedgerConnection, address: DatabaseAddress) -> str:

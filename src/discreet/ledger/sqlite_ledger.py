@@ -1,8 +1,7 @@
-"""The ledger in SQLite: WAL, synchronous=FULL, strict tables, append-only triggers, local disk only.
+"""The ledger in SQLite: strict tables and append-only triggers, in a file that storage/ opens durably.
 
-FULL is what makes a commit survive a power cut in WAL mode; it is read back, for a pragma that is
-misspelt or unsupported is ignored in silence. The CHECKs repeat what the types say already: a cost
-is a positive whole number of units, nobody goes over a limit, a balance never falls.
+The CHECKs repeat what the types say already: a cost is a positive whole number of units, nobody goes over a limit,
+a balance never falls.
 """
 
 from __future__ import annotations
@@ -10,21 +9,47 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
 from discreet.errors import LedgerFault
 from discreet.ledger.chain import GENESIS, KINDS, LedgerEntry
-from discreet.ledger.filesystem import refuse_network
 from discreet.ledger.summary_tables import SummaryRows
+from discreet.storage.sqlite_file import SqliteUse, connect, refuse_network, sqlite_faults
 
 #: The version of the tables below. Another one needs a migration, never a silent change.
 VERSION = 1
 
-#: Strict tables came with this SQLite.
-LEAST_SQLITE = (3, 37, 0)
+_RESTORE_HINT = "run discreet ledger restore FILE to replace it with a backup"
+_SENTENCES = {
+    sqlite3.SQLITE_BUSY: ("another process has locked the ledger and does not release it", "wait and repeat"),
+    sqlite3.SQLITE_FULL: (
+        "the disk is full, so nothing can be charged",
+        "free disk space, then open the ledger again",
+    ),
+    sqlite3.SQLITE_READONLY: ("the ledger cannot be written: it is read-only", "make it writable"),
+    sqlite3.SQLITE_IOERR: ("the disk failed while the ledger was in use", "check the disk, then open the ledger again"),
+    sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened", "check that its folder is there and writable"),
+    sqlite3.SQLITE_CORRUPT: (
+        "the ledger's file is damaged",
+        _RESTORE_HINT,
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        "the ledger's file is not a ledger",
+        _RESTORE_HINT,
+    ),
+    sqlite3.SQLITE_CONSTRAINT: ("the database refused the entry: it breaks a rule of the ledger", ""),
+}
+LEDGER_FILE = SqliteUse(
+    name="the ledger",
+    error=LedgerFault,
+    loss="a charge might be lost",
+    failed="the ledger's database failed",
+    unusable="the ledger cannot be written ({code})",
+    sentences=_SENTENCES,
+)
 
 #: How long a writer waits for another before it gives up.
 WAIT_S = 60
@@ -130,11 +155,10 @@ class SqliteLedgerStore:
     @staticmethod
     def create(path: Path) -> SqliteLedgerStore:
         """A new, empty store, readable by its owner only."""
-        refuse_network(path.parent)
-        with _faults():
+        refuse_network(path, LEDGER_FILE)
+        with sqlite_faults(LEDGER_FILE):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = _connect(path)
-            _apply_settings(connection)
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("BEGIN IMMEDIATE")
             for statement in SCHEMA:
@@ -145,16 +169,15 @@ class SqliteLedgerStore:
     @staticmethod
     def open(path: Path) -> SqliteLedgerStore:
         """A store that exists; refused where its tables, checks and triggers are not the ones we made."""
-        refuse_network(path.parent)
+        refuse_network(path, LEDGER_FILE)
         _refuse_forked(_OPEN)
         if not path.is_file():
             raise LedgerFault(
                 f"there is no ledger at {path.name!r}",
                 hint="run discreet ledger restore FILE to restore a backup; if there never was one, run discreet init",
             )
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             connection = _connect(path)
-            _apply_settings(connection)
             if connection.execute("PRAGMA user_version").fetchone()[0] > VERSION:
                 connection.close()
                 raise LedgerFault("a newer version of Discreet wrote this ledger", hint="upgrade")
@@ -165,17 +188,17 @@ class SqliteLedgerStore:
 
     def begin(self) -> None:
         _refuse_forked([self])
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             if _file_identity(self.path) != self._file:
                 raise LedgerFault("the ledger's file was replaced while it was open", hint="open it again")
             self._connection.execute("BEGIN IMMEDIATE")
 
     def snapshot(self) -> None:
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             self._connection.execute("BEGIN")
 
     def commit(self) -> None:
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             self._connection.execute("COMMIT")
 
     def rollback(self) -> None:
@@ -186,12 +209,12 @@ class SqliteLedgerStore:
     def entries(self, *, after: int | None = None) -> Iterator[LedgerEntry]:
         least = _LEAST_SEQ if after is None else after + 1
         select = "SELECT seq, time, kind, body, previous, digest, mac FROM entries WHERE seq >= ? ORDER BY seq"
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             for seq, time, kind, body, previous, digest, mac in self._connection.execute(select, (least,)):
                 yield LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
 
     def append(self, entry: LedgerEntry, rows: SummaryRows, *, payload: tuple[str, str, str] | None = None) -> None:
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             self._insert(
                 "entries",
                 (entry.seq, entry.time, entry.kind, entry.body, entry.previous, entry.digest, entry.mac),
@@ -210,7 +233,7 @@ class SqliteLedgerStore:
                 self._insert("answers", payload)
 
     def rows(self) -> SummaryRows:
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             return SummaryRows(
                 populations=tuple(self._connection.execute("SELECT * FROM populations ORDER BY name")),
                 segments=tuple(
@@ -220,16 +243,16 @@ class SqliteLedgerStore:
             )
 
     def payload(self, id_: str) -> str | None:
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             payload_row = self._connection.execute("SELECT payload FROM answers WHERE id = ?", (id_,)).fetchone()
             return None if payload_row is None else payload_row[0]
 
     def payloads(self) -> Iterator[tuple[str, str, str]]:
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             yield from self._connection.execute("SELECT id, sha256, payload FROM answers")
 
     def integrity(self) -> str:
-        with _faults():
+        with sqlite_faults(LEDGER_FILE):
             messages = [row[0] for row in self._connection.execute("PRAGMA integrity_check(1)")]
             return "" if messages == ["ok"] else "SQLite reports that the ledger's file is damaged"
 
@@ -260,16 +283,7 @@ def _placeholders(row: tuple[Any, ...]) -> str:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Autocommit; transactions are spelt out. `mode=rw`: never make a file by mistake."""
-    if sqlite3.sqlite_version_info < LEAST_SQLITE:
-        raise LedgerFault(f"the ledger needs SQLite 3.37 or newer, but this is {sqlite3.sqlite_version}")
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=WAIT_S,
-    )
+    connection = connect(path, LEDGER_FILE, wait_s=WAIT_S)
     connection.text_factory = _text
     return connection
 
@@ -277,22 +291,6 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _text(raw: bytes) -> str:
     """Text as it stands: bytes that are no UTF-8 were not written by us, and must reach the digests."""
     return raw.decode("utf-8", "surrogateescape")
-
-
-def _apply_settings(connection: sqlite3.Connection) -> None:
-    """Set what durability needs, and read it back."""
-    for name, value, expected in (
-        ("journal_mode", "WAL", "wal"),
-        ("synchronous", "FULL", 2),
-        ("fullfsync", "ON", 1),
-        ("foreign_keys", "ON", 1),
-        ("trusted_schema", "OFF", 0),
-        ("ignore_check_constraints", "OFF", 0),
-    ):
-        connection.execute(f"PRAGMA {name} = {value}")
-        setting_row = connection.execute(f"PRAGMA {name}").fetchone()
-        if setting_row is None or setting_row[0] != expected:
-            raise LedgerFault(f"SQLite did not accept {name} = {value} here, so a charge might be lost")
 
 
 def _schema(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
@@ -323,46 +321,3 @@ def _file_identity(path: Path) -> tuple[int, int]:
     except OSError as fault:
         raise LedgerFault("the ledger's file is gone", hint=_RESTORE_HINT) from fault
     return file_status.st_dev, file_status.st_ino
-
-
-@contextmanager
-def _faults() -> Iterator[None]:
-    """SQLite's and the system's errors, in one sentence each."""
-    try:
-        yield
-    except sqlite3.Error as fault:
-        raise LedgerFault(_sentence(fault), hint=_hint(fault)) from fault
-    except OSError as fault:
-        raise LedgerFault(f"the ledger cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
-
-
-_RESTORE_HINT = "run discreet ledger restore FILE to replace it with a backup"
-_SENTENCES = {
-    sqlite3.SQLITE_BUSY: ("another process has locked the ledger and does not release it", "wait and repeat"),
-    sqlite3.SQLITE_FULL: (
-        "the disk is full, so nothing can be charged",
-        "free disk space, then open the ledger again",
-    ),
-    sqlite3.SQLITE_READONLY: ("the ledger cannot be written: it is read-only", "make it writable"),
-    sqlite3.SQLITE_IOERR: ("the disk failed while the ledger was in use", "check the disk, then open the ledger again"),
-    sqlite3.SQLITE_CANTOPEN: ("the ledger cannot be opened", "check that its folder is there and writable"),
-    sqlite3.SQLITE_CORRUPT: (
-        "the ledger's file is damaged",
-        _RESTORE_HINT,
-    ),
-    sqlite3.SQLITE_NOTADB: (
-        "the ledger's file is not a ledger",
-        _RESTORE_HINT,
-    ),
-    sqlite3.SQLITE_CONSTRAINT: ("the database refused the entry: it breaks a rule of the ledger", ""),
-}
-
-
-def _sentence(fault: sqlite3.Error) -> str:
-    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
-    return _SENTENCES.get(code, ("the ledger's database failed", ""))[0]
-
-
-def _hint(fault: sqlite3.Error) -> str:
-    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
-    return _SENTENCES.get(code, ("", ""))[1]

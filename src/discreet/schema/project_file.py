@@ -6,7 +6,6 @@ The same mapping, as JSON, is what the ledger keeps as a version's schema, so th
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -31,6 +30,7 @@ from discreet.schema.grid_step import STORED_STEP, with_steps
 from discreet.schema.person_path import path_of
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Budget, Schema, Table, check_invariants, closest_name_hint, read_invariants
+from discreet.schema.toml_file import mapping, read_toml, refuse_unknown_keys
 
 NAME = "discreet.toml"
 DEFAULT_LEDGER = "sqlite:///.discreet/ledger.db"
@@ -76,33 +76,19 @@ class ProjectFile:
 
 def read_file(path: Path) -> ProjectFile:
     """Read discreet.toml; one clear sentence where it is wrong."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=_float)
-    except FileNotFoundError:
-        raise ProjectError(f"there is no {NAME} here", hint="run discreet init to create one") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
-        raise ProjectError(f"{NAME} is not valid TOML: {problem}") from None
-    except UsageError as problem:
-        raise ProjectError(f"{NAME}: {problem.reason}") from None
-    except OSError as problem:
-        raise ProjectError(f"{NAME} cannot be read: {problem.strerror}") from None
-    return read_project(data)
-
-
-def _float(text: str) -> Fraction:
-    """A TOML float, exactly. NaN, infinities and endless exponents are no numbers here."""
-    return exact.number(text.replace("_", ""), name="a number")
+    missing = ProjectError(f"there is no {NAME} here", hint="run discreet init to create one")
+    return read_project(read_toml(path, error=ProjectError, missing=missing))
 
 
 def read_project(data: Mapping[str, Any]) -> ProjectFile:
     """A parsed discreet.toml as a ProjectFile."""
-    _refuse_unknown_keys(data, {"project", "tables", "populations", "analysts"}, where=NAME)
-    project = _mapping(data.get("project", {}), where="[project]")
-    _refuse_unknown_keys(project, {"ledger", "budget"}, where="[project]")
-    populations = _mapping(data.get("populations", {}), where="[populations]")
-    analysts = _mapping(data.get("analysts", {}), where="[analysts]")
+    refuse_unknown_keys(data, {"project", "tables", "populations", "analysts"}, where=NAME, error=SchemaError)
+    project_keys = {"ledger", "budget"}
+    project = refuse_unknown_keys(data.get("project", {}), project_keys, where="[project]", error=SchemaError)
+    populations = mapping(data.get("populations", {}), where="[populations]", error=SchemaError)
+    analysts = mapping(data.get("analysts", {}), where="[analysts]", error=SchemaError)
     quotas = _quotas(analysts)
-    raw = _mapping(data.get("tables", {}), where="[tables]")
+    raw = mapping(data.get("tables", {}), where="[tables]", error=SchemaError)
     tables = {}
     for name, table in raw.items():
         tables[name] = read_table(name, with_steps(table), populations=populations, inherited=project.get("budget"))
@@ -130,7 +116,7 @@ def _quotas(analysts: Mapping[str, Any]) -> dict[str, Fraction]:
         where = f"[analysts.{name}]"
         if any(name.casefold() == earlier_name.casefold() for earlier_name in quotas):
             raise SchemaError(f"{where} is declared twice; names ignore case", hint="keep one")
-        _refuse_unknown_keys(_mapping(quota, where=where), {"epsilon"}, where=where)
+        refuse_unknown_keys(quota, {"epsilon"}, where=where, error=SchemaError)
         quotas[name] = exact.positive(quota.get("epsilon"), name=f"{where} epsilon", most=exact.MAX_BUDGET_EPSILON)
     return quotas
 
@@ -162,12 +148,11 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     where = f"[tables.{name}]"
     if name in ("", ".", ".."):  # a browser drops these from a path, whatever their spelling
         raise SchemaError(f"a table cannot be called {name!r}: its page would have no URL", hint="use letters")
-    data = _mapping(data, where=where)
-    _refuse_unknown_keys(data, _TABLE, where=where)
+    data = refuse_unknown_keys(data, _TABLE, where=where, error=SchemaError)
     source = data.get("source")
     if not isinstance(source, str) or not 0 < len(source) <= 1000 or not source.isprintable():
         raise SchemaError(f"{where} needs a source", hint='source = "patients.csv"')
-    columns = _mapping(data.get("columns", {}), where=f"{where} columns")
+    columns = mapping(data.get("columns", {}), where=f"{where} columns", error=SchemaError)
     schema = Schema(
         table=name,
         columns=tuple(read_column(column, column_settings, where=where) for column, column_settings in columns.items()),
@@ -205,13 +190,11 @@ def _budget_of(
                 hint=f"add [populations.{population}] budget",
             )
         where = f"[populations.{population}]"
-        data = _mapping(populations[population], where=where)
-        _refuse_unknown_keys(data, {"budget", "accounting"}, where=where)
+        data = refuse_unknown_keys(populations[population], {"budget", "accounting"}, where=where, error=SchemaError)
     budget_settings = data.get("budget", inherited)
     if budget_settings is None:
         return population, None
-    budget_settings = _mapping(budget_settings, where=f"{where} budget")
-    _refuse_unknown_keys(budget_settings, _BUDGET, where=f"{where} budget")
+    budget_settings = refuse_unknown_keys(budget_settings, _BUDGET, where=f"{where} budget", error=SchemaError)
     try:
         return population, Budget(
             epsilon=exact.positive(
@@ -260,11 +243,11 @@ def _names(value: Any) -> tuple[str, ...]:
 def read_column(name: str, data: Any, *, where: str) -> Column:
     """One column mapping as a Column."""
     where = f"{where[:-1]}.columns.{name}]"
-    data = _mapping(data, where=where)
+    data = mapping(data, where=where, error=SchemaError)
     type_ = data.get("type")
     if not isinstance(type_, str) or type_ not in _KEYS:
         raise SchemaError(f"{where} type {type_!r} is not known", hint=f"one of: {', '.join(_KEYS)}")
-    _refuse_unknown_keys(data, _KEYS[type_], where=where)
+    refuse_unknown_keys(data, _KEYS[type_], where=where, error=SchemaError)
     _measured(data, "measured", where=where)
     constant = _flag(data, "constant", where=where)
     match type_:
@@ -374,12 +357,6 @@ def _measured(data: Mapping[str, Any], key: str, *, where: str) -> None:
             raise SchemaError(problem.reason, hint="discreet bounds writes it; you can remove it") from None
 
 
-def _mapping(data: Any, *, where: str) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise SchemaError(f"{where} must be a table of settings")
-    return data
-
-
 def _list(data: Any, *, where: str) -> None:
     if not isinstance(data, list):
         raise SchemaError(f"{where} must be a list")
@@ -390,12 +367,6 @@ def _flag(data: Mapping[str, Any], key: str, *, where: str) -> bool:
     if not isinstance(flag, bool):
         raise SchemaError(f"{where} {key} must be true or false")
     return flag
-
-
-def _refuse_unknown_keys(data: Mapping[str, Any], keys: set[str], *, where: str) -> None:
-    for key in data:
-        if key not in keys:
-            raise SchemaError(f"{where} has an unknown key {key!r}", hint=closest_name_hint(key, keys))
 
 
 def plain(value: Any) -> Any:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import csv
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
@@ -46,26 +45,27 @@ from discreet.schema.column import (
     type_name,
 )
 from discreet.schema.schema import closest_name_hint
+from discreet.schema.toml_file import mapping, read_text, read_toml, refuse_unknown_keys
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import FAR, CodeSpan
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.known_counts import KnownCounts
 from discreet.synth.rules import ColumnOrder, Dependency, StructuralZero
 
-#: A file of constraints, or a table that one names, has at most so many bytes.
-MOST_BYTES = 2**26
-
 _KEYS = ("zeros", "dependencies", "orders", "totals", "rows")
 
 
 def read_constraint_file(path: Path, columns: Sequence[Column]) -> PublicConstraints:
     """Constraints from a file: JSON where its name says so, else TOML."""
-    text = _text(path)
-    try:
-        data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise UsageError(f"{path.name} cannot be read: {str(problem)[:200]}") from None
+    data = _read_json(path) if path.suffix.lower() == ".json" else read_toml(path)
     return read_constraints(data, columns, where=path.name, folder=path.parent)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError) as problem:
+        raise UsageError(f"{path.name} is not valid JSON: {str(problem)[:200]}") from None
 
 
 def read_constraints(
@@ -73,20 +73,6 @@ def read_constraints(
 ) -> PublicConstraints:
     """Constraints from data, checked against the columns."""
     return _ConstraintsReader(columns, where, folder).read(data)
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(MOST_BYTES + 1)
-    except OSError as problem:
-        raise UsageError(f"cannot read {path.name}: {problem.strerror}") from None
-    if len(content) > MOST_BYTES:
-        raise UsageError(f"{path.name} is larger than {MOST_BYTES:,} bytes")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"{path.name} is not UTF-8 text") from None
 
 
 class _ConstraintsReader:
@@ -98,7 +84,7 @@ class _ConstraintsReader:
         self.folder = folder
 
     def read(self, data: object) -> PublicConstraints:
-        document = self._mapping(data, "it", _KEYS)
+        document = refuse_unknown_keys(data, _KEYS, where=f"{self.where}: it")
         rows = document.get("rows")
         if rows is not None and (type(rows) is not int or rows < 0):
             raise self._fault("rows must be a whole number, 0 or more")
@@ -114,7 +100,7 @@ class _ConstraintsReader:
             raise self._fault(str(problem)) from None
 
     def _zero(self, entry: Any) -> StructuralZero:
-        entry = self._mapping(entry, "an entry of zeros")
+        entry = mapping(entry, where=f"{self.where}: an entry of zeros")
         if not entry:
             raise self._fault("an entry of zeros names no column, so it would rule out every row")
         columns = [self.column(name) for name in entry]
@@ -124,7 +110,8 @@ class _ConstraintsReader:
         return StructuralZero(where=tuple((column.name, span) for column, span in zip(columns, spans, strict=True)))
 
     def _dependency(self, entry: Any) -> Dependency:
-        entry = self._mapping(entry, "an entry of dependencies", ("from", "to", "map", "pairs", "table"))
+        where = f"{self.where}: an entry of dependencies"
+        entry = refuse_unknown_keys(entry, ("from", "to", "map", "pairs", "table"), where=where)
         source, target = self.column(entry.get("from")), self.column(entry.get("to"))
         if source.name == target.name:
             raise self._fault(f"column {source.name!r} cannot depend on itself")
@@ -148,7 +135,7 @@ class _ConstraintsReader:
 
     def _pairs(self, key: str, entry: Any, source: Column, target: Column) -> Iterator[tuple[Any, Any]]:
         if key == "map":
-            yield from self._mapping(entry, "map").items()
+            yield from mapping(entry, where=f"{self.where}: map").items()
         elif key == "pairs":
             for pair in entry if isinstance(entry, list) else [None]:
                 if not isinstance(pair, list | tuple) or len(pair) != 2:
@@ -161,7 +148,7 @@ class _ConstraintsReader:
         """The pairs of a CSV file that is public."""
         if not isinstance(file_name, str) or self.folder is None:
             raise self._fault("table must be the name of a CSV file in the same folder as the constraints file")
-        reader = csv.DictReader(_text(self.folder / file_name).splitlines())
+        reader = csv.DictReader(read_text(self.folder / file_name).splitlines())
         missing = {source.name, target.name} - set(reader.fieldnames or ())
         if missing:
             raise self._fault(f"{file_name[:60]} has no column {min(missing)!r}")
@@ -201,7 +188,8 @@ class _ConstraintsReader:
         return order
 
     def _known_counts(self, entry: Any) -> KnownCounts:
-        entry = self._mapping(entry, "an entry of totals", ("column", "columns", "counts"))
+        where = f"{self.where}: an entry of totals"
+        entry = refuse_unknown_keys(entry, ("column", "columns", "counts"), where=where)
         if ("column" in entry) == ("columns" in entry):
             raise self._fault("an entry of totals needs either column or columns", hint='column = "sex"')
         named = entry["columns"] if "columns" in entry else [entry["column"]]
@@ -275,7 +263,7 @@ class _ConstraintsReader:
             if not nullable(column):
                 raise self._fault(f"column {column.name!r} is closed, so it is never NULL")
             return NULL
-        if isinstance(value, float):
+        if isinstance(value, float | Fraction):
             value = exact.show(exact.number(value, name=f"{self.where}: column {column.name!r}"), digits=40)
         if isinstance(value, date | datetime):
             value = value.isoformat()
@@ -288,14 +276,6 @@ class _ConstraintsReader:
     def _declared(self, column: Column, code: int) -> bool:
         limits = domain(column) or (-MOST_CODE, MOST_CODE + 1)
         return limits[0] <= code < limits[1]
-
-    def _mapping(self, entry: Any, what: str, keys: Sequence[str] | None = None) -> Mapping[str, Any]:
-        if not isinstance(entry, Mapping):
-            raise self._fault(f"{what} must be a table of settings")
-        for key in entry:
-            if keys is not None and key not in keys:
-                raise self._fault(f"{what} has an unknown key {_shown(key)}", hint=closest_name_hint(str(key), keys))
-        return entry
 
     def _list(self, document: Mapping[str, Any], key: str) -> Sequence[Any]:
         entries = document.get(key, [])

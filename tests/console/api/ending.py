@@ -9,7 +9,7 @@ from pathlib import Path
 
 from discreet.console import listener
 from discreet.console.app_state import open_state
-from discreet.console.jobs import query_queue
+from discreet.console.jobs import job_runner, query_queue
 from discreet.kernel.curator import Curator
 
 
@@ -23,7 +23,7 @@ def main(folder, slow_s, begun, drain_s, stop_s):
         return found
 
     Curator.add_noise = slow
-    query_queue.STOP_S = stop_s
+    job_runner.STOP_S = stop_s
     query_queue.QueryQueue.drain.__defaults__ = (drain_s,)
     door = listener.open_listener("127.0.0.1", 0, certificate=None, key=None, behind_proxy=False)
     settings = listener.settings_of(door.address, behind_proxy=False, grid_ms=100, at_once=1)

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from console.house import world
-from discreet.console.jobs import query_queue
+from discreet.console.jobs import job_runner
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.kernel.curator import Curator
 
@@ -164,6 +164,6 @@ def test_between_ticks_nothing_tells_that_the_work_has_ended(clinic, planted, mo
     ended = looked(clinic, kind, work, held=False)
     assert ended == running_
     assert running_["state"] == "open" and running_["probe"] == 429 and running_["stopping"] == [True]
-    monkeypatch.setattr(query_queue, "wait_until_due", lambda began, **more: None)
+    monkeypatch.setattr(job_runner, "wait_until_due", lambda began, **more: None)
     bare = looked(clinic, kind, work, held=False)
     assert bare != running_ and bare["probe"] != 429, "the same looks see it where ends are entered as they come"

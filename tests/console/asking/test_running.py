@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from discreet.console.jobs import query_queue as module
+from discreet.console.jobs import job_runner, query_queue
 from discreet.console.jobs.query_job import QueryJob
 from discreet.console.jobs.query_queue import QueryQueue
 from discreet.console.jobs.query_request import QueryRequest
@@ -31,7 +31,7 @@ def job_of():
 
 def test_who_waits_for_what_does_not_stop_is_told_when_the_server_ends(monkeypatch):
     """An engine may be deaf to a stop: its question goes on, and whoever waits is not left hanging."""
-    monkeypatch.setattr(module, "STOP_S", 0.05)
+    monkeypatch.setattr(job_runner, "STOP_S", 0.05)
     goes_on, begun = threading.Event(), threading.Event()
 
     def deaf(_):
@@ -47,7 +47,7 @@ def test_who_waits_for_what_does_not_stop_is_told_when_the_server_ends(monkeypat
         assert job.stop.is_requested and job.wait(0), "it was asked to stop, and is waited for no more"
         with pytest.raises(RequestDenied) as told:
             job.outcome()
-        assert (told.value.status, told.value.wait_s) == (409, 10 * module.WAIT_S)
+        assert (told.value.status, told.value.wait_s) == (409, 10 * query_queue.WAIT_S)
         assert "send the same key to get the result" in told.value.sentence
         assert job.state(time.monotonic() + 60, grid_ms=250) == "open"  # it runs on: nobody knows yet
         with pytest.raises(RequestDenied):
@@ -58,7 +58,7 @@ def test_who_waits_for_what_does_not_stop_is_told_when_the_server_ends(monkeypat
 
 
 def test_what_ended_in_time_is_not_abandoned(monkeypatch):
-    monkeypatch.setattr(module, "STOP_S", 0.05)
+    monkeypatch.setattr(job_runner, "STOP_S", 0.05)
     running = QueryQueue(lambda _: "answered", Settings(origin="http://127.0.0.1:8000"))
     job = running.take(OWNER, "k", job_of)
     assert job.wait(10)

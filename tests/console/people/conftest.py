@@ -2,9 +2,9 @@
 
 import pytest
 
-from discreet.console.people import store_connection
 from discreet.console.people.passwords import Passwords
 from discreet.console.people.people import People
+from discreet.storage import sqlite_file
 
 GOOD = "correct horse battery"
 
@@ -26,9 +26,9 @@ def _quick_store(request, monkeypatch):
     if request.path.name != "test_store.py":
         quick = [
             ("synchronous", "OFF", 0) if name == "synchronous" else (name, *rest)
-            for name, *rest in store_connection.SETTINGS
+            for name, *rest in sqlite_file.SETTINGS
         ]
-        monkeypatch.setattr(store_connection, "SETTINGS", quick)
+        monkeypatch.setattr(sqlite_file, "SETTINGS", quick)
 
 
 @pytest.fixture

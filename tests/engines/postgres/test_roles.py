@@ -11,18 +11,16 @@ from discreet.accounting.region import Region
 from discreet.engines.engine import EngineFailure
 from discreet.engines.postgres import session as session_module
 from discreet.engines.postgres.postgres_engine import PostgresEngine
-from discreet.engines.postgres.server_errors import unreachable
-from discreet.engines.postgres.session import PostgresSession, PostgresSessionPool, _tls_settings
+from discreet.engines.postgres.server_errors import ENGINE_SERVER
+from discreet.engines.postgres.session import PostgresSession, PostgresSessionPool
 from discreet.errors import UsageError
 from discreet.plan.relation import Scan
 from discreet.schema.privacy_unit import PrivacyUnit
+from discreet.storage import postgres_connection
+from discreet.storage.postgres_errors import unreachable
 from engines.persons_tables import KEY, TAG_KEY
 from engines.postgres.people import CELLS, MARK, SCHEMA, total, words
 from engines.postgres.server import NOWHERE, declared_rows, execute, load, lying, new_name
-
-
-def parts(address):
-    return psycopg.conninfo.conninfo_to_dict(address)
 
 
 def refused(address, match, **settings):
@@ -70,7 +68,7 @@ def test_servers_that_do_not_let_us_in(postgres_address, monkeypatch):
     ],
 )
 def test_what_libpq_says_only_in_words(words, sentence):
-    told = unreachable(psycopg.OperationalError(words))
+    told = unreachable(psycopg.OperationalError(words), ENGINE_SERVER)
     assert sentence in str(told) and MARK not in str(told)
 
 
@@ -84,7 +82,7 @@ def silent():
 
 
 def test_a_server_that_says_nothing(monkeypatch):
-    monkeypatch.setitem(session_module._SILENCE, "connect_timeout", 2)
+    monkeypatch.setitem(postgres_connection.SILENCE, "connect_timeout", 2)
     with silent() as port, pytest.raises(UsageError, match="cannot be reached"):
         PostgresEngine(f"postgresql://x@127.0.0.1:{port}/db").header("people", folder=NOWHERE)
 
@@ -238,13 +236,6 @@ def test_nobody_else_may_read_a_declared_table(made, postgres_engine, postgres_a
             f"ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM {role}",
             f"DROP ROLE {role}",
         )
-
-
-def test_cells_travel_under_tls_unless_told_otherwise():
-    assert _tls_settings(parts("postgresql://x@db.example/clinic")) == {"sslmode": "require"}
-    assert _tls_settings(parts("postgresql://x@localhost,db.example/clinic")) == {"sslmode": "require"}
-    for address in ("postgresql://x@localhost/c", "postgresql:///c?host=/run", "postgresql://x@db/c?sslmode=disable"):
-        assert _tls_settings(parts(address)) == {}
 
 
 def test_parameters_stay_out_of_the_log_where_that_can_be_had(postgres_address):

@@ -197,7 +197,7 @@ def test_too_many_cells_are_refused(project, monkeypatch):
 
 
 def test_a_plan_that_is_not_there_or_is_no_text(project, tmp_path):
-    with pytest.raises(UsageError, match="cannot read"):
+    with pytest.raises(UsageError, match="there is no file"):
         read_plan(tmp_path / "nowhere.toml")
     for folder in (tmp_path, "."):
         with pytest.raises(UsageError, match="is a folder; a plan must be a file"):

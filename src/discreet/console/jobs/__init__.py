@@ -1,9 +1,10 @@
-"""Jobs: queries, fits, tables and attacks that run for people who wait elsewhere; their limits, keys and time grid.
+"""Queries, fits and tables that run for people who wait elsewhere: their limits, their keys and their time grid.
 
-query_request      what is asked for, and the digest that a key is bound to
-idempotency        whose a key is, and what it is bound to
-query_job          a query that runs or waits (query_queue: how many at once, how many wait, how they are stopped)
-query_service      all of it together: a query in, a stored answer out
-time_grid          when an answer may leave
-job_queue          other work: fits of models, tables, rehearsals, attacks (attack_queue)
+query_request       what is asked for, and the digest that a key is bound to
+idempotency         whose a key is, and what it is bound to
+job_runner          how many jobs at once, how many wait, and how they are stopped: one runner for
+query_queue         queries in SQL, and
+job_queue           fits and tables
+query_service       all of it together: a query in, a stored answer out
+time_grid           when an answer may leave
 """

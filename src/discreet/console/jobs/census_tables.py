@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet import exact
 from discreet.console import forms
 from discreet.console.jobs import noisy_charts, release_store
 from discreet.console.jobs.job_queue import Progress
@@ -20,6 +17,7 @@ from discreet.console.responses import NotFound, RequestDenied
 from discreet.errors import Refused, UsageError
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
+from discreet.schema.toml_file import parse_toml
 from discreet.tables.publish.plan_file import MOST_BYTES
 from discreet.tables.publish.publish import plan_of
 from discreet.tables.publish.published_tables import PublishedTables
@@ -52,14 +50,7 @@ def _plan(text: str) -> dict[str, Any]:
     """A plan's text as data: numbers as they were written, never as floats."""
     if len(text.encode()) > MOST_BYTES:
         raise UsageError(f"a plan may have at most {MOST_BYTES:,} bytes")
-    try:
-        return tomllib.loads(text, parse_float=_number)
-    except (ValueError, RecursionError) as problem:
-        raise UsageError(f"the plan is not valid TOML: {str(problem)[:200]}") from None
-
-
-def _number(text: str) -> Fraction:
-    return exact.number(text.replace("_", ""), name="a number")
+    return parse_toml(text, name="the plan")
 
 
 def check_may_publish(wish: Mapping[str, Any], visitor: Visitor) -> None:

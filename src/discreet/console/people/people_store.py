@@ -1,4 +1,4 @@
-"""The console's file: SQLite in WAL mode with synchronous=FULL, readable by its owner only.
+"""The console's file: SQLite, opened durably by storage/, readable by its owner only.
 
 A process has two connections, each under its lock: one writes, and waits for the disk; the other reads, and waits for
 nobody, so that a visit need not wait for another's login. A second process (the command line beside a running console)
@@ -7,18 +7,15 @@ has its own, and each sees at once what another has written.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.console.people.store_connection import StoreConnection
+from discreet.console.people.store_connection import CONSOLE_FILE, StoreConnection
 from discreet.console.people.store_schema import SCHEMA, VERSION
-from discreet.errors import StoreFault
-from discreet.ledger.filesystem import network_filesystem
-from discreet.storage import sqlite_file
+from discreet.storage.sqlite_file import make_file, refuse_network, sqlite_faults
 
 NAME = "console.db"
 
@@ -40,13 +37,13 @@ class PeopleStore:
         if (inside := getattr(self._own, "connection", None)) is not None:
             yield inside
             return
-        with self._reader.lock, _faults():
+        with self._reader.lock, sqlite_faults(CONSOLE_FILE):
             yield self._reader.open()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that holds the write lock from its beginning, and is on disk at its end."""
-        with self._writer.lock, _faults():
+        with self._writer.lock, sqlite_faults(CONSOLE_FILE):
             connection = self._writer.open()
             connection.execute("BEGIN IMMEDIATE")
             self._own.connection = connection
@@ -68,22 +65,6 @@ class PeopleStore:
 
 def _make(path: Path) -> None:
     """The file, where there is none and its disk can be trusted."""
-    if kind := network_filesystem(path.parent):
-        raise StoreFault(
-            f"the console's file is on a network filesystem ({kind}), where file locks are not reliable",
-            hint="keep the project on a local disk",
-        )
+    refuse_network(path, CONSOLE_FILE)
     if not path.is_file():
-        sqlite_file.make_sqlite_file(path, version=VERSION, schema=SCHEMA)
-
-
-@contextmanager
-def _faults() -> Iterator[None]:
-    """SQLite's and the system's errors, in one sentence each."""
-    try:
-        yield
-    except sqlite3.Error as fault:
-        name = str(getattr(fault, "sqlite_errorname", "") or type(fault).__name__)
-        raise StoreFault(f"the console's file cannot be used right now ({name})") from fault
-    except OSError as fault:
-        raise StoreFault(f"the console's file cannot be used ({os.strerror(fault.errno or 0).lower()})") from fault
+        make_file(path, CONSOLE_FILE, version=VERSION, schema=SCHEMA)

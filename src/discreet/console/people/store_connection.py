@@ -16,16 +16,16 @@ from weakref import WeakSet
 
 from discreet.console.people.store_schema import VERSION
 from discreet.errors import StoreFault
+from discreet.storage.sqlite_file import SqliteUse, connect
 
 #: How long a writer waits for another process.
 WAIT_S = 30.0
-#: Read back, for a pragma that is not understood is ignored in silence.
-SETTINGS = (
-    ("journal_mode", "WAL", "wal"),
-    ("synchronous", "FULL", 2),
-    ("fullfsync", "ON", 1),
-    ("foreign_keys", "ON", 1),
-    ("trusted_schema", "OFF", 0),
+CONSOLE_FILE = SqliteUse(
+    name="the console's file",
+    error=StoreFault,
+    loss="what people did in the console could be lost",
+    failed="the console's file cannot be used right now ({code})",
+    unusable="the console's file cannot be used ({code})",
 )
 
 
@@ -68,20 +68,10 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False, timeout=WAIT_S
-    )
-    try:
-        for name, value, expected in SETTINGS:
-            connection.execute(f"PRAGMA {name} = {value}")
-            row = connection.execute(f"PRAGMA {name}").fetchone()
-            if row is None or row[0] != expected:
-                raise StoreFault(f"SQLite did not accept {name} = {value} for the console's file")
-        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            raise StoreFault("the console's file was written by another version of Discreet", hint="upgrade")
-    except BaseException:
+    connection = connect(path, CONSOLE_FILE, wait_s=WAIT_S)
+    if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
         connection.close()
-        raise
+        raise StoreFault("the console's file was written by another version of Discreet", hint="upgrade")
     return connection
 
 

@@ -15,15 +15,16 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines import deadline, stop_signal
-from discreet.engines.postgres.server_errors import quietly, translate_errors, unreachable
+from discreet.engines.postgres.server_errors import ENGINE_SERVER, quietly, translate_errors
 from discreet.errors import UsageError
 from discreet.sql.dialect import quoted
 from discreet.sql.postgres_dialect import SESSION
+from discreet.storage.postgres_connection import connect
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 #: The oldest server whose every form was tried: see docs/engines/postgres-matrix.md.
 OLDEST = 15
 
+#: How long the first look at a server may take.
 CONNECT_S = 10
 #: How long a lock is waited for. Only a making and a dropping wait for anybody.
 LOCK_S = 10
@@ -57,17 +59,6 @@ _WISHES = {
     "temp_file_limit": f"{SPILL_GB}GB",
 }
 _LIMITS = ("temp_file_limit",)
-
-#: How long a server may be silent, where its address says nothing else.
-_SILENCE: dict[str, Any] = {
-    "connect_timeout": CONNECT_S,
-    "application_name": "discreet",
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 4,
-}
-
-_LOCAL = ("localhost", "127.0.0.1", "::1")
 
 #: Connections of a parent process. To close one would end the parent's session, so they are kept for ever.
 _ABANDONED: list[Any] = []
@@ -230,7 +221,7 @@ class PostgresSessionPool:
             session.connection.close()
 
     def _open(self) -> PostgresSession:
-        session = PostgresSession(_connect(self._address))
+        session = PostgresSession(connect(self._address, ENGINE_SERVER))
         try:
             with translate_errors():
                 session.check()
@@ -272,47 +263,3 @@ def _is_cancel(problem: BaseException) -> bool:
 def _value(name: str, value: str) -> str:
     """A setting's value. A path is a list of names."""
     return value if name == "search_path" else quoted(value)
-
-
-def _connect(address: str) -> Connected:
-    """A connection; transactions are spelt out."""
-    try:
-        import psycopg
-        from psycopg.conninfo import conninfo_to_dict
-    except ImportError:
-        raise UsageError("PostgreSQL needs psycopg", hint='pip install "discreet[postgres]"') from None
-    problem: UsageError
-    try:
-        address_parts = conninfo_to_dict(address)
-        settings: dict[str, Any] = _SILENCE | _tls_settings(address_parts) | address_parts | {"client_encoding": "UTF8"}
-        # Not prepared: a pooler's next server process would not know the statement.
-        return psycopg.connect(autocommit=True, prepare_threshold=None, **settings)
-    except psycopg.ProgrammingError:
-        problem = UsageError(
-            "this is not the address of a PostgreSQL database", hint="postgresql://user@host:5432/database"
-        )
-    except psycopg.Error as fault:
-        problem = unreachable(fault)
-    raise problem
-
-
-def _tls_settings(address_parts: Mapping[str, Any]) -> dict[str, str]:
-    """TLS, unless the server is on this machine or the address says otherwise: cells are exact on their way."""
-    given = (
-        address_parts.get("host")
-        or address_parts.get("hostaddr")
-        or os.environ.get("PGHOST")
-        or os.environ.get("PGHOSTADDR")
-        or ""
-    )
-    hosts = str(given).split(",")
-    near = all(host in ("", *_LOCAL) or host.startswith(("/", "@")) for host in hosts)
-    if (
-        near
-        or "sslmode" in address_parts
-        or "service" in address_parts
-        or "PGSSLMODE" in os.environ
-        or "PGSERVICE" in os.environ
-    ):
-        return {}
-    return {"sslmode": "require"}

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreFault, UsageError
+from discreet.storage.postgres_connection import READ_BACK, connect, durable_settings, refuse_unmet
+from discreet.storage.postgres_errors import PostgresUse, postgres_faults
 from discreet.surveys.collector.sqlite_surveys import survey_from_row
 from discreet.surveys.collector.survey_definition import Survey, is_survey_id
 from discreet.surveys.collector.survey_store import (
@@ -36,8 +38,13 @@ if TYPE_CHECKING:
 
 #: The version of the tables below. Another one needs a migration, never a silent change.
 VERSION = 1
-#: How long to wait for the server.
-WAIT_S = 10
+SURVEY_SERVER = PostgresUse(
+    what="a survey store in PostgreSQL",
+    server="the survey store's server",
+    error=StoreFault,
+    application="discreet surveys",
+    loss="reports could be lost",
+)
 #: Two collectors that start at once make the tables once: both ask for this lock.
 _CREATION_LOCK = 0x44_49_53_43
 
@@ -180,7 +187,7 @@ class PostgresSurveyStore:
     @contextmanager
     def _writing(self) -> Iterator[SurveyConnection]:
         """A transaction. A connection that failed is thrown away, and the next call makes another."""
-        with self._lock, _faults():
+        with self._lock, postgres_faults(SURVEY_SERVER):
             try:
                 if self._writer is None:
                     self._writer = _require_durability(_connect(self._address))
@@ -200,7 +207,7 @@ class PostgresSurveyStore:
 
     @contextmanager
     def _reading(self) -> Iterator[SurveyConnection]:
-        with _faults(), _connect(self._address) as reader:
+        with postgres_faults(SURVEY_SERVER), _connect(self._address) as reader:
             yield reader
 
 
@@ -258,42 +265,20 @@ def _make(connection: SurveyConnection) -> None:
 
 def _connect(address: str) -> SurveyConnection:
     """A connection to read by."""
-    try:
-        import psycopg
-    except ImportError:
-        raise UsageError("Surveys in PostgreSQL need psycopg.", hint="pip install 'discreet[postgres]'") from None
-    try:
-        connection = psycopg.connect(address, autocommit=True, connect_timeout=WAIT_S)
-    except psycopg.ProgrammingError as fault:
-        raise UsageError("This is not the address of a PostgreSQL database.") from fault
-    connection.isolation_level = (
-        psycopg.IsolationLevel.READ_COMMITTED
-    )  # what follows a lock must see what it waited for
+    from psycopg import IsolationLevel
+
+    connection = connect(address, SURVEY_SERVER, prepare_threshold=5)
+    connection.isolation_level = IsolationLevel.READ_COMMITTED  # what follows a lock must see what it waited for
     connection.execute("SET enable_seqscan = off")  # new tables have no statistics, and every question here an index
     return connection
 
 
 def _require_durability(connection: SurveyConnection) -> SurveyConnection:
     """The same, with commits that are on disk when they return; refused where the server does not do that."""
-    connection.execute("SET synchronous_commit = on")
-    for name in ("synchronous_commit", "fsync", "full_page_writes"):
-        if connection.execute(f"SHOW {name}").fetchone() != ("on",):
-            connection.close()
-            raise StoreFault(f"PostgreSQL runs with {name} off, so reports could be lost", hint=f"set {name} = on")
-    return connection
-
-
-@contextmanager
-def _faults() -> Iterator[None]:
-    """PostgreSQL's errors, in one sentence each; its own could quote an address or a row."""
     try:
-        yield
-    except (StoreFault, UsageError):
+        connection.execute(durable_settings(local=False))
+        refuse_unmet(connection.execute(READ_BACK).fetchone(), SURVEY_SERVER)
+    except BaseException:
+        connection.close()
         raise
-    except Exception as fault:
-        import psycopg
-
-        if not isinstance(fault, psycopg.Error):
-            raise
-        name = type(fault).__name__
-        raise StoreFault(f"the survey store is not available at the moment (PostgreSQL: {name})") from fault
+    return connection

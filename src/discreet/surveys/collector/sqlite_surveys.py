@@ -1,13 +1,8 @@
-"""Surveys in SQLite: WAL, synchronous=FULL, one writing connection under a lock, a fresh one for each reader.
-
-FULL is what makes a commit survive a power cut in WAL mode; it is read back, for a pragma that is
-not understood is ignored in silence.
-"""
+"""Surveys in SQLite: one writing connection under a lock, a fresh one for each reader."""
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -20,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import StoreFault, UsageError
-from discreet.ledger.filesystem import network_filesystem
 from discreet.schema.project_file import NAME as PROJECT_FILE
 from discreet.storage import sqlite_file
 from discreet.surveys.collector.survey_definition import Survey, is_survey_id, protocol_classes
@@ -38,6 +32,14 @@ from discreet.surveys.protocols.randomizer import randomizer_from_parameters
 
 #: The version of the tables below. Another one needs a migration, never a silent change.
 VERSION = 1
+SURVEY_FILE = sqlite_file.SqliteUse(
+    name="the survey store",
+    error=StoreFault,
+    loss="reports could be lost",
+    failed="the survey store is not available at the moment ({code})",
+    unusable="cannot write to the survey store ({code})",
+    local_hint="store them on a local disk, or in PostgreSQL: --store postgresql://user@host/database",
+)
 #: How long a writer waits for another.
 WAIT_S = 30.0
 _POLL_S = 0.001
@@ -86,7 +88,7 @@ class SqliteSurveyStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        with _faults():
+        with sqlite_file.sqlite_faults(SURVEY_FILE):
             self._writer = _connect(path)
             _add_asker_column(self._writer)
             self._writer.execute("PRAGMA busy_timeout = 0")  # `_begin` waits
@@ -166,7 +168,7 @@ class SqliteSurveyStore:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction that holds the write lock from its beginning."""
-        with self._lock, _faults():
+        with self._lock, sqlite_file.sqlite_faults(SURVEY_FILE):
             _begin(self._writer)
             try:
                 yield self._writer
@@ -178,7 +180,7 @@ class SqliteSurveyStore:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with _faults(), closing(_connect(self.path)) as reader:
+        with sqlite_file.sqlite_faults(SURVEY_FILE), closing(_connect(self.path)) as reader:
             yield reader
 
     def _number(self, connection: sqlite3.Connection, id_: str) -> int:
@@ -282,53 +284,18 @@ def survey_file_of(folder: Path) -> Path:
 
 def open_survey_file(path: Path, *, make: bool = False) -> SqliteSurveyStore:
     """The store in this file; made, readable by its owner only, where that is allowed and there is none."""
-    _refuse_network(path)
+    sqlite_file.refuse_network(path, SURVEY_FILE)
     if not path.is_file():
         if not make:
             raise UsageError("There are no surveys here.", hint="discreet survey new, to make one")
-        with _faults():
-            sqlite_file.make_sqlite_file(path, version=VERSION, schema=SCHEMA)
+        with sqlite_file.sqlite_faults(SURVEY_FILE):
+            sqlite_file.make_file(path, SURVEY_FILE, version=VERSION, schema=SCHEMA)
     return SqliteSurveyStore(path)
 
 
-def _refuse_network(path: Path) -> None:
-    if kind := network_filesystem(path.parent):
-        raise StoreFault(
-            f"surveys cannot be stored on a network filesystem ({kind}), because its locks are not reliable",
-            hint="store them on a local disk, or in PostgreSQL: --store postgresql://user@host/database",
-        )
-
-
 def _connect(path: Path) -> sqlite3.Connection:
-    """Autocommit; transactions are spelt out. `mode=rw`: never make a file by mistake."""
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False, timeout=WAIT_S
-    )
-    for name, value, expected in (
-        ("journal_mode", "WAL", "wal"),
-        ("synchronous", "FULL", 2),
-        ("fullfsync", "ON", 1),
-        ("foreign_keys", "ON", 1),
-        ("trusted_schema", "OFF", 0),
-    ):
-        connection.execute(f"PRAGMA {name} = {value}")
-        setting_row = connection.execute(f"PRAGMA {name}").fetchone()
-        if setting_row is None or setting_row[0] != expected:
-            connection.close()
-            raise StoreFault(f"SQLite did not accept {name} = {value} here, so reports could be lost")
+    connection = sqlite_file.connect(path, SURVEY_FILE, wait_s=WAIT_S)
     if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
         connection.close()
         raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade Discreet")
     return connection
-
-
-@contextmanager
-def _faults() -> Iterator[None]:
-    """SQLite's and the system's errors, in one sentence each."""
-    try:
-        yield
-    except sqlite3.Error as fault:
-        name = str(getattr(fault, "sqlite_errorname", "") or type(fault).__name__)
-        raise StoreFault(f"the survey store is not available at the moment ({name})") from fault
-    except OSError as fault:
-        raise StoreFault(f"cannot write to the survey store ({os.strerror(fault.errno or 0).lower()})") from fault

@@ -14,11 +14,21 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from discreet.errors import LedgerFault
-from discreet.storage.sqlite_file import sync_folder
+from discreet.storage.sqlite_file import SqliteUse, connect, refuse_network, sqlite_faults, sync_folder
 
 KEY_BYTES = 32
 #: How long one process waits for another that is answering.
 WAIT_S = 60
+
+DEVICE_FILE = SqliteUse(
+    name="this device's store",
+    error=LedgerFault,
+    loss="reports could be lost",
+    failed="this device's store cannot be used ({code})",
+    unusable="this device's folder cannot be used ({code})",
+    local_hint="keep this device's folder on a local disk",
+    journal_mode="DELETE",  # opened for each report and closed again: no log stays beside it
+)
 
 _KEY, _STORE = "device.key", "device.sqlite"
 
@@ -44,7 +54,8 @@ SCHEMA = (
 @contextmanager
 def open_device_store(folder: Path) -> Iterator[tuple[sqlite3.Connection, bytes]]:
     """The store, inside a transaction that no other process can share, and the key."""
-    try:
+    with sqlite_faults(DEVICE_FILE):
+        refuse_network(folder / _STORE, DEVICE_FILE)
         if not folder.exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             sync_folder(folder.parent)
@@ -56,21 +67,11 @@ def open_device_store(folder: Path) -> Iterator[tuple[sqlite3.Connection, bytes]
             key = _load_or_make_key(store, folder / _KEY)
             store.execute("BEGIN IMMEDIATE")
             yield store, key
-    except sqlite3.Error as fault:
-        raise LedgerFault(f"this device's store cannot be used ({fault})") from fault
-    except OSError as fault:
-        raise LedgerFault(f"this device's folder cannot be used ({os.strerror(fault.errno or 0).lower()})") from fault
 
 
 def connect_durably(path: Path) -> sqlite3.Connection:
-    """EXTRA: a commit survives a power cut, even between it and the removal of its journal. Read back."""
-    store = sqlite3.connect(path, isolation_level=None, timeout=WAIT_S)
-    for name, value in (("synchronous", 3), ("fullfsync", 1), ("trusted_schema", 0)):
-        store.execute(f"PRAGMA {name} = {value}")
-        setting_row = store.execute(f"PRAGMA {name}").fetchone()
-        if setting_row is None or setting_row[0] != value:
-            raise LedgerFault(f"SQLite did not accept {name} = {value} here, so reports could be lost")
-    return store
+    """A connection whose commits survive a power cut."""
+    return connect(path, DEVICE_FILE, wait_s=WAIT_S)
 
 
 def _load_or_make_key(store: sqlite3.Connection, path: Path) -> bytes:

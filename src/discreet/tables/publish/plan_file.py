@@ -29,7 +29,6 @@ then = { marital = "never" }
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +38,7 @@ from typing import Any
 from discreet import exact
 from discreet.errors import Refused, UsageError
 from discreet.schema.schema import closest_name_hint
+from discreet.schema.toml_file import mapping, read_toml, refuse_unknown_keys
 
 #: A plan's file has at most so many bytes, and says at most so many things of each kind.
 MOST_BYTES = 2**20
@@ -107,31 +107,9 @@ def read_plan(plan: Path | str | Mapping[str, Any]) -> PublicationPlan:
     if isinstance(plan, Mapping):
         return _PlanReader("the plan").read(plan)
     path = Path(plan)
-    return _PlanReader(path.name).read(_parsed(path))
-
-
-def _parsed(path: Path) -> Mapping[str, Any]:
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(MOST_BYTES + 1)
-    except IsADirectoryError:
-        raise UsageError(
-            f"{str(path)!r} is a folder; a plan must be a file", hint="discreet publish PLAN.toml"
-        ) from None
-    except OSError as problem:
-        raise UsageError(f"cannot read {str(path)!r}: {problem.strerror}") from None
-    if len(content) > MOST_BYTES:
-        raise UsageError(f"{path.name} is larger than {MOST_BYTES:,} bytes")
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"), parse_float=_number)
-    except (ValueError, RecursionError) as problem:
-        raise UsageError(f"{path.name} is not valid TOML: {str(problem)[:200]}") from None
-    except UsageError as problem:
-        raise UsageError(f"{path.name}: {problem.reason}") from None
-
-
-def _number(text: str) -> Fraction:
-    return exact.number(text.replace("_", ""), name="a number")
+    if path.is_dir():
+        raise UsageError(f"{str(path)!r} is a folder; a plan must be a file", hint="discreet publish PLAN.toml")
+    return _PlanReader(path.name).read(read_toml(path, most_bytes=MOST_BYTES))
 
 
 class _PlanReader:
@@ -142,7 +120,7 @@ class _PlanReader:
 
     def read(self, data: Mapping[str, Any]) -> PublicationPlan:
         allowed_keys = ("table", "attributes", "invariants", "hierarchy", "levels", "zeros", "rules")
-        self._refuse_unknown_keys(data, allowed_keys, "the plan")
+        refuse_unknown_keys(data, allowed_keys, where=f"{self.where}: the plan")
         hierarchy = None if "hierarchy" not in data else self._mapping(data["hierarchy"], "[hierarchy]")
         root = self._text((hierarchy or {}).get("root", "total"), "root in [hierarchy]")
         plan = PublicationPlan(
@@ -188,7 +166,8 @@ class _PlanReader:
 
     def _hierarchy(self, data: Mapping[str, Any]) -> PlanHierarchy:
         where = "[hierarchy]"
-        self._refuse_unknown_keys(data, ("column", "columns", "levels", "from", "prefix", "root", "elsewhere"), where)
+        allowed_keys = ("column", "columns", "levels", "from", "prefix", "root", "elsewhere")
+        refuse_unknown_keys(data, allowed_keys, where=f"{self.where}: {where}")
         elsewhere = data.get("elsewhere", True)
         if not isinstance(elsewhere, bool):
             raise self._fault(f"{where} elsewhere must be true or false")
@@ -232,7 +211,7 @@ class _PlanReader:
         levels = {}
         for name, entry in data.items():
             where = f"[levels.{name}]"
-            self._refuse_unknown_keys(self._mapping(entry, where), ("share", "queries"), where)
+            refuse_unknown_keys(entry, ("share", "queries"), where=f"{self.where}: {where}")
             share = exact.number(entry.get("share", 1), name=f"{self.where}: {where} share")
             if not 0 <= share <= 10**6:
                 raise self._fault(f"{where} share must be from 0 to 1,000,000")
@@ -259,7 +238,7 @@ class _PlanReader:
         rules = []
         for number, entry in enumerate(self._list(data.get("rules", []), "rules"), 1):
             where = f"entry {number} of rules"
-            self._refuse_unknown_keys(self._mapping(entry, where), ("name", "if", "then"), where)
+            refuse_unknown_keys(entry, ("name", "if", "then"), where=f"{self.where}: {where}")
             name = where if "name" not in entry else repr(self._text(entry["name"], f"name of {where}"))
             given, then = (self._conditions(entry.get(key), f"{key!r} of {name}") for key in ("if", "then"))
             rules.append(PlanRule(name=name, given=given, then=then))
@@ -290,16 +269,7 @@ class _PlanReader:
         return entry
 
     def _mapping(self, entry: Any, what: str) -> Mapping[str, Any]:
-        if not isinstance(entry, Mapping):
-            raise self._fault(f"{what} must be a table of settings")
-        return entry
-
-    def _refuse_unknown_keys(self, data: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
-        for key in data:
-            if key not in keys:
-                raise self._fault(
-                    f"{what} has an unknown key {str(key)[:60]!r}", hint=closest_name_hint(str(key), keys)
-                )
+        return mapping(entry, where=f"{self.where}: {what}")
 
     def _fault(self, reason: str, *, hint: str = "") -> UsageError:
         return UsageError(f"{self.where}: {reason}", hint=hint)

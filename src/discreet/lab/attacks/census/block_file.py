@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +19,7 @@ from discreet.lab.attacks.census.published_block import (
     PublishedStatistic,
 )
 from discreet.lab.attacks.census.published_range import WAYS, PublishedRange
+from discreet.schema.toml_file import mapping, read_toml, refuse_unknown_keys
 
 #: What stands for a group too small to be published, where the file does not say otherwise.
 SUPPRESSED_BELOW = 3
@@ -33,21 +33,16 @@ _STATISTIC = {"name", "title", "where", "of", "suppressed", *MEASURES}
 
 def read(path: Path) -> CensusBlock:
     """The block that a file describes."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=lambda text: exact.number(text, name="it"))
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {str(path)!r}") from None
-    except OSError as problem:
-        raise UsageError(f"{str(path)!r} cannot be read: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise UsageError(f"{str(path)!r} is not valid TOML: {problem}") from None
-    return read_block(data)
+    return read_block(read_toml(path))
 
 
 def read_block(data: Mapping[str, Any]) -> CensusBlock:
     """The block that a file's mapping describes."""
-    _refuse_unknown_keys(data, _TOP, "the file")
-    columns = tuple(_column(name, given) for name, given in _table(data, "columns").items())
+    refuse_unknown_keys(data, _TOP, where="the file")
+    columns = tuple(
+        _column(name, given)
+        for name, given in mapping(data.get("columns", {}), where="columns", hint="[columns]").items()
+    )
     if not columns:
         raise UsageError("the file declares no columns", hint='[columns.age] low = 0, high = 125; values = ["a", "b"]')
     rules = _BlockReader(data, columns)
@@ -66,8 +61,8 @@ class _BlockReader:
     def __init__(self, data: Mapping[str, Any], columns: tuple[BlockColumn, ...]) -> None:
         self.columns = {column.name: column for column in columns}
         self.below = _natural(data.get("suppressed_below", SUPPRESSED_BELOW), "suppressed_below")
-        rounding = _table(data, "rounding")
-        _refuse_unknown_keys(rounding, {*MEASURES, "way"}, "[rounding]")
+        rounding = mapping(data.get("rounding", {}), where="[rounding]")
+        refuse_unknown_keys(rounding, {*MEASURES, "way"}, where="[rounding]")
         self.way = rounding.get("way", "nearest")
         if self.way not in WAYS:
             raise UsageError(f"[rounding] way cannot be {self.way!r}", hint=f"one of {', '.join(WAYS)}")
@@ -75,7 +70,7 @@ class _BlockReader:
         self.units = {name: _number(rounding[name], name) for name in MEASURES if name in rounding}
 
     def statistic(self, given: Mapping[str, Any]) -> PublishedStatistic:
-        _refuse_unknown_keys(given, _STATISTIC, "a statistic")
+        refuse_unknown_keys(given, _STATISTIC, where="a statistic")
         name = str(given.get("name", ""))
         spans = {measure: self.span(given[measure], measure, name) for measure in MEASURES if measure in given}
         if given.get("suppressed", False) is not False:
@@ -92,7 +87,7 @@ class _BlockReader:
 
     def span(self, value: Any, measure: str, name: str) -> PublishedRange:
         if isinstance(value, Mapping):
-            _refuse_unknown_keys(value, {"low", "high"}, f"{measure} of {name!r}")
+            refuse_unknown_keys(value, {"low", "high"}, where=f"{measure} of {name!r}")
             low, high = (_number(value[end], measure) if end in value else None for end in ("low", "high"))
             return PublishedRange(low=low, high=high)
         if measure == "mean" and "mean" not in self.units:
@@ -111,7 +106,7 @@ class _BlockReader:
         return str(given.get("of", numbers[0] if len(numbers) == 1 else ""))
 
     def fact(self, given: Mapping[str, Any]) -> BlockFact:
-        _refuse_unknown_keys(given, {"name", "when", "then"}, "a fact")
+        refuse_unknown_keys(given, {"name", "when", "then"}, where="a fact")
         name = str(given.get("name", ""))
         then = self.group(given.get("then", {}), name)
         if not then:
@@ -119,16 +114,15 @@ class _BlockReader:
         return BlockFact(name=name, when=self.group(given.get("when", {}), name), then=then)
 
     def group(self, given: Any, name: str) -> Group:
-        if not isinstance(given, Mapping):
-            raise UsageError(f"the group of {name!r} must be a table", hint='where = { sex = "female" }')
-        return tuple(self.condition(column, value) for column, value in given.items())
+        group = mapping(given, where=f"the group of {name!r}", hint='where = { sex = "female" }')
+        return tuple(self.condition(column, value) for column, value in group.items())
 
     def condition(self, name: str, value: Any) -> GroupCondition:
         column = self.columns.get(name)
         if column is None:
             raise UsageError(f"there is no column {name!r} in the block", hint=f"it has {', '.join(self.columns)}")
         if isinstance(value, Mapping) and not column.values:
-            _refuse_unknown_keys(value, {"low", "high"}, f"a condition on {name!r}")
+            refuse_unknown_keys(value, {"low", "high"}, where=f"a condition on {name!r}")
             low, high = (_integer(value.get(end, getattr(column, end)), name) for end in ("low", "high"))
             return GroupCondition(column=name, intervals=((max(low, column.low), min(high, column.high)),))
         codes = sorted({self.code(column, one) for one in (value if isinstance(value, list) else [value])})
@@ -145,9 +139,7 @@ class _BlockReader:
 
 
 def _column(name: str, given: Any) -> BlockColumn:
-    if not isinstance(given, Mapping):
-        raise UsageError(f"the column {name!r} must be a table", hint=f"[columns.{name}]")
-    _refuse_unknown_keys(given, {"low", "high", "values"}, f"the column {name!r}")
+    refuse_unknown_keys(given, {"low", "high", "values"}, where=f"the column {name!r}")
     if "values" in given:
         values = given["values"]
         if len(given) > 1 or not isinstance(values, list) or not values or not all(isinstance(v, str) for v in values):
@@ -165,21 +157,6 @@ def _people(given: Any) -> tuple[int, int]:
     if isinstance(given, int) and not isinstance(given, bool):
         return given, given
     raise UsageError("the file does not say how many people there are, or can be at most", hint=hint)
-
-
-def _refuse_unknown_keys(given: Any, keys: set[str], where: str) -> None:
-    if not isinstance(given, Mapping):
-        raise UsageError(f"{where} must be a table")
-    for key in given:
-        if key not in keys:
-            raise UsageError(f"{where} has an unknown key {str(key)[:40]!r}", hint=f"known: {', '.join(sorted(keys))}")
-
-
-def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    section = data.get(key, {})
-    if not isinstance(section, Mapping):
-        raise UsageError(f"{key} must be a table", hint=f"[{key}]")
-    return section
 
 
 def _list(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

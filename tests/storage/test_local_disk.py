@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import LedgerFault
-from discreet.ledger.filesystem import filesystem_type, refuse_network, state_root
+from discreet.storage.local_disk import filesystem_type, network_filesystem
 
 MOUNTS = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw
@@ -32,22 +31,10 @@ def test_the_innermost_mount_decides(path: str, kind: str):
 
 
 @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"])
-def test_network_filesystems_are_refused(kind: str):
-    with pytest.raises(LedgerFault, match=f"network filesystem \\({kind}\\)"):
-        refuse_network(Path("/x"), f"27 1 254:0 / / rw - {kind} dev rw")
+def test_network_filesystems_are_seen(kind: str):
+    assert network_filesystem(Path("/x"), f"27 1 254:0 / / rw - {kind} dev rw") == kind
 
 
 @pytest.mark.parametrize("mounts", ["27 1 254:0 / / rw - ext4 dev rw", "", "nonsense"])
 def test_local_and_unknown_ones_are_allowed(mounts: str):
-    refuse_network(Path("/x"), mounts)
-
-
-def test_where_the_state_is(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("HOME", "/home/ann")
-    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
-    monkeypatch.delenv("DISCREET_STATE", raising=False)
-    assert state_root() == Path("/home/ann/.local/state/discreet")
-    monkeypatch.setenv("XDG_STATE_HOME", "/x/state")
-    assert state_root() == Path("/x/state/discreet")
-    monkeypatch.setenv("DISCREET_STATE", "/elsewhere")
-    assert state_root() == Path("/elsewhere")
+    assert network_filesystem(Path("/x"), mounts) == ""
