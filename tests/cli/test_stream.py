@@ -1,4 +1,4 @@
-"""`discreet ranges --stream`, by the function that the verb calls: what people and programs read."""
+"""`discreet stream`, by the function that its verbs call: what people and programs read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import json
 import pytest
 
 import discreet
-from discreet.cli import ranges_stream as cli
+from discreet.cli import stream as cli
+from discreet.cli.row_file import row_files
 from discreet.errors import UsageError
 from discreet.tables.stream import project_streams
 from tables.stream.visits import grow, make
@@ -62,7 +63,7 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
 def test_for_people(project, capsys):
     assert "at most 2 times in all" in said(capsys, project, plan=True, **TERMS)
     text = said(capsys, project, **TERMS)
-    assert text.startswith("charged once, for all steps\n") and "--next" in text
+    assert text.startswith("charged once, for all steps\n") and "then discreet stream next visits daily" in text
     assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in total" in text
     assert "the stream was there already: free" in said(capsys, project, **TERMS)
     text = said(capsys, project, step=True, label="monday", between=[("1", "")])
@@ -78,7 +79,7 @@ def test_for_people(project, capsys):
 
 def test_a_file_of_all_rows(project, capsys, tmp_path):
     said(capsys, project, **TERMS)
-    said(capsys, project, step=True, label="a", csv_file=tmp_path / "out.csv")
+    said(capsys, project, step=True, label="a", files=row_files(tmp_path / "out.csv", None, project))
     with (tmp_path / "out.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [row["label"] for row in rows] == ["a"]
@@ -89,9 +90,9 @@ def test_a_file_of_all_rows(project, capsys, tmp_path):
     assert row.total.plus_minus > 10
     assert float(rows[0]["total_low"]) <= row.total.interval[0] < row.total.interval[1] <= float(rows[0]["total_high"])
     with pytest.raises(UsageError, match="would be overwritten"):
-        said(capsys, project, csv_file=tmp_path / "visits.csv")
+        row_files(tmp_path / "visits.csv", None, project)
     with pytest.raises(UsageError, match="cannot be written"):
-        said(capsys, project, csv_file=tmp_path / "none" / "out.csv")
+        row_files(tmp_path / "none" / "out.csv", None, project)
 
 
 def test_where_analysts_have_quotas(project, capsys, tmp_path):
