@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 budget_app = VerbApp(
     cls=DefaultVerbGroup,
     subcommand_metavar="[show] [TABLE] | grant TABLE --epsilon E",
-    help="Show budgets, or raise a limit. `discreet budget TABLE` is short for `discreet budget show TABLE`.",
+    help="Show budgets, or raise a limit. `discreet budget TABLE` is short for `discreet budget show TABLE`, which "
+    "also takes a table called `show` or `grant`.",
 )
 
 

@@ -170,7 +170,7 @@ def _unless_stopped(stop: StopSignal, words: list[str]) -> Any:
     """What the verb returns; an error that comes of being stopped by the keyboard is told as that."""
     try:
         return app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
-    except SystemExit as ended:  # of shell completion, which has said everything
+    except SystemExit as ended:  # of shell completion, which has printed everything
         return ended.code
     except Exception:
         if stop.is_requested:

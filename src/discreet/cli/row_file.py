@@ -62,7 +62,17 @@ class RowFile:
             import pyarrow as pa
 
             columns = list(zip(*rows, strict=True)) or [()] * len(names)
-            self.write_table(pa.Table.from_arrays([pa.array(column) for column in columns], names=list(names)))
+            self.write_table(pa.Table.from_arrays([_array(column) for column in columns], names=list(names)))
+
+
+def _array(column: Sequence[Any]) -> pa.Array:
+    """A column; as text where its values are of several kinds. The rows may have been charged, so it never fails."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(column)
+    except (TypeError, ValueError, OverflowError):
+        return pa.array([None if value is None else str(value) for value in column])
 
 
 def row_files(

@@ -310,7 +310,7 @@ def save_rows(release: Release, files: Iterable[RowFile]) -> None:
 
 
 #: How to have what was charged in another file.
-_ANOTHER_FILE = "run the same command with another file and without --fresh or --next: it is free"
+_ANOTHER_FILE = "run the same command with another file and without --fresh: it is free"
 
 
 @contextmanager

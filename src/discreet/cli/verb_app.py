@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from discreet.cli import standard_streams
 
-#: What `--output` was called before there was one spelling. Each still works wherever a verb has `--output`, unless the
-#: verb has a flag of that name; help does not list them.
-OLD_OUTPUTS = ("--out", "--to", "--html", "--plot", "--report")
+#: What `--output` was called, by verb, before there was one spelling. It still works, and help does not list it.
+OLD_OUTPUTS = {
+    "anonymize": "--out",
+    "check": "--out",
+    "publish": "--to",
+    "release write": "--to",
+    "ledger backup": "--to",
+    "synth inspect": "--html",
+    "audit": "--plot",
+    "attack all": "--report",
+}
+#: Of every attack by its name.
+OLD_PICTURE = "--plot"
 
 
 class VerbCommand(TyperCommand):
@@ -25,11 +35,11 @@ class VerbCommand(TyperCommand):
     def make_parser(self, ctx: Any) -> Any:
         """The parser of the flags, old spellings included."""
         parser = super().make_parser(ctx)
-        taken = {flag for option in self.params for flag in option.opts}
+        path = ctx.command_path.partition(" ")[2]
+        old = OLD_OUTPUTS.get(path, OLD_PICTURE if path.startswith("attack ") else None)
         for option in self.params:
-            if "--output" in option.opts:
-                old = [flag for flag in OLD_OUTPUTS if flag not in taken]
-                parser.add_option(obj=option, opts=old, dest=option.name)  # type: ignore[arg-type]
+            if old is not None and "--output" in option.opts:
+                parser.add_option(obj=cast(TyperOption, option), opts=[old], dest=option.name)
         return parser
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -71,7 +81,9 @@ class DefaultVerbGroup(VerbGroup):
             place = self._place_of_verb(args)
             if place is not None:
                 args = [args[place], *args[:place], *args[place + 1 :]]
-            elif not {"-h", "--help"} & set(args[:1]):
+            elif args[:1] in (["-h"], ["--help"]):
+                args = args[:1]
+            else:
                 args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
 
@@ -86,6 +98,5 @@ class DefaultVerbGroup(VerbGroup):
 
     def _flags_with_value(self) -> set[str]:
         options = [option for verb in self.commands.values() for option in verb.params]
-        return {flag for option in options if not getattr(option, "is_flag", True) for flag in option.opts} | set(
-            OLD_OUTPUTS
-        )
+        flags = {flag for option in options if not getattr(option, "is_flag", True) for flag in option.opts}
+        return flags | set(OLD_OUTPUTS.values())
