@@ -50,7 +50,11 @@ def test_an_old_spelling_is_the_output(verb, capsys):
 
 
 def test_an_old_spelling_belongs_to_its_verb(capsys):
-    for words in (["query", COUNT, "--to", "x"], ["check", "t.csv", "--quasi", "a", "--html", "x"]):
+    for words in (
+        ["query", COUNT, "--to", "x"],
+        ["query", COUNT, "--plot", "x"],
+        ["check", "t.csv", "--quasi", "a", "--html", "x"],
+    ):
         assert call(words) == 2
         assert "No such option" in capsys.readouterr().err
 
