@@ -14,7 +14,8 @@ from manual.words import Undocumented, agree, words
 EVERYWHERE = {"--json", "--project"}
 OPENING = """\
 Every verb, as `discreet --help` shows it. All of them accept `--json` (print JSON; its [keys are listed](json.md)),
-`--project DIR` (the project folder; default: the nearest one above) and `--help`.
+`--project DIR` (the project folder; default: the nearest one above) and `--help`. Shell completion, output files and
+earlier spellings are explained on [the page of the command line](../guides/command-line.md).
 
 Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or store fault; 6 the charged query could
 not be completed; 130 stopped by Ctrl-C (a verb that charges says what was charged until then; that stays charged); 141
@@ -31,10 +32,11 @@ def application() -> Any:
 
 
 def verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every verb by its whole name, in the order of the help text."""
+    """Every verb by its whole name, in the order of the help text, without those that help does not list."""
     if hasattr(command, "commands"):
         for name, inner in command.commands.items():
-            yield from verbs(inner, (*path, name))
+            if not inner.hidden:
+                yield from verbs(inner, (*path, name))
     else:
         yield " ".join(path), command
 
@@ -64,8 +66,9 @@ def _first(verb: Any) -> str:
 
 
 def _verb(name: str, verb: Any, notes: list[str]) -> str:
-    arguments = [each for each in verb.params if not each.opts[0].startswith("-")]
-    options = [each for each in verb.params if each.opts[0].startswith("-") and not EVERYWHERE & set(each.opts)]
+    listed = [each for each in verb.params if not each.hidden]
+    arguments = [each for each in listed if not each.opts[0].startswith("-")]
+    options = [each for each in listed if each.opts[0].startswith("-") and not EVERYWHERE & set(each.opts)]
     shown = " ".join(["discreet", name, *(_shown(each) for each in arguments)])
     required = [f"{_flag(each)} {_value(each)}".strip() for each in options if each.required]
     lines = [f"## discreet {name}", "", _first(verb), "", f"`{' '.join([shown, *required])}`", ""]

@@ -138,25 +138,28 @@ def test_no_question_in_sql_reaches_an_edge(project, sql):
 WORDS = {
     "explain": ["select count(*) from friends", "--epsilon", "1"],
     "query": ["select count(*) from friends", "--epsilon", "1"],
+    "ask": ["select count(*) from friends", "--epsilon", "1"],
     "histogram": ["friends", "from", "--epsilon", "1"],
     "ranges": ["friends", "from", "--epsilon", "1"],
     "marginals": ["friends", "from", "to", "--epsilon", "1"],
     "bounds": ["friends", "rows_per_person", "--epsilon", "1"],
     "synth fit": ["friends", "--epsilon", "1"],
+    "stream start": ["friends", "daily", "--epsilon", "1", "--horizon", "3"],
     "reconcile": ["friends"],
     "publish": ["plan.toml", "--epsilon", "1", "--to", "out"],
 }
 NOT_ABOUT_ROWS = {
-    *("init", "add", "refresh", "again", "forget", "budget", "demo", "version", "release", "serve", "anonymize"),
+    *("init", "add", "refresh", "again", "forget", "demo", "version", "serve", "anonymize"),
     *("check", "audit"),
 }
 
 
 def test_every_verb_of_the_command_line_was_thought_of():
-    """Of groups `synth` alone asks a declared table; `graph` may."""
+    """Of groups `synth` and `stream` alone ask a declared table; `graph` may."""
     named = {command.name or command.callback.__name__ for command in app.registered_commands}
-    assert named | {"synth fit"} == set(WORDS) | NOT_ABOUT_ROWS
-    assert {group.name for group in app.registered_groups} == {"ledger", "synth", "survey", "people", "attack", "graph"}
+    assert named | {"synth fit", "stream start"} == set(WORDS) | NOT_ABOUT_ROWS
+    groups = {"budget", "release", "stream", "ledger", "synth", "survey", "people", "attack", "graph"}
+    assert {group.name for group in app.registered_groups} == groups
 
 
 @pytest.mark.thin(8)

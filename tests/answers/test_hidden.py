@@ -12,6 +12,7 @@ from discreet.answers.refine import AnswerReading
 from discreet.bundle.card_page import card_cell
 from discreet.bundle.sheet import Sheet, to_csv
 from discreet.bundle.sheet_chart import chart_of
+from discreet.cli.row_file import RowFile
 from discreet.cli.terminal import answer_lines, save_rows
 from discreet.kernel.measurement import ChosenBins, Measurement, NoisyCells
 from discreet.mechanisms.exponential import ExponentialMechanism
@@ -87,7 +88,7 @@ def test_terminal_json_files_and_frames(release, stays, tmp_path):
     assert str(release).count("–") == 30
     data = json.loads(json.dumps(release.to_data()))
     assert data["rows"][2][2:] == [None] * 15 and data["intervals"][2][2] == [0.0, 110.0]
-    save_rows(release, csv=tmp_path / "a.csv", parquet=tmp_path / "a.parquet")
+    save_rows(release, [RowFile(path=tmp_path / f"a.{each}", format=each) for each in ("csv", "parquet")])
     line = (tmp_path / "a.csv").read_text().splitlines()[3].split(",")
     header = (tmp_path / "a.csv").read_text().splitlines()[0].replace('"', "").split(",")
     assert line[header.index("c0")] == "" and line[header.index("c0_low")] == "0"

@@ -1,4 +1,4 @@
-"""`discreet ranges --stream`, by the function that the verb calls: what people and programs read."""
+"""`discreet stream`, by the function that its verbs call: what people and programs read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import csv
 import json
 
 import pytest
+from pyarrow import parquet
 
 import discreet
-from discreet.cli import ranges_stream as cli
+from clinic import run, say
+from discreet.cli import stream as cli
+from discreet.cli.row_file import row_files
 from discreet.errors import UsageError
 from discreet.tables.stream import project_streams
 from tables.stream.visits import grow, make
@@ -62,7 +65,7 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
 def test_for_people(project, capsys):
     assert "at most 2 times in total" in said(capsys, project, plan=True, **TERMS)
     text = said(capsys, project, **TERMS)
-    assert text.startswith("charged once, for all steps\n") and "--next" in text
+    assert text.startswith("charged once, for all steps\n") and "then discreet stream next visits daily" in text
     assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in total" in text
     assert "the stream was there already: free" in said(capsys, project, **TERMS)
     text = said(capsys, project, step=True, label="monday", between=[("1", "")])
@@ -78,7 +81,7 @@ def test_for_people(project, capsys):
 
 def test_a_file_of_all_rows(project, capsys, tmp_path):
     said(capsys, project, **TERMS)
-    said(capsys, project, step=True, label="a", csv_file=tmp_path / "out.csv")
+    said(capsys, project, step=True, label="a", files=row_files(tmp_path / "out.csv", None, project))
     with (tmp_path / "out.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     assert [row["label"] for row in rows] == ["a"]
@@ -89,9 +92,61 @@ def test_a_file_of_all_rows(project, capsys, tmp_path):
     assert row.total.plus_minus > 10
     assert float(rows[0]["total_low"]) <= row.total.interval[0] < row.total.interval[1] <= float(rows[0]["total_high"])
     with pytest.raises(UsageError, match="would be overwritten"):
-        said(capsys, project, csv_file=tmp_path / "visits.csv")
+        row_files(tmp_path / "visits.csv", None, project)
     with pytest.raises(UsageError, match="cannot be written"):
-        said(capsys, project, csv_file=tmp_path / "none" / "out.csv")
+        row_files(tmp_path / "none" / "out.csv", None, project)
+
+
+def test_the_verbs_are_what_ranges_did_before(project, capsys, tmp_path):
+    """Each by its own words and by the old ones: the same stream, the same numbers, and one charge."""
+    terms = ("--epsilon", "2", "--delta", "1e-6", "--horizon", "30", "--contributions", "2")
+    old = ("ranges", "visits", "--stream", "daily")
+    first = run(capsys, tmp_path, "stream", "start", "visits", "daily", *terms, "--plan")
+    assert first == run(capsys, tmp_path, *old, *terms, "--plan") and first[0] == 0
+    assert run(capsys, tmp_path, "stream", "start", "visits", "daily", *terms)[1]["steps"] == 0
+    assert run(capsys, tmp_path, *old, *terms)[1]["steps"] == 0
+    taken = run(capsys, tmp_path, "stream", "next", "visits", "daily", "monday")[1]
+    assert taken["rows"] == run(capsys, tmp_path, *old, "--next", "monday")[1]["rows"]
+    between = ("--between", "monday..", "--confidence", "0.9")
+    shown = run(capsys, tmp_path, "stream", "show", "visits", "daily", *between)
+    assert shown == run(capsys, tmp_path, *old, *between) and shown[1]["intervals"][0][0] == "monday"
+    listed = run(capsys, tmp_path, "stream", "list", "visits")
+    assert listed == run(capsys, tmp_path, "ranges", "visits", "--streams")
+    assert [each["steps"] for each in listed[1]["streams"]] == [1]
+    assert len(discreet.open(tmp_path).ledger.refresh().charges) == 1
+
+
+def test_the_verbs_write_files(project, capsys, tmp_path):
+    assert run(capsys, tmp_path, "stream", "start", "visits", "s", "--epsilon", "2", "--horizon", "3")[0] == 0
+    words = ("visits", "s", "a", "-o", str(tmp_path / "out.csv"))
+    assert run(capsys, tmp_path, "stream", "next", *words)[0] == 0
+    assert run(capsys, tmp_path, "stream", "show", "visits", "s", "-o", str(tmp_path / "out.parquet"))[0] == 0
+    with (tmp_path / "out.csv").open() as stream:
+        (row,) = csv.DictReader(stream)
+    (same,) = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    assert row["label"] == same["label"] == "a" and float(row["total"]) == same["total"]
+    code, out, err = say(capsys, tmp_path, "stream", "show", "visits", "s", "-o", "/dev/full", "--format", "csv")
+    assert (code, out) == (2, "") and "try: discreet stream show visits s -o FILE" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("stream", "show", "visits", "a b"), "a name such as"),
+        (("stream", "next", "visits", "s", "7"), "a label such as 2026-03-01"),
+        (("stream", "show", "visits", "s", "--between", "1..2"), "discreet stream next visits s"),
+        (("stream", "show", "visits", "s", "--between", "1"), "--between 30..45"),
+        (("stream", "start", "visits", "s", "--epsilon", "1"), "discreet stream start --help"),
+        (("ranges", "visits", "ward", "--next"), "discreet stream start"),
+        (("ranges", "visits", "--stream", "s", "ward"), "discreet stream next visits s LABEL"),
+    ],
+)
+def test_every_hint_is_a_command_that_there_is(project, capsys, tmp_path, words, hint):
+    code, _, err = say(capsys, tmp_path, "stream", "show", "visits", "s")
+    assert code == 2 and "try: start it: discreet stream start visits s --epsilon 1 --horizon 365" in err
+    assert run(capsys, tmp_path, "stream", "start", "visits", "s", "--epsilon", "2", "--horizon", "3")[0] == 0
+    code, _, err = say(capsys, tmp_path, *words)
+    assert code == 2 and hint in err.partition("try: ")[2]
 
 
 def test_where_analysts_have_quotas(project, capsys, tmp_path):

@@ -33,11 +33,11 @@ VERBS = {
     "histogram": ("histogram", "patients", "disease", "--epsilon", "1"),
     "ranges": ("ranges", "patients", "age", "--epsilon", "1", "--strategy", "identity"),
     "marginals": ("marginals", "patients", "disease", "--epsilon", "1", "--order", "1"),
-    "stream": ("ranges", "patients", "--stream", "s", "--horizon", "2", "--epsilon", "1"),
+    "stream": ("stream", "start", "patients", "s", "--horizon", "2", "--epsilon", "1"),
+    "budget": ("budget", "patients"),
     "bounds": ("bounds", "patients", "age", "--report", "--epsilon", "1"),
     "fit": ("synth", "fit", "patients", "--epsilon", "1", "--model", "independent"),
     "show": ("ledger", "show"),
-    "help": ("again", "--help"),
     "refused": ("query", "select Вирус from patients", "--epsilon", "1"),
 }
 
@@ -76,8 +76,7 @@ def printed(monkeypatch, encoding, folder, *words):
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_prints_in_every_encoding(monkeypatch, clinic, verb, encoding):
     code, out = printed(monkeypatch, encoding, clinic, *VERBS[verb])
-    text = out.decode("utf-8" if verb == "help" else encoding, "replace")  # the parser prints help its own way
-    assert "\ufffd" not in text or verb == "help"
+    text = out.decode(encoding)
     assert code == (3 if verb == "refused" else 0)
     if verb in ("query", "histogram", "marginals"):
         expected = {
@@ -88,8 +87,15 @@ def test_every_verb_prints_in_every_encoding(monkeypatch, clinic, verb, encoding
         assert all(word in text for word in expected[encoding])
 
 
+@pytest.mark.parametrize(("verb", "signs"), [("explain", ("±W", "+/-W")), ("release", ("r-…", "r-..."))])
+def test_help_is_printed_in_every_encoding(monkeypatch, clinic, verb, signs):
+    for encoding in ENCODINGS:
+        code, out = printed(monkeypatch, encoding, clinic, verb, "--help")
+        assert code == 0 and signs[encoding == "ascii"] in out.decode(encoding)
+
+
 @pytest.mark.thin(4)
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "help"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_json_loses_nothing_in_any_encoding(monkeypatch, clinic, verb):
     told = []
     for encoding in ENCODINGS:
@@ -130,12 +136,28 @@ def process(folder, *words, **more):
     return subprocess.run(command, check=False, capture_output="stdout" not in more, timeout=120, **more)
 
 
-@pytest.mark.deep
-def test_a_locale_without_letters_is_no_obstacle(clinic):
-    plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
-    done = process(clinic, *VERBS["histogram"], env=plain)
+PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+#: The streams of a process, as its environment has it: an encoding of Python's own, or a locale without letters.
+TERMINALS = {
+    "ascii": ({"PYTHONIOENCODING": "ascii"}, "ascii", b"+/-"),
+    "cp1252": ({"PYTHONIOENCODING": "cp1252"}, "cp1252", b"\xb1"),
+    "C": (PLAIN | {"PYTHONIOENCODING": ""}, "ascii", b"+/-"),
+}
+
+
+@pytest.mark.parametrize("terminal", [pytest.param("ascii", marks=pytest.mark.deep), "cp1252", "C"])
+def test_what_was_charged_reaches_a_redirected_file(clinic, tmp_path, terminal):
+    """A real process, its output redirected: the first answer, which is charged, and the stored one."""
+    environment, encoding, sign = TERMINALS[terminal]
+    words = ("histogram", "patients", "disease", "--epsilon", "1", "--fresh")
+    before = len(list(discreet.open(clinic).ledger.entries()))
+    with (tmp_path / "out").open("wb") as file:
+        done = process(clinic, *words, env=os.environ | environment, stdout=file, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert b"+/-" in done.stdout and b"#" in done.stdout
+    assert len(list(discreet.open(clinic).ledger.entries())) > before
+    out = (tmp_path / "out").read_bytes()
+    assert sign in out and b"#" in out and b"\\u0412" in out and b"mumps <= 3" in out
+    assert "Release r-" in out.decode(encoding)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
@@ -179,6 +201,8 @@ def test_a_stream_that_is_closed_goes_nowhere(monkeypatch, clinic):
         (["bounds", "t"], "the bounds are in discreet.toml"),
         (["bounds", "t", "--report"], "run the same command, with another output: the stored answer is free"),
         (["ranges", "t", "--stream", "s", "--next"], "run the same command without --next"),
+        (["stream", "next", "t", "s"], "run discreet stream show with the same table and stream"),
+        (["stream", "show", "t", "s"], "run the same command again with another output"),
         (["ledger", "show"], "run the same command again with another output"),
     ],
 )
@@ -189,15 +213,16 @@ def test_the_way_back_is_one_that_costs_nothing(words, way):
 
 
 FILES = {
-    "query": (("query", BY_DISEASE, "--epsilon", "1", "--fresh"), "--csv"),
+    "query": (("query", BY_DISEASE, "--epsilon", "1", "--fresh", "--format", "csv"), "-o"),
+    "csv": (("query", BY_DISEASE, "--epsilon", "1", "--fresh"), "--csv"),
     "parquet": (("query", BY_DISEASE, "--epsilon", "1", "--fresh"), "--parquet"),
-    "histogram": (("histogram", "patients", "disease", "--epsilon", "1", "--fresh"), "--csv"),
+    "histogram": (("histogram", "patients", "disease", "--epsilon", "1", "--fresh", "--format", "csv"), "-o"),
     "ranges": (("ranges", "patients", "age", "--epsilon", "1", "--strategy", "identity", "--fresh"), "--csv"),
     "stream": (("ranges", "patients", "--stream", "s", "--horizon", "2", "--epsilon", "1"), "--csv"),
-    "marginals": (("marginals", "patients", "disease", "--epsilon", "1", "--fresh"), "--csv"),
+    "marginals": (("marginals", "patients", "disease", "--epsilon", "1", "--fresh"), "-o"),
     "fit": (("synth", "fit", "patients", "--epsilon", "1", "--fresh"), "-o"),
-    "inspect": (("synth", "inspect", "--epsilon", "1"), "--html"),
-    "publish": (("publish", "plan.toml", "--epsilon", "1", "--fresh"), "--to"),
+    "inspect": (("synth", "inspect", "--epsilon", "1"), "-o"),
+    "publish": (("publish", "plan.toml", "--epsilon", "1", "--fresh"), "-o"),
 }
 
 

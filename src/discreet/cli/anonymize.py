@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Ignored, Json, refuse_unwritable_path
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.cli.row_file import Format, new_file
 
 if TYPE_CHECKING:
     from discreet.lab.anonymize import AnonymizedRelease
@@ -23,7 +24,8 @@ def anonymize(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
     quasi: Quasi,
     k: Annotated[int, typer.Option("--k", min=1, help="Put at least K rows in every class.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Write the release to this .csv or .parquet file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Write the release to this .csv or .parquet file.")],
+    format_: Format = None,
     sensitive: Sensitive = None,
     l: Annotated[float, typer.Option("--l", help="At least L sensitive values in every class.")] = 1.0,  # noqa: E741
     t: Annotated[float, typer.Option("--t", help="Allow each class at most distance T from the whole table.")] = 1.0,
@@ -45,11 +47,9 @@ def anonymize(
     """Make a k-anonymous release and report what it still reveals. Columns that you do not name are left out."""
     from discreet.lab import anonymize as made_by
     from discreet.lab.anonymize.hierarchy import read_hierarchies
-    from discreet.lab.anonymize.table_writer import check_output_path, write_table
     from discreet.lab.table_reader import parse_names, read
 
-    check_output_path(out, file, *(hierarchies or ()))
-    refuse_unwritable_path(out)
+    target = new_file(output, format_, file, *(hierarchies or ()))
     table = read(file)
     made = made_by.anonymize(
         table,
@@ -63,17 +63,19 @@ def anonymize(
         suppress=suppress,
         hierarchies=read_hierarchies(hierarchies or ()),
     )
-    write_table(made.table, out)
+    target.write_table(made.table)
     dropped = [name for name in table.column_names if name not in made.table.column_names]
-    terminal.print_result({**made.to_data(), "columns_left_out": dropped}, _lines(made, out, dropped), as_json=as_json)
+    terminal.print_result(
+        {**made.to_data(), "columns_left_out": dropped}, _lines(made, output, dropped), as_json=as_json
+    )
 
 
-def _lines(made: AnonymizedRelease, out: Path, dropped: list[str]) -> list[str]:
+def _lines(made: AnonymizedRelease, output: Path, dropped: list[str]) -> list[str]:
     from discreet.lab.evidence import percent
 
     before, after = made.before, made.after
     lines = [
-        f"wrote {out}: {after.rows:,} rows in {after.classes:,} classes, k = {after.k}"
+        f"wrote {output}: {after.rows:,} rows in {after.classes:,} classes, k = {after.k}"
         + (f", l = {after.l}, t = {after.t:.4f}" if after.l is not None else ""),
         f"before: k = {before.k}; {percent(before.unique_share)} of rows were unique; "
         f"information loss {made.loss:.3f} (0: unchanged, 1: nothing left)",

@@ -9,7 +9,8 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.anonymize import Quasi, Sensitive
-from discreet.cli.flags import HERE, Ignored, Json, refuse_unwritable_path
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.cli.row_file import Format, new_file
 
 if TYPE_CHECKING:
     from discreet.lab.anonymize import AnonymityReport
@@ -19,27 +20,25 @@ def check(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
     quasi: Quasi,
     sensitive: Sensitive = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Write the risk of every row: a .csv or .parquet file.")
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the risk of every row: a .csv or .parquet file.")
     ] = None,
+    format_: Format = None,
     project: Ignored = HERE,
     as_json: Json = False,
 ) -> None:
     """Measure k-anonymity, l-diversity and t-closeness of a table."""
     from discreet.lab import anonymize
-    from discreet.lab.anonymize.table_writer import check_output_path, write_table
     from discreet.lab.table_reader import parse_names, read
 
-    if out is not None:
-        check_output_path(out, file)
-        refuse_unwritable_path(out)
+    target = None if output is None else new_file(output, format_, file)
     report = anonymize.check(
         read(file), quasi=parse_names(quasi), sensitive=parse_names(sensitive) if sensitive is not None else ()
     )
-    if out is not None:
-        write_table(report.risks(), out)
+    if target is not None:
+        target.write_table(report.risks())
     terminal.print_result(
-        report.to_data(), [*_lines(report), *([f"wrote {out}"] if out is not None else [])], as_json=as_json
+        report.to_data(), [*_lines(report), *([f"wrote {output}"] if output is not None else [])], as_json=as_json
     )
 
 

@@ -14,7 +14,7 @@ from discreet.errors import UsageError
 if TYPE_CHECKING:
     from discreet.lab.evidence import Evidence
 
-Plot = Annotated[Path | None, typer.Option("--plot", help="Also draw a chart to this .svg file.")]
+Plot = Annotated[Path | None, typer.Option("-o", "--output", help="Also draw a chart to this .svg file.")]
 
 
 def refuse_unwritable_plot(plot: Path | None) -> None:
@@ -22,7 +22,7 @@ def refuse_unwritable_plot(plot: Path | None) -> None:
     if plot is None:
         return
     if plot.suffix.lower() != ".svg":
-        raise UsageError(f"{str(plot)!r} is not an .svg file", hint="--plot picture.svg")
+        raise UsageError(f"{str(plot)!r} is not an .svg file", hint="-o picture.svg")
     refuse_unwritable_path(plot)
 
 

@@ -75,6 +75,14 @@ def two_ends(ends_text: str | None) -> tuple[str, str] | None:
     return first, second
 
 
+def two_bounds(text: str) -> tuple[str, str]:
+    """LOW..HIGH as two texts, of which one may be empty."""
+    low, dots, high = text.partition("..")
+    if not dots:
+        raise UsageError(f"{text[:60]!r} is not a range", hint="--between 30..45, or ..17, or 65..")
+    return low, high
+
+
 def refuse_unwritable_path(path: Path) -> None:
     """Refuse an output that cannot be written where it should be: told before the work, and before any charge."""
     try:

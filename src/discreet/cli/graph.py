@@ -24,7 +24,9 @@ from discreet.cli.flags import (
     Nodes,
     two_ends,
 )
-from discreet.cli.graph_spread import plain_lines, spread, synth
+from discreet.cli.graph_spread import plain_lines, spread
+from discreet.cli.graph_synth import synth
+from discreet.cli.verb_app import VerbApp
 from discreet.errors import UsageError
 from discreet.present.cell_text import cell_text, format_with_noise
 from discreet.release import legend
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from discreet.graph.statistics_request import GraphQuote
     from discreet.project.project import BudgetStatus
 
-graph_app = typer.Typer(no_args_is_help=True, help="Networks: private statistics, and models to sample from.")
+graph_app = VerbApp(no_args_is_help=True, help="Networks: private statistics, and models to sample from.")
 
 #: How wide a bar is, and at which degrees there is one.
 _WIDE = 40

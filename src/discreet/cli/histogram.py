@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,11 +16,12 @@ from discreet.cli.flags import (
     Delta,
     Epsilon,
     Folder,
+    Fresh,
     Json,
     Within,
-    refuse_unwritable_output,
     require_one_price,
 )
+from discreet.cli.row_file import Format, OldCsv, OldParquet, Output, row_files
 
 if TYPE_CHECKING:
     from discreet.release import Release
@@ -38,11 +38,11 @@ def histogram(
     confidence: Confidence = "0.95",
     delta: Delta = None,
     analyst: Analyst = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
-    ] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows to this CSV file.")] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows to this Parquet file.")] = None,
+    fresh: Fresh = False,
+    output: Output = None,
+    format_: Format = None,
+    csv: OldCsv = None,
+    parquet: OldParquet = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -51,13 +51,12 @@ def histogram(
 
     require_one_price(epsilon, within)
     opened_project = discreet.open(project)
-    for path in (csv, parquet):
-        refuse_unwritable_output(path, opened_project)
+    files = row_files(output, format_, opened_project, csv=csv, parquet=parquet)
     with terminal.progress("counting"):
         release = opened_project.histogram(table, *columns).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
-    terminal.save_rows(release, csv=csv, parquet=parquet)
+    terminal.save_rows(release, files)
     lines = terminal.answer_lines(release, opened_project.budget(release.table))
     terminal.print_result(
         release.to_data(), [_bars(release), *lines[1:]] if len(columns) == 1 else lines, as_json=as_json

@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError
 FREE = frozenset(
     {"init", "add", "refresh", "forget", "explain", "budget", "version", "reconcile", "release"}
     | {"ledger verify", "ledger show", "ledger export", "ledger backup", "synth sample", "graph spread"}
-    | {"serve", "survey", "people", "audit", "anonymize", "attack", "check"}
+    | {"stream show", "stream list", "serve", "survey", "people", "audit", "anonymize", "attack", "check"}
 )
 #: Verbs that may also charge what is no charge of its own in the ledger: a gap after a rollback, exact totals.
 _MORE = frozenset({"ledger", "publish", "demo"})
@@ -73,6 +73,8 @@ def retry_hint(words: list[str]) -> str:
         return "run discreet query with the same SQL: it returns the combined answer, free"
     if words[:1] == ["bounds"] and "--report" not in words:
         return "the bounds are in discreet.toml"
+    if words[:2] == ["stream", "next"]:
+        return "run discreet stream show with the same table and stream: it is free"
     left_out = [flag for flag in ("--fresh", "--next") if flag in words]
     without = f" without {' and '.join(left_out)}" if left_out else ""
     return f"run the same command{without}, with another output: the stored answer is free"

@@ -10,9 +10,10 @@ import typer
 
 from discreet.cli import ledger_move, terminal
 from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
+from discreet.cli.verb_app import VerbApp
 from discreet.errors import UsageError
 
-ledger_app = typer.Typer(no_args_is_help=True, help="The ledger: verify, list, export, unlock, back up or move it.")
+ledger_app = VerbApp(no_args_is_help=True, help="The ledger: verify, list, export, unlock, back up or move it.")
 ledger_app.command("move")(ledger_move.move)
 
 
@@ -49,7 +50,10 @@ def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
 
 @ledger_app.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(help="File to write the entries to, as JSON lines.")],
+    file: Annotated[Path | None, typer.Argument(hidden=True, help="Old spelling of -o FILE.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write the entries to, as JSON lines.")
+    ] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -57,16 +61,19 @@ def export(
     import discreet
     from discreet.ledger.public_entries import entries_as_data
 
+    target = output or file
+    if target is None or (output is not None and file is not None):
+        raise UsageError("name one file to write the entries to", hint="-o entries.jsonl")
     opened_project = discreet.open(project)
-    refuse_unwritable_output(file, opened_project)
+    refuse_unwritable_output(target, opened_project)
     entries = entries_as_data(opened_project.ledger.entries(), opened_project.ledger.state)
     try:
-        file.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
+        target.write_text("".join(json.dumps(entry, sort_keys=True) + "\n" for entry in entries), encoding="utf-8")
     except OSError as problem:
-        raise UsageError(f"cannot write {str(file)!r}: {problem.strerror}") from None
+        raise UsageError(f"cannot write {str(target)!r}: {problem.strerror}") from None
     terminal.print_result(
-        {"file": str(file), "entries": len(entries)},
-        f"wrote {len(entries):,} entries to {file}",
+        {"file": str(target), "entries": len(entries)},
+        f"wrote {len(entries):,} entries to {target}",
         as_json=as_json,
     )
 
@@ -111,7 +118,7 @@ def adopt(
 
 @ledger_app.command("backup", short_help="Write a checked copy of the ledger to a new file.")
 def backup(
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="New file for the copy.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="New file for the copy.")],
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -120,13 +127,13 @@ def backup(
     from discreet.ledger.backup import backup
 
     opened_project = discreet.open(project)
-    refuse_unwritable_output(to, opened_project)
-    rows = backup(opened_project.ledger_path, to)
+    refuse_unwritable_output(output, opened_project)
+    rows = backup(opened_project.ledger_path, output)
     lines = [
-        f"wrote {rows:,} entries to {to}",
+        f"wrote {rows:,} entries to {output}",
         "it holds queries and answers, but no key; also back up the state folder, in another place",
     ]
-    terminal.print_result({"file": str(to), "rows": rows}, lines, as_json=as_json)
+    terminal.print_result({"file": str(output), "rows": rows}, lines, as_json=as_json)
 
 
 @ledger_app.command("restore")

@@ -7,61 +7,57 @@ Exit codes: 0 answered; 2 wrong usage; 3 refused; 4 budget exceeded; 5 ledger or
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from discreet import __version__
 from discreet.cli import interruption, standard_streams, terminal
+from discreet.cli.add import add
+from discreet.cli.again import again
 from discreet.cli.anonymize import anonymize
 from discreet.cli.attacks import attack_app
 from discreet.cli.audit import audit
 from discreet.cli.bounds import bounds
+from discreet.cli.budget_group import budget_app
 from discreet.cli.check import check
-from discreet.cli.flags import (
-    HERE,
-    Analyst,
-    Confidence,
-    Delta,
-    Epsilon,
-    Folder,
-    Ignored,
-    Json,
-    Within,
-    refuse_unwritable_output,
-    require_one_price,
-)
+from discreet.cli.explain import explain
+from discreet.cli.flags import HERE, Ignored, Json
+from discreet.cli.forget import forget
 from discreet.cli.graph import graph_app
 from discreet.cli.histogram import histogram
+from discreet.cli.init import init
 from discreet.cli.ledger import ledger_app
 from discreet.cli.marginals import marginals
-from discreet.cli.owner_verbs import add, forget, init, refresh
 from discreet.cli.people import people_app
 from discreet.cli.publish import publish
+from discreet.cli.query import query
 from discreet.cli.ranges import ranges
 from discreet.cli.reconcile import reconcile
-from discreet.cli.release import release
+from discreet.cli.refresh import refresh
+from discreet.cli.release import release_app
 from discreet.cli.serve import serve
+from discreet.cli.stream import stream_app
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
+from discreet.cli.verb_app import VerbApp
 from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
 from discreet.ledger.receipts import collect_receipts
 
 if TYPE_CHECKING:
     from discreet.engines.stop_signal import StopSignal
-    from discreet.project.project import Project
 
-app = typer.Typer(
+app = VerbApp(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Differential privacy: SQL, tables and synthetic data under a privacy budget.",
 )
+app.add_typer(budget_app, name="budget", short_help="Show limit, spent and remaining; `grant` raises a limit.")
+app.add_typer(release_app, name="release", short_help="Write a release as a bundle; `verify` checks one.")
+app.add_typer(stream_app, name="stream", short_help="Running totals of a table that grows, charged once.")
 app.add_typer(ledger_app, name="ledger", short_help="The ledger: verify, list, unlock, back up or move it.")
 app.add_typer(synth_app, name="synth", short_help="Synthetic data: fit a model, sample rows, inspect it.")
 app.add_typer(survey_app, name="survey", short_help="Surveys whose answers are randomized before they are sent.")
@@ -84,165 +80,17 @@ _SHORT = {
     "refresh": "Make a new version of a table from its source.",
     "explain": "Show what a query would cost, and its expected error.",
     "again": "Measure an earlier query again and combine the answers.",
-    "budget": "Show limit, spent and remaining; `grant` raises a limit.",
+    "query": "Charge the budget and answer a query.",
     "demo": "Tour a generated clinic, until its budget runs out.",
     "forget": "Erase a person from a table and tables that refer to it.",
     "bounds": "Find rows_per_person, bounds and values privately.",
     "ranges": "Answer ranges and quantiles of a column from one release.",
     "marginals": "Measure all tables of up to --order columns, consistently.",
-    "release": "Write a release as a bundle; `verify` checks one.",
     "serve": "Serve the console in a browser.",
     "audit": "Measure the epsilon of the installed code.",
 }
 
-for _of_the_owner in (init, add, refresh):
-    app.command(short_help=_SHORT.get(_of_the_owner.__name__))(_of_the_owner)
 
-
-@app.command(short_help=_SHORT["explain"])
-def explain(
-    sql: Annotated[str, typer.Argument(help="The SQL query.")],
-    epsilon: Epsilon = None,
-    within: Within = None,
-    confidence: Confidence = "0.95",
-    delta: Delta = None,
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Show what a query would cost, its expected error, and why. Free."""
-    import discreet
-
-    require_one_price(epsilon, within)
-    opened_project = discreet.open(project)
-    with _with_owner_notes(opened_project):
-        explanation = opened_project.sql(sql).explain(
-            epsilon=epsilon, within=within, confidence=confidence, delta=delta
-        )
-    terminal.print_result(explanation.data, str(explanation), as_json=as_json)
-
-
-@app.command()
-def query(
-    sql: Annotated[str | None, typer.Argument(help="The SQL query.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("-f", "--file", help="File of several SQL statements, answered as one batch.")
-    ] = None,
-    epsilon: Epsilon = None,
-    within: Within = None,
-    confidence: Confidence = "0.95",
-    analyst: Analyst = None,
-    delta: Delta = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
-    ] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the rows to this CSV file.")] = None,
-    parquet: Annotated[Path | None, typer.Option("--parquet", help="Also write the rows to this Parquet file.")] = None,
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Charge the budget and answer a query."""
-    import discreet
-
-    require_one_price(epsilon, within)
-    opened_project = discreet.open(project)
-    for path in (csv, parquet):
-        refuse_unwritable_output(path, opened_project)
-    if (sql is None) == (file is None):
-        raise UsageError("give one query, or a file of queries with -f", hint='discreet query "SELECT count(*) FROM t"')
-    if file is not None:
-        if csv is not None or parquet is not None or fresh:
-            raise UsageError("a batch has several answers: --csv, --parquet and --fresh work only with a single query")
-        with _with_owner_notes(opened_project), terminal.progress("answering", engines=_engines(opened_project)):
-            releases = opened_project.batch(
-                _read(file), epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst
-            )
-        parts = [
-            part
-            for release in releases
-            for part in terminal.answer_lines(release, opened_project.budget(release.table))
-        ]
-        terminal.print_result({"answers": [release.to_data() for release in releases]}, parts, as_json=as_json)
-        return
-    assert sql is not None
-    with _with_owner_notes(opened_project), terminal.progress("answering", engines=_engines(opened_project)):
-        release = opened_project.sql(sql).ask(
-            epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
-        )
-    terminal.save_rows(release, csv=csv, parquet=parquet)
-    terminal.print_result(
-        release.to_data(), terminal.answer_lines(release, opened_project.budget(release.table)), as_json=as_json
-    )
-
-
-@app.command(short_help=_SHORT["again"])
-def again(
-    release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
-    epsilon: Annotated[str, typer.Option("--epsilon", help="How much more privacy loss to spend on it.")],
-    confidence: Confidence = "0.95",
-    analyst: Analyst = None,
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Measure an earlier query again and combine the answers. Charged."""
-    import discreet
-
-    opened_project = discreet.open(project)
-    with _with_owner_notes(opened_project), terminal.progress("answering", engines=_engines(opened_project)):
-        answered = opened_project.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
-    terminal.print_result(
-        answered.to_data(), terminal.answer_lines(answered, opened_project.budget(answered.table)), as_json=as_json
-    )
-
-
-@app.command(short_help=_SHORT["budget"])
-def budget(
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[TABLE] | grant TABLE", help="A table. Default: all tables.")
-    ] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="With grant: the new limit.")] = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="With grant: the new delta.")] = None,
-    project: Folder = HERE,
-    as_json: Json = False,
-) -> None:
-    """Show limit, spent and remaining. `budget grant TABLE --epsilon E` raises a limit to E."""
-    import discreet
-    from discreet.project.budget import limit_difference, outdated_budget_line
-
-    opened_project = discreet.open(project)
-    arguments = list(words or [])
-    granting = arguments[:1] == ["grant"]
-    if granting:
-        if len(arguments) != 2 or epsilon is None:
-            raise UsageError(
-                "budget grant needs a table and a new limit",
-                hint="discreet budget grant patients --epsilon 5",
-            )
-        opened_project.grant(arguments[1], epsilon=epsilon, delta=delta)
-        arguments = arguments[1:]
-    elif epsilon is not None or delta is not None or len(arguments) > 1:
-        raise UsageError(
-            "--epsilon and --delta work only with budget grant, and only one table can be named",
-            hint="discreet budget grant patients --epsilon 5",
-        )
-    names = [opened_project.table(name).name for name in arguments] or [
-        name for name, table in opened_project.file.tables.items() if not table.public and table.budget is not None
-    ]
-    data, text = terminal.budgets_output({name: opened_project.budget(name) for name in names})
-    lines = [
-        line
-        for name in names
-        if granting and (line := outdated_budget_line(opened_project.ledger_table(name), opened_project.ledger))
-    ]
-    differences = [
-        limit_difference(opened_project.ledger_table(name), opened_project.ledger) for name in names if lines
-    ]
-    terminal.print_notes([note for name in names for note in opened_project.warnings(name) if note not in differences])
-    terminal.print_result(
-        data, [*text, *(f"  also write it to discreet.toml: {line}" for line in lines)], as_json=as_json
-    )
-
-
-@app.command(short_help=_SHORT["demo"])
 def demo(project: Ignored = HERE, as_json: Json = False) -> None:
     """Tour a generated clinic: an answer, a repeat, two disjoint groups, a budget that runs out."""
     from discreet.cli.demo import tour
@@ -250,52 +98,18 @@ def demo(project: Ignored = HERE, as_json: Json = False) -> None:
     tour(call, as_json=as_json)
 
 
-@app.command()
 def version(project: Ignored = HERE, as_json: Json = False) -> None:
     """Print the version."""
     terminal.print_result({"version": __version__}, __version__, as_json=as_json)
 
 
-# After those above, so that help begins with what one begins with.
-for _verb_of_its_own in (
-    forget,
-    bounds,
-    histogram,
-    ranges,
-    marginals,
-    publish,
-    reconcile,
-    release,
-    serve,
-    anonymize,
-    check,
-    audit,
+# In the order of the help text, which begins with what one begins with.
+for _verb_function in (
+    *(init, add, refresh, explain, query, again, demo, version, forget, bounds, histogram, ranges, marginals, publish),
+    *(reconcile, serve, anonymize, check, audit),
 ):
-    app.command(short_help=_SHORT.get(_verb_of_its_own.__name__))(_verb_of_its_own)
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(f"cannot read {str(file)!r}: {problem.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{str(file)!r} is not UTF-8 text") from None
-
-
-def _engines(project: Project) -> list[str]:
-    """Where tables of a project lie."""
-    return [table.engine for table in project.file.tables.values()]
-
-
-@contextmanager
-def _with_owner_notes(project: Project) -> Iterator[None]:
-    """Tell the owner what has changed, whether the question is answered or refused."""
-    try:
-        yield
-    finally:
-        private = [name for name, table in project.file.tables.items() if not table.public]
-        terminal.print_notes([note for name in private for note in project.warnings(name)])
+    app.command(short_help=_SHORT.get(_verb_function.__name__))(_verb_function)
+app.command("ask", hidden=True)(query)
 
 
 def call(words: list[str]) -> int:
@@ -356,6 +170,8 @@ def _unless_stopped(stop: StopSignal, words: list[str]) -> Any:
     """What the verb returns; an error that comes of being stopped by the keyboard is told as that."""
     try:
         return app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
+    except SystemExit as ended:  # of shell completion, which has printed everything
+        return ended.code
     except Exception:
         if stop.is_requested:
             return STOPPED
@@ -390,7 +206,7 @@ _PARTS = {
     for group in app.registered_groups
     if group.name and group.typer_instance
 }
-_VERBS = {command.callback.__name__ for command in app.registered_commands if command.callback} | {
+_VERBS = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback} | {
     name for (name,) in _GROUPS if name
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv as writing
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from rich.text import Text
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, refuse_unwritable_path
 from discreet.cli.noise_digits import round_to_noise
+from discreet.cli.row_file import RowFile, named_format
 from discreet.errors import UsageError
 from discreet.present.cell_text import cell_text
 from discreet.release import legend
@@ -50,7 +50,11 @@ def marginals(
     whole: Annotated[
         bool, typer.Option("--whole", help="Give whole numbers of at least 0 that have one total.")
     ] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Folder to write one CSV file per table to.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder to write one file per table to.")
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", help="Format of the files: csv or parquet.")] = "csv",
+    csv: Annotated[Path | None, typer.Option("--csv", hidden=True, help="Old spelling of -o FOLDER.")] = None,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     fresh: Annotated[
@@ -65,7 +69,9 @@ def marginals(
     if epsilon is None:
         raise UsageError("say how much to spend", hint="--epsilon 1")
     opened_project = discreet.open(project)
-    _check_folder(csv, opened_project)
+    folders = {folder: named_format(name) for folder, name in ((output, format_), (csv, "csv")) if folder is not None}
+    for folder in folders:
+        _check_folder(folder, opened_project)
     wish: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -82,8 +88,8 @@ def marginals(
         made = opened_project.marginals(
             table, columns or [], confidence=confidence, analyst=analyst, fresh=fresh, **wish
         )
-    if csv is not None:
-        _write(made, csv, whole=whole)
+    for folder, name in folders.items():
+        _write(made, folder, name, whole=whole)
     lines = [] if as_json else _table_lines(made, opened_project.budget(table), whole=whole)
     terminal.print_result(made.to_data(whole=whole) if as_json else {}, lines, as_json=as_json)
 
@@ -94,10 +100,8 @@ def _weight(text: str) -> tuple[tuple[str, ...], str]:
     return tuple(name.strip() for name in names.split(",")), weight.strip()
 
 
-def _check_folder(folder: Path | None, project: Project) -> None:
+def _check_folder(folder: Path, project: Project) -> None:
     """Refuse, before anything is charged, a folder that cannot take the files."""
-    if folder is None:
-        return
     try:
         if project.owns_file(folder) or (folder.exists() and not folder.is_dir()):
             raise UsageError(
@@ -118,16 +122,19 @@ def _check_folder(folder: Path | None, project: Project) -> None:
     refuse_unwritable_path(folder / "001.csv")
 
 
-def _write(made: MarginalsRelease, folder: Path, *, whole: bool) -> None:
-    """A CSV file for each table: its columns, the number of rows, and between what the exact one lies."""
+def _write(made: MarginalsRelease, folder: Path, format_: str, *, whole: bool) -> None:
+    """A file for each table: its columns, the number of rows, and between what the exact one lies."""
     for number, marginal in enumerate(made, start=1):
         plain = "-".join(re.sub(r"[^A-Za-z0-9_]+", "_", name) for name in marginal.columns)[:80]
-        path = folder / f"{number:03}-{plain}.csv"
-        with terminal.explain_write_failure("the tables are"), path.open("w", newline="", encoding="utf-8") as file:
-            lines = writing.writer(file)
-            lines.writerow(marginal.header)
-            for *labels, value, (low, high) in marginal.rows(whole=whole):
-                lines.writerow([*labels, *round_to_noise(value, low, high)])
+        file = RowFile(path=folder / f"{number:03}-{plain}.{format_}", format=format_)
+        with terminal.explain_write_failure("the tables are"):
+            file.write_rows(
+                marginal.header,
+                (
+                    [*labels, *round_to_noise(value, low, high)]
+                    for *labels, value, (low, high) in marginal.rows(whole=whole)
+                ),
+            )
 
 
 def _plan_lines(priced: MarginalsQuote) -> list[str]:
@@ -161,7 +168,7 @@ def _table_lines(made: MarginalsRelease, budget_status: BudgetStatus, *, whole: 
     for marginal, _ in zip(made, range(_TABLES), strict=False):
         parts += [_table(marginal, whole=whole), ""]
     if len(sets) > _TABLES:
-        parts.append(f"… {count_noun(len(sets) - _TABLES, 'more table')}; --csv DIR or --json has them all")
+        parts.append(f"… {count_noun(len(sets) - _TABLES, 'more table')}; -o FOLDER or --json has them all")
     price = "stored release: free" if made.cached else f"cost {made.cost}"
     parts += [
         legend(made.confidence),

@@ -10,13 +10,14 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
+from discreet.cli.verb_app import VerbApp
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.console.people.people import People
     from discreet.console.people.roster import Person, PersonRole
 
-people_app = typer.Typer(no_args_is_help=True, help="Console accounts: who can log in, and their tokens.")
+people_app = VerbApp(no_args_is_help=True, help="Console accounts: who can log in, and their tokens.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account.")]
 Piped = Annotated[

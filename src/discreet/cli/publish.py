@@ -28,7 +28,7 @@ def publish(
     delta: Annotated[
         str | None, typer.Option("--delta", help="Delta of the guarantee; 0 means pure. Default: the table's delta.")
     ] = None,
-    to: Annotated[Path | None, typer.Option("--to", help="Folder to write the tables to.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder to write the tables to.")] = None,
     confidence: Confidence = "0.95",
     price: Annotated[bool, typer.Option("--plan", help="Only show the price and the expected error. Free.")] = False,
     analyst: Analyst = None,
@@ -46,29 +46,29 @@ def publish(
     if epsilon is None:
         raise UsageError("say how much to spend", hint="--epsilon 1")
     if price:
-        if to is not None or fresh or force:
+        if output is not None or fresh or force:
             raise UsageError(
-                "--plan writes no files and draws no noise: --to, --fresh and --force cannot be used with it"
+                "--plan writes no files and draws no noise: --output, --fresh and --force cannot be used with it"
             )
         quote = opened_project.plan_publish(plan, epsilon=epsilon, delta=delta).to_data()
         terminal.print_result(quote, _quote_lines(quote), as_json=as_json)
         return
-    if to is None:
-        raise UsageError("say which folder to write the tables to", hint="--to FOLDER")
-    _refuse_own(to, opened_project)
+    if output is None:
+        raise UsageError("say which folder to write the tables to", hint="-o FOLDER")
+    _refuse_own(output, opened_project)
     with _progress() as tell:
         made = opened_project.publish(
             plan,
             epsilon=epsilon,
             delta=delta,
-            to=to,
+            to=output,
             confidence=confidence,
             analyst=analyst,
             fresh=fresh,
             force=force,
             progress=tell,
         )
-    data, text = _publication_output(made, to, opened_project)
+    data, text = _publication_output(made, output, opened_project)
     terminal.print_result(data, text, as_json=as_json)
 
 

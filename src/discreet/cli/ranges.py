@@ -1,17 +1,17 @@
-"""`discreet ranges`: intervals, prefixes and quantiles of a column, from one release; or of a stream of days."""
+"""`discreet ranges`: intervals, prefixes and quantiles of a column, from one release."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as RichTable
 
-from discreet.cli import ranges_stream as following
+from discreet.cli import stream as streaming
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, refuse_unwritable_output
+from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Gaussian, Json, two_bounds
+from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
 from discreet.errors import UsageError
 from discreet.present.cell_text import DASH, format_with_noise
 from discreet.release import legend
@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 def ranges(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     column: Annotated[
-        str | None, typer.Argument(help="Column of numbers or dates with bounds. With --next: a label for the step.")
+        str | None, typer.Argument(metavar="COLUMN", help="Column of numbers or dates with bounds.")
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", help="How much privacy loss to spend. Without it, read a stored release.")
     ] = None,
-    delta: Annotated[
-        str | None,
-        typer.Option("--delta", help="Use Gaussian noise for an (epsilon, delta) guarantee with this delta."),
-    ] = None,
+    delta: Gaussian = None,
     file: Annotated[
         Path | None, typer.Option("--ranges", help="CSV file of the ranges to answer, with columns low and high.")
     ] = None,
@@ -50,19 +47,19 @@ def ranges(
         bool, typer.Option("--only", help="Measure only for these ranges: smaller errors, but no other ranges.")
     ] = False,
     whole: Annotated[bool, typer.Option("--whole", help="Give whole numbers of at least 0 that add up.")] = False,
-    stream: Annotated[
-        str | None, typer.Option("--stream", help="Name of a stream: totals that are continued step by step.")
-    ] = None,
-    step: Annotated[bool, typer.Option("--next", help="Take the stream's next step from the newest version.")] = False,
-    horizon: Annotated[str | None, typer.Option("--horizon", help="Number of steps that the stream will have.")] = None,
-    contributions: Annotated[
-        str | None, typer.Option("--contributions", help="Count at most K rows per person over the whole stream.")
-    ] = None,
-    streams: Annotated[bool, typer.Option("--streams", help="List the streams of the table.")] = False,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     fresh: Fresh = False,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Also write the rows to this CSV file.")] = None,
+    output: Output = None,
+    format_: Format = None,
+    csv: OldCsv = None,
+    stream: Annotated[str | None, typer.Option("--stream", hidden=True, help="Now discreet stream.")] = None,
+    step: Annotated[bool, typer.Option("--next", hidden=True, help="Now discreet stream next.")] = False,
+    horizon: Annotated[str | None, typer.Option("--horizon", hidden=True, help="Now of discreet stream.")] = None,
+    contributions: Annotated[
+        str | None, typer.Option("--contributions", hidden=True, help="Now of discreet stream.")
+    ] = None,
+    streams: Annotated[bool, typer.Option("--streams", hidden=True, help="Now discreet stream list.")] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -72,15 +69,15 @@ def ranges(
     from discreet.tables.ranges.range_answers import quantile_of
 
     opened_project = discreet.open(project)
-    refuse_unwritable_output(csv_file, opened_project)
+    files = row_files(output, format_, opened_project, csv=csv)
     confidence_of(confidence)
-    pairs = [_pair(text) for text in between or ()]
+    pairs = [two_bounds(text) for text in between or ()]
     if streams or stream is not None:
         _refuse_beside_streams(file=file, quantile=quantile, only=only, whole=whole, fresh=fresh)
         if stream is None:
-            following.list_streams(opened_project, table, as_json=as_json)
+            streaming.list_streams(opened_project, table, as_json=as_json)
             return
-        following.run_stream(
+        streaming.run_stream(
             opened_project,
             table,
             stream,
@@ -94,14 +91,16 @@ def ranges(
             confidence=confidence,
             plan=plan,
             analyst=analyst,
-            csv_file=csv_file,
+            files=files,
             as_json=as_json,
         )
         return
-    if column is None or step or horizon is not None or contributions is not None:
+    if column is None:
+        raise UsageError("name a column", hint="discreet ranges patients age --epsilon 1")
+    if step or horizon is not None or contributions is not None:
         raise UsageError(
-            "name a column" if column is None else "--next, --horizon and --contributions work only with --stream",
-            hint="discreet ranges patients age --epsilon 1, or --stream NAME",
+            "--next, --horizon and --contributions are flags of a stream",
+            hint="discreet stream start patients daily --epsilon 1 --horizon 365",
         )
     quantiles = [quantile_of(each) for each in quantile or ()]
     if only and quantiles:
@@ -121,8 +120,8 @@ def ranges(
     with terminal.progress("measuring"):
         made = opened_project.ranges(table, column, **more, analyst=analyst, fresh=fresh)
         data = made.to_data(confidence=confidence, quantiles=quantiles, whole=whole)
-    if csv_file is not None:
-        _write(csv_file, made.ruler.column.name, data["rows"])
+    for file_to_write in files:
+        _write(file_to_write, made.ruler.column.name, data["rows"])
     terminal.print_result(data, _words(made, data, opened_project.budget(table)), as_json=as_json)
 
 
@@ -134,18 +133,10 @@ def _refuse_beside_streams(**given: Any) -> None:
             )
 
 
-def _pair(text: str) -> tuple[str, str]:
-    low, dots, high = text.partition("..")
-    if not dots:
-        raise UsageError(f"{text[:60]!r} is not a range", hint="--between 30..45, or ..17, or 65..")
-    return low, high
-
-
-def _write(path: Path, column: str, rows: list[list[Any]]) -> None:
-    with terminal.explain_write_failure("the answer is"), path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"])
-        writer.writerows([low, high, value, *ends] for low, high, value, ends in rows)
+def _write(file: RowFile, column: str, rows: list[list[Any]]) -> None:
+    names = [f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"]
+    with terminal.explain_write_failure("the answer is"):
+        file.write_rows(names, ([low, high, value, *ends] for low, high, value, ends in rows))
 
 
 def _plan_words(quoted: RangesQuote) -> list[str]:
@@ -168,7 +159,7 @@ def _words(made: Ranges, data: dict[str, Any], budget_status: BudgetStatus) -> l
     for low, high, value, ends in data["rows"][: terminal.MOST_ROWS]:
         table.add_row(f"{low} to {high}", format_with_noise(value, *ends))
     more = len(data["rows"]) - terminal.MOST_ROWS
-    lines: list[Any] = [table, *([f"… and {more:,} more: --json or --csv has them all"] if more > 0 else [])]
+    lines: list[Any] = [table, *([f"… and {more:,} more: --json or -o FILE.csv has them all"] if more > 0 else [])]
     for fraction, value, ends in data["quantiles"]:
         quantile_text = (
             f"{DASH} (not shown: the noise is too large)"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv as writer
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +9,8 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
+from discreet.cli.flags import HERE, Folder, Json
+from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
 from discreet.errors import UsageError, no_release
 
 if TYPE_CHECKING:
@@ -29,7 +28,9 @@ def reconcile(
     whole: Annotated[
         bool, typer.Option("--whole", help="Also give whole numbers that agree, and are at least 0 where they must be.")
     ] = False,
-    csv: Annotated[Path | None, typer.Option("--csv", help="Also write the numbers to this CSV file.")] = None,
+    output: Output = None,
+    format_: Format = None,
+    csv: OldCsv = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -37,12 +38,12 @@ def reconcile(
     import discreet
 
     opened_project = discreet.open(project)
-    refuse_unwritable_output(csv, opened_project)
+    files = row_files(output, format_, opened_project, csv=csv)
     table, releases = _table_and_releases(opened_project, list(words or []))
     with terminal.progress("reconciling"):
         agreement = opened_project.reconcile(table, releases, whole=whole)
-    if csv is not None:
-        _write(agreement, csv)
+    for file in files:
+        _write(agreement, file)
     terminal.print_result(agreement.to_data(), _agreement_lines(agreement), as_json=as_json)
 
 
@@ -79,7 +80,7 @@ def _agreement_lines(agreement: Agreement) -> list[Any]:
         table.add_row(RichText(line.words()), *cells, *([_whole(line)] if rounded else []))
     lines: list[Any] = [table]
     if len(agreement.lines) > terminal.MOST_ROWS:
-        lines.append(f"… {len(agreement.lines) - terminal.MOST_ROWS:,} more; --csv FILE writes them all")
+        lines.append(f"… {len(agreement.lines) - terminal.MOST_ROWS:,} more; -o FILE.csv writes them all")
     lines += ["", *_identities(agreement)]
     left = [f"left out: {each.release}, {each.reason}" for each in agreement.left_out]
     lines += left[:_MOST_LISTED] + ([f"… {len(left) - _MOST_LISTED:,} more"] if len(left) > _MOST_LISTED else [])
@@ -111,16 +112,15 @@ def _whole(line: ReconciledNumber) -> str:
     return "" if line.whole is None else f"{line.whole:,.10g}"
 
 
-def _write(agreement: Agreement, path: Path) -> None:
-    """The numbers as CSV: one line for each, its keys in one field."""
+def _write(agreement: Agreement, file: RowFile) -> None:
+    """The numbers: one row for each, its keys in one field."""
     names = ("release", "column", "keys", "value", "standard_error", "reconciled", "reconciled_error", "whole")
+    rows = []
+    for line in agreement.lines:
+        data = line.to_data()
+        keys = ";".join(f"{name}={'' if label is None else label}" for name, label in data["keys"].items())
+        rows.append([(data | {"keys": keys})[name] for name in names])
     try:
-        with path.open("w", newline="", encoding="utf-8") as stream:
-            rows = writer.DictWriter(stream, names)
-            rows.writeheader()
-            for line in agreement.lines:
-                data = line.to_data()
-                keys = ";".join(f"{name}={'' if label is None else label}" for name, label in data["keys"].items())
-                rows.writerow(data | {"keys": keys})
+        file.write_rows(names, rows)
     except OSError as problem:
-        raise UsageError(f"{str(path)!r} could not be written: {problem.strerror or problem}") from None
+        raise UsageError(f"{str(file.path)!r} could not be written: {problem.strerror or problem}") from None

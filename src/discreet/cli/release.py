@@ -1,4 +1,4 @@
-"""`discreet release`: a release as files that anybody can check, the check, and the key that signs them."""
+"""`discreet release`: `write` a release as files that anybody can check, `verify` them, show the `key` that signs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json
+from discreet.cli.flags import HERE, Folder, Ignored, Json
+from discreet.cli.verb_app import DefaultVerbGroup, VerbApp
 from discreet.errors import LedgerFault, ProjectError, UsageError
 
 if TYPE_CHECKING:
@@ -22,15 +23,18 @@ if TYPE_CHECKING:
 NOT_CHECKED = 1
 
 
-def release(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RELEASE | verify BUNDLE | key",
-            help="A release to write; or verify and a bundle; or key, to show the key.",
-        ),
-    ],
-    to: Annotated[Path | None, typer.Option("--to", help="New folder for the bundle.")] = None,
+release_app = VerbApp(
+    cls=DefaultVerbGroup,
+    no_args_is_help=True,
+    subcommand_metavar="[write] RELEASE -o FOLDER | verify BUNDLE | key",
+    help="Write a release as a bundle, or verify one. `discreet release r-…` is short for `release write r-…`.",
+)
+
+
+@release_app.command(short_help="Write a release as a bundle that anybody can check.")
+def write(
+    release: Annotated[str, typer.Argument(help="A release: r-…")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="New folder for the bundle.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the release, for the card.")] = None,
     description: Annotated[str | None, typer.Option("--description", help="What the release is, for the card.")] = None,
     intended_use: Annotated[
@@ -39,29 +43,58 @@ def release(
     about: Annotated[
         Path | None, typer.Option("--about", metavar="FILE.toml", help="File with all of these descriptions.")
     ] = None,
-    key: Annotated[str | None, typer.Option("--key", help="With verify: the fingerprint that you expect.")] = None,
-    accept_open: Annotated[
-        bool, typer.Option("--accept-open", help="With verify: accept a bundle of which a part could not be checked.")
-    ] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Write a release as a bundle that anybody can check with `release verify BUNDLE`. Free."""
-    if words == ["key"]:
-        _key(as_json=as_json)
-    elif words[0] == "verify" and len(words) == 2:
-        _verify(Path(words[1]), key, project, accept_open=accept_open, as_json=as_json)
-    elif len(words) != 1:
-        raise UsageError(
-            "give one release, or verify and a bundle, or key", hint="discreet release r-… --to out, release verify out"
-        )
-    elif to is None:
-        raise UsageError("say which folder to write the bundle to", hint="--to FOLDER")
-    elif key is not None or accept_open:
-        raise UsageError("--key and --accept-open work only with verify")
+    if output is None:
+        raise UsageError("say which folder to write the bundle to", hint="-o FOLDER")
+    about_release = _about(about, name=name, description=description, intended_use=intended_use)
+    _write(release, output, about_release, project, as_json=as_json)
+
+
+@release_app.command(short_help="Check a bundle; no project is needed.")
+def verify(
+    bundle: Annotated[Path, typer.Argument(help="A bundle: a folder or a ZIP file.")],
+    key: Annotated[str | None, typer.Option("--key", help="The fingerprint that you expect.")] = None,
+    accept_open: Annotated[
+        bool, typer.Option("--accept-open", help="Accept a bundle of which a part could not be checked.")
+    ] = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Check a bundle. Inside a project, also compare it with the project's ledger."""
+    from discreet.bundle import verification
+    from discreet.bundle.signing_key import read_fingerprint
+    from discreet.ledger.anchor import AnchorMissing
+
+    expected = None if key is None else read_fingerprint(key)
+    try:
+        opened_project = _nearest_project(project)
+    except AnchorMissing as problem:  # it says nothing about the bundle, which can be checked without it
+        report = _without_ledger(verification.verify(bundle, key=expected), problem)
     else:
-        about_release = _about(about, name=name, description=description, intended_use=intended_use)
-        _write(words[0], to, about_release, project, as_json=as_json)
+        if opened_project is None:
+            report = verification.verify(bundle, key=expected)
+        else:
+            with closing(opened_project.ledger):
+                report = verification.verify(bundle, key=expected, project=opened_project)
+    terminal.print_result(report.to_data(), _report_lines(report, accept_open=accept_open), as_json=as_json)
+    if not report.sound:
+        raise typer.Exit(5)
+    if report.open and not accept_open:
+        raise typer.Exit(NOT_CHECKED)
+
+
+@release_app.command()
+def key(project: Ignored = HERE, as_json: Json = False) -> None:
+    """Show the public key that signs bundles, and its fingerprint."""
+    from discreet.bundle.signing_key import Signer, fingerprint
+
+    public = Signer.load_or_make().public
+    lines = [f"public key   {public}", f"fingerprint  {fingerprint(public)}"]
+    lines.append("send readers the fingerprint separately from the bundle")
+    terminal.print_result({"public_key": public, "fingerprint": fingerprint(public)}, lines, as_json=as_json)
 
 
 def _about(file: Path | None, **flags: str | None) -> About:
@@ -80,7 +113,7 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
 
     opened_project = discreet.open(project)
     if opened_project.owns_file(to):
-        raise UsageError(f"{str(to)!r} belongs to the project", hint="choose another folder with --to")
+        raise UsageError(f"{str(to)!r} belongs to the project", hint="choose another folder with -o")
     files = bundle_files.make_bundle(opened_project, id_, about)
     bundle_files.write(files, to)
     also = opened_project.recall(id_).also
@@ -94,29 +127,6 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
     data = {"release": id_, "folder": str(to), "files": sorted(files), "key": mark, "not_told": open_fields}
     data["also"] = list(also)
     terminal.print_result(data, lines, as_json=as_json)
-
-
-def _verify(path: Path, key: str | None, project: Path, *, accept_open: bool, as_json: bool) -> None:
-    from discreet.bundle.signing_key import read_fingerprint
-    from discreet.bundle.verification import verify
-    from discreet.ledger.anchor import AnchorMissing
-
-    expected = None if key is None else read_fingerprint(key)
-    try:
-        opened_project = _nearest_project(project)
-    except AnchorMissing as problem:  # it says nothing about the bundle, which can be checked without it
-        report = _without_ledger(verify(path, key=expected), problem)
-    else:
-        if opened_project is None:
-            report = verify(path, key=expected)
-        else:
-            with closing(opened_project.ledger):
-                report = verify(path, key=expected, project=opened_project)
-    terminal.print_result(report.to_data(), _report_lines(report, accept_open=accept_open), as_json=as_json)
-    if not report.sound:
-        raise typer.Exit(5)
-    if report.open and not accept_open:
-        raise typer.Exit(NOT_CHECKED)
 
 
 def _nearest_project(project: Path) -> Project | None:
@@ -158,12 +168,3 @@ def _report_lines(report: VerificationReport, *, accept_open: bool) -> list[str]
         taken = "accepted by --accept-open" if accept_open else "do not rely on it, or accept it with --accept-open"
         ends.append(f"not everything could be checked ({', '.join(report.open)}): {taken}")
     return [*lines, "; ".join(ends)] if ends else lines
-
-
-def _key(*, as_json: bool) -> None:
-    from discreet.bundle.signing_key import Signer, fingerprint
-
-    public = Signer.load_or_make().public
-    lines = [f"public key   {public}", f"fingerprint  {fingerprint(public)}"]
-    lines.append("send readers the fingerprint separately from the bundle")
-    terminal.print_result({"public_key": public, "fingerprint": fingerprint(public)}, lines, as_json=as_json)

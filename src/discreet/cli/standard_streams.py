@@ -102,6 +102,11 @@ def can_encode(text: str) -> bool:
     return True
 
 
+def spell_for_stdout(text: str) -> str:
+    """A text as it is where standard output has all of its letters; else in ASCII."""
+    return text if can_encode(text) else spell_in_ascii(text)
+
+
 def write_json(data: Mapping[str, Any]) -> None:
     """Print data as one line of JSON; with escapes where letters do not fit, so nothing of it changes."""
     text = json.dumps(data, ensure_ascii=False)

@@ -12,12 +12,13 @@ import typer
 from discreet import exact
 from discreet.cli import survey_output, terminal
 from discreet.cli.flags import HERE, Confidence, Folder, Json
+from discreet.cli.verb_app import VerbApp
 from discreet.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     from discreet.surveys.collector.survey_store import SurveyStore
 
-survey_app = typer.Typer(
+survey_app = VerbApp(
     no_args_is_help=True, help="Surveys by local differential privacy: answers are randomized before they are sent."
 )
 

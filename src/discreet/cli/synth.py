@@ -14,13 +14,15 @@ import typer
 from discreet import exact
 from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Analyst, Epsilon, Folder, Json, refuse_unwritable_output, refuse_unwritable_path
+from discreet.cli.row_file import Format, file_format
+from discreet.cli.verb_app import VerbApp
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.synth.model import Model, ModelCard
 
-synth_app = typer.Typer(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
+synth_app = VerbApp(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
 
 MODEL = typer.Argument(help="Model file. Default: the newest model fitted in this project.")
 
@@ -103,6 +105,7 @@ def sample(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file. Default: CSV on standard output.")
     ] = None,
+    format_: Format = None,
     given: Annotated[list[str] | None, typer.Option("--given", help="COLUMN=VALUE: every row has this value.")] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Seed for reproducible rows; sampling adds no protection.")
@@ -113,6 +116,9 @@ def sample(
     """Sample rows from a model. Free: as many as you like, as often as you like."""
     from discreet.synth.sample_files import write_rows
 
+    if output is None and format_ is not None:
+        raise UsageError("--format needs a file to write", hint="-o rows.csv")
+    target_format = None if output is None else file_format(output, format_)
     made, source = _model(model, project, output)
     conditions = _pairs(given or [])
     origin = f"from the {made.card.kind} model of {made.card.table!r}, version {made.card.version}"
@@ -131,7 +137,7 @@ def sample(
             write_rows(made, sys.stdout.buffer, n=n, given=conditions, seed=seed)
         return
     with terminal.progress("sampling"):
-        count = write_rows(made, output, n=n, given=conditions, seed=seed)
+        count = write_rows(made, output, n=n, given=conditions, seed=seed, format_=target_format)
     data = {"rows": count, "file": str(output), "model": str(source), "kind": made.card.kind, "table": made.card.table}
     terminal.print_result(data, f"wrote {count:,} rows to {output}, {origin}", as_json=as_json)
 
@@ -139,7 +145,9 @@ def sample(
 @synth_app.command(short_help="Show what a model is good and bad for.")
 def inspect(
     model: Annotated[Path | None, MODEL] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a report page to this HTML file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write a report page to this HTML file.")
+    ] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="Compare with the real table. Charged.")] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Delta of the comparison's guarantee.")] = None,
     analyst: Analyst = None,
@@ -147,7 +155,7 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Show what a model is good and bad for, from its noisy measurements only. Free without --epsilon."""
-    made, _ = _model(model, project, html)
+    made, _ = _model(model, project, output)
     comparison = None
     if epsilon is not None:
         import discreet
@@ -157,10 +165,10 @@ def inspect(
     from discreet.synth.inspect import inspect_model
 
     report = inspect_model(made, comparison=comparison)
-    if html is not None:
+    if output is not None:
         with terminal.explain_write_failure("the comparison is" if comparison is not None else "the model is"):
-            html.write_text(report.page(), encoding="utf-8")
-    text = "\n".join(report.lines()) + (f"\nwrote {html}" if html is not None else "")
+            output.write_text(report.page(), encoding="utf-8")
+    text = "\n".join(report.lines()) + (f"\nwrote {output}" if output is not None else "")
     terminal.print_result(report.to_data(), text, as_json=as_json)
 
 
@@ -269,7 +277,7 @@ def _fit_output(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
     lines += [f"note: {warning}" for warning in card.warnings]
     lines += [
         f"saved {path}" + ("" if card.release is None else f"; release {card.release}"),
-        "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect --html page.html",
+        "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html",
     ]
     return data, lines
 

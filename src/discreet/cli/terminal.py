@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -17,12 +16,13 @@ from discreet.cli import standard_streams
 from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
+    from discreet.cli.row_file import RowFile
     from discreet.ledger.repair import LedgerVerification, RepairOutcome
     from discreet.project.project import BudgetStatus, ErasureReport, Project
     from discreet.release import Release, Spending
     from discreet.schema.schema import Table
 
-#: More rows than this are cut on a screen; --json, --csv and --parquet have them all.
+#: More rows than this are cut on a screen; --json and --output have them all.
 MOST_ROWS = 60
 
 
@@ -33,6 +33,21 @@ def print_result(data: Mapping[str, Any], text: str | RichTable | list[Any], *, 
             standard_streams.write_json(data)
         else:
             standard_streams.write_lines(text if isinstance(text, list) else [text])
+
+
+def engines_of(project: Project) -> list[str]:
+    """The engines of a project's tables."""
+    return [table.engine for table in project.file.tables.values()]
+
+
+@contextmanager
+def with_owner_notes(project: Project) -> Iterator[None]:
+    """Print what has changed for the owner, whether the query inside is answered or refused."""
+    try:
+        yield
+    finally:
+        private = [name for name, table in project.file.tables.items() if not table.public]
+        print_notes([note for name in private for note in project.warnings(name)])
 
 
 def print_notes(owner_notes: list[str]) -> None:
@@ -118,7 +133,7 @@ def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:
         table.add_row(*(RichText(cell) for cell in row_cells))
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
-        lines.append(f"… {len(release.rows) - MOST_ROWS:,} more rows; --csv FILE writes them all")
+        lines.append(f"… {len(release.rows) - MOST_ROWS:,} more rows; -o FILE.csv writes them all")
     stored = f"stored answer: free (it cost {_spending(release.purchase_cost)})" if release.cached else ""
     free = stored or ("derived from earlier answers: free" if release.derived else "")
     price = free or f"cost {_spending(release.cost)}"
@@ -287,26 +302,24 @@ def entries_table(ledger_entries: list[dict[str, Any]]) -> RichTable:
     return table
 
 
-def save_rows(release: Release, *, csv: Path | None, parquet: Path | None) -> None:
+def save_rows(release: Release, files: Iterable[RowFile]) -> None:
     """Write an answer's rows to files."""
     with explain_write_failure("the answer is"):
-        if csv is not None:
-            import pyarrow.csv
+        for file in files:
+            file.write_table(release.to_arrow())
 
-            pyarrow.csv.write_csv(release.to_arrow(), csv)
-        if parquet is not None:
-            import pyarrow.parquet
 
-            pyarrow.parquet.write_table(release.to_arrow(), parquet)
+#: How to have what was charged in another file.
+_ANOTHER_FILE = "run the same command with another file and without --fresh: it is free"
 
 
 @contextmanager
-def explain_write_failure(subject: str) -> Iterator[None]:
+def explain_write_failure(subject: str, *, hint: str = _ANOTHER_FILE) -> Iterator[None]:
     """Files of what was charged are written inside; one that cannot be is told with the way to have it again."""
     try:
         yield
     except OSError as problem:
         raise UsageError(
             f"{subject} stored, but could not be written: {problem.strerror or problem}",
-            hint="run the same command with another file and without --fresh or --next: it is free",
+            hint=hint,
         ) from None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import DiscreetError
+
 if TYPE_CHECKING:
     from discreet.engines.engine import DeclarationOutcome
+    from discreet.project.project import Project
     from discreet.schema.schema import Table
 
 
@@ -141,3 +145,17 @@ def edited_warning(places: str, table: str) -> str:
         f"{places!r}, beside those by the old one, can reveal where one person lives: publish noisy ones, or undo the "
         "change"
     )
+
+
+def encoding_notes(project: Project, table: Table) -> list[str]:
+    """Whether the text files of a table are in another encoding than UTF-8, which nothing else would tell."""
+    from discreet.engines.encoding import encoding_note
+    from discreet.engines.file_source import find
+    from discreet.schema.address import DEFAULT
+
+    if table.engine != DEFAULT:
+        return []
+    with suppress(DiscreetError, OSError):  # a file that went away since: what was done is done
+        note = encoding_note(find(table.source, folder=project.folder))
+        return [] if note is None else [note]
+    return []

@@ -14,20 +14,27 @@ if TYPE_CHECKING:
 
 
 def write_rows(
-    model: Model, target: Path | BinaryIO, *, n: int | None, given: Mapping[str, object], seed: int | None
+    model: Model,
+    target: Path | BinaryIO,
+    *,
+    n: int | None,
+    given: Mapping[str, object],
+    seed: int | None,
+    format_: str | None = None,
 ) -> int:
-    """Write a sample; how many rows it has."""
+    """Write a sample; how many rows it has. `format_`: csv or parquet; default: by the file's name."""
     row_count = model.rows(n)
     parts = model.batches(row_count, given=given, seed=seed)
     if not isinstance(target, Path):
         _csv(parts, target)
         return row_count
-    if target.suffix.lower() not in (".csv", ".parquet"):
+    suffix = target.suffix.lower() if format_ is None else f".{format_}"
+    if suffix not in (".csv", ".parquet"):
         raise UsageError(f"{str(target)!r} must end in .csv or .parquet", hint="-o rows.csv")
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with draft.open("wb") as stream:
-            (_csv if target.suffix.lower() == ".csv" else _parquet)(parts, stream)
+            (_csv if suffix == ".csv" else _parquet)(parts, stream)
         draft.replace(target)
     except OSError as problem:
         raise UsageError(f"{target.name!r} cannot be written: {problem.strerror}") from None

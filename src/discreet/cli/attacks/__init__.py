@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-import typer
+from discreet.cli.verb_app import VerbApp
 
-attack_app = typer.Typer(
+attack_app = VerbApp(
     no_args_is_help=True,
     help="Attack weak protections. Each attack reports its success rate, and that of guessing by chance.",
 )

@@ -16,7 +16,7 @@ from discreet.errors import MissingPackage, UsageError
 if TYPE_CHECKING:
     from discreet.lab.report import AttackResult, SkippedAttack
 
-Report = Annotated[Path | None, typer.Option("--report", help="Folder for a report page, index.html.")]
+Report = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for a report page, index.html.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ FELL = 1
 
 
 def everything(report: Report = None, project: Ignored = HERE, as_json: Json = False) -> None:
-    """Run every attack on generated data. Reports what falls and what stands; --report writes a page with charts.
+    """Run every attack on generated data. Reports what falls and what stands; -o FOLDER writes a page with charts.
 
     Attacks whose package is not installed are left out and listed. The exit code covers the attacks that ran.
     """

@@ -105,7 +105,7 @@ def check_name(name: str) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(
             f"a stream's name can have only letters, digits, dots, dashes and underscores, got {str(name)[:60]!r}",
-            hint="--stream visits",
+            hint="a name such as visits or daily-2026",
         )
     return name
 

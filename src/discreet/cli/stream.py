@@ -1,17 +1,18 @@
-"""`discreet ranges --stream`: start a counter that goes on day after day, take its next step, read what it said."""
+"""`discreet stream`: `start` a running total of a table that grows, take its `next` step, `show` or `list` totals."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.table import Table as RichTable
 
 from discreet.cli import terminal
-from discreet.cli.flags import refuse_unwritable_output
+from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Gaussian, Json, two_bounds
 from discreet.cli.noise_digits import round_to_noise
+from discreet.cli.row_file import Format, Output, RowFile, row_files
+from discreet.cli.verb_app import VerbApp
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,97 @@ if TYPE_CHECKING:
     from discreet.tables.stream.stream import TableStream
     from discreet.tables.stream.stream_plan import StreamPlan
     from discreet.tables.stream.stream_row import StreamEstimate
+
+
+stream_app = VerbApp(no_args_is_help=True, help="Running totals of a table that grows, charged once for all steps.")
+
+TableName = Annotated[str, typer.Argument(metavar="TABLE", help="A declared table.")]
+StreamName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the stream.")]
+
+
+@stream_app.command()
+def start(
+    table: TableName,
+    name: StreamName,
+    epsilon: Annotated[str, typer.Option("--epsilon", help="How much privacy loss to spend, once, for all steps.")],
+    horizon: Annotated[str, typer.Option("--horizon", help="Number of steps that the stream will have.")],
+    delta: Gaussian = None,
+    contributions: Annotated[
+        str | None, typer.Option("--contributions", help="Count at most K rows per person over the whole stream.")
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show the price and the expected error. Free.")] = False,
+    analyst: Analyst = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Start a stream. Charged once, for all its steps; --plan only shows the price."""
+    import discreet
+
+    run_stream(
+        discreet.open(project),
+        table,
+        name,
+        epsilon=epsilon,
+        horizon=horizon,
+        delta=delta,
+        contributions=contributions,
+        plan=plan,
+        analyst=analyst,
+        as_json=as_json,
+    )
+
+
+@stream_app.command("next")
+def take_next(
+    table: TableName,
+    name: StreamName,
+    label: Annotated[
+        str | None, typer.Argument(metavar="[LABEL]", help="Name of the step, such as a date. Repeating it is free.")
+    ] = None,
+    analyst: Analyst = None,
+    output: Output = None,
+    format_: Format = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Take a stream's next step, from the newest version of its table. Free."""
+    import discreet
+
+    opened_project = discreet.open(project)
+    files = row_files(output, format_, opened_project)
+    run_stream(opened_project, table, name, step=True, label=label, analyst=analyst, files=files, as_json=as_json)
+
+
+@stream_app.command()
+def show(
+    table: TableName,
+    name: StreamName,
+    between: Annotated[
+        list[str] | None, typer.Option("--between", help="A range of steps to add up, such as 2..5 or monday..")
+    ] = None,
+    confidence: Confidence = "0.95",
+    output: Output = None,
+    format_: Format = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Show what a stream has released so far. Free."""
+    import discreet
+    from discreet.plan.price import confidence_of
+
+    opened_project = discreet.open(project)
+    files = row_files(output, format_, opened_project)
+    confidence_of(confidence)
+    pairs = [two_bounds(text) for text in between or ()]
+    run_stream(opened_project, table, name, between=pairs, confidence=confidence, files=files, as_json=as_json)
+
+
+@stream_app.command("list")
+def list_(table: TableName, project: Folder = HERE, as_json: Json = False) -> None:
+    """List the streams of a table. Free."""
+    import discreet
+
+    list_streams(discreet.open(project), table, as_json=as_json)
 
 
 def run_stream(
@@ -36,16 +128,16 @@ def run_stream(
     confidence: str = "0.95",
     plan: bool = False,
     analyst: str | None = None,
-    csv_file: Path | None = None,
+    files: Sequence[RowFile] = (),
     as_json: bool = False,
 ) -> None:
     """Plan or start a stream (with an epsilon), take its next step (`step`), or show what it released."""
     from discreet.tables.stream import project_streams, stream_plan
 
-    refuse_unwritable_output(csv_file, project)
     if label is not None and not step:
         raise UsageError(
-            f"a stream has no column; {label[:60]!r} can only be the label of a step", hint="--next LABEL takes a step"
+            f"a stream has no column; {label[:60]!r} can only be the label of a step",
+            hint=f"discreet stream next {table} {name} LABEL takes a step",
         )
     terms: dict[str, Any] = {"delta": delta, "horizon": horizon, "contributions": contributions}
     if plan:
@@ -65,8 +157,8 @@ def run_stream(
         data = stream.to_data()
     data["intervals"] = [[low, high, one.value, list(one.interval)] for low, high, one in estimates]
     data["warnings"] = [*noted, *data["warnings"]]
-    if csv_file is not None:
-        _write(csv_file, data["rows"])
+    for file in files:
+        _write(file, stream, data["rows"])
     paid = (
         "" if epsilon is None else "the stream was there already: free\n" if there else "charged once, for all steps\n"
     )
@@ -133,10 +225,14 @@ def _words(stream: TableStream, paid: str, budget_status: BudgetStatus) -> list[
     if stream.closed:
         left += "; closed: a step failed, or the ledger was rolled back or copied"
     elif stream.steps < stream.horizon:
-        again = f"discreet ranges {stream.table} --stream {stream.name} --next"
+        again = f"discreet stream next {stream.table} {stream.name}"
         left += f"; next: discreet refresh {stream.table}, then {again}"
     return [
-        *([f"… {more:,} earlier step{'' if more == 1 else 's'}: --json or --csv has them all"] if more > 0 else []),
+        *(
+            [f"… {more:,} earlier step{'' if more == 1 else 's'}: --json or -o FILE.csv has them all"]
+            if more > 0
+            else []
+        ),
         *([table, ""] if rows else []),
         f"{paid}{left}",
         f"cost {stream.plan.price} in all; steps and reading are free. ± 95% confidence interval.",
@@ -154,11 +250,15 @@ def _shown(one: StreamEstimate) -> str:
     return f"{one.value:,.{digits}f} ± {one.plus_minus:,.{digits}f}"
 
 
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    with terminal.explain_write_failure("every step is"), path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["step", "label", "count", "count_low", "count_high", "total", "total_low", "total_high"])
-        for row in rows:
-            count = round_to_noise(row["count"], *row["count_interval"])
-            total = round_to_noise(row["total"], *row["total_interval"])
-            writer.writerow([row["step"], row["label"], *count, *total])
+def _write(file: RowFile, stream: TableStream, rows: list[dict[str, Any]]) -> None:
+    names = ["step", "label", "count", "count_low", "count_high", "total", "total_low", "total_high"]
+    hint = f"discreet stream show {stream.table} {stream.name} -o FILE writes them to another file: it is free"
+    with terminal.explain_write_failure("every step is", hint=hint):
+        file.write_rows(names, map(_written, rows))
+
+
+def _written(row: dict[str, Any]) -> list[Any]:
+    """A step in a file, without the digits that its noise makes meaningless."""
+    count = round_to_noise(row["count"], *row["count_interval"])
+    total = round_to_noise(row["total"], *row["total_interval"])
+    return [row["step"], row["label"], *count, *total]

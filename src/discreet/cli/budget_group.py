@@ -1,0 +1,75 @@
+"""`discreet budget`: `show` what is spent and what remains, and `grant` more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import terminal
+from discreet.cli.flags import HERE, Folder, Json
+from discreet.cli.verb_app import DefaultVerbGroup, VerbApp
+
+if TYPE_CHECKING:
+    from discreet.project.project import Project
+
+budget_app = VerbApp(
+    cls=DefaultVerbGroup,
+    subcommand_metavar="[show] [TABLE] | grant TABLE --epsilon E",
+    help="Show budgets, or raise a limit. `discreet budget TABLE` is short for `discreet budget show TABLE`, which "
+    "also takes a table called `show` or `grant`.",
+)
+
+
+@budget_app.command()
+def show(
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="A declared table. Default: all tables.")
+    ] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Show limit, spent and remaining, by table and by analyst. Free."""
+    opened_project = _open(project)
+    names = (
+        [
+            name
+            for name, declared in opened_project.file.tables.items()
+            if not declared.public and declared.budget is not None
+        ]
+        if table is None
+        else [opened_project.table(table).name]
+    )
+    data, text = terminal.budgets_output({name: opened_project.budget(name) for name in names})
+    terminal.print_notes([note for name in names for note in opened_project.warnings(name)])
+    terminal.print_result(data, text, as_json=as_json)
+
+
+@budget_app.command()
+def grant(
+    table: Annotated[str, typer.Argument(help="A declared table.")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="The new limit.")],
+    delta: Annotated[str | None, typer.Option("--delta", help="The new delta. Default: as it is.")] = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Raise the limit of the people in a table. For the owner."""
+    from discreet.project.budget import limit_difference, outdated_budget_line
+
+    opened_project = _open(project)
+    opened_project.grant(table, epsilon=epsilon, delta=delta)
+    name = opened_project.table(table).name
+    data, text = terminal.budgets_output({name: opened_project.budget(name)})
+    ledger_table = opened_project.ledger_table(name)
+    line = outdated_budget_line(ledger_table, opened_project.ledger)
+    difference = limit_difference(ledger_table, opened_project.ledger) if line else None
+    terminal.print_notes([note for note in opened_project.warnings(name) if note != difference])
+    also = [f"  also write it to discreet.toml: {line}"] if line else []
+    terminal.print_result(data, [*text, *also], as_json=as_json)
+
+
+def _open(project: Path) -> Project:
+    import discreet
+
+    return discreet.open(project)

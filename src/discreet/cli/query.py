@@ -1,0 +1,90 @@
+"""`discreet query`, also called `discreet ask`: charge the budget and answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import terminal
+from discreet.cli.flags import (
+    HERE,
+    Analyst,
+    Confidence,
+    Delta,
+    Epsilon,
+    Folder,
+    Fresh,
+    Json,
+    Within,
+    require_one_price,
+)
+from discreet.cli.row_file import Format, OldCsv, OldParquet, Output, row_files
+from discreet.errors import UsageError
+
+if TYPE_CHECKING:
+    from discreet.project.project import Project
+
+
+def query(
+    sql: Annotated[str | None, typer.Argument(help="The SQL query.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="File of several SQL statements, answered as one batch.")
+    ] = None,
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    analyst: Analyst = None,
+    delta: Delta = None,
+    fresh: Fresh = False,
+    output: Output = None,
+    format_: Format = None,
+    csv: OldCsv = None,
+    parquet: OldParquet = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Charge the budget and answer a query. `discreet ask` is the same verb."""
+    import discreet
+
+    require_one_price(epsilon, within)
+    opened_project = discreet.open(project)
+    files = row_files(output, format_, opened_project, csv=csv, parquet=parquet)
+    if (sql is None) == (file is None):
+        raise UsageError("give one query, or a file of queries with -f", hint='discreet query "SELECT count(*) FROM t"')
+    terms: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
+    terms["analyst"] = analyst
+    if file is not None:
+        if files or fresh:
+            raise UsageError("a batch has several answers: --output and --fresh work only with a single query")
+        _answer_batch(opened_project, file, terms, as_json=as_json)
+        return
+    assert sql is not None
+    engines = terminal.engines_of(opened_project)
+    with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
+        release = opened_project.sql(sql).ask(**terms, fresh=fresh)
+    terminal.save_rows(release, files)
+    terminal.print_result(
+        release.to_data(), terminal.answer_lines(release, opened_project.budget(release.table)), as_json=as_json
+    )
+
+
+def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_json: bool) -> None:
+    """Answer the statements of a file."""
+    with (
+        terminal.with_owner_notes(project),
+        terminal.progress("answering", engines=terminal.engines_of(project)),
+    ):
+        releases = project.batch(_read(file), **terms)
+    lines = [line for release in releases for line in terminal.answer_lines(release, project.budget(release.table))]
+    terminal.print_result({"answers": [release.to_data() for release in releases]}, lines, as_json=as_json)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot read {str(file)!r}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{str(file)!r} is not UTF-8 text") from None

@@ -1,0 +1,102 @@
+"""What the command line adds to Typer: groups with a default verb, and old spellings of flags that still work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from discreet.cli import standard_streams
+
+#: What `--output` was called, by verb, before there was one spelling. It still works, and help does not list it.
+OLD_OUTPUTS = {
+    "anonymize": "--out",
+    "check": "--out",
+    "publish": "--to",
+    "release write": "--to",
+    "ledger backup": "--to",
+    "synth inspect": "--html",
+    "audit": "--plot",
+    "attack all": "--report",
+}
+#: Of every attack by its name.
+OLD_PICTURE = "--plot"
+
+
+class VerbCommand(TyperCommand):
+    """A verb that also takes the old spellings of its flags."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help text, in letters that the terminal has."""
+        return standard_streams.spell_for_stdout(super().get_help(ctx))
+
+    def make_parser(self, ctx: Any) -> Any:
+        """The parser of the flags, old spellings included."""
+        parser = super().make_parser(ctx)
+        path = ctx.command_path.partition(" ")[2]
+        old = OLD_OUTPUTS.get(path, OLD_PICTURE if path.startswith("attack ") else None)
+        for option in self.params:
+            if old is not None and "--output" in option.opts:
+                parser.add_option(obj=cast(TyperOption, option), opts=[old], dest=option.name)
+        return parser
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The usage line, without arguments that help does not list."""
+        pieces = [self.options_metavar] if self.options_metavar else []
+        shown = [option for option in self.get_params(ctx) if not getattr(option, "hidden", False)]
+        return pieces + [piece for option in shown for piece in option.get_usage_pieces(ctx)]
+
+
+class VerbGroup(TyperGroup):
+    """A group of verbs."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help text, in letters that the terminal has."""
+        return standard_streams.spell_for_stdout(super().get_help(ctx))
+
+
+class VerbApp(typer.Typer):
+    """A Typer application whose verbs are `VerbCommand`s."""
+
+    def __init__(self, *, cls: type[VerbGroup] = VerbGroup, **settings: Any) -> None:
+        super().__init__(cls=cls, **settings)
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
+        """Register a verb."""
+        return super().command(name, **{"cls": VerbCommand} | settings)
+
+
+class DefaultVerbGroup(VerbGroup):
+    """A group whose first verb is meant where none is named: `budget patients` is `budget show patients`.
+
+    The first word that is no flag decides, by its spelling alone, so that no declaration changes what a command does.
+    A table with the name of a verb is named after the verb (`budget show grant`) or after `--` (`budget -- grant`).
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the verb first: the one that was named, else the default."""
+        if args or not (self.no_args_is_help or ctx.resilient_parsing):
+            place = self._place_of_verb(args)
+            if place is not None:
+                args = [args[place], *args[:place], *args[place + 1 :]]
+            elif args[:1] in (["-h"], ["--help"]):
+                args = args[:1]
+            else:
+                args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+    def _place_of_verb(self, args: list[str]) -> int | None:
+        """Where the first word that is no flag stands, if it is a verb of this group."""
+        place = 0
+        while place < len(args) and args[place].startswith("-"):
+            if args[place] == "--":
+                return None
+            place += 2 if args[place] in self._flags_with_value() else 1
+        return place if place < len(args) and args[place] in self.commands else None
+
+    def _flags_with_value(self) -> set[str]:
+        options = [option for verb in self.commands.values() for option in verb.params]
+        flags = {flag for option in options if not getattr(option, "is_flag", True) for flag in option.opts}
+        return flags | set(OLD_OUTPUTS.values())
