@@ -68,7 +68,7 @@ VERBS = {
     "reconcile": lambda project: project.reconcile("friends"),
     "stream": lambda project: project.stream("friends", "month", epsilon=1, horizon=4),
     "version": lambda project: project.version("friends"),
-    "known_version": lambda project: project.peek_version("friends"),
+    "peek_version": lambda project: project.peek_version("friends"),
 }
 
 #: Others: acts of the owner, budgets, what was released or is public; graphs; and `about`, which takes what `sql` read.
@@ -86,7 +86,7 @@ OTHERS = {
         "forget",
         "grant",
     ),
-    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "peek_version", "private"),
+    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "private"),
     *(
         "public",
         "recall",
