@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.flags import refuse_unwritable_path
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.lab.evidence import Evidence
@@ -22,7 +22,7 @@ def refuse_unwritable_plot(plot: Path | None) -> None:
     if plot is None:
         return
     if plot.suffix.lower() != ".svg":
-        raise UsageError(f"{str(plot)!r} is not an .svg file", hint="--plot picture.svg")
+        raise UsageError(f"{str(plot)!r} is not an .svg file", hint=Message(Flag("plot", "picture.svg")))
     refuse_unwritable_path(plot)
 
 

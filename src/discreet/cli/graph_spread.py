@@ -26,7 +26,7 @@ from discreet.cli.flags import (
     refuse_unwritable_output,
     two_ends,
 )
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.graph.model.graph_model import GraphModel
@@ -62,7 +62,7 @@ def synth(
     from discreet.graph.model.graph_model import checked_seed
 
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1")
+        raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     opened_project = discreet.open(project)
     checked_seed(seed)
     for path in (output, model):

@@ -47,7 +47,7 @@ from discreet.cli.release import release
 from discreet.cli.serve import serve
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
-from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
+from discreet.errors import BudgetExceeded, Command, DiscreetError, Flag, Message, Refused, Statement, UsageError
 from discreet.ledger.receipts import collect_receipts
 
 if TYPE_CHECKING:
@@ -148,7 +148,10 @@ def query(
     for path in (csv, parquet):
         refuse_unwritable_output(path, opened_project)
     if (sql is None) == (file is None):
-        raise UsageError("give one query, or a file of queries with -f", hint='discreet query "SELECT count(*) FROM t"')
+        raise UsageError(
+            "give one query, or a file of queries with -f",
+            hint=Message(Command("query", Statement("SELECT count(*) FROM t"))),
+        )
     if file is not None:
         if csv is not None or parquet is not None or fresh:
             raise UsageError("a batch has several answers: --csv, --parquet and --fresh work only with a single query")
@@ -215,14 +218,14 @@ def budget(
         if len(arguments) != 2 or epsilon is None:
             raise UsageError(
                 "budget grant needs a table and a new limit",
-                hint="discreet budget grant patients --epsilon 5",
+                hint=Message(Command("budget grant", "patients", Flag("epsilon", 5))),
             )
         opened_project.grant(arguments[1], epsilon=epsilon, delta=delta)
         arguments = arguments[1:]
     elif epsilon is not None or delta is not None or len(arguments) > 1:
         raise UsageError(
             "--epsilon and --delta work only with budget grant, and only one table can be named",
-            hint="discreet budget grant patients --epsilon 5",
+            hint=Message(Command("budget grant", "patients", Flag("epsilon", 5))),
         )
     names = [opened_project.table(name).name for name in arguments] or [
         name for name, table in opened_project.file.tables.items() if not table.public and table.budget is not None
@@ -329,7 +332,7 @@ def _run_verb(words: list[str], receipts: list[str], *, as_json: bool) -> int:
             return 2
         wrong = UsageError(
             problem.format_message().strip() or "a verb is missing",
-            hint=f"discreet {_verb(words)} --help".replace("  ", " "),
+            hint=Message(Command(_verb(words), Flag("help", True))),
         )
         terminal.print_failure(wrong, failure_data(wrong), as_json=as_json)
         return 2

@@ -14,7 +14,7 @@ from rich.text import Text
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, refuse_unwritable_path
 from discreet.cli.noise_digits import round_to_noise
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.release import legend
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def marginals(
     import discreet
 
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1")
+        raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     opened_project = discreet.open(project)
     _check_folder(csv, opened_project)
     wish: dict[str, Any] = {

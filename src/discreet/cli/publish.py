@@ -12,7 +12,7 @@ import typer
 from discreet import exact
 from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -44,7 +44,7 @@ def publish(
 
     opened_project = discreet.open(project)
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1")
+        raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     if price:
         if to is not None or fresh or force:
             raise UsageError(
@@ -54,7 +54,7 @@ def publish(
         terminal.print_result(quote, _quote_lines(quote), as_json=as_json)
         return
     if to is None:
-        raise UsageError("say which folder to write the tables to", hint="--to FOLDER")
+        raise UsageError("say which folder to write the tables to", hint=Message(Flag("to", "FOLDER")))
     _refuse_own(to, opened_project)
     with _progress() as tell:
         made = opened_project.publish(

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from discreet.cli import ranges_stream as following
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Json, refuse_unwritable_output
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.present.noisy_numbers import DASH, format_with_noise
 from discreet.release import legend
 
@@ -101,11 +101,14 @@ def ranges(
     if column is None or step or horizon is not None or contributions is not None:
         raise UsageError(
             "name a column" if column is None else "--next, --horizon and --contributions work only with --stream",
-            hint="discreet ranges patients age --epsilon 1, or --stream NAME",
+            hint=Message(Command("ranges", "patients", "age", Flag("epsilon", 1)), ", or ", Flag("stream", "NAME")),
         )
     quantiles = [quantile_of(each) for each in quantile or ()]
     if only and quantiles:
-        raise UsageError("a release for these ranges only (--only) cannot answer quantiles", hint="leave --only out")
+        raise UsageError(
+            "a release for these ranges only (--only) cannot answer quantiles",
+            hint=Message("leave ", Flag("only"), " out"),
+        )
     if file is not None and between:
         raise UsageError("--ranges and --between cannot be used together", hint="give one of the two")
     requested_ranges: Any = file if file is not None else pairs or None
@@ -113,7 +116,7 @@ def ranges(
     more |= {"strategy": strategy, "seconds": seconds, "only": only}
     if plan:
         if epsilon is None:
-            raise UsageError("a plan needs an epsilon", hint="--epsilon 1 --plan")
+            raise UsageError("a plan needs an epsilon", hint=Message(Flag("epsilon", 1), " ", Flag("plan", True)))
         with terminal.progress("planning"):
             quoted = opened_project.plan_ranges(table, column, **more)
         terminal.print_result(quoted.to_data(), _plan_words(quoted), as_json=as_json)
@@ -137,7 +140,7 @@ def _refuse_beside_streams(**given: Any) -> None:
 def _pair(text: str) -> tuple[str, str]:
     low, dots, high = text.partition("..")
     if not dots:
-        raise UsageError(f"{text[:60]!r} is not a range", hint="--between 30..45, or ..17, or 65..")
+        raise UsageError(f"{text[:60]!r} is not a range", hint=Message(Flag("between", "30..45"), ", or ..17, or 65.."))
     return low, high
 
 

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from discreet.cli import terminal
 from discreet.cli.flags import refuse_unwritable_output
 from discreet.cli.noise_digits import round_to_noise
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import BudgetStatus, Project
@@ -45,7 +45,8 @@ def run_stream(
     refuse_unwritable_output(csv_file, project)
     if label is not None and not step:
         raise UsageError(
-            f"a stream has no column; {label[:60]!r} can only be the label of a step", hint="--next LABEL takes a step"
+            f"a stream has no column; {label[:60]!r} can only be the label of a step",
+            hint=Message(Flag("next", "LABEL"), " takes a step"),
         )
     terms: dict[str, Any] = {"delta": delta, "horizon": horizon, "contributions": contributions}
     if plan:

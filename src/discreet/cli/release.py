@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
-from discreet.errors import LedgerFault, ProjectError, UsageError
+from discreet.errors import Command, Flag, LedgerFault, Message, ProjectError, UsageError
 
 if TYPE_CHECKING:
     from discreet.bundle.about import About
@@ -53,10 +53,11 @@ def release(
         _verify(Path(words[1]), key, project, accept_open=accept_open, as_json=as_json)
     elif len(words) != 1:
         raise UsageError(
-            "give one release, or verify and a bundle, or key", hint="discreet release r-… --to out, release verify out"
+            "give one release, or verify and a bundle, or key",
+            hint=Message(Command("release", "r-…", Flag("to", "out")), ", release verify out"),
         )
     elif to is None:
-        raise UsageError("say which folder to write the bundle to", hint="--to FOLDER")
+        raise UsageError("say which folder to write the bundle to", hint=Message(Flag("to", "FOLDER")))
     elif key is not None or accept_open:
         raise UsageError("--key and --accept-open work only with verify")
     else:
@@ -80,7 +81,7 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
 
     opened_project = discreet.open(project)
     if opened_project.owns_file(to):
-        raise UsageError(f"{str(to)!r} belongs to the project", hint="choose another folder with --to")
+        raise UsageError(f"{str(to)!r} belongs to the project", hint=Message("choose another folder with ", Flag("to")))
     files = bundle_files.make_bundle(opened_project, id_, about)
     bundle_files.write(files, to)
     also = opened_project.recall(id_).also

@@ -14,7 +14,7 @@ from rich.text import Text as RichText
 
 from discreet import exact
 from discreet.cli import standard_streams
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import DiscreetError, Flag, Message, UsageError
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
     from discreet.ledger.repair import LedgerVerification, RepairOutcome
@@ -308,5 +308,11 @@ def explain_write_failure(subject: str) -> Iterator[None]:
     except OSError as problem:
         raise UsageError(
             f"{subject} stored, but could not be written: {problem.strerror or problem}",
-            hint="run the same command with another file and without --fresh or --next: it is free",
+            hint=Message(
+                "run the same command with another file and without ",
+                Flag("fresh"),
+                " or ",
+                Flag("next"),
+                ": it is free",
+            ),
         ) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from discreet.errors import LedgerFault
+from discreet.errors import Command, LedgerFault, Message
 
 if TYPE_CHECKING:
     import psycopg
@@ -32,12 +32,21 @@ _SENTENCES = {
     "3D000": ("the ledger's server has no such database", "check the address"),
     "28": ("the ledger's server refused the login: the name or the password is wrong", "check the address"),
     "42501": ("the ledger's server does not allow this role to use the ledger", "GRANT it what the ledger needs"),
-    "42P01": ("the ledger's tables are gone", "run discreet ledger restore FILE to restore a backup"),
+    "42P01": (
+        "the ledger's tables are gone",
+        Message("run ", Command("ledger restore", "FILE"), " to restore a backup"),
+    ),
     "53100": ("the disk is full, so nothing can be charged", "free disk space, then repeat the query"),
     "53300": ("the ledger's server has no free connection", "wait and repeat"),
     "58": ("the disk of the ledger's server failed", "check the server"),
-    "XX001": ("the ledger is damaged on its server", "restore a copy, then run discreet ledger acknowledge"),
-    "XX002": ("the ledger is damaged on its server", "restore a copy, then run discreet ledger acknowledge"),
+    "XX001": (
+        "the ledger is damaged on its server",
+        Message("restore a copy, then run ", Command("ledger acknowledge")),
+    ),
+    "XX002": (
+        "the ledger is damaged on its server",
+        Message("restore a copy, then run ", Command("ledger acknowledge")),
+    ),
 }
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from discreet.errors import LedgerFault
+from discreet.errors import Command, LedgerFault, Message
 from discreet.ledger.chain import GENESIS, KINDS, LedgerEntry
 from discreet.ledger.filesystem import refuse_network
 from discreet.ledger.summary_tables import SummaryRows
@@ -150,7 +150,12 @@ class SqliteLedgerStore:
         if not path.is_file():
             raise LedgerFault(
                 f"there is no ledger at {path.name!r}",
-                hint="run discreet ledger restore FILE to restore a backup; if there never was one, run discreet init",
+                hint=Message(
+                    "run ",
+                    Command("ledger restore", "FILE"),
+                    " to restore a backup; if there never was one, run ",
+                    Command("init"),
+                ),
             )
         with _faults():
             connection = _connect(path)
@@ -336,7 +341,7 @@ def _faults() -> Iterator[None]:
         raise LedgerFault(f"the ledger cannot be written ({os.strerror(fault.errno or 0).lower()})") from fault
 
 
-_RESTORE_HINT = "run discreet ledger restore FILE to replace it with a backup"
+_RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace it with a backup")
 _SENTENCES = {
     sqlite3.SQLITE_BUSY: ("another process has locked the ledger and does not release it", "wait and repeat"),
     sqlite3.SQLITE_FULL: (

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import StoreFault, UsageError
+from discreet.errors import Command, Flag, Message, StoreFault, UsageError
 from discreet.ledger.filesystem import network_filesystem
 from discreet.schema.project_file import NAME as PROJECT_FILE
 from discreet.storage import sqlite_file
@@ -285,7 +285,7 @@ def open_survey_file(path: Path, *, make: bool = False) -> SqliteSurveyStore:
     _refuse_network(path)
     if not path.is_file():
         if not make:
-            raise UsageError("There are no surveys here.", hint="discreet survey new, to make one")
+            raise UsageError("There are no surveys here.", hint=Message(Command("survey new"), ", to make one"))
         with _faults():
             sqlite_file.make_sqlite_file(path, version=VERSION, schema=SCHEMA)
     return SqliteSurveyStore(path)
@@ -295,7 +295,9 @@ def _refuse_network(path: Path) -> None:
     if kind := network_filesystem(path.parent):
         raise StoreFault(
             f"surveys cannot be stored on a network filesystem ({kind}), because its locks are not reliable",
-            hint="store them on a local disk, or in PostgreSQL: --store postgresql://user@host/database",
+            hint=Message(
+                "store them on a local disk, or in PostgreSQL: ", Flag("store", "postgresql://user@host/database")
+            ),
         )
 
 

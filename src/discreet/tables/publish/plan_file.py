@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import exact
-from discreet.errors import Refused, UsageError
+from discreet.errors import Command, Message, Refused, UsageError
 from discreet.schema.schema import closest_name_hint
 
 #: A plan's file has at most so many bytes, and says at most so many things of each kind.
@@ -116,7 +116,7 @@ def _parsed(path: Path) -> Mapping[str, Any]:
             content = stream.read(MOST_BYTES + 1)
     except IsADirectoryError:
         raise UsageError(
-            f"{str(path)!r} is a folder; a plan must be a file", hint="discreet publish PLAN.toml"
+            f"{str(path)!r} is a folder; a plan must be a file", hint=Message(Command("publish", "PLAN.toml"))
         ) from None
     except OSError as problem:
         raise UsageError(f"cannot read {str(path)!r}: {problem.strerror}") from None

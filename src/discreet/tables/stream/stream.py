@@ -10,7 +10,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.ledger.entry_checks import check_name
 from discreet.ledger.records import StreamRecord as LedgerStream
@@ -112,7 +112,9 @@ class TableStream:
         self.source.asker(self.analyst if analyst is None else analyst)
         step_label = None if label is None else check_name(label, what="a step's label")
         if step_label is not None and step_label.isdecimal():
-            raise UsageError("a label cannot be a number, because numbers mean steps", hint="--next 2026-03-01")
+            raise UsageError(
+                "a label cannot be a number, because numbers mean steps", hint=Message(Flag("next", "2026-03-01"))
+            )
         return take_step(self.source.curator, self.id, self.source.newest, label=step_label)
 
     def interval(
@@ -124,7 +126,10 @@ class TableStream:
         """
         rows = self.rows
         if not rows:
-            raise UsageError(f"the stream {self.name!r} has released nothing yet", hint="take its first step: --next")
+            raise UsageError(
+                f"the stream {self.name!r} has released nothing yet",
+                hint=Message("take its first step: ", Flag("next")),
+            )
         start, end = _place(first, rows), len(rows) - 1 if last is None else _place(last, rows)
         if start > end:
             raise UsageError(f"step {start + 1} comes after step {end + 1}")
@@ -176,7 +181,7 @@ def find(source: StreamSource, name: str, *, analyst: str | None = None) -> Tabl
     record = source.curator.ledger.refresh().stream(source.table, stream_plan.check_name(name))
     if record is None:
         names = source.names()
-        hint = closest_name_hint(name, names) or "start it: --epsilon 1 --horizon 365"
+        hint = closest_name_hint(name, names) or Message("start it: ", Flag("epsilon", 1), " ", Flag("horizon", 365))
         raise UsageError(f"{source.table!r} has no stream {name!r}", hint=hint)
     return TableStream(source=source, id=record.id, analyst=analyst)
 
