@@ -45,6 +45,7 @@ NO_MESSAGES = {
         (Message("a smaller ", Flag("delta")), "a smaller --delta", "a smaller delta"),
         (Message(Flag("rows-per-person"), " needs a person"), "--rows-per-person needs a person", "rows_per_person needs a person"),
         (Message("start over with ", Flag("fresh", True)), "start over with --fresh", "start over with fresh=True"),
+        (Message("see it with ", Flag("report", True, python="project.bias")), "see it with --report", "see it with project.bias"),
         (Message(Flag("person", "COLUMN")), "--person COLUMN", "person=COLUMN"),
         (Message(Flag("quasi", ("zip", "age"))), "--quasi zip,age", 'quasi=["zip", "age"]'),
         (Message(Flag("method", "squares")), "--method squares", 'method="squares"'),
@@ -215,9 +216,28 @@ def test_every_command_that_a_message_names_is_one_with_its_flags():
     assert wrong == []
 
 
+def parameters(command):
+    """Those of the call that stands for a command."""
+    owner, method = METHODS[command][0].split(".")
+    return inspect.signature(getattr({"project": Project, "discreet": discreet}[owner], method)).parameters
+
+
 def test_every_call_that_stands_for_a_command_is_one():
     known = verbs()
-    for command, (name, _) in METHODS.items():
+    for command, (_, single) in METHODS.items():
         assert verb_of(command.removesuffix(" --report"), known) is not None
-        owner, method = name.split(".")
-        assert inspect.signature(getattr({"project": Project, "discreet": discreet}[owner], method))
+        assert len([name for name in parameters(command) if name != "self"]) >= single
+
+
+def test_the_flags_of_such_a_command_are_arguments_of_its_call():
+    wrong, seen = [], 0
+    for place, node in calls("Command"):
+        flags = [each for each in node.args if isinstance(each, ast.Call) and getattr(each.func, "id", "") == "Flag"]
+        switches = [constant(each.args[0]) for each in flags if len(each.args) > 1 and constant(each.args[1]) is True]
+        command = " --".join(map(str, [constant(node.args[0]), *switches]))
+        if command not in METHODS or any(option(each).startswith("-o") for each in flags):
+            continue
+        given = {constant(each.args[0]).replace("-", "_") for each in flags} - set(switches)
+        wrong += [(place, command, name) for name in given - set(parameters(command))]
+        seen += 1
+    assert seen > 40 and wrong == []

@@ -27,11 +27,15 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """An option that a sentence names. value: what to give it, a sequence for a list; True for a switch to turn on."""
+    """An option that a sentence names. value: what to give it, a sequence for a list; True for a switch to turn on.
+
+    python: what to write in Python, where it is no argument there.
+    """
 
     name: str
     value: object = None
     short: str = ""
+    python: str = ""
 
     @property
     def field(self) -> str:
@@ -53,7 +57,8 @@ class Flag:
 
     def in_python(self) -> str:
         """As an argument of a call."""
-        return self.field if self.value is None else f"{self.field}={_python_value(self.value)}"
+        argument = self.field if self.value is None else f"{self.field}={_python_value(self.value)}"
+        return self.python or argument
 
 
 @dataclass(frozen=True, slots=True)

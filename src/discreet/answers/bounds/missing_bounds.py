@@ -63,7 +63,8 @@ def find_missing_bounds(
         raise UsageError(
             f"everything that can be measured in {table.name!r} without naming a column is already declared",
             hint=Message(
-                "name a text column to find its values, or see how well the bounds fit with ", Flag("report", True)
+                "name a text column to find its values, or see how well the bounds fit with ",
+                Flag("report", True, python="project.bias"),
             ),
         )
     _check_delta(missing, terms)

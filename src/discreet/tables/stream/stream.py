@@ -113,7 +113,8 @@ class TableStream:
         step_label = None if label is None else check_name(label, what="a step's label")
         if step_label is not None and step_label.isdecimal():
             raise UsageError(
-                "a label cannot be a number, because numbers mean steps", hint=Message(Flag("next", "2026-03-01"))
+                "a label cannot be a number, because numbers mean steps",
+                hint=Message(Flag("next", "2026-03-01", python='stream.next("2026-03-01")')),
             )
         return take_step(self.source.curator, self.id, self.source.newest, label=step_label)
 
@@ -128,7 +129,7 @@ class TableStream:
         if not rows:
             raise UsageError(
                 f"the stream {self.name!r} has released nothing yet",
-                hint=Message("take its first step: ", Flag("next")),
+                hint=Message("take its first step: ", Flag("next", python="stream.next()")),
             )
         start, end = _place(first, rows), len(rows) - 1 if last is None else _place(last, rows)
         if start > end:
