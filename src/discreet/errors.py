@@ -20,32 +20,168 @@ what next, and never holds a datum.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-#: A flag of the command line, and its value; a flag of a whole command stays one.
-_FLAG = re.compile(r"discreet [a-z].*|(?<![\w-])--([a-z][a-z-]*)(?: (?=[\dA-Z])([\w.+-]*\w))?", re.DOTALL)
 
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """An option that a sentence names. value: what to give it, a sequence for a list; True for a switch to turn on.
 
-def in_python(sentence: str) -> str:
-    """A sentence with Python's arguments in the place of the command line's flags.
-
-    >>> in_python("--epsilon 0.1, or --within 50; one of the two")
-    'epsilon=0.1, or within=50; one of the two'
-    >>> in_python("--rows-per-person needs a person, or discreet bounds visits --report")
-    'rows_per_person needs a person, or discreet bounds visits --report'
+    python: what to write in Python, where it is no argument there.
     """
 
-    def instead(flag: re.Match[str]) -> str:
-        if flag[1] is None:
-            return flag[0]
-        return flag[1].replace("-", "_") + (f"={flag[2]}" if flag[2] else "")
+    name: str
+    value: object = None
+    short: str = ""
+    python: str = ""
 
-    return _FLAG.sub(instead, sentence)
+    @property
+    def field(self) -> str:
+        """Its name in Python, in forms and in requests."""
+        return self.name.replace("-", "_")
+
+    @property
+    def value_text(self) -> str:
+        """The value as the command line takes it; nothing for a switch or where the sentence names none."""
+        if self.value is None or self.value is True:
+            return ""
+        if isinstance(self.value, Sequence) and not isinstance(self.value, str):
+            return ",".join(map(str, self.value))
+        return str(self.value)
+
+    def __str__(self) -> str:
+        name = f"-{self.short}" if self.short else f"--{self.name}"
+        return f"{name} {self.value_text}" if self.value_text else name
+
+    def in_python(self) -> str:
+        """As an argument of a call."""
+        argument = self.field if self.value is None else f"{self.field}={_python_value(self.value)}"
+        return self.python or argument
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An SQL query that a sentence proposes."""
+
+    sql: str
+
+    def __str__(self) -> str:
+        return self.sql
+
+    in_python = __str__
+
+
+#: Where Python has a call for a command: its name, and after how many arguments the others are one list.
+METHODS = {
+    "init": ("discreet.init", 1),
+    "add": ("project.add", 1),
+    "again": ("project.again", 1),
+    "bounds": ("project.bounds", 1),
+    "bounds --report": ("project.bias", 1),
+    "budget grant": ("project.grant", 1),
+    "forget": ("project.forget", 1),
+    "ledger acknowledge": ("project.acknowledge", 0),
+    "ledger adopt": ("project.adopt", 1),
+    "publish": ("project.publish", 1),
+    "refresh": ("project.refresh", 1),
+    "synth fit": ("project.synthesize", 1),
+}
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Command:
+    """A command that a sentence proposes: its verb, as `ledger restore`, and its arguments in order.
+
+    >>> print(Command("bounds", "visits", "age", Flag("epsilon", 0.1)))
+    discreet bounds visits age --epsilon 0.1
+    >>> Command("bounds", "visits", "age", Flag("epsilon", 0.1)).in_python()
+    'project.bounds("visits", ["age"], epsilon=0.1)'
+    >>> Command("ledger restore", "FILE").in_python()
+    'discreet ledger restore FILE'
+    """
+
+    verb: str
+    arguments: tuple[str | Flag | Statement, ...]
+
+    def __init__(self, verb: str, *arguments: str | Flag | Statement) -> None:
+        object.__setattr__(self, "verb", verb)
+        object.__setattr__(self, "arguments", arguments)
+
+    def __str__(self) -> str:
+        words = [f'"{each}"' if isinstance(each, Statement) else str(each) for each in self.arguments]
+        return " ".join(["discreet", *([self.verb] if self.verb else []), *words])
+
+    def in_python(self) -> str:
+        """The call that does the same, by its name alone where the sentence gives no arguments; else the command."""
+        flags = [each for each in self.arguments if isinstance(each, Flag)]
+        switches = [f" --{each.name}" for each in flags if each.value is True]
+        if any(each.short for each in flags) or "".join([self.verb, *switches]) not in METHODS:
+            return str(self)
+        name, single = METHODS["".join([self.verb, *switches])]
+        words = [_python_value(str(each)) for each in self.arguments if not isinstance(each, Flag)]
+        listed = [f"[{', '.join(words[single:])}]"] if words[single:] else []
+        given = [*words[:single], *listed, *(each.in_python() for each in flags if each.value is not True)]
+        return f"{name}({', '.join(given)})" if given or not single else name
+
+
+def _python_value(value: object) -> str:
+    """A value in Python; a placeholder, as FILE, stays one.
+
+    >>> [_python_value(value) for value in (0.1, "1e-7", "FILE", "age", ("zip", "age"), True)]
+    ['0.1', '1e-7', 'FILE', '"age"', '["zip", "age"]', 'True']
+    """
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(_python_value, value))}]"
+    text = str(value)
+    if not isinstance(value, str) or text.isupper() or re.fullmatch(r"\d+(\.\d+)?(e-?\d+)?", text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+#: What a message is made of.
+Piece = str | Flag | Command | Statement
+
+
+class Message(str):
+    """A sentence that names options, commands or queries. As text it is what the command line prints.
+
+    `pieces` has the parts, from which Python and the console make their own text. Formatting or adding text to it gives
+    plain text: put one message into another as a piece.
+
+    >>> message = Message(Flag("epsilon", 0.1), ", or run ", Command("refresh", "visits"))
+    >>> print(message)
+    --epsilon 0.1, or run discreet refresh visits
+    >>> message.in_python()
+    'epsilon=0.1, or run project.refresh("visits")'
+    """
+
+    pieces: tuple[Piece, ...]
+
+    def __new__(cls, *pieces: Piece) -> Message:
+        message = super().__new__(cls, "".join(map(str, pieces)))
+        message.pieces = tuple(part for each in pieces for part in pieces_of(each))
+        return message
+
+    def in_python(self) -> str:
+        """With Python's arguments and calls in the place of options and commands."""
+        return "".join(each if isinstance(each, str) else each.in_python() for each in self.pieces)
+
+
+def pieces_of(text: Piece) -> tuple[Piece, ...]:
+    """The parts of a message; any other text is its own only part."""
+    return text.pieces if isinstance(text, Message) else (text,)
+
+
+def _in_python(text: str) -> str:
+    return text.in_python() if isinstance(text, Message) else text
 
 
 class DiscreetError(Exception):
     """The base class of all errors: a reason, an optional hint and an exit code.
 
+    Reason and hint are text in the words of the command line, a `Message` where they name options, commands or queries.
     `str(error)` names Python's arguments; `command_line_text()` names the flags of the command line.
     """
 
@@ -61,7 +197,7 @@ class DiscreetError(Exception):
         return self._joined(self.reason, self.hint)
 
     def __str__(self) -> str:
-        return self._joined(in_python(self.reason), in_python(self.hint))
+        return self._joined(_in_python(self.reason), _in_python(self.hint))
 
     def _joined(self, reason: str, hint: str) -> str:
         return f"{reason}\n  try: {hint}" if hint else reason
@@ -81,7 +217,7 @@ def no_release(id_: str) -> UsageError:
             "so it is not stored itself and has no bundle",
             hint="use the releases that it was computed from; its note and its 'from' name them",
         )
-    return UsageError(f"there is no release {id_[:60]!r}", hint="discreet ledger show lists them")
+    return UsageError(f"there is no release {id_[:60]!r}", hint=Message(Command("ledger show"), " lists them"))
 
 
 class MissingPackage(UsageError):

@@ -11,7 +11,7 @@ import pytest
 
 from console.house import ORIGIN, world
 from discreet.console.pages import query_price
-from discreet.errors import Refused
+from discreet.errors import BudgetExceeded, Flag, Message, Refused, Statement
 from discreet.kernel.curator import Curator
 
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
@@ -331,6 +331,19 @@ def test_the_public_may_not(clinic):
 
 def test_only_a_rewrite_that_would_be_answered_is_offered(clinic):
     project = clinic.house.handle.project
-    for hint, offers in ((f"group it: {BY_DISEASE}", 1), ("SELECT * FROM patients", 0), ("GROUP BY disease", 0)):
+    statement = Message("group it: ", Statement(BY_DISEASE))
+    for hint, offers in ((statement, 1), (Message(Statement("SELECT * FROM patients")), 0), (str(statement), 0)):
         problem = Refused("no", hint=hint, sql="SELECT 1")
         assert len(query_price.editor_error(problem, "SELECT 1", project)["offers"]) == offers
+
+
+def test_a_wish_is_offered_as_the_page_calls_it(clinic):
+    """From the hint's parts, never from its words."""
+    project = clinic.house.handle.project
+    hint = Message(Flag("within", 50), ", or ", Flag("epsilon", "0.1"), "; a smaller ", Flag("delta"))
+    problem = BudgetExceeded("no", hint=hint, needed={}, remaining={})
+    told = query_price.editor_error(problem, "SELECT 1", project)
+    assert told["offers"] == [{"take": "within 50", "words": "Use plus or minus 50"}]
+    assert told["hint"] == "plus or minus 50, or epsilon 0.1; a smaller delta"
+    plain = BudgetExceeded("no", hint="--epsilon 0.1", needed={}, remaining={})
+    assert query_price.editor_error(plain, "SELECT 1", project)["offers"] == []

@@ -11,7 +11,7 @@ from discreet.accounting import events
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import FilterLimits
 from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, quote_with_law, width_of
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import BudgetExceeded, Flag, Message, UsageError
 from discreet.ledger.account import RemainingByArm
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.refusal import charge_refusal as exceeded
@@ -26,7 +26,8 @@ LOG_20, NORMAL_95 = math.log(20), 1.959964
 def budget_refusal(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> BudgetExceeded:
     """The refusal of a question that the budget does not hold, as a charge would give it."""
     error = exceeded(account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event)), quoted.decision)
-    error.hint = "a smaller --delta" if error.binding == "keys" else affordable_hint(quoted, wish, ledger)
+    smaller_delta = Message("a smaller ", Flag("delta"))
+    error.hint = smaller_delta if error.binding == "keys" else affordable_hint(quoted, wish, ledger)
     return error
 
 
@@ -47,9 +48,9 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
     except UsageError:
         width = None
     width_text = "" if width is None else f"; each number within ±{exact.show(width, up=True)}"
-    return (
-        f"--epsilon {exact.show(epsilon)} (which fits for a query about everybody{width_text}), "
-        "or a query about a group that nobody has queried yet"
+    return Message(
+        Flag("epsilon", exact.show(epsilon)),
+        f" (which fits for a query about everybody{width_text}), or a query about a group that nobody has queried yet",
     )
 
 

@@ -6,6 +6,7 @@ from discreet.answers.answer_columns import columns_of
 from discreet.answers.caveats import caveats, invariant_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
+from discreet.errors import Command, Flag, Message, Piece
 from discreet.kernel.curator import Version
 from discreet.ledger.ledger import Ledger
 from discreet.present.cell_text import DASH
@@ -39,9 +40,16 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
     paid = ledger.state.charges[release.id].price
     if release.cached and wish.epsilon is not None and (paid < wish.epsilon or reading.within is not None):
         single = len(split_statements(reading.measurement.text)) == 1
-        more = f"discreet again {release.id} adds to it, " if single else ""
+        more: list[Piece] = [Command("again", release.id), " adds to it, "] if single else []
         how = "at a smaller epsilon" if reading.within is None else "in a batch, which shared its epsilon"
-        warnings.append(f"this is the stored answer, measured {how}; {more}--fresh draws new noise and charges again")
+        warnings.append(
+            Message(
+                f"this is the stored answer, measured {how}; ",
+                *more,
+                Flag("fresh", True),
+                " draws new noise and charges again",
+            )
+        )
     warnings += caveats(reading.query)
     if reading.discovered_keys is not None and reading.discovered_keys.threshold is not None:
         warnings.append(f"keys shared by fewer than about {reading.discovered_keys.threshold:,} people are not shown")

@@ -20,7 +20,7 @@ from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.sql import Asker, measure_query, stored_reading
 from discreet.engines.stop_signal import after_partial_charge
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
@@ -150,7 +150,7 @@ def _check_room(
         if deltas[account.name] > limit.limits.delta_keys:
             raise UsageError(
                 f"the batch needs more delta for its keys than {account.name!r} has left",
-                hint="run its statements one by one, or use a smaller --delta",
+                hint=Message("run its statements one by one, or use a smaller ", Flag("delta")),
             )
         if asker.quota is not None:
             check_quota(account, asker.name, needed=needed[account.name], quota=asker.quota)
@@ -165,5 +165,5 @@ def _check_room(
             raise UsageError(
                 f"the batch may cost epsilon {exact.show(most, up=True)}; "
                 f"that may exceed what {version.population!r} has left",
-                hint="run its statements one by one, or use a smaller --epsilon",
+                hint=Message("run its statements one by one, or use a smaller ", Flag("epsilon")),
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from discreet.errors import Command, Flag, Message
 from discreet.ledger.ledger import Ledger
 from discreet.plan.column_reads import columns_named, columns_read, nodes_used
 from discreet.plan.expressions import Greatest, Least, walk
@@ -40,9 +41,11 @@ def declared_table_caveats(
     more = [f"{len(bounds) - _NAMED:,} more columns with bounds or lists of values"] if len(bounds) > _NAMED else []
     parts = [*limits, *bounds[:_NAMED], *more]
     truncated = [table for table, schema in schemas.items() if not schema.unit.is_row and schema.unit.rows > 1]
-    report = " and ".join(f"discreet bounds {table} --report" for table in truncated)
-    hint = f"; {report} estimates what that leaves out" if report else ""
-    return [f"numbers describe the declared table: {', '.join(parts)}{hint}"] if parts else []
+    reports: list[str | Command] = []
+    for table in truncated:
+        reports += [" and " if reports else "; ", Command("bounds", table, Flag("report", True))]
+    hint = [*reports, " estimates what that leaves out"] if reports else []
+    return [Message(f"numbers describe the declared table: {', '.join(parts)}", *hint)] if parts else []
 
 
 def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: bool) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 from discreet.accounting import events
 from discreet.accounting.filter import Decision, Segment
 from discreet.accounting.guarantee import Guarantee
-from discreet.errors import Refused, UsageError
+from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.kernel.curator import Version
 from discreet.ledger.account import Account, AccountStatus, Amount
 from discreet.ledger.ledger import Ledger
@@ -41,7 +41,7 @@ class QueryWish:
         if (self.epsilon is None) == (self.within is None):
             raise UsageError(
                 "say how much to spend or how precise to be",
-                hint="--epsilon 0.1, or --within 50, but not both",
+                hint=Message(Flag("epsilon", 0.1), ", or ", Flag("within", 50), ", but not both"),
             )
 
 
@@ -152,14 +152,16 @@ def _epsilon_within(
     outputs = [output for output in query.outputs if output.key is None and output.grouping is None]
     if query.inquiry.keys:
         raise UsageError(
-            "--within works only with known keys: the precision of a discovered key depends on the key",
-            hint="--epsilon 0.5; the answer states its precision",
+            Message(
+                Flag("within"), " works only with known keys: the precision of a discovered key depends on the key"
+            ),
+            hint=Message(Flag("epsilon", 0.5), "; the answer states its precision"),
         )
     if not outputs or any(output.plain is None for output in outputs):
         other = next((output.name for output in outputs if output.plain is None), "this answer")
         raise UsageError(
-            f"--within works only for counts and sums: the precision of {other!r} depends on the data",
-            hint="--epsilon 0.5; the answer states its precision",
+            Message(Flag("within"), f" works only for counts and sums: the precision of {other!r} depends on the data"),
+            hint=Message(Flag("epsilon", 0.5), "; the answer states its precision"),
         )
 
     def good(epsilon: Fraction) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from discreet.answers.refine import AnswerReading
-from discreet.errors import Refused, UsageError
+from discreet.errors import Command, Flag, Message, Refused, Statement, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
 from discreet.plan.inquiry import Inquiry
@@ -82,15 +82,22 @@ def single_statement(measurement: Measurement) -> str:
     """The one statement of a release that is to be measured again; refuses those that cannot be, with what can."""
     texts = split_statements(measurement.text)
     if measurement.text.startswith(BOUNDS_TEXT_START):
+        table, _, switch = measurement.text.removeprefix(BOUNDS_TEXT_START).partition(" --")
+        switches = [Flag(switch, True)] if switch else []
         raise UsageError(
             f"release {measurement.id} was made by {measurement.text!r}, which finds bounds step by step",
-            hint=f"run {measurement.text} --epsilon E again, with a larger E",
+            hint=Message("run ", Command("bounds", table, *switches, Flag("epsilon", "E")), " again, with a larger E"),
         )
     if len(texts) != 1:
         raise UsageError(
             f"release {measurement.id} answers {len(texts)} statements of a batch together; "
             "only the answer to a single statement can be measured again",
-            hint=f'run discreet query --fresh --epsilon E "{" ".join(texts[0].split())}", '
-            "then discreet again on that release",
+            hint=Message(
+                "run ",
+                Command("query", Flag("fresh", True), Flag("epsilon", "E"), Statement(" ".join(texts[0].split()))),
+                ", then ",
+                Command("again"),
+                " on that release",
+            ),
         )
     return texts[0]

@@ -19,7 +19,7 @@ from discreet.bundle.registry_card import card_of, rho_in_words
 from discreet.bundle.sheet import Sheet
 from discreet.bundle.sheet_chart import chart_of, room_of
 from discreet.bundle.signing_key import Signer
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.present.charts import standalone_svg
 from discreet.project.folder import refuse_state_inside
 
@@ -110,7 +110,10 @@ def write(files: Files, folder: Path) -> None:
     """Write a bundle into a new or empty folder. The manifest comes last: without it there is no bundle."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageError(f"{str(folder)!r} already exists and is not empty", hint="--to a new folder")
+            raise UsageError(
+                f"{str(folder)!r} already exists and is not empty",
+                hint=Message(Flag("output", short="o"), " a new folder"),
+            )
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             with (folder / name).open("xb") as stream:

@@ -28,7 +28,7 @@ from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.claims import claims_of, combined_event, releases_combined_with
 from discreet.bundle.number_sheets import model_sheet, noisy_number_sheets, stored_sheets
 from discreet.bundle.sheet import Sheet
-from discreet.errors import UsageError, no_release
+from discreet.errors import Flag, Message, UsageError, no_release
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.ledger import Ledger
@@ -195,7 +195,7 @@ def refuse_unmeasured(ledger: Ledger, release: str) -> None:
     """Refuse what was charged and lacks some of its numbers: programs store what they will draw before they draw it."""
     recalled_release = recall_release(release, ledger=ledger)
     if recalled_release.lacks is not None:
-        again = "ask for it again with --fresh, which is charged again"
+        again = Message("ask for it again with ", Flag("fresh", True), ", which is charged again")
         raise UsageError(
             f"release {release} has no complete answer: it is {recalled_release.words}",
             hint=again if recalled_release.lacks == "failed" else "ask for it again: it costs nothing more",

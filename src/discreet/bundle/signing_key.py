@@ -13,7 +13,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from discreet.errors import LedgerFault, UsageError
+from discreet.errors import Command, LedgerFault, Message, UsageError
 from discreet.ledger.filesystem import state_root
 
 #: Marks what is signed as a bundle's manifest, so that the signature can never stand for anything else.
@@ -83,7 +83,10 @@ def read_fingerprint(text: str) -> str:
     """A fingerprint as it was typed; colons, spaces and capitals do not matter, a part of one does not do."""
     digits = "".join(text.split()).replace(":", "").lower()
     if len(digits) != 64 or any(letter not in "0123456789abcdef" for letter in digits):
-        raise UsageError("a fingerprint is 64 hexadecimal digits", hint="`discreet release key` shows the publisher's")
+        raise UsageError(
+            "a fingerprint is 64 hexadecimal digits",
+            hint=Message("`", Command("release key"), "` shows the publisher's"),
+        )
     return digits
 
 

@@ -38,7 +38,7 @@ from discreet.bundle.plan_content import content_from_plan
 from discreet.bundle.plan_members import check_members
 from discreet.bundle.signing_key import Signer
 from discreet.bundle.verification_report import BundleCheck, VerificationReport, printable
-from discreet.errors import DiscreetError, LedgerFault
+from discreet.errors import DiscreetError, Flag, LedgerFault, Message
 from discreet.kernel.measurement import Measurement
 
 if TYPE_CHECKING:
@@ -97,7 +97,10 @@ def _check_signature(signed: SignedManifest, key: str | None, *, beside_project:
     if key is not None and signed.fingerprint != key:
         return BundleCheck(name="signed", holds=False, words=f"signed by another key: {signed.fingerprint}")
     if key is None and beside_project and signed.fingerprint != Signer.existing_fingerprint():
-        words = f"signed by a key that is not this machine's: {signed.fingerprint}; name a publisher's key with --key"
+        words = Message(
+            f"signed by a key that is not this machine's: {signed.fingerprint}; name a publisher's key with ",
+            Flag("key"),
+        )
         return BundleCheck(name="signed", holds=False, words=words)
     own = "this machine's own key" if beside_project else "SOME key; compare its fingerprint with the publisher's"
     expected = "the expected key" if key is not None else own

@@ -49,12 +49,12 @@ def bounds(
 ) -> None:
     """Find rows_per_person, bounds and values privately and write them to discreet.toml. Charged."""
     import discreet
-    from discreet.errors import UsageError
+    from discreet.errors import Flag, Message, UsageError
     from discreet.schema.project_file import NAME
 
     opened_project = discreet.open(project)
     if report and delta is not None:
-        raise UsageError("--report does not use --delta", hint="leave --delta out")
+        raise UsageError("--report does not use --delta", hint=Message("leave ", Flag("delta"), " out"))
     if not report:
         refuse_unwritable_path(opened_project.folder / NAME)
     more: dict[str, Any] = {"epsilon": epsilon, "cells": cells, "for_epsilon": for_epsilon}

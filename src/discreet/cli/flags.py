@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -60,7 +60,9 @@ HERE = Path(".")
 def require_one_price(epsilon: str | None, within: str | None) -> None:
     """Refuse a question that does not say how much to spend, or says it twice."""
     if epsilon is None and within is None:
-        raise UsageError("say how much to spend, or how exact to be", hint="--epsilon 0.1, or --within 50")
+        raise UsageError(
+            "say how much to spend, or how exact to be", hint=Message(Flag("epsilon", 0.1), ", or ", Flag("within", 50))
+        )
     if epsilon is not None and within is not None:
         raise UsageError("--epsilon and --within cannot be used together", hint="give one of the two")
 
@@ -71,7 +73,7 @@ def two_ends(ends_text: str | None) -> tuple[str, str] | None:
         return None
     first, _, second = (part.strip() for part in ends_text.partition(","))
     if not first or not second or "," in second or first.lower() == second.lower():
-        raise UsageError("--ends needs two different columns", hint="--ends from,to")
+        raise UsageError("--ends needs two different columns", hint=Message(Flag("ends", ("from", "to"))))
     return first, second
 
 
@@ -79,7 +81,7 @@ def two_bounds(text: str) -> tuple[str, str]:
     """LOW..HIGH as two texts, of which one may be empty."""
     low, dots, high = text.partition("..")
     if not dots:
-        raise UsageError(f"{text[:60]!r} is not a range", hint="--between 30..45, or ..17, or 65..")
+        raise UsageError(f"{text[:60]!r} is not a range", hint=Message(Flag("between", "30..45"), ", or ..17, or 65.."))
     return low, high
 
 

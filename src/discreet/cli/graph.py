@@ -27,7 +27,7 @@ from discreet.cli.flags import (
 from discreet.cli.graph_spread import plain_lines, spread
 from discreet.cli.graph_synth import synth
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.present.cell_text import cell_text, format_with_noise
 from discreet.release import legend
 
@@ -70,7 +70,10 @@ def stats(
     import discreet
 
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1; add --plan to see the expected error first, free")
+        raise UsageError(
+            "say how much to spend",
+            hint=Message(Flag("epsilon", 1), "; add ", Flag("plan", True), " to see the expected error first, free"),
+        )
     opened_project = discreet.open(project)
     network = opened_project.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
     if plan:

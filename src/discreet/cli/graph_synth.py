@@ -28,7 +28,7 @@ from discreet.cli.flags import (
 )
 from discreet.cli.graph_spread import plain_lines
 from discreet.cli.row_file import Format, RowFile, row_files
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.graph.model.graph_model import GraphModel
@@ -61,7 +61,7 @@ def synth(
     from discreet.graph.model.graph_model import checked_seed
 
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1")
+        raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     opened_project = discreet.open(project)
     checked_seed(seed)
     files = row_files(output, format_, opened_project)

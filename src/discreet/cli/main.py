@@ -42,7 +42,7 @@ from discreet.cli.stream import stream_app
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
+from discreet.errors import BudgetExceeded, Command, DiscreetError, Flag, Message, Refused, UsageError
 from discreet.ledger.receipts import collect_receipts
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _run_verb(words: list[str], receipts: list[str], *, as_json: bool) -> int:
             return 2
         wrong = UsageError(
             problem.format_message().strip() or "a verb is missing",
-            hint=f"discreet {_verb(words)} --help".replace("  ", " "),
+            hint=Message(Command(_verb(words), Flag("help", True))),
         )
         terminal.print_failure(wrong, failure_data(wrong), as_json=as_json)
         return 2

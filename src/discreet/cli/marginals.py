@@ -14,7 +14,7 @@ from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, refuse_unwritable_path
 from discreet.cli.noise_digits import round_to_noise
 from discreet.cli.row_file import RowFile, named_format
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.present.cell_text import cell_text
 from discreet.release import legend
 
@@ -67,7 +67,7 @@ def marginals(
     import discreet
 
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1")
+        raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     opened_project = discreet.open(project)
     folders = {folder: named_format(name) for folder, name in ((output, format_), (csv, "csv")) if folder is not None}
     for folder in folders:

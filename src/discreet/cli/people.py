@@ -11,7 +11,7 @@ import typer
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.console.people.people import People
@@ -166,7 +166,9 @@ def _password(*, piped: bool) -> str:
     if piped:
         return _first_line()
     if not sys.stdin.isatty():
-        raise UsageError("cannot ask for the password: standard input is not a terminal", hint="--password-stdin")
+        raise UsageError(
+            "cannot ask for the password: standard input is not a terminal", hint=Message(Flag("password-stdin", True))
+        )
     return cast("str", typer.prompt("Password", hide_input=True, confirmation_prompt="Repeat the password"))
 
 

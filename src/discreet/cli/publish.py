@@ -12,7 +12,7 @@ import typer
 from discreet import exact
 from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -44,7 +44,7 @@ def publish(
 
     opened_project = discreet.open(project)
     if epsilon is None:
-        raise UsageError("say how much to spend", hint="--epsilon 1")
+        raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     if price:
         if output is not None or fresh or force:
             raise UsageError(

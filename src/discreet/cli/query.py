@@ -21,7 +21,7 @@ from discreet.cli.flags import (
     require_one_price,
 )
 from discreet.cli.row_file import Format, OldCsv, OldParquet, Output, row_files
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, Statement, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -52,7 +52,10 @@ def query(
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, csv=csv, parquet=parquet)
     if (sql is None) == (file is None):
-        raise UsageError("give one query, or a file of queries with -f", hint='discreet query "SELECT count(*) FROM t"')
+        raise UsageError(
+            "give one query, or a file of queries with -f",
+            hint=Message(Command("query", Statement("SELECT count(*) FROM t"))),
+        )
     terms: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
     terms["analyst"] = analyst
     if file is not None:

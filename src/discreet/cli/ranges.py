@@ -12,7 +12,7 @@ from discreet.cli import stream as streaming
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Gaussian, Json, two_bounds
 from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.present.cell_text import DASH, format_with_noise
 from discreet.release import legend
 
@@ -96,15 +96,18 @@ def ranges(
         )
         return
     if column is None:
-        raise UsageError("name a column", hint="discreet ranges patients age --epsilon 1")
+        raise UsageError("name a column", hint=Message(Command("ranges", "patients", "age", Flag("epsilon", 1))))
     if step or horizon is not None or contributions is not None:
         raise UsageError(
             "--next, --horizon and --contributions are flags of a stream",
-            hint="discreet stream start patients daily --epsilon 1 --horizon 365",
+            hint=Message(Command("stream start", "patients", "daily", Flag("epsilon", 1), Flag("horizon", 365))),
         )
     quantiles = [quantile_of(each) for each in quantile or ()]
     if only and quantiles:
-        raise UsageError("a release for these ranges only (--only) cannot answer quantiles", hint="leave --only out")
+        raise UsageError(
+            "a release for these ranges only (--only) cannot answer quantiles",
+            hint=Message("leave ", Flag("only"), " out"),
+        )
     if file is not None and between:
         raise UsageError("--ranges and --between cannot be used together", hint="give one of the two")
     requested_ranges: Any = file if file is not None else pairs or None
@@ -112,7 +115,7 @@ def ranges(
     more |= {"strategy": strategy, "seconds": seconds, "only": only}
     if plan:
         if epsilon is None:
-            raise UsageError("a plan needs an epsilon", hint="--epsilon 1 --plan")
+            raise UsageError("a plan needs an epsilon", hint=Message(Flag("epsilon", 1), " ", Flag("plan", True)))
         with terminal.progress("planning"):
             quoted = opened_project.plan_ranges(table, column, **more)
         terminal.print_result(quoted.to_data(), _plan_words(quoted), as_json=as_json)

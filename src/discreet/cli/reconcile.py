@@ -11,7 +11,7 @@ from rich.text import Text as RichText
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
-from discreet.errors import UsageError, no_release
+from discreet.errors import Command, Message, UsageError, no_release
 
 if TYPE_CHECKING:
     from discreet.answers.reconcile.agreement import Agreement, ReconciledNumber
@@ -64,7 +64,7 @@ def _table_and_releases(project: Project, words: list[str]) -> tuple[str, list[s
     private = [table.name for table in project.file.tables.values() if not table.public]
     if len(private) != 1:
         raise UsageError(
-            "name a table", hint=f"discreet reconcile {private[0]}" if private else "declare a table first"
+            "name a table", hint=Message(Command("reconcile", private[0])) if private else "declare a table first"
         )
     return private[0], []
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.flags import refuse_unwritable_output, refuse_unwritable_path
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,12 +105,18 @@ def file_format(path: Path, format_: str | None) -> str:
         return named_format(format_)
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        raise UsageError(f"{path.name[:60]!r} is neither .csv nor .parquet", hint="-o rows.csv, or add --format csv")
+        raise UsageError(
+            f"{path.name[:60]!r} is neither .csv nor .parquet",
+            hint=Message(Flag("output", "rows.csv", short="o"), ", or add ", Flag("format", "csv")),
+        )
     return suffix
 
 
 def named_format(format_: str) -> str:
     """A format by its name."""
     if format_ not in FORMATS:
-        raise UsageError(f"there is no format {format_[:60]!r}", hint="--format csv, or --format parquet")
+        raise UsageError(
+            f"there is no format {format_[:60]!r}",
+            hint=Message(Flag("format", "csv"), ", or ", Flag("format", "parquet")),
+        )
     return format_

@@ -13,7 +13,7 @@ from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Gaussian, Json
 from discreet.cli.noise_digits import round_to_noise
 from discreet.cli.row_file import Format, Output, RowFile, row_files
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import BudgetStatus, Project
@@ -137,7 +137,7 @@ def run_stream(
     if label is not None and not step:
         raise UsageError(
             f"a stream has no column; {label[:60]!r} can only be the label of a step",
-            hint=f"discreet stream next {table} {name} LABEL takes a step",
+            hint=Message(Command("stream next", table, name, "LABEL"), " takes a step"),
         )
     terms: dict[str, Any] = {"delta": delta, "horizon": horizon, "contributions": contributions}
     if plan:

@@ -13,7 +13,7 @@ from discreet import exact
 from discreet.cli import survey_output, terminal
 from discreet.cli.flags import HERE, Confidence, Folder, Json
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import Refused, UsageError
+from discreet.errors import Flag, Message, Refused, UsageError
 
 if TYPE_CHECKING:
     from discreet.surveys.collector.survey_store import SurveyStore
@@ -61,7 +61,7 @@ def new(
     from discreet.surveys.collector.survey_definition import Survey
 
     if epsilon is None:
-        raise UsageError("Say how much epsilon one answer costs its respondent.", hint="--epsilon 1.1")
+        raise UsageError("Say how much epsilon one answer costs its respondent.", hint=Message(Flag("epsilon", 1.1)))
     listed = None if choices is None else tuple(choice.strip() for choice in choices.split(","))
     answers = AnswerDomain(choices=listed, low=low, high=high, step=step, words=words)
     made = design_randomizer(answers, epsilon=epsilon, protocol=protocol, people=people)
@@ -106,12 +106,14 @@ def answer(
     if survey.closed:
         raise Refused("This survey is closed.")
     if survey.token and token is None:
-        raise UsageError("This survey needs an enrolment token.", hint="--token, from the link that you were given")
+        raise UsageError(
+            "This survey needs an enrolment token.", hint=Message(Flag("token"), ", from the link that you were given")
+        )
     if survey.randomizer.epsilon > MOST_UNCONFIRMED_EPSILON and lifetime is None:
         cost = exact.show(survey.randomizer.epsilon, up=True)
         raise UsageError(
             f"An answer would cost epsilon {cost}, which gives hardly any protection.",
-            hint="--lifetime E agrees to a total of up to E",
+            hint=Message(Flag("lifetime", "E"), " agrees to a total of up to E"),
         )
     given = Device(device or state_root() / "device").answer(
         survey.id, survey.randomizer, value, limit=limit, period=timedelta(days=period), lifetime=lifetime
@@ -141,7 +143,7 @@ def estimate(
     survey = kept.survey(id_)
     word_list = None if words is None else survey_output.words_of(words)
     if word_list is None and takes_words(survey.randomizer):
-        raise UsageError("This survey takes any word: list the words to estimate.", hint="--words FILE")
+        raise UsageError("This survey takes any word: list the words to estimate.", hint=Message(Flag("words", "FILE")))
     with terminal.progress("estimating"):
         level = float(exact.probability(confidence, name="confidence"))
         estimates = summary(survey, tally_survey(kept, survey), confidence=level, fakes=fakes, words=word_list)

@@ -16,7 +16,7 @@ from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Analyst, Epsilon, Folder, Json, refuse_unwritable_output, refuse_unwritable_path
 from discreet.cli.row_file import Format, file_format
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -205,7 +205,9 @@ def _names(text: str) -> tuple[str, ...]:
 def _weight(text: str) -> tuple[tuple[str, ...], int]:
     names, sign, number = text.rpartition("=")
     if not sign or not number.strip().isdecimal() or len(number) > 6:
-        raise UsageError(f"--weight needs COLUMNS=NUMBER, got {text[:60]!r}", hint="--weight age,income=5")
+        raise UsageError(
+            f"--weight needs COLUMNS=NUMBER, got {text[:60]!r}", hint=Message(Flag("weight", "age,income=5"))
+        )
     return _names(names), int(number)
 
 
@@ -217,7 +219,10 @@ def _plain(value: Any) -> Any:
 def _pair(text: str) -> tuple[str, str | None]:
     name, sign, value = text.partition("=")
     if not sign or not name:
-        raise UsageError(f"--given needs COLUMN=VALUE, got {text[:60]!r}", hint="--given sex=F; --given sex= is NULL")
+        raise UsageError(
+            f"--given needs COLUMN=VALUE, got {text[:60]!r}",
+            hint=Message(Flag("given", "sex=F"), "; ", Flag("given", "sex="), " is NULL"),
+        )
     return name, value or None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.console import cli_terms
+from discreet.console.console_text import console_text
 from discreet.console.responses import NotFound, Page, RequestDenied
-from discreet.errors import BudgetExceeded, DiscreetError, Refused, UsageError
+from discreet.errors import BudgetExceeded, DiscreetError, Flag, Message, Refused, UsageError
 
 #: The exit code of wrong usage, which a visit that may not be is told as.
 USAGE = UsageError.exit_code
@@ -31,7 +31,7 @@ HINTS = {
     409: "wait a moment, then send it again",
     413: "send less at once",
     415: "use the form on its page",
-    421: "use the URL that the server was started with; its option --origin sets it",
+    421: Message("use the URL that the server was started with; its option ", Flag("origin"), " sets it"),
     422: "see /api/v1/openapi.json for what each request may contain",
     429: "wait a moment, then send it again",
 }
@@ -90,8 +90,8 @@ def _error_details(problem: DiscreetError) -> dict[str, Any]:
 def error_json(report: ErrorReport) -> dict[str, Any]:
     """As JSON."""
     return {
-        "error": cli_terms.without_cli_terms(report.sentence),
-        "hint": cli_terms.without_cli_terms(report.hint),
+        "error": console_text(report.sentence),
+        "hint": console_text(report.hint),
         "code": report.code,
         **report.more,
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.console.jobs.job_runner import STOP_S
 from discreet.console.jobs.query_queue import DRAIN_S
 from discreet.console.settings import Settings
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.surveys.collector.http_server import bind_socket, url_of
 
 if TYPE_CHECKING:
@@ -41,12 +41,16 @@ class Listener:
 def open_listener(host: str, port: int, *, certificate: Path | None, key: Path | None, behind_proxy: bool) -> Listener:
     """Listen there. Beyond this machine only by TLS, ours or that of a proxy in front."""
     if (certificate is None) != (key is None):
-        raise UsageError("TLS needs both a certificate and its key", hint="--cert FILE --key FILE")
+        raise UsageError(
+            "TLS needs both a certificate and its key", hint=Message(Flag("cert", "FILE"), " ", Flag("key", "FILE"))
+        )
     for file in (certificate, key):
         if file is not None and not file.is_file():
             raise UsageError(f"there is no file {str(file)[-80:]!r}")
     if certificate is not None and behind_proxy:
-        raise UsageError("TLS ends either here or at the proxy, not at both", hint="leave out --behind-proxy")
+        raise UsageError(
+            "TLS ends either here or at the proxy, not at both", hint=Message("leave out ", Flag("behind-proxy"))
+        )
     if certificate is not None and key is not None:
         _check_tls(certificate, key)
     listening = bind_socket(host, port)
@@ -54,7 +58,15 @@ def open_listener(host: str, port: int, *, certificate: Path | None, key: Path |
         listening.close()
         raise UsageError(
             "without TLS, passwords and answers would cross the network unencrypted",
-            hint="--cert FILE --key FILE for TLS, --behind-proxy if a proxy in front ends TLS, or --host 127.0.0.1",
+            hint=Message(
+                Flag("cert", "FILE"),
+                " ",
+                Flag("key", "FILE"),
+                " for TLS, ",
+                Flag("behind-proxy", True),
+                " if a proxy in front ends TLS, or ",
+                Flag("host", "127.0.0.1"),
+            ),
         )
     return Listener(listening=listening, certificate=certificate, key=key)
 
@@ -82,13 +94,15 @@ def origin_of(given_origin: str | None, listener: Listener, *, behind_proxy: boo
         return given_origin.rstrip("/")
     if behind_proxy:
         raise UsageError(
-            "--behind-proxy needs the URL that browsers use, because forms from other origins are refused",
-            hint="--origin https://console.example.org",
+            Message(
+                Flag("behind-proxy"), " needs the URL that browsers use, because forms from other origins are refused"
+            ),
+            hint=Message(Flag("origin", "https://console.example.org")),
         )
     if ipaddress.ip_address(listener.listening.getsockname()[0].partition("%")[0]).is_unspecified:
         raise UsageError(
             "the server listens on all addresses and needs the URL that browsers use",
-            hint="--origin https://console.example.org:8000",
+            hint=Message(Flag("origin", "https://console.example.org:8000")),
         )
     return listener.address
 

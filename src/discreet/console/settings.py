@@ -6,7 +6,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 _HOST = re.compile(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
@@ -41,12 +41,15 @@ class Settings:
         if not is_address or self.origin not in (plain, f"{plain}:{port}"):
             raise UsageError(
                 f"{self.origin[:80]!r} is not a URL that a browser could open",
-                hint="--origin https://console.example.org, with a port if it is not the default, and without a path",
+                hint=Message(
+                    Flag("origin", "https://console.example.org"),
+                    ", with a port if it is not the default, and without a path",
+                ),
             )
         if not self.secure and not self.loopback:
             raise UsageError(
                 f"passwords and answers would travel to {self.origin[:80]} unencrypted",
-                hint=f"--origin https://{host[:60]}; plain http is only for this machine",
+                hint=Message(Flag("origin", f"https://{host[:60]}"), "; plain http is only for this machine"),
             )
         limits = (self.grid_ms, self.deadline_s, self.at_once, self.each, self.most_rows, self.longest_body)
         if min(limits) <= 0 or self.waiting < 0:

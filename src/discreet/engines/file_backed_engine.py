@@ -16,7 +16,7 @@ from discreet.engines.person_erasure import erase
 from discreet.engines.source_values import source_rows
 from discreet.engines.table_file import persons_file
 from discreet.engines.table_location import TableLocation
-from discreet.errors import LedgerFault, SchemaError
+from discreet.errors import Command, LedgerFault, Message, SchemaError
 
 #: What the names of side files end in: see `stored.persons_file`.
 _BESIDE = ".persons.parquet"
@@ -55,7 +55,7 @@ class FileBackedEngine:
             if not path_of(place).is_file():
                 raise LedgerFault(
                     f"version {scan.version} of {scan.table!r} is no longer on disk",
-                    hint=f"restore the folder, or run discreet refresh {scan.table}",
+                    hint=Message("restore the folder, or run ", Command("refresh", scan.table)),
                 )
 
     def erase(self, place: TableLocation, tags: Collection[bytes]) -> int:
@@ -87,7 +87,8 @@ def read_persons(file: Path) -> ExactPersons:
         person_table = pq.read_table(file, columns=["tag", "rows"], partitioning=None)
     except (OSError, pa.ArrowException):
         raise LedgerFault(
-            "the newest version of the table is not complete on disk", hint="restore it, or run discreet refresh"
+            "the newest version of the table is not complete on disk",
+            hint=Message("restore it, or run ", Command("refresh")),
         ) from None
     tags = person_table.column("tag").combine_chunks().cast(pa.binary(TAG_BYTES))
     return ExactPersons(tags, person_table.column("rows").to_numpy().astype(np.int64))
@@ -96,7 +97,9 @@ def read_persons(file: Path) -> ExactPersons:
 def path_of(place: TableLocation) -> Path:
     """The file at a place."""
     if not isinstance(place, Path):
-        raise SchemaError("this version was made on another engine", hint="run discreet refresh to make one here")
+        raise SchemaError(
+            "this version was made on another engine", hint=Message("run ", Command("refresh"), " to make one here")
+        )
     return place
 
 

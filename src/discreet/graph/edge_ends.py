@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.errors import Refused, UsageError
+from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.kernel.version import Version
 from discreet.schema.column import CategoryColumn, Column, NumberColumn, TextColumn
 from discreet.schema.edge_table import PAIRS, refuse_other_engine
@@ -22,7 +22,7 @@ def ends_of(version: Version, named_ends: tuple[str, str] | None) -> tuple[str, 
         ):
             raise UsageError(
                 f"table {schema.table!r} already declares its ends: {' and '.join(schema.unit.ends)}",
-                hint="leave --ends out",
+                hint=Message("leave ", Flag("ends"), " out"),
             )
         return None
     if not schema.unit.is_row:
@@ -70,9 +70,11 @@ def clamping_warnings(version: Version, ends: tuple[str, str] | None) -> list[st
 
 def _named(schema: Schema, named_ends: tuple[str, str]) -> tuple[str, str]:
     if len(named_ends) != 2 or not all(isinstance(name, str) for name in named_ends):
-        raise UsageError("an edge has two ends", hint="--ends from,to")
+        raise UsageError("an edge has two ends", hint=Message(Flag("ends", ("from", "to"))))
     if named_ends[0].lower() == named_ends[1].lower():
-        raise UsageError(f"column {named_ends[0][:60]!r} cannot be both ends of an edge", hint="--ends from,to")
+        raise UsageError(
+            f"column {named_ends[0][:60]!r} cannot be both ends of an edge", hint=Message(Flag("ends", ("from", "to")))
+        )
     return named_ends
 
 
@@ -83,7 +85,7 @@ def _guess_ends(schema: Schema) -> tuple[str, str]:
         raise UsageError(
             f"name the two columns of {schema.table!r} that are the ends of an edge: it has {pairs_text} called "
             + ", ".join(" and ".join(pair) for pair in matching_pairs or PAIRS),
-            hint="--ends A,B",
+            hint=Message(Flag("ends", ("A", "B"))),
         )
     return matching_pairs[0]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting.events import ReservationEvent
+from discreet.errors import Flag, Message
 from discreet.graph.graph_shape import GraphShape
 from discreet.graph.graph_source import GraphSource
 from discreet.graph.public_nodes import PublicNodes
@@ -78,11 +79,14 @@ def warnings_of(shape: GraphShape, nodes: PublicNodes | None, limit: int | None)
 def _uncounted(shape: GraphShape) -> str:
     """Whom the number of nodes leaves out, where no table says who there is."""
     if shape.unit == "node":
-        return (
+        return Message(
             "nodes without an edge, and nodes left without one by the limit, are not counted: to count them, name a "
-            "private table of all nodes with --nodes"
+            "private table of all nodes with ",
+            Flag("nodes"),
         )
-    return "nodes without an edge are not counted: to count them, name a table of all nodes with --nodes"
+    return Message(
+        "nodes without an edge are not counted: to count them, name a table of all nodes with ", Flag("nodes")
+    )
 
 
 def plain(text: str) -> str:

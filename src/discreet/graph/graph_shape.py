@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import Refused, UsageError
+from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.graph.graph_source import GraphSource
 from discreet.graph.graph_statistics import NOT_STABLE, Unit
 from discreet.graph.public_nodes import PublicNodes
@@ -171,9 +171,14 @@ def _read_statistics(only: str | Sequence[str] | None, unit: Unit, by: str | Non
                 hint="to protect single edges instead, leave ends out of the table's declaration: then it is available",
             )
     if by is None and {"mixing", "assortativity"} & set(names):
-        raise UsageError("mixing needs a public attribute of the nodes", hint="--nodes NODES --by ATTRIBUTE")
+        raise UsageError(
+            "mixing needs a public attribute of the nodes",
+            hint=Message(Flag("nodes", "NODES"), " ", Flag("by", "ATTRIBUTE")),
+        )
     if not names:
-        raise UsageError("no statistic is named", hint=f"--only {','.join(NAMES[:2])}; or any of {', '.join(NAMES)}")
+        raise UsageError(
+            "no statistic is named", hint=Message(Flag("only", NAMES[:2]), f"; or any of {', '.join(NAMES)}")
+        )
     return tuple(name for name in NAMES if name in names)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.errors import Refused, UsageError
+from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.graph.edge_ends import Declaration, ends_of
 from discreet.graph.graph_shape import shape_of
 from discreet.graph.graph_source import GraphSource
@@ -144,7 +144,7 @@ def network(
     if not other.public:
         raise Refused(
             f"{other.name!r} is not public, but under edge privacy the nodes are: only their links are protected",
-            hint="declare it with public = true, if everyone may know it; or leave --nodes out",
+            hint=Message("declare it with public = true, if everyone may know it; or leave ", Flag("nodes"), " out"),
         )
     end = version.schema.column(end_columns[0])
     assert end is not None
@@ -155,14 +155,16 @@ def network(
 def _pair(ends: Sequence[str]) -> tuple[str, str]:
     names = [part.strip() for part in ends.split(",")] if isinstance(ends, str) else list(ends)
     if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
-        raise UsageError("an edge has two ends", hint="--ends from,to")
+        raise UsageError("an edge has two ends", hint=Message(Flag("ends", ("from", "to"))))
     return names[0], names[1]
 
 
 def _refuse_without_nodes(**given: str | None) -> None:
     for name, value in given.items():
         if value is not None:
-            raise UsageError(f"--{name} needs a table of nodes", hint=f"--nodes NODES --{name} COLUMN")
+            raise UsageError(
+                f"--{name} needs a table of nodes", hint=Message(Flag("nodes", "NODES"), " ", Flag(name, "COLUMN"))
+            )
 
 
 def _refuse_of_persons(**given: str | None) -> None:
@@ -172,7 +174,9 @@ def _refuse_of_persons(**given: str | None) -> None:
             hint="leave ends out of the table's declaration to protect single edges",
         )
     if given["key"] is not None:
-        raise UsageError("the key of a private table of nodes is its person column", hint="leave --key out")
+        raise UsageError(
+            "the key of a private table of nodes is its person column", hint=Message("leave ", Flag("key"), " out")
+        )
 
 
 def _counted(project: ProjectPublications, version: Version, nodes: str) -> str:
@@ -181,7 +185,9 @@ def _counted(project: ProjectPublications, version: Version, nodes: str) -> str:
     if other.public:
         raise Refused(
             f"{other.name!r} is public, but under node privacy it is protected who the nodes are",
-            hint="leave --nodes out; or leave ends out of the table's declaration to protect single edges",
+            hint=Message(
+                "leave ", Flag("nodes"), " out; or leave ends out of the table's declaration to protect single edges"
+            ),
         )
     _check_counted(project.peek_version(other.name), version)
     return other.name

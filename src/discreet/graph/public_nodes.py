@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Value
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.graph.graph_source import digest
 from discreet.schema.column import CategoryColumn, Column, Label, NumberColumn, TextColumn, type_name
 from discreet.schema.schema import closest_name_hint
@@ -64,7 +64,7 @@ def public_nodes(
     if not any(public.codes.values()):
         raise UsageError(
             f"public table {public.name!r} has no rows, so it names no nodes",
-            hint="leave --nodes out: then the nodes are those with an edge",
+            hint=Message("leave ", Flag("nodes"), " out: then the nodes are those with an edge"),
         )
     column = _column(public, key) if key is not None else _key(public, ends)
     rows = _rows(public, column)
@@ -99,7 +99,9 @@ def _key(public: PublicTable, ends: Sequence[str]) -> Column:
         named = {name.lower() for name in (*_KEYS, *ends)}
         unique = [each for each in unique if each.name.lower() in named]
     if len(unique) != 1:
-        raise UsageError(f"name the column of {public.name!r} that identifies each node once", hint="--key COLUMN")
+        raise UsageError(
+            f"name the column of {public.name!r} that identifies each node once", hint=Message(Flag("key", "COLUMN"))
+        )
     return unique[0]
 
 
@@ -114,7 +116,7 @@ def _rows(public: PublicTable, key: Column) -> list[int]:
         raise UsageError(
             f"column {key.name!r} of public table {public.name!r} does not identify each node once: it has a repeated "
             "value, or no value",
-            hint="--key COLUMN to name another column",
+            hint=Message(Flag("key", "COLUMN"), " to name another column"),
         )
     return [row for row, code in enumerate(public.codes[key.name]) if code is not None]
 

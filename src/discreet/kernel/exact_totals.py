@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.accounting.region import Region
 from discreet.engines import deadline, stop_signal
-from discreet.errors import DiscreetError, LedgerFault, QueryFailed, Refused
+from discreet.errors import Command, DiscreetError, LedgerFault, Message, QueryFailed, Refused
 from discreet.kernel.curator import Curator, Version
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.noise_addition import Integers
@@ -137,7 +137,10 @@ def _stored_totals(ledger: Ledger, version: Version, id_: str, *, of: str) -> In
     if stored["of"] != of:
         raise Refused(
             "exact totals of these places were published, but the public table has moved places since then",
-            hint=f"undo the change in the public table; or run discreet refresh {version.table} and publish noisy "
-            "totals: two sets of exact totals together can reveal where one person lives",
+            hint=Message(
+                "undo the change in the public table; or run ",
+                Command("refresh", version.table),
+                " and publish noisy totals: two sets of exact totals together can reveal where one person lives",
+            ),
         )
     return unpack_integers(stored["totals"])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import Engine, TableLocations
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 from discreet.ledger.chain import DAY_S
 from discreet.plan.relation import Scan
 from discreet.schema.address import DEFAULT
@@ -57,7 +57,7 @@ def locate_tables(
     if len(addresses) != 1:
         raise UsageError(
             "the query joins tables that are on different engines",
-            hint="declare them on one engine in discreet.toml, then run discreet refresh",
+            hint=Message("declare them on one engine in discreet.toml, then run ", Command("refresh")),
         )
     files = {
         scan: engine.at(version.engine).place(version.file, folder=folder) for scan, version in version_of_scan.items()

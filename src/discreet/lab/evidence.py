@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.present import notebook
 
 
@@ -83,7 +83,9 @@ class Evidence:
         if self.picture is None:
             raise UsageError(f"there is no picture of {self.attack}")
         if path.suffix.lower() != ".svg":
-            raise UsageError(f"{path.name!r} is not an .svg file", hint="--plot picture.svg")
+            raise UsageError(
+                f"{path.name!r} is not an .svg file", hint=Message(Flag("output", "picture.svg", short="o"))
+            )
         path.write_text(self.picture(), encoding="utf-8")
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from discreet.errors import LedgerFault, LedgerRolledBack, UsageError
+from discreet.errors import Command, Flag, LedgerFault, LedgerRolledBack, Message, UsageError
 from discreet.ledger import repair, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing
 from discreet.ledger.chain import new_id
@@ -71,7 +71,7 @@ def backup(where: LedgerLocation, file: Path) -> int:
         if not healed and (len(state.digests) < head.seq or state.digests[head.seq - 1] != head.digest):
             raise LedgerRolledBack(
                 "the ledger is older than its anchor, and so would be a backup of it",
-                hint="run discreet ledger acknowledge",
+                hint=Message("run ", Command("ledger acknowledge")),
             )
         _publish_file(draft, file)
     return state.seq
@@ -97,10 +97,18 @@ def restore(
         if anchor is None and state_folder is None and not lost:
             raise UsageError(
                 "this machine has no state folder for the ledger, so it is unknown what was spent after the backup",
-                hint="--state FOLDER, a copy of that folder; if there is none, --lost: every budget counts as spent",
+                hint=Message(
+                    Flag("state", "FOLDER"),
+                    ", a copy of that folder; if there is none, ",
+                    Flag("lost", True),
+                    ": every budget counts as spent",
+                ),
             )
         if anchor is not None and (state_folder is not None or lost):
-            raise UsageError("this machine has the ledger's state folder", hint="leave out --state and --lost")
+            raise UsageError(
+                "this machine has the ledger's state folder",
+                hint=Message("leave out ", Flag("state"), " and ", Flag("lost")),
+            )
         backup_state = _load_verified(draft, anchor)
         aside = _install_copy(where, draft, anchor, backup_state)
     if anchor is not None:
@@ -151,7 +159,7 @@ def _refuse_complete_ledger(where: Path, anchor: Anchor | None, backup_state: Le
 def _better_hint(anchor: Anchor | None, *, waits: bool) -> str:
     if not waits:
         return "there is nothing to restore"
-    return f"run discreet ledger {'adopt' if anchor is None else 'acknowledge'} to open it"
+    return Message("run ", Command("ledger adopt" if anchor is None else "ledger acknowledge"), " to open it")
 
 
 def _is_behind_anchor(state: LedgerState, anchor: Anchor) -> bool:
@@ -219,7 +227,9 @@ def _restore_rows(address: DatabaseAddress, draft: Path) -> None:
     if PostgresLedgerStore.has_ledger(address):
         raise UsageError(
             f"there is already a ledger at {address.name!r}",
-            hint="if it is old, run discreet ledger acknowledge; if it is damaged, restore into an empty schema",
+            hint=Message(
+                "if it is old, run ", Command("ledger acknowledge"), "; if it is damaged, restore into an empty schema"
+            ),
         )
     store = PostgresLedgerStore.create(address)
     try:

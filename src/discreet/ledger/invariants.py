@@ -7,7 +7,7 @@ total that was published. Every charge counts double in that measure; docs/proof
 
 from __future__ import annotations
 
-from discreet.errors import BudgetExceeded, LedgerLocked, UsageError
+from discreet.errors import BudgetExceeded, Command, LedgerLocked, Message, UsageError
 from discreet.ledger.account import Account
 from discreet.ledger.chain import new_id
 from discreet.ledger.entry_checks import check_name
@@ -35,7 +35,7 @@ def declare_invariant(journal: Journal, state: LedgerState, table: str, version:
     if state.is_locked(table):
         raise LedgerLocked(
             f"table {table!r} is locked: too many charged queries on it could not be completed",
-            hint="ask the owner to find the cause, then to run discreet ledger acknowledge",
+            hint=Message("ask the owner to find the cause, then to run ", Command("ledger acknowledge")),
         )
     refuse_stale(state, table, version)
     refuse_if_doubled_over_limit(account)
@@ -51,8 +51,12 @@ def refuse_if_doubled_over_limit(account: Account) -> None:
         budget_refusal = double_count_refusal(account)
         raise BudgetExceeded(
             budget_refusal.reason,
-            hint="no epsilon is small enough for that: publish without invariants, or ask the owner to raise the limit "
-            "(discreet budget grant) to twice what is already spent plus what this will spend",
+            hint=Message(
+                "no epsilon is small enough for that: publish without invariants, "
+                "or ask the owner to raise the limit (",
+                Command("budget grant"),
+                ") to twice what is already spent plus what this will spend",
+            ),
             needed=budget_refusal.needed,
             remaining=budget_refusal.remaining,
         )

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered
+from discreet.errors import Command, LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, Message
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import EntryKind, LedgerEntry
@@ -232,7 +232,7 @@ class Journal:
         if behind > 1 and not self.store.shared:
             raise LedgerLocked(
                 f"the ledger's state folder is {behind} entries behind the ledger: an old copy of it was restored",
-                hint="run discreet ledger acknowledge",
+                hint=Message("run ", Command("ledger acknowledge")),
             )
         if behind >= 1:
             self._anchored = self.count_common_entries()
@@ -308,11 +308,13 @@ def sha256_of(payload: str) -> str:
     return hashlib.sha256(payload.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-_RESTORE_HINT = "run discreet ledger restore FILE to replace it with a backup"
+_RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace it with a backup")
 
 
 def _rolled_back(reason: str) -> LedgerRolledBack:
-    return LedgerRolledBack(reason, hint="run discreet ledger acknowledge, which charges what the ledger lost")
+    return LedgerRolledBack(
+        reason, hint=Message("run ", Command("ledger acknowledge"), ", which charges what the ledger lost")
+    )
 
 
 _FORKING: list[Journal] = []

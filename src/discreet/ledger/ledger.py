@@ -20,7 +20,7 @@ from discreet.accounting.events import Event
 from discreet.accounting.filter import Decision
 from discreet.accounting.guarantee import FilterLimits, Guarantee
 from discreet.accounting.region import Region
-from discreet.errors import LedgerLocked, UsageError
+from discreet.errors import Command, LedgerLocked, Message, UsageError
 from discreet.exact import MAX_QUESTION_EPSILON
 from discreet.ledger import invariants, owner_acts, receipts, repair, reservation_steps, stored_answers, stream_rows
 from discreet.ledger.account import Account, AccountStatus, RemainingByArm
@@ -267,7 +267,7 @@ class Ledger:
         if self.state.is_locked(table):
             raise LedgerLocked(
                 f"table {table!r} is locked: too many charged queries on it could not be completed",
-                hint="ask the owner to find the cause, then to run discreet ledger acknowledge",
+                hint=Message("ask the owner to find the cause, then to run ", Command("ledger acknowledge")),
             )
         return self.state.account(population)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from discreet.errors import LedgerFault, UsageError
+from discreet.errors import Command, LedgerFault, Message, UsageError
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, Head, has_charged_ledger
 from discreet.ledger.chain import LedgerEntry, new_id
@@ -63,7 +63,9 @@ def _refuse_missing_ledger(where: LedgerLocation) -> None:
     if has_charged_ledger(where):
         raise LedgerFault(
             "a ledger with charges was here and is gone: a new one would give the same people a new budget",
-            hint="run discreet ledger restore FILE to restore a backup; use another folder for other people",
+            hint=Message(
+                "run ", Command("ledger restore", "FILE"), " to restore a backup; use another folder for other people"
+            ),
         )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Head
 from discreet.ledger.journal import Journal, ledger_id, load, load_in_snapshot
@@ -53,7 +53,11 @@ def _refuse_another(journal: Journal, target: DatabaseAddress) -> None:
     if there.seq <= len(own) or there.digests[: len(own)] != own:
         raise UsageError(
             f"an earlier move copied this ledger to {target.name!r}, and the file was used since then",
-            hint="point discreet.toml there, then run discreet ledger acknowledge: it charges what the file spent",
+            hint=Message(
+                "point discreet.toml there, then run ",
+                Command("ledger acknowledge"),
+                ": it charges what the file spent",
+            ),
         )
 
 

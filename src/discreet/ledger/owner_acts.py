@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 from discreet.ledger.account import check_rise
 from discreet.ledger.entry_checks import check_name
 from discreet.ledger.journal import Journal
@@ -31,7 +31,7 @@ def declare_population(
     elif account.guarantee.to_data() != data:
         raise UsageError(
             f"population {name!r} is already declared with another budget",
-            hint="discreet budget grant raises a limit",
+            hint=Message(Command("budget grant"), " raises a limit"),
         )
     elif state.units.get(name, unit) != unit:
         journal.append("population", {"population": name, "guarantee": data, "unit": unit})
@@ -63,7 +63,9 @@ def add_version(
     if number is not None and number != following:
         raise UsageError(f"version {number} of {table!r} is not the next version, which is {following}")
     if forgotten is not None and set(state.tombstones(forgotten[0])) - set(forgotten[1]):
-        raise UsageError(f"a person was forgotten in {table!r} while it was made", hint=f"run discreet refresh {table}")
+        raise UsageError(
+            f"a person was forgotten in {table!r} while it was made", hint=Message("run ", Command("refresh", table))
+        )
     naming = naming_of(table, body["schema"], body["source"])
     refuse_other_naming(state, population, table, naming)
     refuse_shared_source(state, body, is_unit_correction=is_unit_correction(state, population, table, naming))
@@ -122,7 +124,7 @@ def refuse_stale(state: LedgerState, table: str, version: int) -> None:
         raise UsageError(
             f"version {version} of {table!r} identifies people by {describe(made.naming)}, but `person` was changed "
             "later, in this table or in another table of its population",
-            hint=f"ask the owner to run discreet refresh {table}",
+            hint=Message("ask the owner to run ", Command("refresh", table)),
         )
 
 

@@ -22,7 +22,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from discreet.errors import LedgerFault, UsageError
+from discreet.errors import Command, LedgerFault, Message, UsageError
 from discreet.ledger import postgres_tables
 from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.ledger_location import DatabaseAddress
@@ -309,8 +309,14 @@ def _verified_schema(connection: LedgerConnection, address: DatabaseAddress) -> 
     if not postgres_tables.ledger_exists(connection, schema):
         raise LedgerFault(
             f"there is no ledger at {address.name!r}",
-            hint="run discreet ledger restore FILE to restore a backup; if there never was one, run discreet init or "
-            "discreet ledger move",
+            hint=Message(
+                "run ",
+                Command("ledger restore", "FILE"),
+                " to restore a backup; if there never was one, run ",
+                Command("init"),
+                " or ",
+                Command("ledger move"),
+            ),
         )
     with _rolled_back_transaction(connection):
         postgres_tables.check_catalog(connection, schema)

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, UsageError
+from discreet.errors import Flag, LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, Message, UsageError
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import new_id
@@ -93,7 +93,11 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
                 raise UsageError(
                     "without a state folder, this would spend every budget of a ledger that several machines share, "
                     "and lock all of them out",
-                    hint="--state FOLDER, a copy of the state folder of one of them; if there is none, --alone",
+                    hint=Message(
+                        Flag("state", "FOLDER"),
+                        ", a copy of the state folder of one of them; if there is none, ",
+                        Flag("alone", True),
+                    ),
                 )
             return _adopt_without_anchor(store, ledger, path)
         source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from discreet.accounting import events
 from discreet.accounting.events import Event
-from discreet.errors import LedgerFault, UsageError
+from discreet.errors import Flag, LedgerFault, Message, UsageError
 from discreet.ledger.entry_checks import check_name, check_step_event
 from discreet.ledger.journal import Journal
 from discreet.ledger.records import Reservation, StepRecord
@@ -44,7 +44,7 @@ def take_step(
     if earlier_step is not None and (earlier_step.of, earlier_step.loss) != (of, loss):
         raise LedgerFault(
             f"step {earlier_step.id} is not the step that this program takes",
-            hint="another version of Discreet started it; start over with --fresh",
+            hint=Message("another version of Discreet started it; start over with ", Flag("fresh", True)),
         )
     if earlier_step is not None:
         return earlier_step
@@ -64,5 +64,7 @@ def _check_open(reservation: Reservation) -> None:
     if reservation.closed:
         raise LedgerFault(
             f"no further step can be drawn from {reservation.id}",
-            hint="a step failed, or the ledger was rolled back or copied; start over with --fresh",
+            hint=Message(
+                "a step failed, or the ledger was rolled back or copied; start over with ", Flag("fresh", True)
+            ),
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from discreet.errors import LedgerFault
+from discreet.errors import Command, LedgerFault, Message
 from discreet.ledger.chain import GENESIS, KINDS, LedgerEntry
 from discreet.ledger.summary_tables import SummaryRows
 from discreet.storage.sqlite_file import SqliteUse, connect, refuse_network, sqlite_faults
@@ -22,7 +22,7 @@ from discreet.storage.sqlite_file import SqliteUse, connect, refuse_network, sql
 #: The version of the tables below. Another one needs a migration, never a silent change.
 VERSION = 1
 
-_RESTORE_HINT = "run discreet ledger restore FILE to replace it with a backup"
+_RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace it with a backup")
 _SENTENCES = {
     sqlite3.SQLITE_BUSY: ("another process has locked the ledger and does not release it", "wait and repeat"),
     sqlite3.SQLITE_FULL: (
@@ -174,7 +174,12 @@ class SqliteLedgerStore:
         if not path.is_file():
             raise LedgerFault(
                 f"there is no ledger at {path.name!r}",
-                hint="run discreet ledger restore FILE to restore a backup; if there never was one, run discreet init",
+                hint=Message(
+                    "run ",
+                    Command("ledger restore", "FILE"),
+                    " to restore a backup; if there never was one, run ",
+                    Command("init"),
+                ),
             )
         with sqlite_faults(LEDGER_FILE):
             connection = _connect(path)

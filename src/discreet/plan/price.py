@@ -12,7 +12,7 @@ from discreet import exact
 from discreet.accounting.events import Event, compose
 from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.errors import Refused, UsageError
+from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
@@ -303,7 +303,7 @@ def cheapest_epsilon(good: Callable[[Fraction], bool], *, width: Fraction, near:
     `near`, a guess that may be wrong.
     """
     if width <= 0:
-        raise UsageError(f"--within must be above 0, got {exact.show(width)}")
+        raise UsageError(Message(Flag("within"), f" must be above 0, got {exact.show(width)}"))
     low, high = 1, int(exact.MAX_QUESTION_EPSILON) * WITHIN_GRID
     if not good(Fraction(high, WITHIN_GRID)):
         raise UsageError(
@@ -330,5 +330,7 @@ def confidence_of(value: object) -> Fraction:
     """A confidence strictly between 0 and 1."""
     confidence = exact.number(value, name="confidence")
     if not 0 < confidence < 1:
-        raise UsageError(f"confidence must be between 0 and 1, got {exact.show(confidence)}", hint="--confidence 0.95")
+        raise UsageError(
+            f"confidence must be between 0 and 1, got {exact.show(confidence)}", hint=Message(Flag("confidence", 0.95))
+        )
     return confidence

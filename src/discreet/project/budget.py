@@ -13,7 +13,7 @@ from discreet import exact
 from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import invariant_caveats
-from discreet.errors import SchemaError, UsageError
+from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
 from discreet.ledger.account import Account, RemainingByArm
 from discreet.ledger.ledger import Ledger
 from discreet.present import notebook
@@ -164,8 +164,8 @@ def limit_difference(table: Table, ledger: Ledger) -> str | None:
     if not parts:
         return None
     listed = " and ".join(f"{name} {mine} ({NAME} says {theirs})" for name, mine, theirs in parts)
-    more = "" if _file_lags(ledger_limit, file_limit) else ", or `discreet budget grant` more"
-    return f"the limit of {table.population!r} is the one in the ledger: {listed}; correct the file{more}"
+    more: list[Piece] = [] if _file_lags(ledger_limit, file_limit) else [", or `", Command("budget grant"), "` more"]
+    return Message(f"the limit of {table.population!r} is the one in the ledger: {listed}; correct the file", *more)
 
 
 def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
@@ -213,7 +213,10 @@ def _number(value: Fraction) -> str:
 def budget_of(epsilon: object, delta: object) -> Budget | None:
     """A budget as it was asked for; None where none was."""
     if epsilon is None and delta is not None:
-        raise UsageError("--delta needs --epsilon", hint="--epsilon 3 --delta 1e-6")
+        raise UsageError(
+            Message(Flag("delta"), " needs ", Flag("epsilon")),
+            hint=Message(Flag("epsilon", 3), " ", Flag("delta", "1e-6")),
+        )
     if epsilon is None:
         return None
     return Budget(

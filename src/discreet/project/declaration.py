@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.engines.engine import Engine, SourceTrace
 from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.ledger.owner_acts import is_unit_correction, refuse_other_naming
 from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
@@ -68,12 +68,24 @@ def propose_table(
     if any(each.lower() == table_name.lower() for each in file.tables):
         raise UsageError(
             f"table {table_name!r} is already declared",
-            hint="edit its declaration in discreet.toml; use --name for a table with other rows",
+            hint=Message("edit its declaration in discreet.toml; use ", Flag("name"), " for a table with other rows"),
         )
     if rows_per_person is not None and person is None and ends is None:
-        raise UsageError("--rows-per-person needs a person", hint="--person COLUMN, which identifies a person")
+        raise UsageError(
+            Message(Flag("rows-per-person"), " needs a person"),
+            hint=Message(Flag("person", "COLUMN"), ", which identifies a person"),
+        )
     if ends is not None and (person is not None or public):
-        raise UsageError("--ends cannot be combined with --person or --public: both ends are protected persons")
+        raise UsageError(
+            Message(
+                Flag("ends"),
+                " cannot be combined with ",
+                Flag("person"),
+                " or ",
+                Flag("public"),
+                ": both ends are protected persons",
+            )
+        )
     header, trace = engine.header(source_name, folder=folder), engine.trace(source_name, folder=folder)
     declared_traces = {name: _trace_declared(file.raw[name], folder, engines, beside=address) for name in file.tables}
     twin = next((table for name, table in file.tables.items() if is_same_source(declared_traces[name], trace)), None)
@@ -123,19 +135,26 @@ def unit_notes(table: Table, others: Iterable[Table]) -> list[str]:
         return [*_same_people(table, others), *_nobody_else(table)]
     if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
         return [
-            f"each row of {table.name!r} is protected, because no --ends were given: if a row is an edge between "
-            f"{pair[0]!r} and {pair[1]!r} and both are persons, that protects an edge, not a person with all their "
-            f"edges. For that, remove [tables.{table.name}] from {NAME} before the first answer and add it "
-            f"again with --ends {','.join(pair)}"
+            Message(
+                f"each row of {table.name!r} is protected, because no ",
+                Flag("ends"),
+                f" were given: if a row is an edge between {pair[0]!r} and {pair[1]!r} and both are persons, that "
+                "protects an edge, not a person with all their edges. For that, remove "
+                f"[tables.{table.name}] from {NAME} before the first answer and add it again with ",
+                Flag("ends", pair),
+            )
         ]
-    plain = f"each row of {table.name!r} counts as one person, because no --person was given"
+    plain = Message(f"each row of {table.name!r} counts as one person, because no ", Flag("person"), " was given")
     doubt, column = _likely_person_column([column.name for column in table.schema.columns], others)
     if not doubt:
-        return [f"{plain}; where a person has several rows, each row is protected, not each person"]
+        return [Message(plain, "; where a person has several rows, each row is protected, not each person")]
     return [
-        f"{plain}, but {doubt}. If a person can have several rows, this protects each row, not each person. To protect "
-        f"persons, remove [tables.{table.name}] from {NAME} before the first answer and add it again with "
-        f"--person {column}"
+        Message(
+            plain,
+            f", but {doubt}. If a person can have several rows, this protects each row, not each person. To protect "
+            f"persons, remove [tables.{table.name}] from {NAME} before the first answer and add it again with ",
+            Flag("person", column),
+        )
     ]
 
 
@@ -148,17 +167,22 @@ def row_unit_notes(table: Table, others: Iterable[Table], *, fixed: bool) -> lis
         return []
     if (pair := look_like_ends(column.name for column in table.schema.columns)) is not None:
         return [
-            f"each row of {table.name!r}, which looks like an edge, is protected, not each person at its ends. Until "
-            f'the first answer you can change this: write ends = ["{pair[0]}", "{pair[1]}"] in {NAME} instead of '
-            f"declaring columns, then run discreet refresh {table.name}"
+            Message(
+                f"each row of {table.name!r}, which looks like an edge, is protected, not each person at its ends. "
+                f'Until the first answer you can change this: write ends = ["{pair[0]}", "{pair[1]}"] in {NAME} '
+                "instead of declaring columns, then run ",
+                Command("refresh", table.name),
+            )
         ]
     doubt, column = _likely_person_column([column.name for column in table.schema.columns], others)
     if not doubt:
         return []
     return [
-        f"each row of {table.name!r} is protected, not each person, but {doubt}. Until the first answer you can change "
-        f'this: write person = "{column}" in {NAME} instead of declaring that column, then run discreet refresh '
-        f"{table.name}"
+        Message(
+            f"each row of {table.name!r} is protected, not each person, but {doubt}. Until the first answer you can "
+            f'change this: write person = "{column}" in {NAME} instead of declaring that column, then run ',
+            Command("refresh", table.name),
+        )
     ]
 
 
@@ -178,7 +202,12 @@ def other_identity_notes(table: Table, *, state: LedgerState) -> list[str]:
 
 def restart_hint(table: str) -> str:
     """How a ledger that holds no charge begins anew. (Where it holds one, `init` refuses.)"""
-    return f"remove .discreet/ledger.db* and .discreet/tables, then run discreet init and discreet refresh {table}"
+    return Message(
+        "remove .discreet/ledger.db* and .discreet/tables, then run ",
+        Command("init"),
+        " and ",
+        Command("refresh", table),
+    )
 
 
 def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> None:
@@ -254,7 +283,7 @@ def refuse_forgotten_sources(table: Table, *, state: LedgerState) -> None:
     if table.name not in state.versions and table.name not in forgotten and forgotten:
         raise UsageError(
             f"the ledger was restored from a backup, which does not contain the source of {forgotten[0]!r}",
-            hint=f"run discreet refresh {forgotten[0]} first, from the same source as before",
+            hint=Message("run ", Command("refresh", forgotten[0]), " first, from the same source as before"),
         )
 
 
@@ -344,29 +373,32 @@ def refuse_second_budget(
 
 
 def _ledger_has_source(name: str, population: str, table: Table, *, begun: bool) -> UsageError:
-    other = "" if begun else f"; or, because nothing was charged yet, {restart_hint(table.name)}"
+    other = "" if begun else Message("; or, because nothing was charged yet, ", restart_hint(table.name))
     if table.public:
         return UsageError(
             f"{NAME} declares {table.name!r} as public, but the ledger has its source as the private table {name!r} of "
             f"population {population!r}",
-            hint=f"the same rows cannot be private and public; name another source for {table.name!r}{other}",
+            hint=Message(f"the same rows cannot be private and public; name another source for {table.name!r}", other),
         )
     return UsageError(
         f"the ledger has this source as {name!r} in population {population!r}, but {NAME} says {table.population!r}",
-        hint=f"the same people have one budget, whatever the table is called; to share it, "
-        f"{_shared_budget_hint(population)}{other}",
+        hint=Message(
+            "the same people have one budget, whatever the table is called; to share it, ",
+            _shared_budget_hint(population),
+            other,
+        ),
     )
 
 
 def _already_declared(name: str, population: str, *, declared: bool) -> UsageError:
     how = (
-        f"use --population {population} to share its budget"
+        Message("use ", Flag("population", population), " to share its budget")
         if declared
         else f"to share its budget, {_shared_budget_hint(population)}"
     )
     return UsageError(
         f"this source is already declared as {name!r}",
-        hint=f"the same people have one budget, whatever the table is called; {how}",
+        hint=Message("the same people have one budget, whatever the table is called; ", how),
     )
 
 
@@ -379,7 +411,7 @@ def _several_person_columns(person: str) -> UsageError:
     parts = [part.strip()[:60] for part in person.split(",") if part.strip()][:4]
     listed = ", ".join(f'"{part}"' for part in parts)
     return UsageError(
-        f"--person takes one column, got {person[:60]!r}",
+        Message(Flag("person"), f" takes one column, got {person[:60]!r}"),
         hint=f"only one kind of person is protected: give the column that identifies them; if all these columns "
         f"together identify one person, write person = [{listed}] in {NAME}",
     )

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from discreet import exact
-from discreet.errors import ProjectError, UsageError
+from discreet.errors import Command, Message, ProjectError, UsageError
 from discreet.ledger.filesystem import state_root
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation, is_address
@@ -27,7 +27,9 @@ def nearest_project_folder(path: str | PathLike[str]) -> Path:
     for folder in (start, *start.parents):
         if (folder / NAME).is_file():
             return folder
-    raise ProjectError(f"there is no {NAME} here or in a folder above", hint="run discreet init to create one")
+    raise ProjectError(
+        f"there is no {NAME} here or in a folder above", hint=Message("run ", Command("init"), " to create one")
+    )
 
 
 def make_project_folder(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Path:
@@ -113,7 +115,9 @@ def _make_missing_ledger(folder: Path) -> Path:
     """Make the ledger of a project that has none yet."""
     path = ledger_path(folder, read_file(folder / NAME))
     if isinstance(path, Path) and path.exists():
-        raise ProjectError(f"{NAME} already exists here", hint="run discreet add FILE to declare a table")
+        raise ProjectError(
+            f"{NAME} already exists here", hint=Message("run ", Command("add", "FILE"), " to declare a table")
+        )
     refuse_state_inside(folder)
     Ledger.create(path).close()
     beside = path.parent if isinstance(path, Path) else folder / ".discreet"

@@ -22,7 +22,7 @@ from discreet.answers.batch import ask_batch
 from discreet.answers.sql import Asker
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.engine_registry import EngineRegistry
-from discreet.errors import UsageError, no_release
+from discreet.errors import Flag, Message, UsageError, no_release
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.exact_totals import edited_places
 from discreet.ledger import repair
@@ -162,8 +162,12 @@ class Project(ProjectPublications):
             raise UsageError(
                 f"{NAME} sets quotas for analysts, but "
                 + ("no analyst was named" if analyst is None else f"{analyst[:60]!r} is not one of them"),
-                hint="--analyst NAME, where NAME has a section [analysts.NAME]; "
-                f"the owner adds one for each analyst, and for themselves; {closest_name_hint(analyst or '', quotas)}",
+                hint=Message(
+                    Flag("analyst", "NAME"),
+                    ", where NAME has a section [analysts.NAME]; "
+                    "the owner adds one for each analyst, and for themselves; ",
+                    closest_name_hint(analyst or "", quotas),
+                ),
             )
         return Asker(name=name, quota=quotas.get(name or ""), key=key)
 

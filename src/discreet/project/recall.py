@@ -20,7 +20,7 @@ from discreet.answers.query_quote import QueryWish, cost_of
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import BOUNDS_TEXT_START, read_stored_queries, single_statement
 from discreet.answers.sql import reread_release
-from discreet.errors import UsageError, no_release
+from discreet.errors import Flag, Message, UsageError, no_release
 from discreet.kernel.curator import Version
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import ChargeRecord, Reservation
@@ -147,7 +147,11 @@ def repeatable_statement(id_: str, *, versions: Versions) -> str:
     if not recalled_release.is_readable and recalled_release.kind != "bounds":
         raise UsageError(
             f"release {id_} is {recalled_release.words}; only answers to SQL queries can be measured again",
-            hint="run its command again, with --fresh if it has that flag: this is charged and makes a new release",
+            hint=Message(
+                "run its command again, with ",
+                Flag("fresh", True),
+                " if it has that flag: this is charged and makes a new release",
+            ),
         )
     return single_statement(versions.curator.stored_measurement(id_))
 

@@ -18,7 +18,7 @@ from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
 from discreet.engines.header import Header
 from discreet.engines.person_keys import MARK
 from discreet.engines.public_table_loader import load_public_table
-from discreet.errors import DiscreetError, LedgerFault, UsageError
+from discreet.errors import Command, DiscreetError, LedgerFault, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.version import is_named_after
 from discreet.ledger.ledger import Ledger
@@ -160,7 +160,7 @@ class Versions:
         if table.name not in self.ledger.refresh().versions:
             raise UsageError(
                 f"{table.name!r} has no version yet, so there is nobody to forget",
-                hint=f"discreet refresh {table.name}",
+                hint=Message(Command("refresh", table.name)),
             )
         erasing = (table.name, *reached)
         others = tuple(
@@ -207,7 +207,11 @@ class Versions:
                 if made not in (DEFAULT, engine_kind(table.engine)):
                     raise UsageError(
                         f"version {record.number} of {name!r} is on engine {made}, which {NAME} no longer names",
-                        hint=f"set that engine again in [tables.{name}] and run discreet forget; then change it back",
+                        hint=Message(
+                            f"set that engine again in [tables.{name}] and run ",
+                            Command("forget"),
+                            "; then change it back",
+                        ),
                     )
                 yield record, (_address(record, table), record.file)
 
@@ -262,20 +266,22 @@ class Versions:
     def _what_changed(self, table: Table, record: VersionRecord) -> str:
         """Why a version is not as declared: the file has changed, or the step that follows from bounds has."""
         if self._names_others(table, record):
-            return (
-                f"{NAME} declares another `person` for {table.name!r} than the ledger protects, so `discreet refresh "
-                f"{table.name}` refuses it: declare `person` as in version {record.number}"
+            return Message(
+                f"{NAME} declares another `person` for {table.name!r} than the ledger protects, so `",
+                Command("refresh", table.name),
+                f"` refuses it: declare `person` as in version {record.number}",
             )
-        applies = f"`discreet refresh {table.name}` applies it"
+        applies = Message("`", Command("refresh", table.name), "` applies it")
         if record.schema != self._declaration(table, steps=False):
-            return f"{NAME} has changed since version {record.number}; {applies}"
+            return Message(f"{NAME} has changed since version {record.number}; ", applies)
         recorded_schema = read_table(
             table.name, {key: part for key, part in record.schema.items() if key != _ENGINE}
         ).schema
         finer = [column.name for column in table.schema.columns if column not in recorded_schema.columns]
-        return (
+        return Message(
             f"version {record.number} rounds {', '.join(finer)} to steps of 0.01, which is coarse for the declared "
-            f"bounds; Discreet now derives the step from low and high; {applies}"
+            "bounds; Discreet now derives the step from low and high; ",
+            applies,
         )
 
     def _names_others(self, table: Table, version: VersionRecord) -> bool:
@@ -330,7 +336,8 @@ class Versions:
         number = self.ledger.next_version(table.name)
         if table.schema.unit.ends:  # whether it is too large is for the owner, too
             raise UsageError(
-                f"table {table.name!r} has no version yet", hint=f"ask the owner to run discreet refresh {table.name}"
+                f"table {table.name!r} has no version yet",
+                hint=Message("ask the owner to run ", Command("refresh", table.name)),
             )
         self._check_headers(table)
         declared_limit(table)
@@ -342,7 +349,7 @@ class Versions:
             if self._newest_record(table) is None:  # else another process was first, and made the same
                 raise UsageError(
                     f"table {table.name!r} could not be made from its source",
-                    hint=f"ask the owner to run discreet refresh {table.name}, which says why",
+                    hint=Message("ask the owner to run ", Command("refresh", table.name), ", which says why"),
                 ) from None
 
     def _check_headers(self, table: Table) -> None:
@@ -445,14 +452,14 @@ def _check_nameable(table: Table, person: Sequence[str]) -> None:
     if unit.is_row:
         raise UsageError(
             f"{table.name!r} protects rows, not persons, so there is no person to forget",
-            hint="remove the row from the source, then run discreet refresh",
+            hint=Message("remove the row from the source, then run ", Command("refresh")),
         )
     if unit.ends and len(person) != 1:
         raise UsageError(f"a person of {table.name!r} is one end of an edge: give one value")
     if not unit.person and not unit.ends:
         raise UsageError(
             f"{table.name!r} identifies people through {unit.through!r}",
-            hint=f"discreet forget {unit.through} PERSON",
+            hint=Message(Command("forget", unit.through or "TABLE", "PERSON")),
         )
     if not unit.ends and len(person) != len(unit.person):
         raise UsageError(f"to identify a person of {table.name!r}, give {' and '.join(unit.person)}")

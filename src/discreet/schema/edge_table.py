@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from discreet.errors import Refused, SchemaError
+from discreet.errors import Command, Flag, Message, Refused, SchemaError
 from discreet.schema.address import DEFAULT, engine_kind
 from discreet.schema.person_path import path_of
 from discreet.schema.privacy_unit import MOST_EDGES, PrivacyUnit
@@ -82,7 +82,7 @@ def refuse_edge_table(schema: Schema) -> None:
         raise Refused(
             f"{schema.table!r} has ends: each edge belongs to two persons, and one person can change which edges of "
             "all others a limit keeps. Only graph statistics can be asked of it",
-            hint=f"discreet graph stats {schema.table} --epsilon 1",
+            hint=Message(Command("graph stats", schema.table, Flag("epsilon", 1))),
         )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet import exact
-from discreet.errors import ProjectError, SchemaError, UsageError
+from discreet.errors import Command, Message, ProjectError, SchemaError, UsageError
 from discreet.schema.address import DEFAULT, check_address
 from discreet.schema.column import (
     BooleanColumn,
@@ -70,13 +70,15 @@ class ProjectFile:
         for table_name, table in self.tables.items():
             if table_name.lower() == name.lower():
                 return table
-        hint = closest_name_hint(name, self.tables) or ("" if self.tables else "run discreet add FILE to declare one")
+        hint = closest_name_hint(name, self.tables) or (
+            "" if self.tables else Message("run ", Command("add", "FILE"), " to declare one")
+        )
         raise UsageError(f"there is no declared table {name[:60]!r}", hint=hint)
 
 
 def read_file(path: Path) -> ProjectFile:
     """Read discreet.toml; one clear sentence where it is wrong."""
-    missing = ProjectError(f"there is no {NAME} here", hint="run discreet init to create one")
+    missing = ProjectError(f"there is no {NAME} here", hint=Message("run ", Command("init"), " to create one"))
     return read_project(read_toml(path, error=ProjectError, missing=missing))
 
 
@@ -354,7 +356,9 @@ def _measured(data: Mapping[str, Any], key: str, *, where: str) -> None:
         try:
             exact.positive(data[key], name=f"{where} {key}", most=exact.MAX_BUDGET_EPSILON)
         except UsageError as problem:
-            raise SchemaError(problem.reason, hint="discreet bounds writes it; you can remove it") from None
+            raise SchemaError(
+                problem.reason, hint=Message(Command("bounds"), " writes it; you can remove it")
+            ) from None
 
 
 def _list(data: Any, *, where: str) -> None:

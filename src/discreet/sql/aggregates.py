@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.accounting.region import NOT_NULL
-from discreet.errors import Refused
+from discreet.errors import Command, Message, Refused
 from discreet.plan import formula
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Statistic, Sum
 from discreet.plan.expressions import Number, Plus, Times, Whole
@@ -173,7 +173,9 @@ class Aggregates:
             raise self._refusal(
                 "a sum needs bounds: without them one person could change it by any amount",
                 node,
-                hint="declare low and high of the column, or run discreet bounds to find them privately",
+                hint=Message(
+                    "declare low and high of the column, or run ", Command("bounds"), " to find them privately"
+                ),
             )
         return operand
 

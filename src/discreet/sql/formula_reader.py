@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from discreet.errors import Refused
+from discreet.errors import Message, Refused, Statement
 from discreet.plan import formula
 from discreet.plan.formula import And, Arithmetic, Call, Compare, Formula, IsNull, Not, Or
 from discreet.sql.aggregates import Aggregates, TypedQuantile, is_aggregate
@@ -106,7 +106,7 @@ class FormulaReader:
         listed = ", ".join(self.source.text_of(key) for key in keys)
         tries = [f"SELECT {listed}, count(*) {rest} GROUP BY {listed}"] if keys else []
         tries += [f"SELECT count(*) {rest}"]
-        return next((text for text in tries if self.passes(text)), "")
+        return next((Message(Statement(text)) for text in tries if self.passes(text)), "")
 
     def number(self, node: exp.Expr) -> Formula:
         """A number computed from aggregates."""

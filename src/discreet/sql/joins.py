@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.errors import Command, Message, Statement
 from discreet.plan.expressions import Code, Expression, TextCode
 from discreet.plan.predicate import FALSE, TRUE, Predicate, every
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, Plan, Scan, joined_column_name, match_column_name
@@ -99,7 +100,7 @@ class FromReader:
         )
         if catalog_table is None:
             hint = closest_name_hint(node.name, self.catalog) or (
-                "" if self.catalog else "run discreet add FILE to declare one"
+                "" if self.catalog else Message("run ", Command("add", "FILE"), " to declare one")
             )
             raise self.source.refusal(f"there is no declared table {node.name[:60]!r}", at=node, hint=hint)
         return catalog_table
@@ -326,7 +327,7 @@ class FromReader:
 def example_query(catalog: Catalog) -> str:
     """The simplest question that passes."""
     private = [name for name, catalog_table in catalog.items() if catalog_table.public is None]
-    return f"SELECT count(*) FROM {next(iter(private), 'patients')}"
+    return Message(Statement(f"SELECT count(*) FROM {next(iter(private), 'patients')}"))
 
 
 def _scan(catalog_table: CatalogTable, alias: str) -> NamedRelation:

@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from discreet.errors import Refused
+from discreet.errors import Command, Flag, Message, Refused, Statement
 from discreet.sql.duckdb_grammar import syntax_fault
 from discreet.sql.keyword_typos import find_keyword_typo
 from discreet.sql.text_limits import SyntaxFault, argument_count_fault, size_fault, split_statements
@@ -20,7 +20,9 @@ __all__ = ["QueryText", "parse_statement", "span", "split_statements"]
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
 
 
-_SEVERAL = "run the statements one by one, or all as one batch: discreet query -f FILE"
+_SEVERAL = Message(
+    "run the statements one by one, or all as one batch: ", Command("query", Flag("file", "FILE", short="f"))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ def parse_statement(text: str) -> tuple[QueryText, exp.Expr]:
     except (SqlglotError, RecursionError, ValueError):
         raise source.refusal("cannot parse this SQL", hint="check quotes and parentheses") from None
     if not trees:
-        raise source.refusal("the query is empty", hint="SELECT count(*) FROM patients")
+        raise source.refusal("the query is empty", hint=Message(Statement("SELECT count(*) FROM patients")))
     if len(trees) > 1:
         raise source.refusal(
             "only one statement is allowed",

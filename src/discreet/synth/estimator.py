@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 from discreet.schema.schema import closest_name_hint
 from discreet.synth.model import Model
 
@@ -71,7 +71,7 @@ class Synthesizer:
         if X is not None or y is not None:
             raise UsageError(
                 "a synthesizer fits the declared table; it does not accept data in X or y",
-                hint="discreet add FILE declares a table",
+                hint=Message(Command("add", "FILE"), " declares a table"),
             )
         params = {name: value for name, value in self.get_params().items() if name not in ("project", "table")}
         self.model_ = self.project.synthesize(self.table, **params)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.inference.axes import MOST_CELLS
 from discreet.schema.schema import Schema, closest_name_hint
 from discreet.synth.constraints import PublicConstraints
@@ -52,7 +52,10 @@ class FitRequest:
         if self.kind == "random":
             return
         if self.epsilon is None:
-            raise UsageError("a fit needs an epsilon", hint="--epsilon 1, or --model random, which costs nothing")
+            raise UsageError(
+                "a fit needs an epsilon",
+                hint=Message(Flag("epsilon", 1), ", or ", Flag("model", "random"), ", which costs nothing"),
+            )
         exact.positive(self.epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)
         self._check_options()
 

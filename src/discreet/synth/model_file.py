@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import Command, DiscreetError, Flag, Message, UsageError
 from discreet.synth import archive
 from discreet.synth.archive import DocumentArrays
 from discreet.synth.model import Model
@@ -44,7 +44,10 @@ def load(path: Path) -> Model:
 
 
 def _no_model(path: Path, why: str) -> UsageError:
-    return UsageError(f"{path.name} is not a model: {why[:200]}", hint="discreet synth fit TABLE --epsilon 1 -o MODEL")
+    return UsageError(
+        f"{path.name} is not a model: {why[:200]}",
+        hint=Message(Command("synth fit", "TABLE", Flag("epsilon", 1), Flag("output", "MODEL", short="o"))),
+    )
 
 
 def check_format(document: Any, path: Path, *, name: str, newest: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.synth.model import Model
 
 
@@ -22,5 +22,7 @@ def newest_model(project: Path) -> Path:
     model_files = (project / ".discreet" / "models").glob("*.npz")
     path = max(model_files, key=lambda path: path.stat().st_mtime_ns, default=None)
     if path is None:
-        raise UsageError("this project has no fitted model", hint="discreet synth fit TABLE --epsilon 1")
+        raise UsageError(
+            "this project has no fitted model", hint=Message(Command("synth fit", "TABLE", Flag("epsilon", 1)))
+        )
     return path

@@ -14,7 +14,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import BudgetExceeded, Command, Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program, noise_sd
 from discreet.schema.column import Column
@@ -217,10 +217,11 @@ def _column_warnings(
     modelled_names = {attribute.name for attribute in attributes if not has_no_words(attribute)}
     bought = [name for name in (*needs.numbers, *needs.texts) if name in modelled_names]
     if bought:
-        advice = f"discreet bounds {version.table} measures and declares them once, for all later queries and fits"
-        yield (
+        yield Message(
             f"the bounds or values of {', '.join(bought)} were not declared, so this fit spent part of its budget to "
-            f"measure them; {advice}"
+            "measure them; ",
+            Command("bounds", version.table),
+            " measures and declares them once, for all later queries and fits",
         )
     for column in columns:
         if column.name not in modelled_names:
@@ -264,7 +265,11 @@ def _reserve(
         )
     except BudgetExceeded as problem:
         if problem.binding == "keys":
-            problem.hint = "leave text columns out with --columns, or declare their values: finding them spends delta"
+            problem.hint = Message(
+                "leave text columns out with ",
+                Flag("columns"),
+                ", or declare their values: finding them spends delta",
+            )
         raise
     return id_, False
 

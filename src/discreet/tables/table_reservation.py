@@ -18,7 +18,7 @@ from discreet.answers.affordability import largest_question
 from discreet.answers.caveats import declared_table_caveats, invariant_caveats
 from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import BudgetExceeded, Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 
 
@@ -58,8 +58,10 @@ class ReservationTerms:
         assert self.delta is not None
         if guarantee.limits.rho is None:
             raise UsageError(
-                "--delta asks for Gaussian noise, but the table's budget has no delta to convert rho with",
-                hint="leave --delta out",
+                Message(
+                    Flag("delta"), " asks for Gaussian noise, but the table's budget has no delta to convert rho with"
+                ),
+                hint=Message("leave ", Flag("delta"), " out"),
             )
         rho = rho_from_epsilon(self.epsilon, self.delta)
         if rho <= 0:
@@ -81,7 +83,12 @@ def _affordable_hint(terms: ReservationTerms, version: Version, curator: Curator
     most = largest_question(curator.ledger.remaining_by_arm(version.population))
     if most <= 0:
         return "no budget remains; ask the owner to grant more, or use what was released"
-    return f"--epsilon {exact.show(min(most, terms.epsilon))} fits, without --delta; or ask the owner to grant more"
+    return Message(
+        Flag("epsilon", exact.show(min(most, terms.epsilon))),
+        " fits, without ",
+        Flag("delta"),
+        "; or ask the owner to grant more",
+    )
 
 
 def count_caveats(version: Version, curator: Curator, columns: Sequence[str] = ()) -> list[str]:

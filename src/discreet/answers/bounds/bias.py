@@ -18,7 +18,7 @@ from discreet.answers.bounds.missing_bounds import ROWS_PER_PERSON, named_column
 from discreet.answers.bounds.step_purchases import StepPurchases
 from discreet.answers.bounds.truncation import CONFIDENCE, Truncation, roster_prices, truncation_of
 from discreet.answers.query_quote import spending
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement, NoisyCells
 from discreet.mechanisms.noise_combination import CombinedNoise
@@ -120,7 +120,12 @@ def bias_scope(table: Table, version: Version, names: Sequence[str]) -> BiasScop
     if any(column is None or not _bounded(column) for column in columns):
         raise UsageError(
             "only bounds of numbers, dates and timestamps can be checked, and only in a version that has them",
-            hint=f"discreet bounds {table.name} COLUMN finds bounds; discreet refresh {table.name} applies them",
+            hint=Message(
+                Command("bounds", table.name, "COLUMN"),
+                " finds bounds; ",
+                Command("refresh", table.name),
+                " applies them",
+            ),
         )
     if not names:
         persons = not version.schema.unit.is_row

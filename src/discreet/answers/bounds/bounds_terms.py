@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 #: Below this, the noise that is compared would be larger than anybody draws.
 LEAST_FOR_EPSILON = Fraction(1, 1000)
@@ -25,14 +25,18 @@ class BoundsTerms:
     def of(*, epsilon: object, delta: object = None, cells: object = 50, for_epsilon: object = 1) -> BoundsTerms:
         """The terms as somebody wrote them, checked."""
         if epsilon is None:
-            raise UsageError("say how much to spend", hint="--epsilon 0.05 is enough for many tables")
+            raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 0.05), " is enough for many tables"))
         number = exact.number(cells, name="cells")
         if number.denominator != 1 or not 1 <= number <= 10**9:
-            raise UsageError("cells must be a whole number of at least 1", hint="--cells 50, for counts by 50 groups")
+            raise UsageError(
+                "cells must be a whole number of at least 1",
+                hint=Message(Flag("cells", 50), ", for counts by 50 groups"),
+            )
         target_epsilon = exact.number(for_epsilon, name="for-epsilon")
         if not LEAST_FOR_EPSILON <= target_epsilon <= exact.MAX_QUESTION_EPSILON:
             raise UsageError(
-                f"for-epsilon must be from 0.001 to 1000, got {exact.show(target_epsilon)}", hint="--for-epsilon 1"
+                f"for-epsilon must be from 0.001 to 1000, got {exact.show(target_epsilon)}",
+                hint=Message(Flag("for-epsilon", 1)),
             )
         return BoundsTerms(
             epsilon=exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),

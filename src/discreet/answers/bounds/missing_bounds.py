@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.answers.bounds.bounds_terms import BoundsTerms
 from discreet.answers.bounds.end_search import End
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.kernel.curator import Version
 from discreet.schema.column import (
     BooleanColumn,
@@ -62,7 +62,10 @@ def find_missing_bounds(
     if not missing.size:
         raise UsageError(
             f"everything that can be measured in {table.name!r} without naming a column is already declared",
-            hint="name a text column to find its values, or see how well the bounds fit with --report",
+            hint=Message(
+                "name a text column to find its values, or see how well the bounds fit with ",
+                Flag("report", True, python="project.bias"),
+            ),
         )
     _check_delta(missing, terms)
     return missing
@@ -72,10 +75,13 @@ def _check_delta(missing: MissingBounds, terms: BoundsTerms) -> None:
     if missing.values and not terms.delta:
         raise UsageError(
             f"finding the values of {missing.values[0]!r} uses a threshold, which needs a delta",
-            hint="--delta 1e-7, taken from the delta that the table's budget has for keys",
+            hint=Message(Flag("delta", "1e-7"), ", taken from the delta that the table's budget has for keys"),
         )
     if terms.delta is not None and not missing.values:
-        raise UsageError("--delta is for the values of text columns, and no text column is named", hint="leave it out")
+        raise UsageError(
+            Message(Flag("delta"), " is for the values of text columns, and no text column is named"),
+            hint="leave it out",
+        )
 
 
 def named_columns(table: Table, names: Iterable[str]) -> list[Column | str]:
@@ -100,7 +106,7 @@ def refuse_other_persons(table: Table, version: Version) -> None:
     if (mine.person, mine.through, mine.on) != (theirs.person, theirs.through, theirs.on):
         raise UsageError(
             f"version {version.number} of {table.name!r} protects {theirs}, but discreet.toml says {mine}",
-            hint=f"run discreet refresh {table.name} first",
+            hint=Message("run ", Command("refresh", table.name), " first"),
         )
 
 
@@ -136,7 +142,10 @@ def _refuse_declared(table: Table, column: Column) -> None:
 def _declared(table: Table, name: str, reason: str) -> UsageError:
     return UsageError(
         reason,
-        hint=f"discreet bounds {table.name} {name} --report shows how well it fits; remove it to measure it again",
+        hint=Message(
+            Command("bounds", table.name, name, Flag("report", True)),
+            " shows how well it fits; remove it to measure it again",
+        ),
     )
 
 
@@ -146,5 +155,5 @@ def _refuse_other(table: Table, version: Version, column: Column) -> None:
         raise UsageError(
             f"version {version.number} of {table.name!r} was made with another declaration of {column.name!r} "
             f"than the present one, {type_name(column)} without bounds",
-            hint=f"run discreet refresh {table.name} first",
+            hint=Message("run ", Command("refresh", table.name), " first"),
         )

@@ -12,7 +12,7 @@ from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.affordability import largest_question
 from discreet.answers.query_quote import FREE, cost_of
-from discreet.errors import BudgetExceeded
+from discreet.errors import BudgetExceeded, Flag, Message
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.account import Account
@@ -77,8 +77,8 @@ class StepPurchases:
 def _hint(account: Account, problem: BudgetExceeded) -> str:
     """An errand's steps cost no more together than one question of the same epsilon."""
     if problem.binding == "keys":
-        return "a smaller --delta, or ask the owner to grant more"
+        return Message("a smaller ", Flag("delta"), ", or ask the owner to grant more")
     most = largest_question(account.remaining_by_arm())
     if most <= 0:
         return "ask the owner to grant more"
-    return f"--epsilon {exact.show(most)}, which fits, or ask the owner to grant more"
+    return Message(Flag("epsilon", exact.show(most)), ", which fits, or ask the owner to grant more")

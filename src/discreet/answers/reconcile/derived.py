@@ -17,6 +17,7 @@ from discreet.answers.caveats import caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
 from discreet.answers.refine import AnswerReading
+from discreet.errors import Flag, Message
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
@@ -125,7 +126,11 @@ def _release(
     below_noise, _, cells = release.count_below_noise()
     if below_noise:
         warnings.append(
-            f"{below_noise:,} of {cells:,} numbers are below the noise; --within buys the missing precision"
+            Message(
+                f"{below_noise:,} of {cells:,} numbers are below the noise; ",
+                Flag("within"),
+                " buys the missing precision",
+            )
         )
     return release.with_warnings(warnings)
 

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -38,11 +38,14 @@ def auditing(
         if kind is not None:
             raise UsageError(
                 "--kind describes the queries of a file, and no file is given",
-                hint="discreet attack auditing FILE --kind sum",
+                hint=Message(Command("attack auditing", "FILE", Flag("kind", "sum"))),
             )
         evidence = lab.demo(people=people or lab.PEOPLE, queries=queries or lab.QUERIES)
     else:
         if people is not None or queries is not None:
-            raise UsageError("the file determines the number of people and queries", hint="leave out --n and --queries")
+            raise UsageError(
+                "the file determines the number of people and queries",
+                hint=Message("leave out ", Flag("n"), " and ", Flag("queries")),
+            )
         evidence = lab.attack(lab.read(file), kind=kind or "sum")
     print_evidence(evidence, plot=plot, as_json=as_json)

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,10 @@ def background(
         print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None:
-        raise UsageError("a file needs --quasi and --sensitive", hint="--quasi zip,age,sex --sensitive condition")
+        raise UsageError(
+            "a file needs --quasi and --sensitive",
+            hint=Message(Flag("quasi", ("zip", "age", "sex")), " ", Flag("sensitive", "condition")),
+        )
     evidence = attack.background(
         read(file), quasi=parse_names(quasi), sensitive=sensitive, facts=2 if facts is None else facts
     )

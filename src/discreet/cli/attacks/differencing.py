@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 
 Table = Annotated[Path | None, typer.Argument(help="CSV or Parquet file, one row per person. Default: generated.")]
 Trait = Annotated[str | None, typer.Option("--trait", help="Column of FILE that the attack tries to learn.")]
@@ -61,5 +61,6 @@ def needs_trait(file: Path | None, trait: str | None, *, verb: str) -> None:
     """A file needs a column, and a column a file."""
     if (file is None) != (trait is None):
         raise UsageError(
-            "a file needs --trait, and --trait needs a file", hint=f"discreet attack {verb} FILE --trait COLUMN"
+            "a file needs --trait, and --trait needs a file",
+            hint=Message(Command(f"attack {verb}", "FILE", Flag("trait", "COLUMN"))),
         )

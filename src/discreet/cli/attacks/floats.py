@@ -8,7 +8,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -40,5 +40,5 @@ def _pair(text: str) -> tuple[float, float]:
     try:
         first, second = (int(part) if part.strip().lstrip("-").isdigit() else float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"--values takes two numbers, not {text!r}", hint="--values 0,1") from None
+        raise UsageError(f"--values takes two numbers, not {text!r}", hint=Message(Flag("values", (0, 1)))) from None
     return first, second

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +40,10 @@ def homogeneity(
         print_evidence(attack.demo(), plot=plot, as_json=as_json)
         return
     if quasi is None or sensitive is None:
-        raise UsageError("a file needs --quasi and --sensitive", hint="--quasi zip,age,sex --sensitive condition")
+        raise UsageError(
+            "a file needs --quasi and --sensitive",
+            hint=Message(Flag("quasi", ("zip", "age", "sex")), " ", Flag("sensitive", "condition")),
+        )
     table = read(file)
     if k is not None:
         table = anonymize(table, quasi=parse_names(quasi), sensitive=[sensitive], k=k).table

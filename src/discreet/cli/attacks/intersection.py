@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,16 @@ def intersection(
     if len(files) != 2 or people is None or quasi is None or sensitive is None:
         raise UsageError(
             "this attack needs two releases, --people, --quasi and --sensitive",
-            hint="discreet attack intersection a.csv b.csv --people c.csv --quasi zip,age --sensitive condition",
+            hint=Message(
+                Command(
+                    "attack intersection",
+                    "a.csv",
+                    "b.csv",
+                    Flag("people", "c.csv"),
+                    Flag("quasi", ("zip", "age")),
+                    Flag("sensitive", "condition"),
+                )
+            ),
         )
     first, second = (read(file) for file in files)
     evidence = attack.intersection(first, second, read(people), quasi=parse_names(quasi), sensitive=sensitive)

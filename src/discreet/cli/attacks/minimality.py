@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +45,9 @@ def minimality(
     if quasi is None or sensitive is None or protect is None:
         raise UsageError(
             "a file needs --quasi, --sensitive and --protect",
-            hint="--quasi zip,job --sensitive test --protect positive",
+            hint=Message(
+                Flag("quasi", ("zip", "job")), " ", Flag("sensitive", "test"), " ", Flag("protect", "positive")
+            ),
         )
     evidence = attack.minimality(read(file), quasi=parse_names(quasi), sensitive=sensitive, protect=protect, l=l, k=k)
     print_evidence(evidence, plot=plot, as_json=as_json)

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +50,8 @@ def ratings(
     given = [flag for flag, value in drawn.items() if value is not None]
     if about is not None and (given or not dates):
         raise UsageError(
-            "the file says what is known about people: nothing is drawn", hint="leave out --known and similar flags"
+            "the file says what is known about people: nothing is drawn",
+            hint=Message("leave out ", Flag("known"), " and similar flags"),
         )
     if about is None and truth is not None:
         raise UsageError("--truth needs a file about named people")

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +44,7 @@ def sampling(
             raise UsageError("--on and --truth need a file of the whole population")
         evidence = lab.demo(share=part)
     elif on is None:
-        raise UsageError("name the columns that the attacker has", hint="--on zip,birth,sex")
+        raise UsageError("name the columns that the attacker has", hint=Message(Flag("on", ("zip", "birth", "sex"))))
     else:
         everybody = read(population)
         published = lab.draw_sample(everybody, part) if sample is None else read(sample)

@@ -10,7 +10,7 @@ import typer
 from discreet.cli import terminal
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 
 Original = Annotated[Path | None, typer.Argument(help="File of the real rows. Default: generated data.")]
 Synthetic = Annotated[Path | None, typer.Argument(help="File of the synthetic rows made from them.")]
@@ -46,7 +46,8 @@ def synthetic(
     if original is None:
         if control is not None or secret is not None or known_columns is not None or claimed[0] is not None:
             raise UsageError(
-                "name the original and the synthetic table", hint="discreet attack synthetic ORIGINAL.csv SYNTHETIC.csv"
+                "name the original and the synthetic table",
+                hint=Message(Command("attack synthetic", "ORIGINAL.csv", "SYNTHETIC.csv")),
             )
         from discreet.lab.attacks.synthetic import demo
 
@@ -54,7 +55,9 @@ def synthetic(
             evidence = demo(attacks=attacks)
     else:
         if synthetic is None:
-            raise UsageError("name the synthetic table", hint=f"discreet attack synthetic {original} SYNTHETIC.csv")
+            raise UsageError(
+                "name the synthetic table", hint=Message(Command("attack synthetic", str(original), "SYNTHETIC.csv"))
+            )
         from discreet.lab.attacks.synthetic import attack
         from discreet.lab.table_reader import parse_names, read
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from discreet.console.console_text import console_text
 from discreet.errors import DiscreetError
 from discreet.lab.evidence import Evidence, best_under
 from discreet.lab.pictures import inline_picture
@@ -105,7 +106,7 @@ def main() -> None:
     try:
         output = run(sys.argv[1], json.loads(sys.argv[2]) if len(sys.argv) > 2 else {})
     except DiscreetError as problem:
-        output = {"error": problem.reason, "hint": problem.hint}
+        output = {"error": console_text(problem.reason), "hint": console_text(problem.hint)}
     print(json.dumps(output, allow_nan=False), flush=True)
 
 

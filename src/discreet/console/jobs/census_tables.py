@@ -14,7 +14,7 @@ from discreet.console.jobs import noisy_charts, release_store
 from discreet.console.jobs.job_queue import Progress
 from discreet.console.request_context import Visitor
 from discreet.console.responses import NotFound, RequestDenied
-from discreet.errors import Refused, UsageError
+from discreet.errors import Command, Message, Refused, UsageError
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.schema.toml_file import parse_toml
@@ -69,7 +69,7 @@ def quote_tables(project: Project, wish: Mapping[str, Any], *, most: int) -> dic
     if cells > most:
         raise Refused(
             f"these tables have {cells:,} cells, but this server answers with at most {most:,}",
-            hint="use fewer attributes or levels; discreet publish on the command line has no such limit",
+            hint=Message("use fewer attributes or levels; ", Command("publish"), " has no such limit"),
         )
     return {**release_store.to_json(data), "cells": cells}
 

@@ -12,6 +12,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.events import ReservationEvent
 from discreet.console import forms
+from discreet.console.console_text import console_texts
 from discreet.console.jobs import release_store
 from discreet.console.responses import PageTable
 from discreet.kernel.program import noise_sd
@@ -83,7 +84,7 @@ def quote_fit(project: Project, wish: Mapping[str, Any]) -> dict[str, Any]:
             "epsilon": exact.as_float(fit_request.epsilon, up=True),
             "delta": exact.as_float(delta, up=True),
         },
-        "warnings": list(choice.warnings),
+        "warnings": console_texts(choice.warnings),
         "buys": [*needs.numbers, *needs.texts],
     }
 

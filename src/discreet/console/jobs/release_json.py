@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from discreet.accounting import events
-from discreet.console import cli_terms
+from discreet.console.console_text import console_texts
 from discreet.release import Release
 
 
 def release_data(release: Release) -> dict[str, Any]:
     """As the command line does, with its table and its event. Safe for JSON."""
     data: dict[str, Any] = without_infinities(release.to_data())
-    data["warnings"] = [cli_terms.without_cli_terms(each) for each in data["warnings"]]
+    data["warnings"] = console_texts(data["warnings"])
     return {**data, "table": release.table, "event": events.to_data(release.event)}
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet import exact
-from discreet.console import cli_terms, public_facts
+from discreet.console import public_facts
 from discreet.console.api.release_files import parquet_file
+from discreet.console.console_text import console_text, console_texts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
@@ -92,12 +93,12 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
         try:
             release = _release(context, recalled_release)
         except UsageError as trouble:
-            data["unreadable"] = trouble.reason
+            data["unreadable"] = console_text(trouble.reason)
     if release is not None:
         release_json = without_infinities(release.to_data())
         data |= {
             **{name: release_json[name] for name in ("columns", "rows", "intervals", "confidence")},
-            "warnings": [cli_terms.without_cli_terms(each) for each in release_json["warnings"]],
+            "warnings": console_texts(release_json["warnings"]),
             "sheet": release_view.page_sheet(release_json),
             "numbers": release_view.chart_numbers(release_json),
             "number": _number(context.query_text("number", "1"), "number"),

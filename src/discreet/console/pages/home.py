@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.console import public_facts
+from discreet.console.console_text import console_texts
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, JsonData, Page, PageTable, Redirect
 from discreet.console.routes import Route
@@ -41,7 +42,7 @@ def show(context: RequestContext) -> HandlerResponse:
         "tables": tables,
         "latest": latest,
         "problem_of_file": context.handle.problem if owner else "",
-        "warnings": list(dict.fromkeys(warnings)),
+        "warnings": console_texts(dict.fromkeys(warnings)),
         "lines": list(dict.fromkeys(lines)),
         "requests": _open_requests(context) if owner else 0,
     }

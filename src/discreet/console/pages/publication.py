@@ -13,6 +13,7 @@ from urllib.parse import quote
 from discreet.bundle import bundle_files
 from discreet.bundle.claims import claims_of_event, parameters
 from discreet.bundle.sheet import Sheet
+from discreet.console.console_text import console_texts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.pages import release_view
 from discreet.console.pages.bundle_cache import FIELDS, about_of, bundle_cache_of, bundle_of
@@ -73,7 +74,7 @@ def show(context: RequestContext) -> HandlerResponse:
         "confidence": float(content.confidence),
         "tables": tables,
         "explanation": bundle.explanation,
-        "warnings": list(content.warnings),
+        "warnings": console_texts(content.warnings),
         "card": dict(bundle.card["deployment"]),
         "files": {name: len(part) for name, part in bundle.files.items()},
         "key": bundle.key,

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from discreet.answers.affordability import budget_refusal as exceeded
 from discreet.answers.explain import explain
 from discreet.answers.query_quote import quote
-from discreet.console import cli_terms
+from discreet.console.console_text import console_text
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.query_service import QueryService
 from discreet.console.jobs.release_json import without_infinities
-from discreet.errors import BudgetExceeded, DiscreetError, Refused
+from discreet.errors import BudgetExceeded, DiscreetError, Flag, Refused, Statement, pieces_of
 from discreet.project.project import Project
 from discreet.project.question import wish_of
 from discreet.sql.query_parser import parse_batch
 from discreet.sql.query_text import split_statements
 
-#: A statement in a hint: from its first word to the hint's end.
-_STATEMENT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.IGNORECASE | re.DOTALL)
-#: A wish in a hint, as the command line spells it.
-_WISH = re.compile(r"--(epsilon|within) ([0-9.e-]+)")
-_FLAG = re.compile(r"--(epsilon|within)\b")
+#: What the page calls the two wishes.
+_LABELS = {"epsilon": "epsilon", "within": "plus or minus"}
 
 
 def price_query(
@@ -173,11 +169,9 @@ def editor_error(problem: Exception, text: str, project: Project) -> dict[str, A
         start = _refusal_offset(problem, text)
         error_data["line"] = text.count("\n", 0, start) + 1
         error_data["column"] = start - text.rfind("\n", 0, start)
-    error_data["hint"] = cli_terms.without_cli_terms(
-        _FLAG.sub(lambda flag: _WISHES[flag[1]], error_report_of(problem).hint)
-    )
     return {
         **error_data,
+        "hint": console_text(error_report_of(problem).hint, labels=_LABELS),
         "start": start,
         "status": error_report_of(problem).status,
         "offers": _offers(problem, project),
@@ -195,17 +189,13 @@ def _offers(problem: Exception, project: Project) -> list[dict[str, str]]:
     """What a hint holds that can be taken as it is: a statement that would be answered, or another wish."""
     if not isinstance(problem, DiscreetError):
         return []
-    statement = _STATEMENT.search(problem.hint)
-    if statement is not None and isinstance(problem, Refused) and _is_answerable(statement[0], project):
-        return [{"take": f"sql {statement[0].strip()}", "words": "Use this query"}]
-    wish = _WISH.search(problem.hint)
-    if wish is not None and isinstance(problem, BudgetExceeded):
-        value = wish[2].rstrip(".")
-        return [{"take": f"{wish[1]} {value}", "words": f"Use {_WISHES[wish[1]]} {value}"}]
+    for piece in pieces_of(problem.hint):
+        match problem, piece:
+            case Refused(), Statement(sql=sql) if _is_answerable(sql, project):
+                return [{"take": f"sql {sql.strip()}", "words": "Use this query"}]
+            case BudgetExceeded(), Flag(name=name) if name in _LABELS and piece.value_text:
+                return [{"take": f"{name} {piece.value_text}", "words": f"Use {_LABELS[name]} {piece.value_text}"}]
     return []
-
-
-_WISHES = {"epsilon": "epsilon", "within": "plus or minus"}
 
 
 def _is_answerable(text: str, project: Project) -> bool:

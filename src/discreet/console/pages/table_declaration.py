@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.console import public_facts
+from discreet.console.console_text import console_texts
 from discreet.console.pages import hazards
 from discreet.console.project_handle import ProjectHandle
 from discreet.console.request_context import RequestContext
@@ -23,7 +24,9 @@ def show(context: RequestContext) -> HandlerResponse:
         **public_facts.table_line(project, table),
         "columns": columns,
         "hazards": [] if table.public else hazards.checklist(project, table),
-        "warnings": project.warnings(table.name) if context.visitor.role == "owner" and not table.public else [],
+        "warnings": console_texts(project.warnings(table.name))
+        if context.visitor.role == "owner" and not table.public
+        else [],
         "sample": None if table.public else _sample(context, table),
     }
     rows = [

@@ -19,7 +19,7 @@ from discreet.console.people.setup_link import SetupLink
 from discreet.console.people.throttle import LoginThrottle, TooManyLogins
 from discreet.console.people.tokens import ApiTokens
 from discreet.console.people.typed_text import LONGEST_NAME
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,9 @@ class People:
     def first_owner(self, link: str, *, name: str, password: str) -> Person:
         """The first owner, who came by the setup link."""
         if not self.setup.holds(link):  # before the hash, which is work that nobody without the link may cause
-            raise UsageError("this link is no longer valid", hint="log in, or start discreet serve again")
+            raise UsageError(
+                "this link is no longer valid", hint=Message("log in, or start ", Command("serve"), " again")
+            )
         return self.setup.take(link, name=name, password_hash=self.passwords.hash_new(password))
 
     def attempt(

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from discreet.console.people.clock import Clock, iso_time
 from discreet.console.people.people_store import PeopleStore
 from discreet.console.people.typed_text import clean_name, fold_name
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 
 PersonRole = Literal["analyst", "owner"]
 ROLES: tuple[PersonRole, ...] = get_args(PersonRole)
@@ -180,7 +180,7 @@ def _find_person(connection: sqlite3.Connection, name: str) -> Person | None:
 def _get_person(connection: sqlite3.Connection, name: str) -> Person:
     person = _find_person(connection, name)
     if person is None:
-        raise UsageError(f"there is no person named {name[:60]!r}", hint="discreet people list")
+        raise UsageError(f"there is no person named {name[:60]!r}", hint=Message(Command("people list")))
     return person
 
 

@@ -6,7 +6,7 @@ from discreet.console.people import secret
 from discreet.console.people.clock import Clock
 from discreet.console.people.people_store import PeopleStore
 from discreet.console.people.roster import Person, insert_person
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 
 
 class SetupLink:
@@ -37,5 +37,7 @@ class SetupLink:
         """The first owner; of two who come with the link at once, one."""
         with self._store.writing() as connection:
             if not self.holds(given):
-                raise UsageError("this link is no longer valid", hint="log in, or start discreet serve again")
+                raise UsageError(
+                    "this link is no longer valid", hint=Message("log in, or start ", Command("serve"), " again")
+                )
             return insert_person(connection, name, "owner", password_hash, None, now=int(self._clock()))

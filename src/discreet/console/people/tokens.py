@@ -11,7 +11,7 @@ from discreet.console.people.clock import DAY_S, Clock, day, iso_time
 from discreet.console.people.people_store import PeopleStore
 from discreet.console.people.roster import COLUMNS, ROLES, Person, PersonRole, person_of, role_of
 from discreet.console.people.typed_text import clean_line
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 
 PREFIX = "dsc_"
 DAYS = 90
@@ -138,7 +138,7 @@ class ApiTokens:
         with self._store.reading() as connection:
             row = connection.execute(f"{_JOINED} WHERE tokens.number = ?", (number,)).fetchone()
         if row is None:
-            raise UsageError(f"there is no token {number}", hint="discreet people tokens")
+            raise UsageError(f"there is no token {number}", hint=Message(Command("people tokens")))
         return _token(row)
 
     def all(self, person: Person | None = None) -> list[ApiToken]:

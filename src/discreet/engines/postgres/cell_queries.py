@@ -21,7 +21,7 @@ from discreet.engines.postgres.schema_tables import side_table
 from discreet.engines.postgres.session import PostgresSession
 from discreet.engines.table_file import PERSON
 from discreet.engines.table_location import PostgresTable, TableLocation
-from discreet.errors import SchemaError
+from discreet.errors import Command, Message, SchemaError
 from discreet.plan.cells import Axis, Cells, DiscoveredAxis
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import JoinPublic, Plan, Scan
@@ -37,7 +37,9 @@ _AT_ONCE = 100_000
 def postgres_table_of(place: TableLocation) -> PostgresTable:
     """The table at a place."""
     if not isinstance(place, PostgresTable):
-        raise SchemaError("this version was made on another engine", hint="run discreet refresh to make one here")
+        raise SchemaError(
+            "this version was made on another engine", hint=Message("run ", Command("refresh"), " to make one here")
+        )
     return place
 
 

@@ -37,7 +37,7 @@ from discreet.engines.postgres.server_errors import as_engine_failure, quietly, 
 from discreet.engines.postgres.session import CONNECT_S, PostgresSession, PostgresSessionPool
 from discreet.engines.postgres.trace import trace
 from discreet.engines.table_location import PostgresTable, TableLocation
-from discreet.errors import LedgerFault, UsageError
+from discreet.errors import Command, LedgerFault, Message, UsageError
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
@@ -131,7 +131,7 @@ class PostgresEngine:
             if place not in may_read:
                 raise LedgerFault(
                     f"version {scan.version} of {scan.table!r} is no longer in the database",
-                    hint=f"restore schema {sources.OURS}, or run discreet refresh {scan.table}",
+                    hint=Message(f"restore schema {sources.OURS}, or run ", Command("refresh", scan.table)),
                 )
             if not may_read[place]:
                 raise UsageError(
@@ -152,7 +152,7 @@ class PostgresEngine:
                 if postgres_table_of(place) not in relations.present_tables(session, [postgres_table_of(place)]):
                     raise LedgerFault(
                         "the newest version of the table is no longer in the database",
-                        hint="restore it, or run discreet refresh",
+                        hint=Message("restore it, or run ", Command("refresh")),
                     )
             with session.transaction(read_only=True, deadline_s=None, locks=[qualified_name(side)]):
                 return _persons(stream_rows(session, f'SELECT tag, "rows" FROM {qualified_name(side)}'))

@@ -46,7 +46,7 @@ from discreet.engines.spark.shared_folder_check import check_folder_shared, fold
 from discreet.engines.spark.spark_connect import cut_connection, is_remote
 from discreet.engines.spark.table_names import SparkTableNames
 from discreet.engines.table_location import LakeFolder, TableLocation
-from discreet.errors import DiscreetError, LedgerFault, SchemaError, UsageError
+from discreet.errors import Command, DiscreetError, LedgerFault, Message, SchemaError, UsageError
 from discreet.plan.cell_statistics import RowCount
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
@@ -170,7 +170,7 @@ class SparkEngine:
             except (LedgerFault, OSError):
                 raise LedgerFault(
                     f"version {scan.version} of {scan.table!r} is no longer complete in the lake",
-                    hint=f"restore the folder, or run discreet refresh {scan.table}",
+                    hint=Message("restore the folder, or run ", Command("refresh", scan.table)),
                 ) from None
 
     def erase(self, place: TableLocation, tags: Collection[bytes]) -> int:
@@ -194,7 +194,7 @@ class SparkEngine:
         except Exception:
             raise LedgerFault(
                 "the newest version of the table is not complete in the lake",
-                hint="restore it, or run discreet refresh",
+                hint=Message("restore it, or run ", Command("refresh")),
             ) from None
         tags = person_table.column("tag").combine_chunks().cast(pa.binary(TAG_BYTES))
         return ExactPersons(tags, person_table.column("rows").to_numpy().astype(np.int64))
@@ -269,7 +269,9 @@ class SparkEngine:
 
     def _table(self, place: TableLocation) -> LakeTable:
         if not isinstance(place, LakeFolder):
-            raise SchemaError("this version was made on another engine", hint="run discreet refresh to make one here")
+            raise SchemaError(
+                "this version was made on another engine", hint=Message("run ", Command("refresh"), " to make one here")
+            )
         store = store_of(None if self._is_here(place) else self.session(), place.folder)
         return LakeTable(store=store, folder=place.folder)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import exact
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import Command, DiscreetError, Flag, Message, UsageError
 from discreet.graph.graph_card import is_plain, plain
 from discreet.graph.model.block_model_fit import FittedNetwork, fit_network
 from discreet.graph.model.graph_sampler import SampledGraph, sample_graph
@@ -178,7 +178,15 @@ class GraphModel:
             why = str(problem)
         raise UsageError(
             f"{place.name} is not a model of a network: {plain(why[:200])}",
-            hint="discreet graph synth TABLE --epsilon 1 -o edges.csv --model MODEL",
+            hint=Message(
+                Command(
+                    "graph synth",
+                    "TABLE",
+                    Flag("epsilon", 1),
+                    Flag("output", "edges.csv", short="o"),
+                    Flag("model", "MODEL"),
+                )
+            ),
         )
 
     def to_data(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.caveats import invariant_caveats
 from discreet.answers.sql import Asker
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.graph.degree_limit import CANDIDATES, DegreeLimitChoice
 from discreet.graph.edge_ends import clamping_warnings
 from discreet.graph.graph_source import GraphSource
@@ -85,11 +85,14 @@ def read_back(id_: str, *, ledger: Ledger, repeat: bool = True) -> GraphModel:
     state = ledger.refresh()
     charge = state.charges.get(id_)
     if charge is None:
-        raise UsageError(f"there is no model file and no release {id_[:60]!r}", hint="discreet ledger show lists them")
+        raise UsageError(
+            f"there is no model file and no release {id_[:60]!r}", hint=Message(Command("ledger show"), " lists them")
+        )
     stored = json.loads(ledger.answer(id_)) if id_ in state.answers else {}
     if id_ not in state.reservations or not isinstance(stored, dict) or stored.get("kind") != KIND:
         raise UsageError(
-            f"release {id_} is not a model of a network", hint="discreet graph synth TABLE --epsilon 1 -o edges.csv"
+            f"release {id_} is not a model of a network",
+            hint=Message(Command("graph synth", "TABLE", Flag("epsilon", 1), Flag("output", "edges.csv", short="o"))),
         )
     recipe, event = Recipe.from_data(stored["recipe"]), ledger.reservation(id_).event
     steps = [json.loads(ledger.answer(step)) for step in _steps(id_, recipe) if step in state.answers]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.graph.model.block_model_fit import fit_network, simulate_measurements
 from discreet.graph.model.graph_sampler import sample_graph
 from discreet.graph.model.rumour_spread import AdjacencyList, RumourHistory, spread_rumour
@@ -63,7 +63,8 @@ class RumourSettings:
             raise UsageError(f"rate must be 0, or from {exact.show(_LEAST_RATE)} to 1, got {exact.show(chance)}")
         if not 0 < share <= 1:
             raise UsageError(
-                f"reach must be above 0 and at most 1, got {exact.show(share)}", hint="--reach 0.5 is half"
+                f"reach must be above 0 and at most 1, got {exact.show(share)}",
+                hint=Message(Flag("reach", 0.5), " is half"),
             )
         return RumourSettings(
             seeds=_count(seeds, "seeds", most=10**9),
@@ -139,7 +140,7 @@ def spread(
     if settings.seeds > model.nodes:
         raise UsageError(
             f"the model has {model.nodes:,} nodes, so a rumour cannot start from {settings.seeds:,}",
-            hint="fewer --seeds, or a model of a larger network",
+            hint=Message("fewer ", Flag("seeds"), ", or a model of a larger network"),
         )
     drawing = _GraphSampler(model=model, settings=settings, generator=generator)
     as_fitted = max(2, settings.runs // _TO_ONE)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Floats, code_columns
 from discreet.lab.anonymize.criteria import measure_spreads
 from discreet.lab.anonymize.equivalence_classes import EquivalenceClasses, group
@@ -90,7 +90,8 @@ def code_roles(
     hidden, kept = coded_columns[: len(quasi)], coded_columns[len(quasi) :]
     if not hidden:
         raise UsageError(
-            "no quasi-identifiers were given", hint="--quasi zip,birth,sex: the columns that an attacker knows"
+            "no quasi-identifiers were given",
+            hint=Message(Flag("quasi", ("zip", "birth", "sex")), ": the columns that an attacker knows"),
         )
     for column in kept:
         if not len(column.values):

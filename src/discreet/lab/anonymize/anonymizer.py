@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.anonymize import lattice
 from discreet.lab.anonymize.anonymity_report import AnonymityReport, code_roles, measure_classes
 from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Integers
@@ -128,11 +128,15 @@ def anonymize(
 def _check_options(method: str, suppress: float | None, hierarchies: Mapping[str, Path], quasi: Sequence[str]) -> None:
     """Refuse options that do not go together."""
     if method not in METHODS:
-        raise UsageError(f"there is no method {method!r}", hint=f"--method {' or '.join(METHODS)}")
+        raise UsageError(f"there is no method {method!r}", hint=Message(Flag("method"), f" {' or '.join(METHODS)}"))
     if method == "mondrian" and (suppress or hierarchies):
-        raise UsageError("mondrian removes no rows and uses no hierarchies", hint="--method lattice accepts both")
+        raise UsageError(
+            "mondrian removes no rows and uses no hierarchies", hint=Message(Flag("method", "lattice"), " accepts both")
+        )
     if suppress is not None and not 0 <= suppress < 1:
-        raise UsageError(f"the share of removed rows must be between 0 and 1, got {suppress:g}", hint="--suppress 0.05")
+        raise UsageError(
+            f"the share of removed rows must be between 0 and 1, got {suppress:g}", hint=Message(Flag("suppress", 0.05))
+        )
     for name in hierarchies:
         if name not in quasi:
             raise UsageError(f"a hierarchy was given for {name!r}, which is not a quasi-identifier")
@@ -176,7 +180,9 @@ def _refuse_identifiers(hidden: Sequence[CodedColumn], method: str, hierarchies:
             raise UsageError(
                 f"{column.name!r} has {values:,} different values in {rows:,} rows: it identifies people, and "
                 "generalising it does not hide them",
-                hint=f"remove {column.name} from --quasi: columns that are not named are not released",
+                hint=Message(
+                    f"remove {column.name} from ", Flag("quasi"), ": columns that are not named are not released"
+                ),
             )
 
 

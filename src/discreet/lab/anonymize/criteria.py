@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Integers
 from discreet.lab.anonymize.equivalence_classes import EquivalenceClasses
 from discreet.lab.anonymize.sensitive_spread import SensitiveSpread, measure_spread
@@ -29,13 +29,16 @@ class Criteria:
 
     def __post_init__(self) -> None:
         if self.k < 1:
-            raise UsageError(f"k must be at least 1, got {self.k}", hint="--k 10")
+            raise UsageError(f"k must be at least 1, got {self.k}", hint=Message(Flag("k", 10)))
         if not 1 <= self.l < math.inf:
-            raise UsageError(f"l must be at least 1, got {self.l:g}", hint="--l 2")
+            raise UsageError(f"l must be at least 1, got {self.l:g}", hint=Message(Flag("l", 2)))
         if not 0 <= self.t <= 1:
-            raise UsageError(f"t must be between 0 and 1, got {self.t:g}", hint="--t 0.3")
+            raise UsageError(f"t must be between 0 and 1, got {self.t:g}", hint=Message(Flag("t", 0.3)))
         if not self.entropy and self.l != int(self.l):
-            raise UsageError(f"l must be a whole number, got {self.l:g}", hint="with --entropy, l can be a fraction")
+            raise UsageError(
+                f"l must be a whole number, got {self.l:g}",
+                hint=Message("with ", Flag("entropy", True), ", l can be a fraction"),
+            )
 
     @property
     def needs_sensitive(self) -> bool:
@@ -65,9 +68,12 @@ class Criteria:
     def refuse_unreachable(self, columns: Sequence[CodedColumn], rows: int) -> None:
         """Refuse what even the whole table as one class does not meet."""
         if rows < self.k:
-            raise UsageError(f"the table has only {rows:,} rows, so no class can have {self.k:,}", hint="a smaller --k")
+            raise UsageError(
+                f"the table has only {rows:,} rows, so no class can have {self.k:,}",
+                hint=Message("a smaller ", Flag("k")),
+            )
         if self.needs_sensitive and not columns:
-            raise UsageError("l and t need a sensitive column", hint="--sensitive COLUMN")
+            raise UsageError("l and t need a sensitive column", hint=Message(Flag("sensitive", "COLUMN")))
         whole = EquivalenceClasses(ids=np.zeros(rows, dtype=np.int64), sizes=np.array([rows]))
         for column in columns:
             whole_spread = measure_spreads(whole, [column])[0]
@@ -77,7 +83,7 @@ class Criteria:
                 raise UsageError(
                     f"column {column.name!r}: its {what} l = {math.floor(most * 100) / 100:g} in the whole table, "
                     f"not {self.l:g}",
-                    hint="a smaller --l",
+                    hint=Message("a smaller ", Flag("l")),
                 )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Floats, Integers
 from discreet.lab.anonymize.criteria import Criteria
 from discreet.lab.anonymize.equivalence_classes import EquivalenceClasses, group_codes
@@ -62,7 +62,7 @@ class LatticeSearch:
         if math.prod(shape) > MOST_NODES:
             raise UsageError(
                 f"there are {math.prod(shape):,} combinations of levels; the search allows at most {MOST_NODES:,}",
-                hint="--method mondrian, fewer quasi-identifiers, or hierarchies with fewer levels",
+                hint=Message(Flag("method", "mondrian"), ", fewer quasi-identifiers, or hierarchies with fewer levels"),
             )
         self._criteria = criteria
         checked_columns = sensitive if criteria.needs_sensitive else ()

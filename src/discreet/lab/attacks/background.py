@@ -13,7 +13,7 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.anonymize import anonymize
 from discreet.lab.anonymize.anonymity_report import code_roles
 from discreet.lab.anonymize.column_codes import Floats, Integers
@@ -38,7 +38,7 @@ def background(release: pa.Table, *, quasi: Sequence[str], sensitive: str, facts
     that the person does not have.
     """
     if facts < 0:
-        raise UsageError(f"the number of facts cannot be {facts}", hint="--facts 2")
+        raise UsageError(f"the number of facts cannot be {facts}", hint=Message(Flag("facts", 2)))
     start = process_time()
     hidden, (column,) = code_roles(release, quasi, [sensitive])
     classes = group(hidden)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent, replacement_guarantee
 
 #: Flags name servers by their first word.
@@ -65,7 +65,7 @@ def check_targets(targets: int) -> int:
 def check_server(server: str) -> str:
     """Which server stands in front, checked."""
     if server not in SERVERS:
-        raise UsageError(f"there is no server {server!r}", hint=f"--server {', '.join(SERVERS)}")
+        raise UsageError(f"there is no server {server!r}", hint=Message(Flag("server"), f" {', '.join(SERVERS)}"))
     return server
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import DiscreetError, Flag, Message, UsageError
 from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
 from discreet.lab.pictures import bars
 
@@ -49,7 +49,7 @@ def discreet_laplace(value: float, scale: float, size: int) -> Outputs:
     from discreet.mechanisms.laplace import DiscreteLaplace
 
     if value != int(value) or abs(value) > _MOST_WHOLE:
-        raise UsageError("Discreet adds noise to whole numbers only, up to 2^62", hint="--values 0,1")
+        raise UsageError("Discreet adds noise to whole numbers only, up to 2^62", hint=Message(Flag("values", (0, 1))))
     law = DiscreteLaplace(scale=Fraction(str(scale)))
     return law.release(np.full(size, int(value), dtype=np.int64), l1=1, bits=system())[0]
 
@@ -156,11 +156,13 @@ def demo() -> Evidence:
 
 def _check(values: tuple[float, float], scale: float, n: int) -> None:
     if len(values) != 2 or values[0] == values[1] or not all(abs(value) <= _MOST for value in values):
-        raise UsageError(f"the attack needs two different values, up to {_MOST:g} each", hint="--values 0,1")
+        raise UsageError(
+            f"the attack needs two different values, up to {_MOST:g} each", hint=Message(Flag("values", (0, 1)))
+        )
     if not 1 / _MOST <= scale <= _MOST or not math.isfinite((values[1] - values[0]) / scale):
         raise UsageError(
             f"the scale must be above 0 and fit the values (between {1 / _MOST:g} and {_MOST:g}), not {scale:g}",
-            hint="--scale 10",
+            hint=Message(Flag("scale", 10)),
         )
     if not 10 <= n <= MOST_OUTPUTS:
         raise UsageError(f"the attack needs 10 to {MOST_OUTPUTS:,} outputs of each value, not {n:,}")

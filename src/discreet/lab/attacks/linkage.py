@@ -14,7 +14,7 @@ from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.attacks.table_match import TableMatch, count_codes, join_names, look_up_counts, match_tables
 from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.pictures import bars
@@ -126,7 +126,7 @@ def search(
         if len(tried) + comb(len(matching.on), size) > MOST_SETS:
             raise UsageError(
                 f"{len(matching.on)} columns have too many subsets: the search tries at most {MOST_SETS:,}",
-                hint="name fewer columns with --on",
+                hint=Message("name fewer columns with ", Flag("on")),
             )
         tried += [_link(matching, some) for some in combinations(matching.on, size)]
         if max(seen.share for seen in tried) > MOST_PEOPLE:

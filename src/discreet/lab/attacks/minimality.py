@@ -15,7 +15,7 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.anonymize.anonymity_report import code_roles
 from discreet.lab.anonymize.column_codes import CodedColumn, Floats, Integers
 from discreet.lab.anonymize.default_hierarchies import default_hierarchy
@@ -51,11 +51,13 @@ def minimality(
     have it, chance is the share that the release shows for their classes, and the bound is what it promises: 1/l.
     """
     if l < 2 or k < 1:
-        raise UsageError("minimality needs an l of at least 2 and a k of at least 1", hint="--l 2 --k 2")
+        raise UsageError(
+            "minimality needs an l of at least 2 and a k of at least 1", hint=Message(Flag("l", 2), " ", Flag("k", 2))
+        )
     start = process_time()
     hidden, (column,) = code_roles(table, quasi, [sensitive])
     if protect not in column.texts():
-        raise UsageError(f"no row of {sensitive!r} has the value to protect", hint="--protect VALUE")
+        raise UsageError(f"no row of {sensitive!r} has the value to protect", hint=Message(Flag("protect", "VALUE")))
     joined = list(_joined_classes(hidden, column.codes == column.texts().index(protect), l=l, k=k))
     named = having = 0
     shown, believed = 0.0, 0.0

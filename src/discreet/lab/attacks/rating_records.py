@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.table_reader import select_columns
 
 if TYPE_CHECKING:
@@ -115,7 +115,10 @@ def read_auxiliary(
 
 def _check_columns(names: Sequence[str]) -> None:
     if len(names) not in (3, 4):
-        raise UsageError(f"ratings need 3 or 4 columns, not {len(names)}", hint="--columns user,item,stars,day")
+        raise UsageError(
+            f"ratings need 3 or 4 columns, not {len(names)}",
+            hint=Message(Flag("columns", ("user", "item", "stars", "day"))),
+        )
 
 
 def _codes(column: Any, name: str, of: str) -> tuple[Integers, Any]:

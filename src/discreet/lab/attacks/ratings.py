@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.attacks.rating_records import (
     COLUMNS,
     AuxiliaryInformation,
@@ -108,16 +108,19 @@ def attack(
 ) -> Evidence:
     """Measure how often a user's record is found from `count` known ratings, of which `wrong` are wrong."""
     if not 0 <= wrong < count:
-        raise UsageError(f"{wrong} of {count} known ratings cannot be wrong", hint="--known 8 --wrong 2")
+        raise UsageError(
+            f"{wrong} of {count} known ratings cannot be wrong", hint=Message(Flag("known", 8), " ", Flag("wrong", 2))
+        )
     if days is not None and days < 0:
-        raise UsageError(f"the precision of days cannot be {days}", hint="--days 14")
+        raise UsageError(f"the precision of days cannot be {days}", hint=Message(Flag("days", 14)))
     if targets < 1:
-        raise UsageError(f"there must be at least 1 target, not {targets}", hint="--targets 500")
+        raise UsageError(f"there must be at least 1 target, not {targets}", hint=Message(Flag("targets", 500)))
     rating_counts = np.diff(records.user_starts)
     able = np.flatnonzero((rating_counts >= count - wrong) & (rating_counts <= len(records.item_names) - wrong))
     if not len(able) or records.users < 2:
         raise UsageError(
-            f"nobody in the table has {count - wrong} rated and {wrong} unrated items", hint="--known 4 --wrong 0"
+            f"nobody in the table has {count - wrong} rated and {wrong} unrated items",
+            hint=Message(Flag("known", 4), " ", Flag("wrong", 0)),
         )
     draw = np.random.default_rng(seed)
     chosen = able[draw.permutation(len(able))[:targets]]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.lab.attacks.table_match import TableMatch, count_codes, join_names, look_up_counts, match_tables
 from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.phrases import count_phrase
@@ -47,7 +47,9 @@ def draw_sample(population: pa.Table, share: float, *, seed: int | None = None) 
     import pyarrow as pa
 
     if not 0 < share <= 1:
-        raise UsageError(f"the share of rows must be above 0 and at most 1, not {share:g}", hint="--share 0.01")
+        raise UsageError(
+            f"the share of rows must be above 0 and at most 1, not {share:g}", hint=Message(Flag("share", 0.01))
+        )
     rows = max(1, round(share * population.num_rows))
     chosen = np.random.default_rng(seed).permutation(population.num_rows)[:rows]
     return population.take(pa.array(chosen))
@@ -59,7 +61,7 @@ def expose(sample: pa.Table, population: pa.Table, *, on: Sequence[str], truth: 
     if sample.num_rows > population.num_rows:
         raise UsageError(
             f"the sample has {sample.num_rows:,} rows, but the population has only {population.num_rows:,}",
-            hint="give the population file first: discreet attack sampling EVERYBODY SAMPLE",
+            hint=Message("give the population file first: ", Command("attack sampling", "EVERYBODY", "SAMPLE")),
         )
     exposed = _measure_exposure(
         match_tables(sample, population, on=on, truth=truth, called=("the sample", "the population"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.table_reader import select_columns
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def match_tables(
     """Code both tables; refuse columns that cannot be matched. `called` is what messages call the tables."""
     if truth in on:
         raise UsageError(
-            f"{truth!r} identifies the person, so it cannot also be used for matching", hint="leave it out of --on"
+            f"{truth!r} identifies the person, so it cannot also be used for matching",
+            hint=Message("leave it out of ", Flag("on")),
         )
     for table, of in zip((first, second), called, strict=True):
         select_columns(table, (*on, *([truth] if truth is not None else [])), of=of)

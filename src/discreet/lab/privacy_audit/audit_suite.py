@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.evidence import Evidence
 from discreet.lab.pictures import bars
 from discreet.lab.privacy_audit.doubt import doubt_of
@@ -156,7 +156,9 @@ def _select_targets(targets: Sequence[AuditTarget], names: Sequence[str], *, qui
     for name in names:
         if not any(_is_named(target, name) for target in targets):
             kind_names = ", ".join(dict.fromkeys(target.kind for target in targets))
-            raise UsageError(f"there is no audit target {name!r}", hint=f"one of {kind_names}, or of audit --list")
+            raise UsageError(
+                f"there is no audit target {name!r}", hint=Message(f"one of {kind_names}, or of audit ", Flag("list"))
+            )
     if names:
         targets = [target for target in targets if any(_is_named(target, name) for name in names)]
     kinds = {target.kind for target in targets}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
 from discreet.lab.evidence import Evidence, clopper_pearson
 from discreet.lab.query_auditing import boolean_auditor, denial, sum_auditor
@@ -36,7 +36,7 @@ def attack(queries: AuditedQueries, *, kind: str = "sum") -> Evidence:
     elif kind == "boolean":
         exposed, details, story = _attack_bits(queries)
     else:
-        raise UsageError(f"there is no kind {kind!r}", hint=f"--kind {', '.join(KINDS)}")
+        raise UsageError(f"there is no kind {kind!r}", hint=Message(Flag("kind"), f" {', '.join(KINDS)}"))
     people = len(queries.people)
     share = len(exposed) / people
     return Evidence(

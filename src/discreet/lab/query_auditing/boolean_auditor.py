@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import MissingPackage, UsageError
+from discreet.errors import Flag, Message, MissingPackage, UsageError
 
 #: Beyond, an audit may take hours: that is the lesson, and no use.
 MOST_PEOPLE = 60
@@ -72,7 +72,9 @@ def fitting_bits(
     if outcome not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise UsageError(
             f"the Boolean audit of {questions.shape[1]} people did not finish in time",
-            hint="audit fewer people (the problem is coNP-complete), or use --kind sum, which is fast",
+            hint=Message(
+                "audit fewer people (the problem is coNP-complete), or use ", Flag("kind", "sum"), ", which is fast"
+            ),
         )
     return np.array([engine.value(bit) for bit in bits], dtype=np.bool_)
 
@@ -96,7 +98,7 @@ def check(people: int) -> None:
     if people > MOST_PEOPLE:
         raise UsageError(
             f"a Boolean audit is coNP-complete: at most {MOST_PEOPLE} people, not {people:,}",
-            hint="--kind sum, which audits sums of any numbers fast",
+            hint=Message(Flag("kind", "sum"), ", which audits sums of any numbers fast"),
         )
     solver()
 

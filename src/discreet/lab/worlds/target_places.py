@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,13 +131,16 @@ def trait_bits(table: pa.Table, trait: str, value: str | None) -> NDArray[np.boo
     if value is not None:
         has_value = np.array([cell is not None and str(cell) == value for cell in cells])
         if not has_value.any():
-            raise UsageError(f"no cell of {trait!r} is {value!r}", hint="--value takes a value of that column")
+            raise UsageError(
+                f"no cell of {trait!r} is {value!r}", hint=Message(Flag("value"), " takes a value of that column")
+            )
         return has_value
     truth_words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     words = [str(cell).lower() for cell in cells if cell is not None]
     if any(word not in truth_words for word in words):
         raise UsageError(
-            f"{trait!r} is not a yes/no column", hint="--value VALUE, to say which of its values is the trait"
+            f"{trait!r} is not a yes/no column",
+            hint=Message(Flag("value", "VALUE"), ", to say which of its values is the trait"),
         )
     return np.array([cell is not None and truth_words[str(cell).lower()] for cell in cells])
 

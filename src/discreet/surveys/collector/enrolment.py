@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.surveys.collector.intake import token_hash
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.collector.survey_store import SurveyStore
@@ -21,7 +21,8 @@ def enrol(store: SurveyStore, survey: Survey, many: int) -> list[str]:
     """New tokens for a survey. Nobody can show them again."""
     if not survey.token:
         raise UsageError(
-            "This survey does not use tokens.", hint="discreet survey new ... --tokens, for a survey that does"
+            "This survey does not use tokens.",
+            hint=Message(Command("survey new", "...", Flag("tokens", True)), ", for a survey that does"),
         )
     if survey.closed:
         raise UsageError("This survey is closed.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.surveys.collector.survey_store import SurveyStore
 
 #: Connections at once; more are told to come back.
@@ -30,7 +30,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
         listening.close()
         raise UsageError(
             f"Port {port} of {host[:60]} cannot be used: {(problem.strerror or 'refused').lower()}.",
-            hint="--port 8001, or --port 0 for any free port",
+            hint=Message(Flag("port", 8001), ", or ", Flag("port", 0), " for any free port"),
         ) from None
     return listening
 

@@ -42,7 +42,7 @@ SURVEY_SERVER = PostgresUse(
     what="a survey store in PostgreSQL",
     server="the survey store's server",
     error=StoreFault,
-    application="discreet surveys",
+    application="discreet-surveys",
     loss="reports could be lost",
 )
 #: Two collectors that start at once make the tables once: both ask for this lock.

@@ -6,7 +6,7 @@ import inspect
 import re
 from dataclasses import dataclass
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.surveys.collector.survey_definition import protocol_classes
 from discreet.surveys.protocols.choice_randomizer import check_choices
 from discreet.surveys.protocols.randomizer import Randomizer
@@ -34,10 +34,23 @@ class AnswerDomain:
         if (self.choices is not None) + number + self.words != 1:
             raise UsageError(
                 "The kind of answer is missing: one of several choices, a number, or any word.",
-                hint="--choices yes,no, or --low 0 --high 100 --step 1, or --words",
+                hint=Message(
+                    Flag("choices", ("yes", "no")),
+                    ", or ",
+                    Flag("low", 0),
+                    " ",
+                    Flag("high", 100),
+                    " ",
+                    Flag("step", 1),
+                    ", or ",
+                    Flag("words"),
+                ),
             )
         if number and None in (self.low, self.high, self.step):
-            raise UsageError("A number needs its bounds and its step.", hint="--low 0 --high 100 --step 1")
+            raise UsageError(
+                "A number needs its bounds and its step.",
+                hint=Message(Flag("low", 0), " ", Flag("high", 100), " ", Flag("step", 1)),
+            )
         if self.choices is not None and any(map(CONTROL_CHARACTERS.search, check_choices(self.choices))):
             raise UsageError("A choice must be one line of text without control characters.")
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import StoreFault, UsageError
+from discreet.errors import Command, Flag, Message, StoreFault, UsageError
 from discreet.schema.project_file import NAME as PROJECT_FILE
 from discreet.storage import sqlite_file
 from discreet.surveys.collector.survey_definition import Survey, is_survey_id, protocol_classes
@@ -38,7 +38,9 @@ SURVEY_FILE = sqlite_file.SqliteUse(
     loss="reports could be lost",
     failed="the survey store is not available at the moment ({code})",
     unusable="cannot write to the survey store ({code})",
-    local_hint="store them on a local disk, or in PostgreSQL: --store postgresql://user@host/database",
+    local_hint=Message(
+        "store them on a local disk, or in PostgreSQL: ", Flag("store", "postgresql://user@host/database")
+    ),
 )
 #: How long a writer waits for another.
 WAIT_S = 30.0
@@ -287,7 +289,7 @@ def open_survey_file(path: Path, *, make: bool = False) -> SqliteSurveyStore:
     sqlite_file.refuse_network(path, SURVEY_FILE)
     if not path.is_file():
         if not make:
-            raise UsageError("There are no surveys here.", hint="discreet survey new, to make one")
+            raise UsageError("There are no surveys here.", hint=Message(Command("survey new"), ", to make one"))
         with sqlite_file.sqlite_faults(SURVEY_FILE):
             sqlite_file.make_file(path, SURVEY_FILE, version=VERSION, schema=SCHEMA)
     return SqliteSurveyStore(path)

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import StoreFault, UsageError
+from discreet.errors import Command, Message, StoreFault, UsageError
 from discreet.surveys.collector.survey_definition import Survey
 
 #: A report's id has so many bytes: 32 figures on the wire.
@@ -177,7 +177,9 @@ class SurveyStore(Protocol):
 
 
 def unknown_survey(id_: str) -> UsageError:
-    return UsageError(f"There is no survey {id_[:40]!r} here.", hint="discreet survey list, to see all surveys")
+    return UsageError(
+        f"There is no survey {id_[:40]!r} here.", hint=Message(Command("survey list"), ", to see all surveys")
+    )
 
 
 def report_matrix(reports: Sequence[bytes], width: int) -> NDArray[np.uint8]:

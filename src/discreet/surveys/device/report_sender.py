@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from typing import Any, Protocol
 
-from discreet.errors import DiscreetError, Refused, StoreFault, UsageError
+from discreet.errors import DiscreetError, Flag, Message, Refused, StoreFault, UsageError
 from discreet.surveys.collector.intake import RequestRefusal, read_body
 from discreet.surveys.collector.survey_definition import VERSION, Survey
 from discreet.surveys.collector.survey_store import SurveyStore
@@ -53,7 +53,9 @@ class CollectorTarget:
 
     def __init__(self, address: str) -> None:
         if not address.startswith(("http://", "https://")):
-            raise UsageError("A URL must begin with http:// or https://.", hint="--url http://127.0.0.1:8000")
+            raise UsageError(
+                "A URL must begin with http:// or https://.", hint=Message(Flag("url", "http://127.0.0.1:8000"))
+            )
         self._address = address.rstrip("/")
 
     def survey(self, id_: str) -> Survey:
@@ -108,7 +110,7 @@ def _parse_object(text: bytes, *, empty: bool = False) -> dict[str, Any]:
         return parsed
     if empty:
         return {}
-    raise UsageError("That URL is not a Discreet survey collector.", hint="--url http://127.0.0.1:8000")
+    raise UsageError("That URL is not a Discreet survey collector.", hint=Message(Flag("url", "http://127.0.0.1:8000")))
 
 
 def _readable(text: str) -> str:

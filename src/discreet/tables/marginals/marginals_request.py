@@ -13,7 +13,7 @@ from discreet import exact
 from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
-from discreet.errors import Refused, UsageError
+from discreet.errors import Command, Flag, Message, Refused, UsageError
 from discreet.inference.linear.residual_fit import ResidualPrecision
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program
@@ -262,8 +262,12 @@ def _advice(price: MarginalsQuote, guarantee: Guarantee) -> Iterator[str]:
     here, there = price.expected_rmse, other.expected_rmse
     if there < here / 2:
         yield (
-            f"the expected error is {here:,.3g}; Gaussian noise at the same rho, {exact.show(price.event.rho)}, would "
-            f'have {there:,.3g}: use --delta D, or accounting = "zcdp" in the table\'s budget'
+            Message(
+                f"the expected error is {here:,.3g}; Gaussian noise at the same rho, "
+                f"{exact.show(price.event.rho)}, would have {there:,.3g}: use ",
+                Flag("delta", "D"),
+                ', or accounting = "zcdp" in the table\'s budget',
+            )
         )
 
 
@@ -292,7 +296,9 @@ def _axis(column: Column) -> Axis:
     if axis is None:
         raise Refused(
             f"the values of {column.name!r} are not declared, or there are too many to count each one",
-            hint="declare values, or low, high and bins, in discreet.toml; discreet bounds finds them privately",
+            hint=Message(
+                "declare values, or low, high and bins, in discreet.toml; ", Command("bounds"), " finds them privately"
+            ),
         )
     return axis
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import Refused
+from discreet.errors import Command, Message, Refused
 from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.schema.schema import EVERYBODY, Schema, totals_named
 from discreet.tables.publish.place_hierarchy import PlaceHierarchy
@@ -60,8 +60,11 @@ def refuse_undeclared(plan: PublicationPlan, schema: Schema, places: PlaceHierar
         raise Refused(
             f"{plan.where}: only the data owner can publish exact totals, and those of {plan.level_names[level]!r} are "
             "not declared",
-            hint=f'invariants = ["{totals_name}"] in [tables.{schema.table}] of discreet.toml, then discreet refresh '
-            f"{schema.table}; once they are published, {COSTS}",
+            hint=Message(
+                f'invariants = ["{totals_name}"] in [tables.{schema.table}] of discreet.toml, then ',
+                Command("refresh", schema.table),
+                f"; once they are published, {COSTS}",
+            ),
         )
     if level and len(set(places.labels[level - 1])) < places.tree.sizes[level]:
         raise Refused(

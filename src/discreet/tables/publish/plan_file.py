@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import exact
-from discreet.errors import Refused, UsageError
+from discreet.errors import Command, Message, Refused, UsageError
 from discreet.schema.schema import closest_name_hint
 from discreet.schema.toml_file import mapping, read_toml, refuse_unknown_keys
 
@@ -108,7 +108,9 @@ def read_plan(plan: Path | str | Mapping[str, Any]) -> PublicationPlan:
         return _PlanReader("the plan").read(plan)
     path = Path(plan)
     if path.is_dir():
-        raise UsageError(f"{str(path)!r} is a folder; a plan must be a file", hint="discreet publish PLAN.toml")
+        raise UsageError(
+            f"{str(path)!r} is a folder; a plan must be a file", hint=Message(Command("publish", "PLAN.toml"))
+        )
     return _PlanReader(path.name).read(read_toml(path, most_bytes=MOST_BYTES))
 
 

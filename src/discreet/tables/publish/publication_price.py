@@ -14,7 +14,7 @@ from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import BudgetExceeded, Flag, Message, UsageError
 from discreet.kernel.binned_table import Law
 from discreet.kernel.curator import Curator
 from discreet.ledger.account import Account
@@ -60,7 +60,9 @@ def possible_prices(epsilon: object, delta: object, guarantee: Guarantee) -> lis
     if checked_delta == 0:
         return [pure]
     if guarantee.delta_rho == 0:
-        raise UsageError("the table's budget has no delta, so rho cannot be converted", hint="leave --delta out")
+        raise UsageError(
+            "the table's budget has no delta, so rho cannot be converted", hint=Message("leave ", Flag("delta"), " out")
+        )
     rho = rho_from_epsilon(checked_epsilon, checked_delta)
     if rho > 0:
         converted = PublicationPrice(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.binned_table import Law
 from discreet.schema.column import Label
 from discreet.tables.publish.layout import Layout
@@ -99,7 +99,7 @@ class PublishedTables:
         except OSError as problem:
             raise UsageError(
                 f"the tables were measured and stored, but {str(to)!r} cannot be written: {problem.strerror}",
-                hint="run the same command with another --to: it is free",
+                hint=Message("run the same command with another ", Flag("output", short="o"), ": it is free"),
             ) from None
         return written
 
@@ -235,11 +235,17 @@ def check_folder(to: Path, *, force: bool) -> None:
         if to.exists() and not to.is_dir():
             raise UsageError(f"{str(to)!r} is not a folder")
         if to.is_dir() and any(to.iterdir()) and not force:
-            raise UsageError(f"{str(to)!r} is not empty", hint="another --to, or --force to overwrite its files")
+            raise UsageError(
+                f"{str(to)!r} is not empty",
+                hint=Message(
+                    "another ", Flag("output", short="o"), ", or ", Flag("force", True), " to overwrite its files"
+                ),
+            )
         _try_writing(to.absolute())
     except OSError as problem:
         raise UsageError(
-            f"{str(to)[:200]!r} cannot be written: {problem.strerror}; nothing was charged", hint="another --to"
+            f"{str(to)[:200]!r} cannot be written: {problem.strerror}; nothing was charged",
+            hint=Message("another ", Flag("output", short="o")),
         ) from None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.inference.linear.bucket_solver import BucketSolver
 from discreet.inference.linear.solver_choice import Solver, solver_for
 from discreet.kernel.measurement import Law
@@ -126,7 +126,7 @@ class Ranges:
         if not self.determines(places):
             raise UsageError(
                 "this release was planned for other ranges and cannot answer these",
-                hint="--epsilon 1 makes one that can",
+                hint=Message(Flag("epsilon", 1), " makes one that can"),
             )
         lows, highs = (np.array(ends, dtype=np.int64) for ends in zip(*places, strict=True))
         values = self._sums[highs + 1] - self._sums[lows]

@@ -18,7 +18,7 @@ from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.answers.sql import Asker
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.inference.linear.solver_choice import solver_for
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, law_from_data, law_to_data
@@ -73,7 +73,10 @@ class RangesRequest:
         if strategy not in STRATEGIES:
             raise UsageError(f"unknown strategy {strategy[:40]!r}", hint=closest_name_hint(strategy, STRATEGIES))
         if only and (ranges is None or strategy != "best"):
-            raise UsageError("only works with given ranges and the best strategy", hint="--ranges FILE --only")
+            raise UsageError(
+                "only works with given ranges and the best strategy",
+                hint=Message(Flag("ranges", "FILE"), " ", Flag("only", True)),
+            )
         try:
             plan_seconds = float(str(seconds))
         except ValueError:
@@ -357,13 +360,16 @@ def _hint_elsewhere(ruler: Ruler, version: Version, curator: Curator) -> str:
         if payload.get("kind") != "ranges" or payload["column"] != ruler.column.name:
             continue
         if charge.version != version.number:
-            return f"{reservation.id} is about version {charge.version}; --epsilon 1 measures this version"
-        if not _is_used_up(reservation):
-            return (
-                f"{reservation.id} was charged but not finished: run the same command with its --epsilon to finish it; "
-                "that is free"
+            return Message(
+                f"{reservation.id} is about version {charge.version}; ", Flag("epsilon", 1), " measures this version"
             )
-    return "--epsilon 1 makes one that can"
+        if not _is_used_up(reservation):
+            return Message(
+                f"{reservation.id} was charged but not finished: run the same command with its ",
+                Flag("epsilon"),
+                " to finish it; that is free",
+            )
+    return Message(Flag("epsilon", 1), " makes one that can")
 
 
 def _releases(

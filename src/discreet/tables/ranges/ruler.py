@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.plan.cells import Axis
 from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, moment_code
 from discreet.sql.group_keys import declared_axis
@@ -104,12 +104,16 @@ def ruler_of(column: Column) -> Ruler:
     if not isinstance(column, NumberColumn | MomentColumn):
         raise UsageError(
             f"{column.name!r} cannot have ranges: its values have no order",
-            hint="discreet histogram counts each of its values",
+            hint=Message(Command("histogram"), " counts each of its values"),
         )
     if column.low is None or column.high is None:
         raise UsageError(
             f"ranges of {column.name!r} need declared bounds",
-            hint=f"declare low and high; or discreet bounds TABLE {column.name} --epsilon 0.1 measures them",
+            hint=Message(
+                "declare low and high; or ",
+                Command("bounds", "TABLE", column.name, Flag("epsilon", 0.1)),
+                " measures them",
+            ),
         )
     binned = declared_axis(column) if column.edges is not None else None
     if binned is not None:

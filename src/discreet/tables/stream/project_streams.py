@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.tables.stream import stream_plan
 from discreet.tables.stream.stream import StreamSource, TableStream, find, start
 from discreet.tables.stream.stream_plan import StreamPlan, StreamRequest
@@ -45,7 +45,9 @@ def stream(
     source = source_of(project, table)
     if epsilon is None:
         if (delta, horizon, contributions) != (None, None, None):
-            raise UsageError("a new stream needs an epsilon", hint="--epsilon 1 --horizon 365")
+            raise UsageError(
+                "a new stream needs an epsilon", hint=Message(Flag("epsilon", 1), " ", Flag("horizon", 365))
+            )
         return find(source, name, analyst=analyst), True
     asker = project.asker(analyst)
     request = StreamRequest.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)

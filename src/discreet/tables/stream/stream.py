@@ -10,7 +10,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.sql import Asker
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.ledger.entry_checks import check_name
 from discreet.ledger.records import StreamRecord as LedgerStream
@@ -128,7 +128,7 @@ class TableStream:
         if not rows:
             raise UsageError(
                 f"the stream {self.name!r} has released nothing yet",
-                hint=f"take its first step: discreet stream next {self.table} {self.name}",
+                hint=Message("take its first step: ", Command("stream next", self.table, self.name)),
             )
         start, end = _place(first, rows), len(rows) - 1 if last is None else _place(last, rows)
         if start > end:
@@ -182,7 +182,7 @@ def find(source: StreamSource, name: str, *, analyst: str | None = None) -> Tabl
     if record is None:
         names = source.names()
         hint = closest_name_hint(name, names) or (
-            f"start it: discreet stream start {source.table} {name} --epsilon 1 --horizon 365"
+            Message("start it: ", Command("stream start", source.table, name, Flag("epsilon", 1), Flag("horizon", 365)))
         )
         raise UsageError(f"{source.table!r} has no stream {name!r}", hint=hint)
     return TableStream(source=source, id=record.id, analyst=analyst)

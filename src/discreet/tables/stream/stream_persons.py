@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.schema.person_identity import REACHED, step_of
 
@@ -25,6 +25,6 @@ def person_identity(version: Version, curator: Curator) -> list[dict[str, Any]]:
         raise UsageError(
             f"version {version.number} of {version.table!r} does not record how its persons are identified, because an "
             "older version of Discreet made it",
-            hint=f"discreet refresh {version.table} makes a new version that does",
+            hint=Message(Command("refresh", version.table), " makes a new version that does"),
         )
     return [own, *path]

@@ -20,7 +20,7 @@ from discreet.answers.query_quote import cost_of
 from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.engines.person_keys import MARK
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.release import Spending
 from discreet.tables.stream.square_root_counter import SquareRootCounter
@@ -49,7 +49,9 @@ class StreamRequest:
     def of(name: str, *, epsilon: object, delta: object, horizon: object, contributions: object) -> StreamRequest:
         """The same in the words of the command line or of Python, checked."""
         if horizon is None:
-            raise UsageError("a stream needs a horizon: the most steps that it can ever have", hint="--horizon 365")
+            raise UsageError(
+                "a stream needs a horizon: the most steps that it can ever have", hint=Message(Flag("horizon", 365))
+            )
         return StreamRequest(
             name=check_name(name),
             terms=ReservationTerms.of(epsilon, delta),
@@ -143,7 +145,7 @@ def choose_plan(request: StreamRequest, version: Version, guarantee: Guarantee, 
     if contributions > unit.rows:
         raise UsageError(
             f"the table keeps at most {unit.rows:,} rows per person, so no one can be counted {contributions:,} times",
-            hint=f"--contributions {unit.rows}, or less",
+            hint=Message(Flag("contributions", unit.rows), ", or less"),
         )
     reserved = request.terms.event(guarantee, version, curator)
     pure = request.terms.epsilon if request.terms.delta == 0 else reserved.epsilon  # a delta of 0 that is said is meant

@@ -25,7 +25,7 @@ from pathlib import Path
 from discreet.engines import stream_counts
 from discreet.engines.person_keys import MARK
 from discreet.engines.stream_counts import StreamCounts
-from discreet.errors import DiscreetError, LedgerFault, LedgerLocked, QueryFailed, UsageError
+from discreet.errors import Command, DiscreetError, LedgerFault, LedgerLocked, Message, QueryFailed, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.ledger.records import StreamRecord as LedgerStream
 from discreet.ledger.stream_rows import open_stream
@@ -79,7 +79,7 @@ def _check_ready(curator: Curator, id_: str, version: Version) -> LedgerStream:
     if state.is_locked(record.table):
         raise LedgerLocked(
             f"table {record.table!r} is locked: too many charged queries on it could not be completed",
-            hint="the owner finds the cause, then runs discreet ledger acknowledge",
+            hint=Message("the owner finds the cause, then runs ", Command("ledger acknowledge")),
         )
     if len(record.rows) >= record.count:
         raise UsageError(
@@ -94,7 +94,9 @@ def _check_ready(curator: Curator, id_: str, version: Version) -> LedgerStream:
     ):
         raise UsageError(
             f"{record.table!r} identifies persons differently from when the stream {record.name!r} began",
-            hint=f"declare `person` as it was and discreet refresh {record.table}, or start another stream",
+            hint=Message(
+                "declare `person` as it was and ", Command("refresh", record.table), ", or start another stream"
+            ),
         )
     return record
 

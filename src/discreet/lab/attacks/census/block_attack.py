@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import exact
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
 from discreet.lab.attacks.census import record_kinds
 from discreet.lab.attacks.census.block_constraints import compile_block
@@ -80,12 +80,13 @@ def _refuse_conflict(block: CensusBlock, seconds: float) -> None:
     contradiction = find_conflict(block, seconds=seconds)
     if contradiction is None:  # the time was over before it was known which
         raise UsageError(
-            "no block of people fits these statistics", hint="--seconds 600, to have time to find the reason"
+            "no block of people fits these statistics",
+            hint=Message(Flag("seconds", 600), ", to have time to find the reason"),
         )
     rest = (
         "correct them: one of them is wrong, or was rounded or has noise"
         if contradiction.minimal
-        else "--seconds 600, to find a smaller set of contradicting numbers"
+        else Message(Flag("seconds", 600), ", to find a smaller set of contradicting numbers")
     )
     raise UsageError(f"no block of people fits these statistics: {contradiction.show()}", hint=rest)
 
@@ -153,7 +154,8 @@ def _noisy_evidence(
 ) -> Evidence:
     if not fitting.worlds:
         raise UsageError(
-            "time ran out before a fitting block was found, so there is nothing to add noise to", hint="--seconds 600"
+            "time ran out before a fitting block was found, so there is nothing to add noise to",
+            hint=Message(Flag("seconds", 600)),
         )
     noise = noise_for(block, epsilon)
     exact_numbers = exact_table(block, fitting.worlds[0])

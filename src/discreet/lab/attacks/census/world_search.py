@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.attacks.census.block_constraints import BlockConstraints, compile_block, solver
 from discreet.lab.attacks.census.published_block import CensusBlock, World
 
@@ -38,9 +38,9 @@ class FittingWorlds:
 def find_worlds(block: CensusBlock, *, most: int = MOST, seconds: float = SECONDS) -> FittingWorlds:
     """Every world that fits the block, until there are more than `most` or the seconds are over."""
     if most < 1:
-        raise UsageError(f"--most must be at least 1, got {most}")
+        raise UsageError(Message(Flag("most"), f" must be at least 1, got {most}"))
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"--seconds must be above 0, got {seconds:g}")
+        raise UsageError(Message(Flag("seconds"), f" must be above 0, got {seconds:g}"))
     started = time.monotonic()
     made = compile_block(block)
     # One more than asked for is looked for, so that exactly `most` worlds can still be told to be all.

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
 from discreet.lab.attacks.contest import check_epsilon, check_server, contest_evidence
 from discreet.lab.attacks.network import coin_guesses, keepers
@@ -65,7 +65,7 @@ def demo() -> Evidence:
 def _targets(tale: str, targets: int | None) -> int:
     """How many coins, checked."""
     if tale not in TALES:
-        raise UsageError(f"there is no tale {tale!r}", hint=f"--tale {', '.join(TALES)}")
+        raise UsageError(f"there is no tale {tale!r}", hint=Message(Flag("tale"), f" {', '.join(TALES)}"))
     usual, most = (keepers.PAIRS, keepers.MOST_PAIRS) if tale == "keepers" else (TOWNS, MOST_TOWNS)
     count = usual if targets is None else targets
     if not 2 <= count <= most:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
 
@@ -51,7 +51,7 @@ def random_subsets(people: int, count: int, chance: np.random.Generator) -> NDAr
     if people * count > MOST_ENTRIES:
         raise UsageError(
             f"{count:,} queries about {people:,} people are too many: the product must be at most {MOST_ENTRIES:,}",
-            hint="--method hadamard needs no matrix",
+            hint=Message(Flag("method", "hadamard"), " needs no matrix"),
         )
     packed = np.frombuffer(chance.bytes((people * count + 7) // 8), dtype=np.uint8)
     return np.unpackbits(packed, count=people * count).reshape(count, people).astype(np.float32)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
 from discreet.lab.attacks.contest import check_epsilon
 from discreet.lab.attacks.reconstruction import exhaustive, hadamard, least_squares, linear_program
@@ -107,13 +107,17 @@ def reconstruct(
 def _check(method: str, queries: int | None, noise: AnswerNoise) -> None:
     """Refuse what a method cannot take."""
     if method not in METHODS:
-        raise UsageError(f"there is no method {method!r}", hint=f"--method {', '.join(METHODS)}")
+        raise UsageError(f"there is no method {method!r}", hint=Message(Flag("method"), f" {', '.join(METHODS)}"))
     if queries is not None and queries < 1:
         raise UsageError(f"there must be at least 1 query, not {queries:,}")
     if queries is not None and method in ("hadamard", "exhaustive"):
-        raise UsageError(f"the method {method} determines the number of queries itself", hint="leave out --queries")
+        raise UsageError(
+            f"the method {method} determines the number of queries itself", hint=Message("leave out ", Flag("queries"))
+        )
     if method == "exhaustive" and noise.epsilon is not None:
-        raise UsageError("an exhaustive search needs bounded noise", hint="--noise, or --method squares")
+        raise UsageError(
+            "an exhaustive search needs bounded noise", hint=Message(Flag("noise"), ", or ", Flag("method", "squares"))
+        )
 
 
 def accuracy_curve(chance: np.random.Generator) -> dict[str, list[float]]:
@@ -141,7 +145,10 @@ def _noise_of(noise: float | None, epsilon: object) -> AnswerNoise:
     if epsilon is None:
         return AnswerNoise(multiple=0.25 if noise is None else noise)
     if noise is not None:
-        raise UsageError("--epsilon determines the noise", hint="give --noise or --epsilon, not both")
+        raise UsageError(
+            Message(Flag("epsilon"), " determines the noise"),
+            hint=Message("give ", Flag("noise"), " or ", Flag("epsilon"), ", not both"),
+        )
     return AnswerNoise(epsilon=check_epsilon(epsilon))
 
 
@@ -160,7 +167,9 @@ def _secret_bits(
     if method == "exhaustive":
         exhaustive.check(count)
     if count > MOST_HADAMARD:
-        raise UsageError(f"at most {MOST_HADAMARD:,} people can be reconstructed, not {count:,}", hint="--n 100000")
+        raise UsageError(
+            f"at most {MOST_HADAMARD:,} people can be reconstructed, not {count:,}", hint=Message(Flag("n", 100000))
+        )
     return chance.random(count) < 0.5 if bits is None else given[:count]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 
 #: Every subset is a question and every table a candidate: a million of each.
 MOST_PEOPLE = 20
@@ -18,7 +18,7 @@ def check(people: int) -> None:
     if people > MOST_PEOPLE:
         raise UsageError(
             f"an exhaustive search asks all 2^n queries: at most {MOST_PEOPLE} people, not {people:,}",
-            hint="--method squares (4 n queries) or --method hadamard (n queries)",
+            hint=Message(Flag("method", "squares"), " (4 n queries) or ", Flag("method", "hadamard"), " (n queries)"),
         )
 
 
@@ -48,7 +48,8 @@ def consistent_bits(answers: NDArray[np.float64], people: int, bound: float) -> 
             return _bits(int(candidate), people)
         left = left[np.abs(_counts(questions[worst], left) - answers[worst]) <= bound + ROUNDING]
     raise UsageError(
-        "no table fits the answers: some answers differ from the truth by more than the bound", hint="raise --noise"
+        "no table fits the answers: some answers differ from the truth by more than the bound",
+        hint=Message("raise ", Flag("noise")),
     )
 
 

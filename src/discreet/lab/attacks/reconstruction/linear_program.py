@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import MissingPackage, UsageError
+from discreet.errors import Flag, Message, MissingPackage, UsageError
 
 #: Entries of the query matrix: beyond, the program takes minutes.
 MOST_ENTRIES = 300_000
@@ -17,7 +17,7 @@ def check(people: int, queries: int) -> None:
         raise UsageError(
             f"a linear program for {people:,} people and {queries:,} queries takes minutes; people times queries "
             f"must be at most {MOST_ENTRIES:,}",
-            hint="--method squares",
+            hint=Message(Flag("method", "squares")),
         )
     try:
         import scipy.optimize  # type: ignore[import-untyped]  # noqa: F401
@@ -39,5 +39,5 @@ def estimate(
     box = [(0, 1)] * people + [(0, None)] * slack.shape[1]
     solution = linprog(cost, A_ub=matrix, b_ub=np.concatenate([answers, -answers]), bounds=box, method="highs-ipm")
     if solution.x is None:
-        raise UsageError("the linear program found no solution", hint="--method squares")
+        raise UsageError("the linear program found no solution", hint=Message(Flag("method", "squares")))
     return np.asarray(solution.x[:people], dtype=np.float64)

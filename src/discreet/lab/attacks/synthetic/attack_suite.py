@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
 from discreet.lab.attacks.synthetic.attribute_inference import inference
 from discreet.lab.attacks.synthetic.coded_tables import CodedTables, code_tables
@@ -58,7 +58,7 @@ def attack(
     if epsilon is not None and tables.control.shape[1] < _LEAST_CONTROL:
         raise UsageError(
             "a claimed epsilon is tested by membership inference, which needs a control table",
-            hint="--control FILE: similar people who were not used to make the synthetic table",
+            hint=Message(Flag("control", "FILE"), ": similar people who were not used to make the synthetic table"),
         )
     outcomes = run_attacks(
         tables, secret=secret, known_columns=known_columns, attacks=attacks, epsilon=epsilon, delta=delta, seed=seed
@@ -143,7 +143,7 @@ def _refuse_control_is_original(tables: CodedTables) -> None:
         if np.array_equal(one, other):
             raise UsageError(
                 "the control table has the same rows as the original: it must have other people, who were not used",
-                hint="--control FILE: similar people who were not used to make the synthetic table",
+                hint=Message(Flag("control", "FILE"), ": similar people who were not used to make the synthetic table"),
             )
 
 
@@ -190,8 +190,12 @@ def _limits(tables: CodedTables, outcomes: list[Evidence]) -> list[str]:
         lines.append(f"These attacks could not run on these tables: {', '.join(missing)}.")
     if not tables.has_control:
         lines.append(
-            "Without a control table (--control), membership, nearest records and attribute inference cannot be "
-            "judged: they show neither a leak nor safety."
+            Message(
+                "Without a control table (",
+                Flag("control"),
+                "), membership, nearest records and attribute inference cannot be judged: "
+                "they show neither a leak nor safety.",
+            )
         )
     overlap = _overlap(tables)
     if overlap is not None and overlap >= MUCH_OVERLAP:

@@ -14,7 +14,7 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.attacks.synthetic.coded_tables import CodedTables
 from discreet.lab.attacks.synthetic.control import CONFIDENCE
 from discreet.lab.attacks.synthetic.row_distance import nearest_distances
@@ -43,7 +43,7 @@ def density_ratio(
     if not coded.has_control or coded.control.shape[1] < 4:
         raise UsageError(
             "membership inference needs a control table with at least 4 rows",
-            hint="--control FILE: people who were not used to make the synthetic table",
+            hint=Message(Flag("control", "FILE"), ": people who were not used to make the synthetic table"),
         )
     start, generator = process_time(), np.random.default_rng(seed)
     each = min(attacks, coded.original.shape[1] // 2 * 2, coded.control.shape[1] // 4 * 2) // 2 * 2

@@ -10,7 +10,7 @@ from time import process_time
 
 import numpy as np
 
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.lab.attacks.synthetic.coded_tables import CodedTables
 from discreet.lab.attacks.synthetic.control import CONFIDENCE, SuccessRate
 from discreet.lab.attacks.synthetic.row_distance import Distances, nearest_distances
@@ -37,7 +37,8 @@ def distances(
     """
     if not coded.has_control:
         raise UsageError(
-            "the nearest-record attack needs a control table", hint="--control FILE: people who were not used"
+            "the nearest-record attack needs a control table",
+            hint=Message(Flag("control", "FILE"), ": people who were not used"),
         )
     start, generator = process_time(), np.random.default_rng(seed)
     pairs = min(attacks, coded.original.shape[1], coded.control.shape[1])

@@ -1,0 +1,68 @@
+"""Messages in the words of the console, which hold on a page and in the API alike.
+
+An option is named as forms and requests name it. A command is what does the same here; where nothing does, it stays a
+command, and the sentence says whose it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from discreet.errors import Command, Flag, Piece, pieces_of
+
+#: What does the same here, by verb. {}: the command's arguments; where a phrase has none, they follow in parentheses.
+PHRASES = {
+    "again": "a repeated measurement of {}",
+    "budget grant": "grant on /budget",
+    "histogram": "a histogram on /tables",
+    "ledger show": "the page /a",
+    "people list": "the page /admin",
+    "people tokens": "the page /admin/tokens",
+    "query": "a query on /ask",
+    "survey list": "the page /survey",
+    "survey new": "the page /survey/new",
+}
+_WHOSE = " (on the owner's command line)"
+
+
+def console_text(text: str, *, labels: Mapping[str, str] | None = None) -> str:
+    """A sentence or a hint as the console writes it. labels: what a page calls an option, where by another name.
+
+    >>> from discreet.errors import Message
+    >>> console_text(Message(Flag("epsilon", 0.1), ", or ", Flag("within", 50)), labels={"within": "plus or minus"})
+    'epsilon 0.1, or plus or minus 50'
+    >>> console_text(Message("run ", Command("refresh", "visits"), " first"))
+    "run discreet refresh visits first (on the owner's command line)"
+    >>> console_text(Message(Command("ledger show"), " lists them"))
+    'the page /a lists them'
+    """
+    pieces = pieces_of(text)
+    elsewhere = any(isinstance(each, Command) and each.verb not in PHRASES for each in pieces)
+    return "".join(_piece_text(each, labels or {}) for each in pieces) + (_WHOSE if elsewhere else "")
+
+
+def console_texts(texts: Iterable[str]) -> list[str]:
+    """Each sentence as the console writes it."""
+    return [console_text(each) for each in texts]
+
+
+def _piece_text(piece: Piece, labels: Mapping[str, str]) -> str:
+    match piece:
+        case Flag(value=True):
+            return f"the option {piece.field}"
+        case Flag():
+            return f"{labels.get(piece.name, piece.field)} {piece.value_text}".rstrip()
+        case Command(verb=verb) if verb in PHRASES:
+            return _phrase(piece, labels)
+        case _:
+            return str(piece)
+
+
+def _phrase(command: Command, labels: Mapping[str, str]) -> str:
+    """What does the same here. A flag with a short form is about files, which the console has no use for."""
+    shown = [each for each in command.arguments if not (isinstance(each, Flag) and each.short)]
+    given = ", ".join(_piece_text(each, labels) for each in shown)
+    before, place, after = PHRASES[command.verb].partition(" of {}")
+    if place:
+        return f"{before} of {given}{after}" if given else before + after
+    return f"{before} ({given})" if given else before
