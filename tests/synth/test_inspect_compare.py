@@ -15,6 +15,7 @@ from discreet.errors import BudgetExceeded, UsageError
 from discreet.inference.fit import MeasuredMarginal, fit
 from discreet.kernel.binned_table import moves_of_distances
 from discreet.kernel.program import Program
+from discreet.kernel.project_tables import open_session
 from discreet.schema.column import NumberColumn
 from discreet.synth.attribute import attribute_of
 from discreet.synth.inspect import inspect_model
@@ -72,14 +73,7 @@ def model_of(project, *, sets=((0, 2),), total=600.0) -> Model:
 
 
 def asked(project, model, epsilon=Fraction(10), **more):
-    return compare(
-        model,
-        epsilon=epsilon,
-        version=project.version("people"),
-        curator=project.curator,
-        asker=project.asker(None),
-        **more,
-    )
+    return compare(model, open_session(project, "people", project.asker(None)), epsilon=epsilon, **more)
 
 
 def cut_of(project, model):

@@ -16,6 +16,7 @@ from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.inference.fit import MeasuredMarginal
 from discreet.inference.fit import fit as fit_of
 from discreet.kernel.program import Program
+from discreet.kernel.project_tables import open_session
 from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
 from discreet.synth import first_histograms
 from discreet.synth.constraint_bounds import open_ended_attribute
@@ -86,12 +87,10 @@ def test_a_step_between_few_candidates_costs_little():
 
 def program_of(project):
     """A reservation of rho 1 on the table, without a fit."""
-    version = project.version("people")
+    session = open_session(project, "people", project.asker(None))
     event = ReservationEvent(epsilon=None, rho=Fraction(1), delta=Fraction(0))
-    more = {"curator": project.curator, "asker": project.asker(None)}
-    return Program(
-        project.curator, version, charge_whole_table(version, event, question="0" * 64, price=Fraction(1), **more)
-    )
+    id_ = charge_whole_table(session, event, question="0" * 64, price=Fraction(1))
+    return Program(project.curator, session.version, id_)
 
 
 @pytest.mark.thin(1)

@@ -7,10 +7,11 @@ import pytest
 
 import discreet
 from clinic import say
-from discreet.answers.sql import Asker
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, QueryFailed, Refused, SchemaError, UsageError
 from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals
+from discreet.kernel.project_tables import open_session
+from discreet.ledger.charge_request import Asker
 from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.tables.publish import publication_measurement, publication_offer
 from discreet.tables.publish import publish as publishing
@@ -290,12 +291,9 @@ def test_nothing_is_declared_that_could_not_be_charged(tmp_path):
     def ask(asker):
         publishing.publish(
             told,
+            open_session(project, "people", asker),
             epsilon="0.5",
             delta=None,
-            version=project.version("people"),
-            guarantee=project.guarantee("people"),
-            curator=project.curator,
-            asker=asker,
             publics=project.public,
         )
 
