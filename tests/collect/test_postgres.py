@@ -11,7 +11,8 @@ from collect.asked import batch, survey
 from discreet.errors import StoreFault, UsageError
 from discreet.surveys.collector import postgres_surveys as module
 from discreet.surveys.collector.postgres_surveys import PostgresSurveyStore
-from discreet.surveys.collector.survey_store import AcceptedBatch, open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
+from discreet.surveys.collector.survey_store import AcceptedBatch
 
 
 def test_a_commit_is_on_disk(schema):

@@ -15,6 +15,7 @@ from discreet.answers.bounds.round_bounds import first_code, last_code
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.inference.fit import MeasuredMarginal
 from discreet.inference.fit import fit as fit_of
+from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.kernel.project_tables import open_session
 from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
@@ -104,7 +105,7 @@ def test_one_person_moves_the_counts_outside_by_their_rows(tmp_path, limit):
         table = f'person = "who"\nrows_per_person = {limit}'
         columns = {"who": None, "x": 'type = "integer"'}
         program = program_of(open_project(tmp_path / name, columns, lines, table=table, budget=BUDGET))
-        counts.append(program.binned_table((outside.axis(),))._count((0,)))
+        counts.append(BinnedTable(program, (outside.axis(),))._count((0,)))
         assert counts[-1].sum() == len(lines)
         widen_bounds(program, [outside], share=Fraction(1, 100))
         assert program.left == Fraction(99, 100) and program.shares == {"describing": Fraction(1, 100)}

@@ -13,6 +13,7 @@ import numpy as np
 
 import discreet
 from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraints
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.synthesis import synthesize
 
@@ -43,9 +44,7 @@ def _quoted(name):
 def fit(project, *, epsilon="1", kind="independent", progress=None, constraints=None, **more):
     """A model of `people`; constraints as people write them."""
     version = project.version("people")
-    known = (
-        PublicConstraints() if constraints is None else PublicConstraints.from_data(constraints, version.schema.columns)
-    )
+    known = PublicConstraints() if constraints is None else read_constraints(constraints, version.schema.columns)
     return synthesize(
         FitRequest(epsilon=Fraction(epsilon), kind=kind, constraints=known, **more),
         version=version,

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import jinja2
 
-from discreet.console.request_context import Visitor
 from discreet.console.responses import Page, PageTable
+from discreet.console.visitor import Visitor
 
 HERE = Path(__file__).parent
 

@@ -30,7 +30,7 @@ class Synthesizer:
     """Synthetic data of a declared table.
 
     `fit` charges the ledger, once for the same parameters; `sample` and all else is free. `constraints`: as
-    `PublicConstraints.from_data` takes them, or the name of a file. `model_` is there after `fit`.
+    `constraints_file.read_constraints` takes them, or the name of a file. `model_` is there after `fit`.
     """
 
     model_: Model

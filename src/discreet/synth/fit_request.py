@@ -14,6 +14,7 @@ from discreet.errors import UsageError
 from discreet.inference.axes import MOST_CELLS
 from discreet.schema.schema import Schema, closest_name_hint
 from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraint_file, read_constraints
 from discreet.synth.model_kinds import KINDS
 
 #: A weight beyond this is no wish any more; a table of more columns is only noise.
@@ -163,8 +164,8 @@ def constraints_of(
     if given is None or isinstance(given, PublicConstraints):
         return given or PublicConstraints()
     if isinstance(given, str | PathLike):
-        return PublicConstraints.from_file(Path(given), schema.columns)
-    return PublicConstraints.from_data(given, schema.columns)
+        return read_constraint_file(Path(given), schema.columns)
+    return read_constraints(given, schema.columns)
 
 
 def _refuse_others(more: FitOptions) -> None:

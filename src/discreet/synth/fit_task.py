@@ -16,7 +16,8 @@ from discreet.inference.calibrated_tree import CalibratedTree
 from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal, fit
 from discreet.inference.projections import projections
 from discreet.inference.separator_conditionals import has_approximate_conditionals
-from discreet.kernel.binned_table import Candidate, Law
+from discreet.kernel.binned_table import Candidate
+from discreet.kernel.measurement import Law
 from discreet.kernel.program import Program
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.synth.attribute import Attribute

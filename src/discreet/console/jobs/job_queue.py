@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.console.jobs.concurrency_limit import ConcurrencyLimit
 from discreet.console.jobs.time_grid import at_tick, due, wait_until_due
-from discreet.console.request_context import RequestContext, Visitor
+from discreet.console.request_context import RequestContext
 from discreet.console.responses import NotFound, RequestDenied
+from discreet.console.visitor import Visitor
 from discreet.engines.stop_signal import Stopped, StopSignal, stoppable_by
 from discreet.errors import QueryFailed
 from discreet.timing import hold_entries_until

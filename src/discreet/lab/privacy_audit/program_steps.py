@@ -67,7 +67,7 @@ def binned_program(
         id_ = charge_whole_table(session, reserved, question="audit", price=Fraction(1))
         program = Program(opened.curator, version, id_)
         axes = [attribute.axis() for attribute in map(attribute_of, version.schema.columns) if attribute is not None]
-        yield program, program.binned_table(tuple(axes))
+        yield program, BinnedTable(program, tuple(axes))
 
 
 def _closed(values: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, Verdict
-from discreet.synth.inspect.model_report import ModelReport
+from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.report_text import count_noun, crossed_names, escape_html, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import ColumnQuestions, SimplePredicate
 
@@ -19,7 +19,7 @@ _SIZES = {1: "Single columns", 2: "Pairs of columns", 3: "Three columns"}
 _VERDICTS: tuple[Verdict, ...] = ("good", "partly", "poor", "unknown")
 
 
-def good_and_bad(report: ModelReport) -> str:
+def good_and_bad(report: ModelFindings) -> str:
     """What to rely on, what not, and why."""
     near = percent(report.near)
     judged = report.marginals.judged
@@ -54,7 +54,7 @@ def _unknown(judged: Iterable[JudgedMarginal], *, measured: bool) -> list[Judged
     return [each for each in judged if each.verdict == "unknown" and each.measured == measured]
 
 
-def _tally(report: ModelReport) -> str:
+def _tally(report: ModelFindings) -> str:
     rows = []
     for size, words in _SIZES.items():
         verdicts = [each.verdict for each in report.marginals.judged if len(each.columns) == size]
@@ -129,7 +129,7 @@ def _predicate(each: SimplePredicate) -> str:
     return f'{escape_html(each.condition)} <span class="quiet small">{rounded(each.count)}{width}</span>'
 
 
-def expected_errors(report: ModelReport) -> str:
+def expected_errors(report: ModelFindings) -> str:
     """Each table that was measured, the worst first; the others cannot be known."""
     measured_marginals = [each for each in report.marginals.judged if each.expected_distance is not None]
     measured_marginals.sort(key=lambda each: -(each.expected_distance or 0))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from discreet.synth.inspect.model_report import ModelReport
+from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.report_text import percent
 
 
-def method_section(report: ModelReport) -> str:
+def method_section(report: ModelFindings) -> str:
     """The page's last section."""
     near, confidence = percent(report.near), percent(report.confidence)
     return f"""

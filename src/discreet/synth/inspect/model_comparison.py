@@ -138,7 +138,7 @@ def _reserve(
 
 
 def _cut(program: Program, model: Model) -> BinnedTable:
-    return program.binned_table(tuple(each.axis() for each in model.attributes)).merged(
+    return BinnedTable(program, tuple(each.axis() for each in model.attributes)).merged(
         tuple(each.groups for each in model.attributes)
     )
 

@@ -9,16 +9,16 @@ from discreet.synth.inspect import dependence_diagrams, histogram_svg
 from discreet.synth.inspect.judgement import expected_errors, good_and_bad
 from discreet.synth.inspect.method_section import method_section
 from discreet.synth.inspect.model_comparison import Distance
+from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.model_histograms import ModelHistogram
-from discreet.synth.inspect.model_report import ModelReport
 from discreet.synth.inspect.report_style import stylesheet
 from discreet.synth.inspect.report_text import count_noun, crossed_names, escape_html, percent, rounded, tenths
-from discreet.synth.model import ModelCard
+from discreet.synth.model_contents import ModelCard
 
 _REST = "everything else"
 
 
-def report_page(report: ModelReport) -> str:
+def report_page(report: ModelFindings) -> str:
     """The whole page. Everything in it that comes from a table is escaped."""
     sections = [
         ("questions", "What this data is good and bad for", good_and_bad(report)),
@@ -55,7 +55,7 @@ anyone than sharing {"the model and that comparison" if report.comparison else "
 """
 
 
-def _lead(report: ModelReport) -> str:
+def _lead(report: ModelFindings) -> str:
     card = report.card
     sentence = (
         f"A model of about {rounded(report.rows)} rows and {count_noun(len(report.columns), 'column')}, fitted under "
@@ -82,7 +82,7 @@ def _delta(card: ModelCard) -> str:
     return "not stated" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
 
 
-def _columns(report: ModelReport) -> str:
+def _columns(report: ModelFindings) -> str:
     figures = "".join(_figure(each) for each in report.histograms)
     left = (
         f"<p>Not modelled, filled with placeholders: {', '.join(map(escape_html, report.placeholders))}.</p>"
@@ -114,7 +114,7 @@ def _widths(of: ModelHistogram) -> list[int]:
     return [high - low for low, high in filter(None, of.spans)]
 
 
-def _pairs(report: ModelReport) -> str:
+def _pairs(report: ModelFindings) -> str:
     if len(report.columns) < 2:
         return ""
     sets = "".join(f"<li>{crossed_names(own)}</li>" for own in report.network)
@@ -141,7 +141,7 @@ mean that three or more columns were measured at once.</figcaption>{listed}</fig
 </div>"""
 
 
-def _cost(report: ModelReport) -> str:
+def _cost(report: ModelFindings) -> str:
     card = report.card
     if card.epsilon is None:
         return "<p>Nothing: no data was read.</p>"
@@ -170,14 +170,14 @@ def _cost(report: ModelReport) -> str:
 {split if shares else ""}"""
 
 
-def _shares(report: ModelReport) -> dict[str, float]:
+def _shares(report: ModelFindings) -> dict[str, float]:
     """What the guarantee went to, where it is said; shares that do not add up to all leave a rest."""
     shares = {word: float(share) for word, share in report.card.shares.items()}
     rest = 1 - sum(report.card.shares.values(), Fraction(0))
     return shares | ({_REST: float(rest)} if shares and rest > Fraction(1, 10**6) else {})
 
 
-def _compared(report: ModelReport) -> str:
+def _compared(report: ModelFindings) -> str:
     comparison = report.comparison
     if comparison is None:
         return ""

@@ -14,7 +14,7 @@ from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, UsageError
-from discreet.kernel.binned_table import Law
+from discreet.kernel.measurement import Law
 from discreet.kernel.session import Session
 from discreet.ledger.account import Account
 from discreet.ledger.charge_request import Asker
