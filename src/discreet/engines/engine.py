@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +177,15 @@ class DeclarationOutcome:
     exact_rounded: Mapping[str, RoundingNote] = field(default_factory=dict)
     exact_dominant: DominantPerson | None = None
     exact_marked: Mapping[str, int] = field(default_factory=dict)
+
+
+class PersonCounts(TypedDict, total=False):
+    """What is counted by persons when a declared table is made: see `DeclarationOutcome`."""
+
+    exact_truncated: int
+    exact_without_person: int
+    exact_persons: int | None
+    exact_dominant: DominantPerson | None
 
 
 class Engine(Protocol):

@@ -33,7 +33,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import propose_table
+from discreet.project.declaration import TableWish, propose_table
 from discreet.project.folder import ledger_path, make_project_folder, nearest_project_folder, refuse_state_inside
 from discreet.project.question import Question, query_session, wish_of
 from discreet.project.recall import RecalledRelease, read_back, recall_release, repeatable_statement
@@ -222,8 +222,8 @@ class Project:
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
         categories are never proposed, because they would be read from the data.
         """
-        table_name, settings, columns = propose_table(
-            os.fspath(source),
+        wish = TableWish(
+            source=os.fspath(source),
             name=name,
             person=person,
             rows_per_person=rows_per_person,
@@ -231,11 +231,11 @@ class Project:
             budget=budget_of(epsilon, delta),
             public=public,
             population=population,
-            file=self.file,
-            folder=self.folder,
-            engine=self.curator.engine,
-            check=self.versions.refuse_second_budget,
             address=engine,
+        )
+        check = self.versions.refuse_second_budget
+        table_name, settings, columns = propose_table(
+            wish, file=self.file, folder=self.folder, engine=self.curator.engine, check=check
         )
         add_table(self.folder / NAME, table_name, settings, columns)
         self._reload_file()
