@@ -27,7 +27,7 @@ import pyarrow.parquet
 import discreet
 from discreet.inference.linear.topdown import whole_tables
 from discreet.inference.linear.tree_least_squares import LevelPrecisions, NodeTree, fit_tree, level_variances
-from discreet.kernel.project_tables import open_session
+from discreet.kernel.project_session import open_session
 from discreet.ledger.charge_request import UNNAMED
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian

@@ -15,7 +15,7 @@ from discreet.errors import BudgetExceeded, UsageError
 from discreet.inference.fit import MeasuredMarginal, fit
 from discreet.kernel.binned_table import moves_of_distances
 from discreet.kernel.program import Program
-from discreet.kernel.project_tables import open_session
+from discreet.kernel.project_session import open_session
 from discreet.schema.column import NumberColumn
 from discreet.synth.attribute import attribute_of
 from discreet.synth.inspect import inspect_model

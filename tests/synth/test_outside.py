@@ -17,7 +17,7 @@ from discreet.inference.fit import MeasuredMarginal
 from discreet.inference.fit import fit as fit_of
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
-from discreet.kernel.project_tables import open_session
+from discreet.kernel.project_session import open_session
 from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
 from discreet.synth import first_histograms
 from discreet.synth.constraint_bounds import open_ended_attribute

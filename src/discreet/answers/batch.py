@@ -20,7 +20,7 @@ from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.sql import measure_query, stored_reading
 from discreet.engines.stop_signal import after_partial_charge
 from discreet.errors import UsageError
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
 from discreet.release import Release

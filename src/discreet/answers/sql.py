@@ -19,7 +19,7 @@ from discreet.answers.repeats import Reads, in_batches
 from discreet.errors import BudgetExceeded
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
 

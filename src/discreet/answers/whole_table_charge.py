@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.accounting.events import Event
 from discreet.accounting.region import Region
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.ledger.charge_request import ChargeRequest
 
 

@@ -15,8 +15,7 @@ from discreet.graph.public_nodes import PublicNodes, public_nodes
 from discreet.graph.statistics_release import GraphStats
 from discreet.graph.statistics_request import GraphQuote, GraphRequest, quote, release
 from discreet.kernel.curator import Version
-from discreet.kernel.project_tables import ProjectTables
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import ProjectTables, Session
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.tables.table_reservation import ReservationTerms
 

@@ -23,7 +23,7 @@ from discreet.graph.statistics_release import GraphStats, estimates
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import ReservationSteps, choice_epsilon
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.table_reservation import ReservationTerms, reserve

@@ -25,8 +25,7 @@ from discreet.engines.engine_registry import EngineRegistry
 from discreet.errors import UsageError, no_release
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.exact_totals import edited_places
-from discreet.kernel.project_tables import open_session
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session, open_session
 from discreet.ledger import repair
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger

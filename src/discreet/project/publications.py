@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.kernel.project_tables import open_session, quote_session
+from discreet.kernel.project_session import open_session, quote_session
 from discreet.project.question import QueryProject, Question
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.dialect import identifier

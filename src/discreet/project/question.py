@@ -13,8 +13,7 @@ from discreet.answers.explain import explain
 from discreet.answers.query_quote import QueryWish
 from discreet.answers.reconcile.history_estimation import estimate_from_history
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
-from discreet.kernel.project_tables import ProjectTables
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
 from discreet.ledger.charge_request import Asker
 from discreet.ledger.ledger import Ledger

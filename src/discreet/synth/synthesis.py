@@ -16,7 +16,7 @@ from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.kernel.curator import Version
 from discreet.kernel.program import Program, noise_sd
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.schema.column import Column
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.catalog import PublicTable

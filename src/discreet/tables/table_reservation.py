@@ -18,7 +18,7 @@ from discreet.answers.caveats import declared_table_caveats, invariant_caveats
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.kernel.curator import Curator, Version
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernel.project_tables import open_session, quote_session
+from discreet.kernel.project_session import open_session, quote_session
 from discreet.tables.marginals.marginals_request import MarginalsRequest, quote_marginals, release_requested
 from discreet.tables.table_reservation import ReservationTerms
 from synth.worlds import open_project

@@ -10,7 +10,7 @@ from clinic import say
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, QueryFailed, Refused, SchemaError, UsageError
 from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals
-from discreet.kernel.project_tables import open_session
+from discreet.kernel.project_session import open_session
 from discreet.ledger.charge_request import Asker
 from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.tables.publish import publication_measurement, publication_offer

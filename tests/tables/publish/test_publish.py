@@ -11,7 +11,7 @@ import pytest
 
 import discreet
 from discreet.errors import BudgetExceeded, UsageError
-from discreet.kernel.project_tables import open_session
+from discreet.kernel.project_session import open_session
 from discreet.ledger.charge_request import UNNAMED
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace

@@ -20,7 +20,7 @@ from discreet.answers.query_quote import spending
 from discreet.errors import UsageError
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Measurement, NoisyCells
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_combination import CombinedNoise
 from discreet.plan import formula
 from discreet.plan.cell_statistics import RowCount

@@ -27,7 +27,7 @@ from discreet.answers.bounds.step_purchases import StepPurchases
 from discreet.answers.query_quote import spending
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import DiscoveredKeys
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.plan.expressions import TextCode
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price

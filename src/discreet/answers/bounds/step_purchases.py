@@ -13,7 +13,7 @@ from discreet.answers.affordability import largest_question
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import BudgetExceeded
 from discreet.kernel.measurement import Measurement
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account
 from discreet.ledger.refusal import charge_refusal
 from discreet.plan.price import Price

@@ -19,7 +19,7 @@ from discreet.graph.public_nodes import PublicNodes
 from discreet.graph.statistics_request import tables_of
 from discreet.kernel.curator import Version
 from discreet.kernel.program import ReservationSteps, choice_epsilon
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.packed_integers import unpack_integers
 from discreet.tables.table_reservation import ReservationTerms, reserve

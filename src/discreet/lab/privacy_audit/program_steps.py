@@ -20,7 +20,7 @@ from discreet.accounting.events import ReservationEvent
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.kernel.binned_table import BinnedTable, Candidate
 from discreet.kernel.program import Program
-from discreet.kernel.project_tables import open_session
+from discreet.kernel.project_session import open_session
 from discreet.lab.privacy_audit import noise_laws
 from discreet.lab.privacy_audit.targets import CERTAIN, AuditTarget, canary_target, exact_delta_target, law_target
 from discreet.lab.privacy_audit.temporary_project import temporary_project

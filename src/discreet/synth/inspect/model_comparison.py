@@ -25,7 +25,7 @@ from discreet.errors import UsageError
 from discreet.inference.axes import Axes
 from discreet.kernel.binned_table import BinnedTable, Candidate
 from discreet.kernel.program import Program
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_combination import CombinedNoise
 from discreet.synth.inspect.model_evidence import names_of
 from discreet.synth.inspect.noisy_distances import PARTS, ComparisonPlan, comparison_plan, law_of, measure_distances

@@ -16,7 +16,7 @@ from discreet.errors import Refused, UsageError
 from discreet.inference.linear.residual_fit import ResidualPrecision
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.plan.cells import Axis
 from discreet.plan.price import confidence_of
 from discreet.schema.column import Column

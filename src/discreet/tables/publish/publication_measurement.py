@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.kernel.curator import Curator
 from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals, refuse_other_totals
 from discreet.kernel.program import Program
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_addition import Integers
 from discreet.tables.publish.cell_names import cell_names
 from discreet.tables.publish.layout import Layout

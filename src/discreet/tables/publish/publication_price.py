@@ -15,7 +15,7 @@ from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, UsageError
 from discreet.kernel.measurement import Law
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account
 from discreet.ledger.charge_request import Asker
 from discreet.ledger.entry_checks import check_event, check_name

@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet import exact
 from discreet.errors import UsageError
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.tables.publish.layout import Layout, lay_out
 from discreet.tables.publish.place_hierarchy import Publics
 from discreet.tables.publish.plan_file import PublicationPlan, read_plan

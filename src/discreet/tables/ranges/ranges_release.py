@@ -21,7 +21,7 @@ from discreet.inference.linear.solver_choice import solver_for
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, law_from_data, law_to_data
 from discreet.kernel.program import Program
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.ledger.records import Reservation
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.errors import UsageError
-from discreet.kernel.project_tables import ProjectTables, quote_session
+from discreet.kernel.project_session import ProjectTables, quote_session
 from discreet.tables.stream import stream_plan
 from discreet.tables.stream.stream import StreamSource, TableStream, find, start
 from discreet.tables.stream.stream_plan import StreamPlan, StreamRequest

@@ -11,7 +11,7 @@ from discreet import exact
 from discreet.accounting.guarantee import Guarantee
 from discreet.errors import UsageError
 from discreet.kernel.curator import Curator, Version
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.ledger.charge_request import Asker
 from discreet.ledger.entry_checks import check_name
 from discreet.ledger.records import StreamRecord as LedgerStream

@@ -21,7 +21,7 @@ from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.engines.person_keys import MARK
 from discreet.errors import UsageError
 from discreet.kernel.curator import Curator, Version
-from discreet.kernel.session import Session
+from discreet.kernel.project_session import Session
 from discreet.release import Spending
 from discreet.tables.stream.square_root_counter import SquareRootCounter
 from discreet.tables.stream.stored_counters import law_of
