@@ -75,9 +75,9 @@ def test_nothing_is_declared_for_tables_that_do_not_fit(tmp_path):
         run(project, text, epsilon=1)
     assert not project.ledger.state.invariants and project.budget("people").events == 0
     told = publishing.plan_of(plan(project.folder, text))
-    given = {"version": project.version("people"), "guarantee": project.guarantee("people"), "curator": project.curator}
+    session = open_session(project, "people", Asker())
     for epsilon, room in (("0.75", True), ("0.76", False)):
-        quoted = publishing.quote(told, epsilon=epsilon, delta=None, publics=project.public, **given)
+        quoted = publishing.quote(told, session, epsilon=epsilon, delta=None, publics=project.public)
         assert quoted.fits == room
     run(project, text, epsilon="0.75")
     assert project.budget("people").spent.epsilon == Fraction(3, 2)
