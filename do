@@ -33,7 +33,7 @@ PEER_S = 600
 JOBS = {
     "demo": "the tour, on generated data, in a temporary folder",
     "test": "lint, types, import contracts, then the fast tests (--deep: all, full size); other words go to pytest",
-    "check": "ruff, mypy strict, import-linter, names",
+    "check": "ruff, mypy strict, import-linter, names, shape",
     "bench": "./do bench NAME, or all: figures, beside peers in environments of their own (--quick: about ten minutes)",
     "peer": "./do peer NAME: make the environment of one peer of the benchmarks",
     "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
@@ -128,8 +128,9 @@ def check(python: Path) -> None:
 
 
 def slow_checks(python: Path) -> list[list[str | Path]]:
-    """Types, import contracts, and names that mean more than one thing."""
-    return [[python, "-m", "mypy"], [BIN / "lint-imports", "--no-cache"], [python, ROOT / "checks" / "names.py"]]
+    """Types, import contracts, names that mean more than one thing, and the shape of signatures and imports."""
+    own = [[python, ROOT / "checks" / f"{name}.py"] for name in ("names", "shape")]
+    return [[python, "-m", "mypy"], [BIN / "lint-imports", "--no-cache"], *own]
 
 
 def test_all(python: Path) -> None:

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from results import write_section
 
+from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_definition import Survey
-from discreet.surveys.collector.survey_store import SurveyStore, open_survey_store
+from discreet.surveys.collector.survey_store import SurveyStore
 from discreet.surveys.device.report_sender import report_text
 from discreet.surveys.protocols.local_hash import LocalHashing
 from discreet.surveys.protocols.randomized_response import RandomizedResponse

@@ -26,6 +26,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Box, Region, ValueSet
 from discreet.ledger.chain import new_id
 from discreet.ledger.charge_data import balance_data
+from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.journal import sha256_of
 from discreet.ledger.ledger import Ledger
 
@@ -72,13 +73,15 @@ def charging(folder: Path, charges: int, *, narrow: bool) -> tuple[float, float]
         cpu, wall = time.process_time(), time.perf_counter()
         for number in range(charges):
             charge = ledger.charge(
-                population="people 0",
-                table="people 0",
-                version=1,
-                region=region(number) if narrow else Region.whole(),
-                event=LaplaceEvent(scale=Fraction(1000 + number % 50), l1=1),
-                question=f"q{number}",
-                price="0.001",
+                ChargeRequest(
+                    population="people 0",
+                    table="people 0",
+                    version=1,
+                    region=region(number) if narrow else Region.whole(),
+                    event=LaplaceEvent(scale=Fraction(1000 + number % 50), l1=1),
+                    question=f"q{number}",
+                    price="0.001",
+                )
             )
             ledger.store(charge.id, PAYLOAD)
         return charges / (time.process_time() - cpu), charges / (time.perf_counter() - wall)

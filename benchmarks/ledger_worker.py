@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from discreet.accounting.events import LaplaceEvent
 from discreet.accounting.region import Region
+from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.ledger import Ledger
 
 PAYLOAD = "x" * 300
@@ -21,13 +22,15 @@ PAYLOAD = "x" * 300
 
 def ask(ledger: Ledger, who: str, number: int) -> None:
     charge = ledger.charge(
-        population=who,
-        table=who,
-        version=1,
-        region=Region.whole(),
-        event=LaplaceEvent(scale=Fraction(100_000 + number % 50), l1=1),
-        question=f"{threading.get_ident()}-{number}",
-        price="0.001",
+        ChargeRequest(
+            population=who,
+            table=who,
+            version=1,
+            region=Region.whole(),
+            event=LaplaceEvent(scale=Fraction(100_000 + number % 50), l1=1),
+            question=f"{threading.get_ident()}-{number}",
+            price="0.001",
+        )
     )
     ledger.store(charge.id, PAYLOAD)
 

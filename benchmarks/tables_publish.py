@@ -25,9 +25,10 @@ import pyarrow.csv
 import pyarrow.parquet
 
 import discreet
-from discreet.answers.sql import Asker
 from discreet.inference.linear.topdown import whole_tables
 from discreet.inference.linear.tree_least_squares import LevelPrecisions, NodeTree, fit_tree, level_variances
+from discreet.kernel.project_session import open_session
+from discreet.ledger.charge_request import UNNAMED
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.tables.publish.publish import plan_of, publish
@@ -178,12 +179,9 @@ def whole_verb(tree: NodeTree, exact: list[np.ndarray]) -> list[str]:
         def run():
             return publish(
                 plan_of(PLAN),
+                open_session(project, "people", UNNAMED),
                 epsilon=2,
                 delta=None,
-                version=project.version("people"),
-                guarantee=project.guarantee("people"),
-                curator=project.curator,
-                asker=Asker(),
                 publics=project.public,
                 progress=lambda word, done: marks.append((word, time.process_time())),
             )

@@ -13,8 +13,9 @@ import discreet
 from discreet.accounting.events import ReservationEvent
 from discreet.accounting.region import Region
 from discreet.errors import LedgerFault, QueryFailed
-from discreet.kernel.binned_table import Candidate, moves_of_distances
+from discreet.kernel.binned_table import BinnedTable, Candidate, moves_of_distances
 from discreet.kernel.program import Program
+from discreet.ledger.charge_request import ChargeRequest
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy.strategy import IdentityStrategy, MatrixStrategy
 from discreet.synth.attribute import attribute_of
@@ -45,13 +46,15 @@ def start(project, event=RHO, question="fit") -> Program:
     held = ledger.find_reservation("people", version.number, question)
     if held is None:
         id_ = ledger.charge(
-            population=version.population,
-            table="people",
-            version=version.number,
-            region=Region.whole(),
-            event=event,
-            question=question,
-            price=1,
+            ChargeRequest(
+                population=version.population,
+                table="people",
+                version=version.number,
+                region=Region.whole(),
+                event=event,
+                question=question,
+                price=1,
+            )
         ).id
     else:
         id_ = held.id
@@ -60,7 +63,7 @@ def start(project, event=RHO, question="fit") -> Program:
 
 def cut_of(program):
     schema = program.version.schema
-    return program.binned_table(tuple(attribute_of(column).axis() for column in schema.columns))
+    return BinnedTable(program, tuple(attribute_of(column).axis() for column in schema.columns))
 
 
 def exact(cut, places):

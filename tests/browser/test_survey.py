@@ -15,8 +15,9 @@ from browser.conftest import Opened
 from discreet.surveys.collector.app import make_collector_app
 from discreet.surveys.collector.enrolment import enrol
 from discreet.surveys.collector.http_server import bind_socket, url_of
+from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_definition import Survey
-from discreet.surveys.collector.survey_store import IncomingReport, ReportBatch, SurveyStore, open_survey_store
+from discreet.surveys.collector.survey_store import IncomingReport, ReportBatch, SurveyStore
 from discreet.surveys.protocols.grid_numbers import Duchi
 from discreet.surveys.protocols.local_hash import LocalHashing
 from discreet.surveys.protocols.randomized_response import RandomizedResponse

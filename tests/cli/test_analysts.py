@@ -7,6 +7,7 @@ import pytest
 import discreet
 from clinic import make, rows_of_ledger, run, say
 from discreet.errors import BudgetExceeded, UsageError
+from discreet.ledger.charge_request import Asker, ChargeRequest
 from ledger.ledgers import WHOLE, ask, guarantee, laplace
 from ledger.ledgers import make as make_ledger
 
@@ -84,7 +85,9 @@ def test_the_ledger_adds_what_all_spellings_paid(path):
         before = dict(ledger.state.charges)
         asked = {"population": "patients", "table": "patients", "version": 1, "region": WHOLE, "question": "another"}
         with pytest.raises(BudgetExceeded, match=r"'ana' has 0\.05 left of a quota of 0\.25"):
-            ledger.charge(**asked, event=laplace("0.1"), price="0.1", analyst="ana", quota=Fraction(1, 4))
+            ledger.charge(
+                ChargeRequest(**asked, event=laplace("0.1"), price="0.1", asker=Asker(name="ana", quota=Fraction(1, 4)))
+            )
         assert ledger.state.charges == before
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from collect.database import server
-from discreet.surveys.collector.survey_store import open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
 
 
 @pytest.fixture(scope="session")

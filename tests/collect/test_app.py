@@ -28,7 +28,7 @@ STRICT = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     """A store, its server's port."""
-    from discreet.surveys.collector.survey_store import open_survey_store
+    from discreet.surveys.collector.store_location import open_survey_store
 
     store = open_survey_store(None, tmp_path_factory.mktemp("served"), make=True)
     with served(store) as port:

@@ -13,7 +13,7 @@ from collect.asked import line, lines, survey
 from collect.serving import ask, raw, served
 from discreet.surveys.collector import collector
 from discreet.surveys.collector.intake import LONGEST_BODY
-from discreet.surveys.collector.survey_store import open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from discreet.errors import StoreFault, UsageError
 from discreet.storage.postgres_connection import REQUIREMENTS
 from discreet.surveys.collector import postgres_surveys as module
 from discreet.surveys.collector.postgres_surveys import PostgresSurveyStore
-from discreet.surveys.collector.survey_store import AcceptedBatch, open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
+from discreet.surveys.collector.survey_store import AcceptedBatch
 
 
 def test_a_commit_is_on_disk(schema):

@@ -13,7 +13,8 @@ import discreet
 from collect.asked import batch, sent, survey
 from discreet.errors import StoreFault, UsageError
 from discreet.surveys.collector import sqlite_surveys
-from discreet.surveys.collector.survey_store import AcceptedBatch, all_reports, open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
+from discreet.surveys.collector.survey_store import AcceptedBatch, all_reports
 
 
 def test_a_commit_is_on_disk(file_store):

@@ -14,6 +14,7 @@ import pytest
 from collect.asked import NO, YES, batch, sent, survey
 from discreet.errors import UsageError
 from discreet.surveys.collector import survey_store as stores
+from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_store import (
     AcceptedBatch,
     BatchDecider,
@@ -21,7 +22,6 @@ from discreet.surveys.collector.survey_store import (
     ReportBatch,
     SurveySnapshot,
     all_reports,
-    open_survey_store,
 )
 from discreet.surveys.protocols.unary import OptimisedUnary
 

@@ -11,7 +11,8 @@ from collect.asked import batch, sent, survey
 from discreet.errors import StoreFault
 from discreet.surveys.collector import report_writer as module
 from discreet.surveys.collector.report_writer import ReportWriter, WriterBusy
-from discreet.surveys.collector.survey_store import AcceptedBatch, open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
+from discreet.surveys.collector.survey_store import AcceptedBatch
 
 
 class Slow:

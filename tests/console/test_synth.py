@@ -13,9 +13,9 @@ from console.house import world
 from console.paying import charges, sent
 from discreet.console.jobs.job_queue import JobHalted, JobQueue, job_queue_of
 from discreet.console.render import number
-from discreet.console.request_context import Visitor
 from discreet.console.responses import NotFound, RequestDenied
 from discreet.console.settings import Settings
+from discreet.console.visitor import Visitor
 from discreet.errors import Refused
 from discreet.ledger.ledger import Ledger
 from discreet.synth.model import Model

@@ -14,7 +14,8 @@ import discreet.surveys.collector.app
 import discreet.surveys.protocols.interval_tree  # noqa: F401
 from discreet.surveys.collector import http_server
 from discreet.surveys.collector.report_writer import ReportWriter
-from discreet.surveys.collector.survey_store import AcceptedBatch, open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
+from discreet.surveys.collector.survey_store import AcceptedBatch
 
 
 def tells_before_commit() -> None:

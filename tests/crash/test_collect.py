@@ -19,7 +19,8 @@ from collect.serving import served
 from crash.harness import Life, torture
 from discreet.surveys.collector import http_server
 from discreet.surveys.collector.enrolment import enrol
-from discreet.surveys.collector.survey_store import all_reports, open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
+from discreet.surveys.collector.survey_store import all_reports
 from tiers import size
 
 SCRIPT = Path(__file__).with_name("collector.py")

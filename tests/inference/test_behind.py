@@ -9,7 +9,7 @@ import pytest
 
 from discreet.inference import separator_conditionals
 from discreet.inference.calibrated_tree import CalibratedTree, Clique
-from discreet.inference.fit import fit
+from discreet.inference.fit import FitSearch, fit
 from discreet.inference.projections import projections
 from discreet.inference.separator_conditionals import EdgeConditionals, has_approximate_conditionals
 from inference.small_models import noisy_marginals, random_joint, random_sets
@@ -21,7 +21,7 @@ def chain(seed=3):
     sizes = (3, 2, 4, 3, 2, 4, 3, 2)
     sets = [(place, place + 1, place + 2) for place in range(6)]
     measured = noisy_marginals(generator, random_joint(generator, sizes, 100.0), sets, 3.0)
-    return fit(sizes, measured, 100.0, iterations=20).calibrated
+    return fit(sizes, measured, 100.0, search=FitSearch(iterations=20)).calibrated
 
 
 def all_stacks(surroundings):
@@ -103,7 +103,10 @@ def test_random_models_are_exact_where_there_is_room():
         sizes = tuple(int(size) for size in generator.integers(2, 4, size=7))
         sets = random_sets(generator, sizes, 6)
         calibrated = fit(
-            sizes, noisy_marginals(generator, random_joint(generator, sizes, 50.0), sets, 2.0), 50.0, iterations=10
+            sizes,
+            noisy_marginals(generator, random_joint(generator, sizes, 50.0), sets, 2.0),
+            50.0,
+            search=FitSearch(iterations=10),
         ).calibrated
         for axes, table in projections(calibrated, list(itertools.combinations(range(7), 3))):
             assert table == pytest.approx(calibrated.project(axes), abs=1e-10)

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.inference import projection_groups
 from discreet.inference.calibrated_tree import condition
-from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.inference.fit import FitSearch, MeasuredMarginal, fit
 from discreet.inference.projections import projections
 from inference.small_models import noisy_marginals, random_allowed, random_joint, random_sets
 
@@ -18,7 +18,7 @@ def model(seed):
         generator, random_joint(generator, sizes, 100.0), random_sets(generator, sizes, 3 + seed % 9), 3.0
     )
     allowed = random_allowed(generator, sizes, 2) if seed % 3 == 0 else []
-    return fit(sizes, measurements, 100.0, allowed=allowed, iterations=20).calibrated
+    return fit(sizes, measurements, 100.0, allowed=allowed, search=FitSearch(iterations=20)).calibrated
 
 
 @pytest.mark.thin(3)  # with and without facts
@@ -76,7 +76,7 @@ def star(*, size, leaves):
         MeasuredMarginal(attributes=axes, values=generator.random([sizes[held] for held in axes]) * 10, variance=1.0)
         for axes in [(0, 1, 2), *pairs]
     ]
-    return fit(sizes, measured, 1000.0, iterations=5).calibrated
+    return fit(sizes, measured, 1000.0, search=FitSearch(iterations=5)).calibrated
 
 
 def test_nothing_between_two_products_is_larger_than_allowed(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.inference.dual_problem import DualProblem
-from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.inference.fit import FitSearch, MeasuredMarginal, fit
 from discreet.inference.fit_inputs import gather_inputs
 from inference.small_models import (
     joint_of,
@@ -22,7 +22,7 @@ from inference.small_models import (
     slow_optimum,
 )
 
-EXACT = {"centres": 12, "tolerance": 1e-8, "iterations": 400, "strength": 0.02}
+EXACT = FitSearch(centres=12, tolerance=1e-8, iterations=400, strength=0.02)
 
 
 def problem(seed, *, total=100.0, deviation=4.0, allowed=0):
@@ -38,7 +38,7 @@ def problem(seed, *, total=100.0, deviation=4.0, allowed=0):
 def exactly_fitted(seed):
     """The problem of a seed with its optimum: fitting to so many digits takes a second, and nobody changes it."""
     sizes, measurements, masks = problem(seed, allowed=seed % 3)
-    return sizes, measurements, masks, fit(sizes, measurements, 100.0, allowed=masks, **EXACT)
+    return sizes, measurements, masks, fit(sizes, measurements, 100.0, allowed=masks, search=EXACT)
 
 
 def check_mirror_descent(seed):
@@ -107,7 +107,7 @@ def test_the_gradient_is_that_of_the_value(seed):
 
 def test_centred_once_it_leans_to_the_uniform_by_less_than_the_noise():
     sizes, measurements, _, exact = exactly_fitted(3)
-    once = fit(sizes, measurements, 100.0, tolerance=1e-6, iterations=1000)
+    once = fit(sizes, measurements, 100.0, search=FitSearch(tolerance=1e-6, iterations=1000))
     apart = [
         once.calibrated.project(each.attributes) - exact.calibrated.project(each.attributes) for each in measurements
     ]
@@ -117,10 +117,10 @@ def test_centred_once_it_leans_to_the_uniform_by_less_than_the_noise():
 
 def test_a_warm_start_ends_where_a_cold_one_does_and_sooner():
     sizes, measurements, _ = problem(3)
-    first = fit(sizes, measurements[:-1], 100.0, tolerance=1e-3)
-    cold = fit(sizes, measurements, 100.0, tolerance=1e-6, iterations=1000)
-    again = fit(sizes, measurements, 100.0, tolerance=1e-6, iterations=1000, start=cold)
-    warm = fit(sizes, measurements, 100.0, tolerance=1e-6, iterations=1000, start=first)
+    first = fit(sizes, measurements[:-1], 100.0, search=FitSearch(tolerance=1e-3))
+    cold = fit(sizes, measurements, 100.0, search=FitSearch(tolerance=1e-6, iterations=1000))
+    again = fit(sizes, measurements, 100.0, start=cold, search=FitSearch(tolerance=1e-6, iterations=1000))
+    warm = fit(sizes, measurements, 100.0, start=first, search=FitSearch(tolerance=1e-6, iterations=1000))
     assert again.iterations == 1 and cold.iterations > 5
     for each in measurements:
         expected = cold.calibrated.project(each.attributes)
@@ -129,26 +129,32 @@ def test_a_warm_start_ends_where_a_cold_one_does_and_sooner():
 
 def test_a_start_with_marginals_that_are_gone_goes_to_one_that_holds_them():
     one = fit(
-        (2, 3), [MeasuredMarginal(attributes=(0,), values=np.array([9.0, 1.0]), variance=1.0)], 10.0, tolerance=1e-6
+        (2, 3),
+        [MeasuredMarginal(attributes=(0,), values=np.array([9.0, 1.0]), variance=1.0)],
+        10.0,
+        search=FitSearch(tolerance=1e-6),
     )
     both = MeasuredMarginal(attributes=(1, 0), values=np.array([[3.0, 0.3]] * 3), variance=1.0)
-    assert fit((2, 3), [both], 10.0, start=one, iterations=1).calibrated.project((0,)) == pytest.approx(
-        one.calibrated.project((0,))
-    )
+    assert fit((2, 3), [both], 10.0, start=one, search=FitSearch(iterations=1)).calibrated.project(
+        (0,)
+    ) == pytest.approx(one.calibrated.project((0,)))
 
 
 def test_the_same_marginal_twice_is_their_mean_by_inverse_variance():
     one = MeasuredMarginal(attributes=(0, 1), values=np.array([[8.0, 2.0], [4.0, 6.0]]), variance=1.0)
     other = MeasuredMarginal(attributes=(1, 0), values=np.array([[4.0, 4.0], [6.0, 6.0]]), variance=3.0)
     mean = MeasuredMarginal(attributes=(0, 1), values=(3 * one.values + other.values.T) / 4, variance=0.75)
-    apart, merged = (fit((2, 2), each, 20.0, tolerance=1e-9) for each in ([one, other], [mean]))
+    apart, merged = (fit((2, 2), each, 20.0, search=FitSearch(tolerance=1e-9)) for each in ([one, other], [mean]))
     assert apart.calibrated.project((0, 1)) == pytest.approx(merged.calibrated.project((0, 1)), abs=1e-6)
 
 
 def test_residual_and_misfit_are_in_units_of_the_noise():
     values = np.array([30.0, 10.0])
     found = fit(
-        (2,), [MeasuredMarginal(attributes=(0,), values=values, variance=4.0)], 60.0, tolerance=1e-9, centres=20
+        (2,),
+        [MeasuredMarginal(attributes=(0,), values=values, variance=4.0)],
+        60.0,
+        search=FitSearch(tolerance=1e-9, centres=20),
     )
     assert found.calibrated.project((0,)) == pytest.approx([40, 20], abs=1e-4)
     assert found.misfit == pytest.approx(10 / 2, rel=1e-4) and found.residual <= 1e-9
@@ -175,7 +181,9 @@ def test_cells_that_are_ruled_out_have_no_potential():
     """No potential can move them, so none is looked for: the search would never end, and a start must not bring any."""
     sizes, measurements, masks = problem(3, allowed=3)
     free = fit(sizes, measurements, 100.0)
-    found = fit(sizes, measurements, 100.0, allowed=masks, start=free, tolerance=1e-6, iterations=1000)
+    found = fit(
+        sizes, measurements, 100.0, allowed=masks, start=free, search=FitSearch(tolerance=1e-6, iterations=1000)
+    )
     possible = joint_of(sizes, [], masks)[1] > 0
     ruled_out = {axes: marginal_of(possible.astype(float), axes) == 0 for axes in found.potentials}
     assert any(cells.any() for cells in ruled_out.values())
@@ -196,13 +204,15 @@ def test_totals_are_kept_and_the_rest_is_fitted_around_them(seed):
     generator = np.random.default_rng(seed)
     truth = random_joint(generator, sizes, 100.0)
     totals = [(axes, marginal_of(truth, axes)) for axes in ((0, 1), (2, 1), (3,))]
-    found = fit(sizes, measurements, 100.0, totals=totals, tolerance=1e-6, iterations=2000).calibrated
+    found = fit(sizes, measurements, 100.0, totals=totals, search=FitSearch(tolerance=1e-6, iterations=2000)).calibrated
     for axes, counts in totals:
         assert np.abs(found.project(axes) - counts).max() <= 1e-9 * 100
     # As if they had been measured with next to no noise; the pull is that of the others.
     measured = [MeasuredMarginal(attributes=axes, values=counts, variance=1e-3) for axes, counts in totals]
     pull = 0.05 * math.sqrt(1e-3) / 4.0
-    nearly = fit(sizes, measurements + measured, 100.0, tolerance=1e-4, iterations=4000, strength=pull).calibrated
+    nearly = fit(
+        sizes, measurements + measured, 100.0, search=FitSearch(tolerance=1e-4, iterations=4000, strength=pull)
+    ).calibrated
     for each in measurements:
         assert found.project(each.attributes) == pytest.approx(nearly.project(each.attributes), abs=0.05)
 
@@ -213,7 +223,7 @@ def test_totals_are_kept_by_a_model_that_was_hardly_fitted():
     measured = noisy_marginals(np.random.default_rng(6), truth, [(0, 1), (1, 2)], 5.0)
     totals = [(axes, marginal_of(truth, axes)[::-1]) for axes in ((0,), (2,))]
     start = fit((2, 3, 2), measured, 100.0)
-    found = fit((2, 3, 2), measured, 100.0, totals=totals, start=start, iterations=1).calibrated
+    found = fit((2, 3, 2), measured, 100.0, totals=totals, start=start, search=FitSearch(iterations=1)).calibrated
     for axes, counts in totals:
         assert np.abs(found.project(axes) - counts).max() <= 1e-9 * 100
 
@@ -279,7 +289,7 @@ def test_a_total_of_nothing():
 def test_attributes_of_one_value():
     measured = MeasuredMarginal(attributes=(1, 0, 2), values=np.array([[[4.0], [6.0]]]), variance=1.0)
     lone = MeasuredMarginal(attributes=(1,), values=np.array([11.0]), variance=1.0)
-    found = fit((2, 1, 1), [measured, lone], 10.0, tolerance=1e-6, centres=20).calibrated
+    found = fit((2, 1, 1), [measured, lone], 10.0, search=FitSearch(tolerance=1e-6, centres=20)).calibrated
     assert found.project((0, 1, 2)) == pytest.approx(np.array([[[4.0]], [[6.0]]]), abs=1e-3)
 
 
@@ -297,7 +307,9 @@ def test_noise_far_larger_than_the_data_still_gives_a_model():
 def test_almost_no_noise_is_met():
     generator = np.random.default_rng(1)
     joint = random_joint(generator, (3, 4, 2), 1e6)
-    found = fit((3, 4, 2), noisy_marginals(generator, joint, [(0, 1), (1, 2)], 1e-3), 1e6, iterations=3000)
+    found = fit(
+        (3, 4, 2), noisy_marginals(generator, joint, [(0, 1), (1, 2)], 1e-3), 1e6, search=FitSearch(iterations=3000)
+    )
     assert found.calibrated.project((0, 1)) == pytest.approx(marginal_of(joint, (0, 1)), rel=1e-3, abs=1)
 
 

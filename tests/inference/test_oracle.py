@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.inference.fit import FitSearch, MeasuredMarginal, fit
 
 ORACLE = json.loads((Path(__file__).parent / "mbi_oracle.json").read_text())
 
@@ -22,7 +22,9 @@ def test_the_marginals_that_mbi_fits(name):
         for each in problem["measurements"]
     ]
     total = problem["total"]
-    found = fit(problem["sizes"], measurements, total, centres=20, tolerance=1e-4, iterations=1000).calibrated
+    found = fit(
+        problem["sizes"], measurements, total, search=FitSearch(centres=20, tolerance=1e-4, iterations=1000)
+    ).calibrated
     for each in problem["fitted"]:
         assert found.project(each["attributes"]) / total == pytest.approx(np.array(each["probabilities"]), abs=1e-4)
 
@@ -39,7 +41,7 @@ FITTED = (
 )
 
 
-@pytest.mark.parametrize("settings", [{"centres": 20, "tolerance": 1e-4, "iterations": 1000}, {}])
+@pytest.mark.parametrize("settings", [FitSearch(centres=20, tolerance=1e-4, iterations=1000), FitSearch()])
 def test_the_lectures_table(settings):
     """Consistent, not negative, closer in L1 to the truth; and, solved to the end, the lecture's own numbers."""
     measurements = [
@@ -47,12 +49,12 @@ def test_the_lectures_table(settings):
         MeasuredMarginal(attributes=(1, 2), values=NOISY[1], variance=50.0**2),
     ]
     total = (NOISY[0].sum() + NOISY[1].sum()) / 2
-    found = fit((2, 3, 2), measurements, total, **settings).calibrated
+    found = fit((2, 3, 2), measurements, total, search=settings).calibrated
     tables = found.project((0, 1)), found.project((1, 2))
     assert tables[0].sum(axis=0) == pytest.approx(tables[1].sum(axis=1))
     assert all((table >= 0).all() for table in tables)
     away = [sum(np.abs(a - b).sum() for a, b in zip(TRUE, each, strict=True)) for each in (tables, NOISY)]
     assert away[0] < away[1]
-    if settings:
+    if settings != FitSearch():
         for table, expected in zip(tables, FITTED, strict=True):
             assert table == pytest.approx(expected, abs=0.05)

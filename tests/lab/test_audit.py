@@ -13,10 +13,10 @@ from discreet.lab.privacy_audit import binomial, demo, lower_bound, measure_epsi
 from discreet.lab.privacy_audit.audit_suite import audit
 from discreet.lab.privacy_audit.epsilon_lower_bound import OutputSetCounts, count_output_set
 from discreet.lab.privacy_audit.holm import holm
+from discreet.lab.privacy_audit.target_list import all_targets
 from discreet.lab.privacy_audit.targets import (
     AuditOutcome,
     AuditTarget,
-    all_targets,
     exact_delta_target,
     games_outcome,
     identity_target,

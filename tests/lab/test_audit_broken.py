@@ -4,7 +4,8 @@ import pytest
 
 from discreet.lab.privacy_audit import synthesizers
 from discreet.lab.privacy_audit.audit_suite import audit
-from discreet.lab.privacy_audit.targets import QUICK_SAMPLES, all_targets
+from discreet.lab.privacy_audit.target_list import all_targets
+from discreet.lab.privacy_audit.targets import QUICK_SAMPLES
 from lab import broken, broken_programs, broken_questions
 from tiers import DEEP, size
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.lab.attacks.contest import SERVERS, ServerOutcome, contest_evidence, count_right_guesses
+from discreet.lab.attacks.contest import SERVERS, Contest, ServerOutcome, contest_evidence, count_right_guesses
 from discreet.lab.evidence import best_under
 from discreet.mechanisms.laplace import DiscreteLaplace
 from noise.source import FixedBits
@@ -23,11 +23,8 @@ def test_a_signed_sum_guesses_better_than_a_count_can():
     assert best_under(1.0) + 0.03 < share < best_under(2.0)  # 0.80 expected; 0.002 a standard deviation
     rounds = [ServerOutcome(server=name, right=round(share * N), n=N, answered=1, refused=0) for name in SERVERS]
     found = contest_evidence(
-        "differencing",
+        Contest(attack="differencing", server=SERVERS[0], epsilon=Fraction(1), steps=2),
         rounds,
-        server=SERVERS[0],
-        epsilon=Fraction(1),
-        steps=2,
         seconds=0.0,
         story=(),
         details={},

@@ -24,7 +24,7 @@ from discreet.lab.attacks.synthetic import (
     univariate,
 )
 from discreet.lab.attacks.synthetic.attack_suite import run_attacks
-from discreet.lab.attacks.synthetic.control import SuccessRate, allowed_share, excess
+from discreet.lab.attacks.synthetic.control import ControlledRate, SuccessRate, allowed_share
 from discreet.lab.attacks.synthetic.generator_comparison import _jittered_releases, _rarest_person
 from discreet.lab.attacks.synthetic.membership import threshold
 from discreet.lab.attacks.synthetic.predicates import ANY, AT_LEAST, AT_MOST, EQUAL, of_one_column, of_several_columns
@@ -268,10 +268,15 @@ def test_the_threshold_is_the_best_there_is():
     assert threshold(np.zeros(3), np.ones(5)) == math.inf  # always no
 
 
+def excess(successes, others):
+    rates = [SuccessRate(successes=number, n=1000) for number in (successes, others)]
+    return ControlledRate(success=rates[0], control=rates[1], confidence=0.95).excess()
+
+
 def test_the_interval_of_a_difference_holds():
-    low, high = excess(SuccessRate(successes=600, n=1000), SuccessRate(successes=400, n=1000), 0.95)
+    low, high = excess(600, 400)
     assert 0 < low < 0.2 < high
-    assert excess(SuccessRate(successes=430, n=1000), SuccessRate(successes=400, n=1000), 0.95)[0] < 0
+    assert excess(430, 400)[0] < 0
     assert SuccessRate(successes=0, n=0).interval(0.95) == (0.0, 1.0)
     bounded = SuccessRate(successes=20, n=100, times=3.0, most=0.4)
     assert bounded.share == 0.4 and bounded.interval(0.95)[1] == 0.4

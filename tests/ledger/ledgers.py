@@ -13,6 +13,7 @@ import psycopg
 from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Box, Region, ValueSet
+from discreet.ledger.charge_request import Asker, ChargeRequest
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from discreet.ledger.postgres_tables import TABLES
@@ -60,14 +61,16 @@ def ask(
     analyst: str | None = None,
 ) -> ChargeRecord:
     return ledger.charge(
-        population=population,
-        table=table,
-        version=version,
-        region=region,
-        event=event,
-        question=question or f"q{next(_questions)}",
-        price=price,
-        analyst=analyst,
+        ChargeRequest(
+            population=population,
+            table=table,
+            version=version,
+            region=region,
+            event=event,
+            question=question or f"q{next(_questions)}",
+            price=price,
+            asker=Asker(name=analyst),
+        )
     )
 
 

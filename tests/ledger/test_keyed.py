@@ -8,6 +8,7 @@ import pytest
 
 from discreet.errors import LedgerFault
 from discreet.ledger import chain
+from discreet.ledger.charge_request import Asker, ChargeRequest
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.refusal import DuplicateCharge
 from discreet.ledger.state import LedgerState
@@ -29,15 +30,17 @@ def ledger(place):
 
 def keyed(ledger, key, *, once=False):
     return ledger.charge(
-        population="patients",
-        table="patients",
-        version=1,
-        region=WHOLE,
-        event=laplace("0.1"),
-        question="q",
-        price="0.1",
-        key=key,
-        once=once,
+        ChargeRequest(
+            population="patients",
+            table="patients",
+            version=1,
+            region=WHOLE,
+            event=laplace("0.1"),
+            question="q",
+            price="0.1",
+            asker=Asker(key=key),
+            once=once,
+        )
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.ledger import owner_acts, repair
+from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.ledger import Ledger
 from discreet.schema.person_identity import naming_of
 from ledger.ledgers import WHOLE, ask, guarantee, laplace
@@ -54,10 +55,10 @@ def test_what_was_corrected_must_be_made_anew_before_it_is_asked(path: Path):
                 question(ledger, table=table)
             assert caught.value.hint == f"ask the owner to run discreet refresh {table}"
         with pytest.raises(UsageError, match="version 1 of 'stays'"):  # joined, not asked
-            ledger.charge(
+            ledger.charge(ChargeRequest(
                 population="people", table="visits", version=2, region=WHOLE, event=laplace("1"), question="q",
                 price=1, reads=[("stays", 1)],
-            )  # fmt: skip
+            ))  # fmt: skip
         with pytest.raises(UsageError, match="version 1 of 'stays'"):
             ledger.declare_invariant("stays", 1, words="exact totals of sex")
         question(ledger, 2)

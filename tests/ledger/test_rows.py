@@ -12,6 +12,7 @@ import pytest
 from discreet.accounting.events import ComposedEvent, ExponentialEvent, ReservationEvent
 from discreet.errors import LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.ledger import repair
+from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import ChargeRecord
 from ledger.ledgers import WHOLE, ask, copy_ledger, gaussian, guarantee, laplace, make
@@ -26,14 +27,16 @@ def ledger(path: Path):
 
 def start(ledger: Ledger, name: str = "daily", count: int = 3, event: object = None) -> ChargeRecord:
     return ledger.charge(
-        population="patients",
-        table="patients",
-        version=1,
-        region=WHOLE,
-        event=event or gaussian("0.01"),
-        question="q",
-        price="0.1",
-        stream={"name": name, "count": count, "of": {"counter": ["root", count]}},
+        ChargeRequest(
+            population="patients",
+            table="patients",
+            version=1,
+            region=WHOLE,
+            event=event or gaussian("0.01"),
+            question="q",
+            price="0.1",
+            stream={"name": name, "count": count, "of": {"counter": ["root", count]}},
+        )
     )
 
 

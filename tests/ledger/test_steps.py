@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from discreet.accounting.events import ComposedEvent, GaussianEvent, Loss, ReservationEvent, loss, to_data
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, LedgerTampered, UsageError
 from discreet.ledger import repair
+from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import WHOLE, ask, copy_ledger, gaussian, guarantee, laplace, make
 
@@ -114,14 +115,16 @@ def test_a_step_of_this_number_is_drawn_once(ledger: Ledger, path: Path):
 def test_the_same_fit_is_charged_once_by_two_processes(ledger: Ledger, path: Path):
     def reserve(book: Ledger, **more):
         return book.charge(
-            population="patients",
-            table="patients",
-            version=1,
-            region=WHOLE,
-            event=RESERVED,
-            question="fit",
-            price=1,
-            **more,
+            ChargeRequest(
+                population="patients",
+                table="patients",
+                version=1,
+                region=WHOLE,
+                event=RESERVED,
+                question="fit",
+                price=1,
+                **more,
+            )
         )
 
     with Ledger.open(path) as other:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.inference.fit import FitSearch, MeasuredMarginal, fit
 from discreet.schema.column import CategoryColumn, Column
 from discreet.synth.attribute import attribute_of
 from discreet.synth.model import Model, ModelCard
@@ -64,7 +64,7 @@ def model_of(columns: list[Column], data: np.ndarray, sets, *, sd: float, genera
         card=card,
         columns=tuple(columns),
         attributes=attributes,
-        fitted=fit(sizes, measured, total, iterations=400, tolerance=0.02),
+        fitted=fit(sizes, measured, total, search=FitSearch(iterations=400, tolerance=0.02)),
         measured=tuple(measured),
         total_sd=float(1 / np.sqrt(precisions.sum())),
     )

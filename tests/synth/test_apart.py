@@ -10,7 +10,7 @@ from discreet.synth import synthesis as fit_file
 from discreet.synth.attribute import attribute_of
 from discreet.synth.cell_decoder import draw_codes
 from discreet.synth.cell_separation import MOST_APART
-from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraints
 from discreet.synth.first_histograms import split_groups
 from discreet.synth.row_repair import broken_rows
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project
@@ -25,7 +25,7 @@ TOLD = {
 
 
 def prepared(told, columns=(AGE, JOB, SEX)):
-    known = PublicConstraints.from_data(told, columns)
+    known = read_constraints(told, columns)
     return known, known.prepare_attributes([attribute_of(column) for column in columns])
 
 
@@ -73,7 +73,7 @@ def test_a_fit_on_prepared_cells(tmp_path, monkeypatch):
     }
     told = CLINIC_RULES | {"totals": [{"column": "city", "counts": cities}]}
     project = open_project(tmp_path, CLINIC, lines)
-    constraints = PublicConstraints.from_data(told, project.version("people").schema.columns)
+    constraints = read_constraints(told, project.version("people").schema.columns)
     monkeypatch.setattr(
         fit_file, "describe_attributes", lambda *given, **more: constraints.prepare_attributes(known(*given, **more))
     )

@@ -13,11 +13,12 @@ import pytest
 from discreet.errors import UsageError
 from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn
 from discreet.synth import fit_task
-from discreet.synth import model as model_file
+from discreet.synth import model_contents as model_file
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.cell_decoder import NULL, draw_codes
 from discreet.synth.code_spans import CodeSpan, cells_of
 from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraint_file, read_constraints
 from discreet.synth.known_counts import KnownCounts
 from discreet.synth.row_repair import broken_rows
 from discreet.synth.rules import ColumnOrder, Dependency, StructuralZero
@@ -275,7 +276,7 @@ COLUMNS = (
 
 
 def test_values_are_written_as_people_write_them():
-    found = PublicConstraints.from_data(
+    found = read_constraints(
         {
             "zeros": [
                 {"age": {"to": 15}, "job": [{"null": True}, "nurse"]},
@@ -307,12 +308,12 @@ to = "sex"
 table = "jobs.csv"
 """
     (tmp_path / "facts.toml").write_text(text)
-    found = PublicConstraints.from_file(tmp_path / "facts.toml", COLUMNS)
+    found = read_constraint_file(tmp_path / "facts.toml", COLUMNS)
     assert found.dependencies == (Dependency(source="job", target="sex", codes=(NULL, 0, 1), images=(0, 0, 1)),)
     assert found.orders == (ColumnOrder(low="age", high="cost", low_scale=100, high_scale=1),)
     assert found.zeros[0].where[1] == ("Day", CodeSpan.of([(1, 1)]))
     (tmp_path / "facts.json").write_text('{"rows": 3, "zeros": [{"job": null, "sex": "F"}]}')
-    assert PublicConstraints.from_file(tmp_path / "facts.json", COLUMNS).zeros[0].where[0] == (
+    assert read_constraint_file(tmp_path / "facts.json", COLUMNS).zeros[0].where[0] == (
         "job",
         CodeSpan.of([], null=True),
     )
@@ -323,9 +324,9 @@ table = "jobs.csv"
     ):
         (tmp_path / "facts.toml").write_bytes(content)
         with pytest.raises(UsageError, match=why):
-            PublicConstraints.from_file(tmp_path / "facts.toml", COLUMNS)
+            read_constraint_file(tmp_path / "facts.toml", COLUMNS)
     with pytest.raises(UsageError, match="there is no file"):
-        PublicConstraints.from_file(tmp_path / "none.toml", COLUMNS)
+        read_constraint_file(tmp_path / "none.toml", COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +371,7 @@ table = "jobs.csv"
 )  # fmt: skip
 def test_what_cannot_be_meant_is_one_sentence(data, why):
     with pytest.raises(UsageError, match=why) as caught:
-        PublicConstraints.from_data(data, COLUMNS, where="facts.toml")
+        read_constraints(data, COLUMNS, where="facts.toml")
     assert "facts.toml" in str(caught.value) or "sum to" in why
 
 
@@ -388,7 +389,7 @@ def test_orders_that_can_never_hold_are_refused():
     late = replace(COLUMNS[0], name="late", low=50, high=60)
     early = replace(COLUMNS[0], name="early", low=0, high=10)
     with pytest.raises(UsageError, match="never be in order"):
-        PublicConstraints.from_data({"orders": [["late", "early"]]}, [late, early])
+        read_constraints({"orders": [["late", "early"]]}, [late, early])
 
 
 def test_columns_of_text_and_columns_left_out(tmp_path):

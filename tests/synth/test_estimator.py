@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import UsageError
-from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraints
 from discreet.synth.estimator import Synthesizer
 from synth.worlds import AGE, SEX, open_project
 
@@ -121,7 +121,7 @@ def test_constraints_in_all_their_forms(project, tmp_path):
         data,
         str(tmp_path / "facts.toml"),
         tmp_path / "facts.toml",
-        PublicConstraints.from_data(data, columns),
+        read_constraints(data, columns),
     ):
         synthesizer = Synthesizer(project, "people", epsilon=Fraction(1), model="independent", constraints=told).fit()
         tables.append(synthesizer.sample(500, seed=2))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from discreet.inference.fit import fit
+from discreet.inference.fit import FitSearch, fit
 from discreet.schema.column import CategoryColumn
 from discreet.synth.attribute import Attribute
 from discreet.synth.first_histograms import HistogramPair, NoisyHistogram, group_cells, sum_to_total
@@ -41,7 +41,7 @@ def test_common_values_are_known_as_well_as_they_were_measured(size):
     for _ in range(10):
         histograms = [noisy(counts, 10, generator), noisy(np.array([25_000.0, 25_000.0]), 5, generator)]
         told = group_cells([category("many", size), category("two", 2)], CUT, histograms)
-        model = fit(told.sizes, told.measured, told.total, iterations=300)
+        model = fit(told.sizes, told.measured, told.total, search=FitSearch(iterations=300))
         places = told.attributes[0].groups[:3]
         errors.append(np.abs(model.calibrated.project((0,))[places] - counts[:3]).mean() / 10)
     assert np.mean(errors) < 10  # standard deviations; 160 where all cells are taken to be alike

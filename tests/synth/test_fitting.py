@@ -10,7 +10,7 @@ import pytest
 
 from discreet.inference import axes as axes_file
 from discreet.inference import separator_conditionals
-from discreet.inference.fit import fit
+from discreet.inference.fit import FitSearch, fit
 from discreet.synth.fit_task import candidates
 from inference.small_models import noisy_marginals, random_joint
 
@@ -24,7 +24,7 @@ def calibrated():
     sizes = (3, 2, 4, 3, 2, 4, 3, 2)
     sets = [(place, place + 1, place + 2) for place in range(6)]
     measured = noisy_marginals(generator, random_joint(generator, sizes, 1e6), sets, 3.0)
-    return fit(sizes, measured, 1e6, iterations=20).calibrated
+    return fit(sizes, measured, 1e6, search=FitSearch(iterations=20)).calibrated
 
 
 def estimates(calibrated):

@@ -15,6 +15,7 @@ from discreet.errors import BudgetExceeded, UsageError
 from discreet.inference.fit import MeasuredMarginal, fit
 from discreet.kernel.binned_table import moves_of_distances
 from discreet.kernel.program import Program
+from discreet.kernel.project_session import open_session
 from discreet.schema.column import NumberColumn
 from discreet.synth.attribute import attribute_of
 from discreet.synth.inspect import inspect_model
@@ -72,23 +73,15 @@ def model_of(project, *, sets=((0, 2),), total=600.0) -> Model:
 
 
 def asked(project, model, epsilon=Fraction(10), **more):
-    return compare(
-        model,
-        epsilon=epsilon,
-        version=project.version("people"),
-        curator=project.curator,
-        asker=project.asker(None),
-        **more,
-    )
+    return compare(model, open_session(project, "people", project.asker(None)), epsilon=epsilon, **more)
 
 
 def cut_of(project, model):
     """The exact table, without a charge: for tests."""
-    version = project.version("people")
+    session = open_session(project, "people", project.asker(None))
     event = module.reservation(Fraction(1, 100), Fraction(0))
-    who = project.asker(None)
-    id_ = module._reserve(comparison_plan(model), event, Fraction(1, 100), version, project.curator, who, fresh=True)
-    return module._cut(Program(project.curator, version, id_), model)
+    id_ = module._reserve(comparison_plan(model), event, Fraction(1, 100), session, fresh=True)
+    return module._cut(Program(project.curator, session.version, id_), model)
 
 
 def true_distance(model, own):
@@ -282,14 +275,7 @@ def test_a_model_of_one_column_is_compared_by_it(project):
 def test_a_fitted_model_is_inspected_and_compared(project, kind):
     """The whole path: fit, compare, look."""
     wanted = FitRequest(epsilon=Fraction(20), kind=kind)
-    version = project.version("people")
-    model = synthesize(
-        wanted,
-        version=version,
-        guarantee=project.guarantee("people"),
-        curator=project.curator,
-        asker=project.asker(None),
-    )
+    model = synthesize(wanted, open_session(project, "people", project.asker(None)))
     report = inspect_model(model, comparison=asked(project, model, Fraction(3)))
     assert "compared with the real table" in report.lines()[-2]
     assert report.columns == ("age", "sex", "smoker")
@@ -314,10 +300,7 @@ def test_columns_that_were_bought_are_compared_too(tmp_path):
     project = open_project(folder, columns, lines, budget="{ epsilon = 60, delta = 1e-6 }")
     model = synthesize(
         FitRequest(epsilon=Fraction(20), kind="mst"),
-        version=project.version("people"),
-        guarantee=project.guarantee("people"),
-        curator=project.curator,
-        asker=project.asker(None),
+        open_session(project, "people", project.asker(None)),
     )
     assert {each.name for each in model.attributes} == {"price", "drink"}
     found = asked(project, model, Fraction(2))

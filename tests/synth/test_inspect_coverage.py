@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from discreet.inference.fit import FitSearch
 from discreet.inference.fit import fit as fit_of
 from discreet.schema.column import NumberColumn
 from discreet.synth.attribute import attribute_of
@@ -55,7 +56,7 @@ def model_by(generator, *, card=CARD, same=False):
         card=card,
         columns=tuple(column for column, _ in COLUMNS.values()),
         attributes=told.attributes,
-        fitted=fit_of(told.sizes, told.measured, told.total, iterations=300),
+        fitted=fit_of(told.sizes, told.measured, told.total, search=FitSearch(iterations=300)),
         measured=told.measured,
         total_sd=told.total_sd,
     )

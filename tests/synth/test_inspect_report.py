@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.inference.fit import MeasuredMarginal, fit
+from discreet.inference.fit import FitSearch, MeasuredMarginal, fit
 from discreet.kernel.curator import Version
 from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
@@ -37,7 +37,7 @@ def known_model(*, sd=1.0) -> Model:
         MeasuredMarginal(attributes=(0, 1), values=pair, variance=sd**2),
     )
     attributes = (attribute_of(AGE), attribute_of(SEX))
-    found = fit((5, 3), measured[1:], 160.0, iterations=2000, tolerance=1e-4, strength=1e-4)
+    found = fit((5, 3), measured[1:], 160.0, search=FitSearch(iterations=2000, tolerance=1e-4, strength=1e-4))
     return Model(
         card=CARD, columns=(AGE, SEX, TextColumn(name="note")), attributes=attributes, fitted=found, measured=measured
     )

@@ -11,6 +11,7 @@ from discreet.engines.memory import MemoryEngine
 from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import UsageError
 from discreet.kernel.binned_table import BinnedTable
+from discreet.kernel.project_session import open_session
 from discreet.synth import first_histograms as first_file
 from discreet.synth import mst as mst_file
 from discreet.synth.fit_request import FitRequest
@@ -140,10 +141,7 @@ def synthesized(project, wanted, public):
 
     return synthesize(
         wanted,
-        version=project.version("people"),
-        guarantee=project.guarantee("people"),
-        curator=project.curator,
-        asker=project.asker(None),
+        open_session(project, "people", project.asker(None)),
         public=public,
     )
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.kernel.program import Program
-from discreet.synth import attribute_discovery, cell_decoder, first_histograms, model, row_sampler, rules
+from discreet.synth import attribute_discovery, cell_decoder, first_histograms, row_sampler, rules
 from discreet.synth.attribute import even_edges
 from discreet.synth.constraints import CellLimits, PublicConstraints
 from synth import test_bought, test_columns, test_constraints, test_extremes, test_ledger, test_saving
@@ -218,7 +218,7 @@ def test_what_is_given_and_only_written_over_is_seen(ages, monkeypatch):
 
 def test_a_seed_that_is_not_used_is_seen(ages, monkeypatch):
     known = np.random.default_rng
-    monkeypatch.setattr(model.np.random, "default_rng", lambda seed=None: known())
+    monkeypatch.setattr(np.random, "default_rng", lambda seed=None: known())
     with pytest.raises(AssertionError):
         test_extremes.test_seeds_reproduce_and_only_seeds(ages)
 

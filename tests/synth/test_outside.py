@@ -15,7 +15,9 @@ from discreet.answers.bounds.round_bounds import first_code, last_code
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.inference.fit import MeasuredMarginal
 from discreet.inference.fit import fit as fit_of
+from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
+from discreet.kernel.project_session import open_session
 from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
 from discreet.synth import first_histograms
 from discreet.synth.constraint_bounds import open_ended_attribute
@@ -86,12 +88,10 @@ def test_a_step_between_few_candidates_costs_little():
 
 def program_of(project):
     """A reservation of rho 1 on the table, without a fit."""
-    version = project.version("people")
+    session = open_session(project, "people", project.asker(None))
     event = ReservationEvent(epsilon=None, rho=Fraction(1), delta=Fraction(0))
-    more = {"curator": project.curator, "asker": project.asker(None)}
-    return Program(
-        project.curator, version, charge_whole_table(version, event, question="0" * 64, price=Fraction(1), **more)
-    )
+    id_ = charge_whole_table(session, event, question="0" * 64, price=Fraction(1))
+    return Program(project.curator, session.version, id_)
 
 
 @pytest.mark.thin(1)
@@ -105,7 +105,7 @@ def test_one_person_moves_the_counts_outside_by_their_rows(tmp_path, limit):
         table = f'person = "who"\nrows_per_person = {limit}'
         columns = {"who": None, "x": 'type = "integer"'}
         program = program_of(open_project(tmp_path / name, columns, lines, table=table, budget=BUDGET))
-        counts.append(program.binned_table((outside.axis(),))._count((0,)))
+        counts.append(BinnedTable(program, (outside.axis(),))._count((0,)))
         assert counts[-1].sum() == len(lines)
         widen_bounds(program, [outside], share=Fraction(1, 100))
         assert program.share_left == Fraction(99, 100) and program.shares == {"describing": Fraction(1, 100)}

@@ -17,7 +17,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.synth.model import Model, ModelCard
-from discreet.synth.model_file import load, save
+from discreet.synth.model_file import save
 from synth.worlds import AGE, CLINIC, CLINIC_RULES, SEX, clinic_lines, elsewhere, fit, open_project
 from tiers import size
 
@@ -158,7 +158,7 @@ def test_what_is_not_a_model_is_one_sentence(tmp_path, content, why):
     path.write_bytes(content() if callable(content) else content)
     tracemalloc.start()
     with pytest.raises(UsageError, match=re.escape(why)) as caught:
-        load(path)
+        Model.load(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50 * 2**20
@@ -172,7 +172,7 @@ def test_a_model_cut_short_is_none(small, tmp_path, name):
     for part in range(20):
         (tmp_path / name).write_bytes(whole[: part * len(whole) // 20])
         with pytest.raises(UsageError, match="is not a model"):
-            load(tmp_path / name)
+            Model.load(tmp_path / name)
 
 
 def test_an_npz_with_a_flipped_bit_is_none_or_the_same(small, tmp_path):
@@ -181,7 +181,7 @@ def test_an_npz_with_a_flipped_bit_is_none_or_the_same(small, tmp_path):
     for place in range(0, len(whole), 97):
         (tmp_path / "model.npz").write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
         try:
-            load(tmp_path / "model.npz")
+            Model.load(tmp_path / "model.npz")
         except UsageError as problem:
             assert "model.npz" in str(problem)
 
@@ -216,7 +216,7 @@ def test_a_spoilt_model_is_one_sentence(data, tmp_path, how):
     SPOILT[how](data)
     (tmp_path / "model.json").write_text(json.dumps(data))
     with pytest.raises(UsageError, match="is not a model"):
-        load(tmp_path / "model.json")
+        Model.load(tmp_path / "model.json")
 
 
 def test_cells_without_number_are_not_made(data, tmp_path):
@@ -239,7 +239,7 @@ def test_cells_without_number_are_not_made(data, tmp_path):
         (tmp_path / "model.json").write_text(json.dumps(data))
         tracemalloc.start()
         with pytest.raises(UsageError, match=why):
-            load(tmp_path / "model.json")
+            Model.load(tmp_path / "model.json")
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 100 * 2**20
@@ -267,7 +267,7 @@ def test_whatever_is_put_anywhere_is_a_model_or_one_sentence(data, tmp_path):
             inner[path[-1]] = value
             (tmp_path / "model.json").write_text(json.dumps(spoilt))
             try:
-                load(tmp_path / "model.json").sample(3, seed=1)
+                Model.load(tmp_path / "model.json").sample(3, seed=1)
             except UsageError:
                 refused += 1
             seen += 1
@@ -288,7 +288,7 @@ def test_only_a_model_is_overwritten(small, tmp_path):
     with pytest.raises(UsageError, match="cannot write"):
         save(small, tmp_path / "nowhere" / "model.json")
     with pytest.raises(UsageError, match="cannot read"):
-        load(tmp_path / "nowhere.json")
+        Model.load(tmp_path / "nowhere.json")
 
 
 def test_a_write_that_fails_leaves_the_old_model(small, tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from discreet.synth.constraint_bounds import (
     refuse_contradiction,
     stretch_to_constraints,
 )
-from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraints
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.model import Model
 from discreet.synth.model_size import most_cells, refuse_large_marginals
@@ -87,7 +87,7 @@ def test_constraints_that_bought_bounds_miss(tmp_path, rules, seen):
     """The data break them, and noise could: what was paid for comes out, and keeps them."""
     lines = [f"{n % 5},{'FM'[n % 2]},{2000 + n % 9}" for n in range(300)]
     project = open_project(tmp_path, {"n": WHOLE, "sex": SEX, "m": WHOLE}, lines)
-    known = PublicConstraints.from_data(rules, project.version("people").schema.columns)
+    known = read_constraints(rules, project.version("people").schema.columns)
     model = fit(project, kind="mst", epsilon="5", constraints=rules)
     rows = model.sample(200, seed=1).to_pandas()
     assert len(rows) == 200
@@ -116,13 +116,13 @@ def test_what_no_table_keeps_costs_nothing(tmp_path, rules):
 def test_ends_of_moments_and_of_one_declared_end():
     day, number = MomentColumn(name="day", type="date"), NumberColumn(name="n", type="integer", low=5)
     told = {"totals": [{"column": "day", "counts": {"2020-01-05": 3, "2024-01-01": 4, "2030-01-01": 0}}]}
-    known = PublicConstraints.from_data(told, [day, number])
+    known = read_constraints(told, [day, number])
     (found,) = attributes_from_totals([day, number], known.totals).values()
     assert [found.column.label(code) for code in (found.edges[0], found.edges[-1] - 1)] == ["2020-01-05", "2024-01-01"]
-    nothing = PublicConstraints.from_data({"totals": [{"column": "n", "counts": [[{"null": True}, 7]]}]}, [day, number])
+    nothing = read_constraints({"totals": [{"column": "n", "counts": [[{"null": True}, 7]]}]}, [day, number])
     assert attributes_from_totals([day, number], nothing.totals)["n"].edges == (5, 6)
     # A declared end is never left, whatever a rule tells apart beyond it.
-    rules = PublicConstraints.from_data({"zeros": [{"n": [{"from": 10, "to": 90}, {"null": True}]}]}, [number])
+    rules = read_constraints({"zeros": [{"n": [{"from": 10, "to": 90}, {"null": True}]}]}, [number])
     refuse_contradiction(rules, [number], {})
     (stretched,) = stretch_to_constraints(rules, [open_ended_attribute(number, 20, 30)], [number])
     assert stretched.edges[0] == 9 and stretched.edges[-1] == 92
@@ -167,7 +167,7 @@ def test_columns_count_for_the_most_cells_that_bins_leave(tmp_path):
     columns = project.version("people").schema.columns
     rules = {"zeros": [{"age": "10 to 20", "few": "v0"}]}
     wanted = FitRequest(
-        epsilon=Fraction(1), marginals=(("age", "n", "few"),), constraints=PublicConstraints.from_data(rules, columns)
+        epsilon=Fraction(1), marginals=(("age", "n", "few"),), constraints=read_constraints(rules, columns)
     )
     with pytest.raises(UsageError, match=f"{(33 + 2) * 33 * 7:,} cells"):
         refuse_large_marginals(wanted, columns, {}, model_mb=0.01)

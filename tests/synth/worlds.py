@@ -12,7 +12,9 @@ from unittest import mock
 import numpy as np
 
 import discreet
+from discreet.kernel.project_session import open_session
 from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraints
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.synthesis import synthesize
 
@@ -42,16 +44,13 @@ def _quoted(name):
 
 def fit(project, *, epsilon="1", kind="independent", progress=None, constraints=None, **more):
     """A model of `people`; constraints as people write them."""
-    version = project.version("people")
+    session = open_session(project, "people", project.asker(None))
     known = (
-        PublicConstraints() if constraints is None else PublicConstraints.from_data(constraints, version.schema.columns)
+        PublicConstraints() if constraints is None else read_constraints(constraints, session.version.schema.columns)
     )
     return synthesize(
         FitRequest(epsilon=Fraction(epsilon), kind=kind, constraints=known, **more),
-        version=version,
-        guarantee=project.guarantee("people"),
-        curator=project.curator,
-        asker=project.asker(None),
+        session,
         **({"progress": progress} if progress else {}),
     )
 

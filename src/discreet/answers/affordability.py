@@ -41,7 +41,7 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
     cheap = QueryWish(epsilon=epsilon, confidence=wish.confidence, delta=wish.delta)
     try:
         cheaper_price = quote_with_law(
-            quoted.query, cheap, version, quoted.guarantee, ledger, gaussian=_by_rho(left) > _by_pure(left), because=""
+            quoted.query, cheap, version, quoted.guarantee, ledger, gaussian=_by_rho(left) > _by_pure(left)
         ).price
         widths = [width_of(cheaper_price, output, wish.confidence) for output in quoted.query.outputs]
         width = max((each for each in widths if each is not None), default=None)

@@ -10,7 +10,6 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.filter import Cost
-from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
 from discreet.answers.affordability import budget_refusal
@@ -18,10 +17,10 @@ from discreet.answers.answer_release import make_release
 from discreet.answers.query_quote import QueryWish, account_of, quote
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
-from discreet.answers.sql import Asker, measure_query, stored_reading
+from discreet.answers.sql import measure_query, stored_reading
 from discreet.engines.stop_signal import after_partial_charge
 from discreet.errors import Flag, Message, UsageError
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.project_session import Session
 from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
 from discreet.release import Release
@@ -84,41 +83,39 @@ def _weight(query: ParsedQuery) -> Fraction:
 def ask_batch(
     queries: Sequence[ParsedQuery],
     wish: QueryWish,
-    *,
-    versions: Callable[[ParsedQuery], list[Version]],
-    guarantee: Callable[[str], Guarantee],
-    curator: Curator,
-    asker: Asker,
+    sessions: Callable[[ParsedQuery], Session],
 ) -> list[Release]:
-    """Answer a batch; in the order of its statements. Nothing is charged unless the budget surely holds all of it."""
+    """Answer a batch; in the order of its statements. Nothing is charged unless the budget surely holds all of it.
+
+    `sessions`: the session of each query; all have one curator and one asker.
+    """
     batch = QueryBatch.of(queries)
     wishes = [
         replace(wish, epsilon=epsilon, within=None) if wish.epsilon is not None else wish
         for epsilon in (batch.epsilons(wish.epsilon) if wish.epsilon is not None else [Fraction(1)] * len(batch.groups))
     ]
-    _check_room(batch, wishes, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker)
+    _check_room(batch, wishes, wish, sessions)
     releases: dict[int, Release] = {}
     paid = False
     for number, (group, each) in enumerate(zip(batch.groups, wishes, strict=True)):
-        whole, made = batch.whole(group), versions(group[0])
-        stored_answer = stored_reading(whole, each, version=made[0], curator=curator)
+        whole, session = batch.whole(group), sessions(group[0])
+        stored_answer = stored_reading(whole, each, version=session.version, curator=session.curator)
+        asker = session.asker
         own = replace(asker, key=None if asker.key is None else f"{asker.key}.{number}")
         if stored_answer is not None:
             measurement = stored_answer.measurement
         else:
             with after_partial_charge(paid):
-                measurement = measure_query(
-                    whole, each, versions=made, guarantee=guarantee(made[0].table), curator=curator, asker=own
-                )
+                measurement = measure_query(whole, each, replace(session, asker=own))
             paid = True
         for turn, question in enumerate(group):
             reading = AnswerReading(
                 query=question, measurement=measurement, others=() if stored_answer is None else stored_answer.others
             )
-            release = make_release(
-                reading, each, version=made[0], ledger=curator.ledger, cached=stored_answer is not None or turn > 0
+            cached = stored_answer is not None or turn > 0
+            releases[id(question)] = make_release(
+                reading, each, version=session.version, ledger=session.ledger, cached=cached
             )
-            releases[id(question)] = release
     return [releases[id(question)] for question in queries]
 
 
@@ -126,25 +123,21 @@ def _check_room(
     batch: QueryBatch,
     wishes: list[QueryWish],
     wish: QueryWish,
-    *,
-    versions: Callable[[ParsedQuery], list[Version]],
-    guarantee: Callable[[str], Guarantee],
-    curator: Curator,
-    asker: Asker,
+    sessions: Callable[[ParsedQuery], Session],
 ) -> None:
     """Refuse, before anything is charged, a batch that the budget may not hold in full."""
     needed: dict[str, Fraction] = {}
     deltas: dict[str, int] = {}
     for group, each in zip(batch.groups, wishes, strict=True):
-        whole, made = batch.whole(group), versions(group[0])
-        if stored_reading(whole, each, version=made[0], curator=curator) is not None:
+        whole, session = batch.whole(group), sessions(group[0])
+        version, limit, ledger = session.version, session.guarantee, session.ledger
+        if stored_reading(whole, each, version=version, curator=session.curator) is not None:
             continue
-        limit = guarantee(made[0].table)
-        quoted = quote(whole, each, version=made[0], guarantee=limit, ledger=curator.ledger)
+        quoted = quote(whole, each, version=version, guarantee=limit, ledger=ledger)
         if not quoted.decision.accepted:
-            raise budget_refusal(quoted, each, curator.ledger)
-        needed[made[0].population] = needed.get(made[0].population, Fraction(0)) + quoted.price.epsilon
-        account = account_of(quoted, curator.ledger)
+            raise budget_refusal(quoted, each, ledger)
+        needed[version.population] = needed.get(version.population, Fraction(0)) + quoted.price.epsilon
+        account = account_of(quoted, ledger)
         delta = Cost.of(events.loss(quoted.price.event)).delta
         deltas[account.name] = deltas.get(account.name, account.delta) + delta
         if deltas[account.name] > limit.limits.delta_keys:
@@ -152,13 +145,13 @@ def _check_room(
                 f"the batch needs more delta for its keys than {account.name!r} has left",
                 hint=Message("run its statements one by one, or use a smaller ", Flag("delta")),
             )
-        if asker.quota is not None:
-            check_quota(account, asker.name, needed=needed[account.name], quota=asker.quota)
+        if session.asker.quota is not None:
+            check_quota(account, session.asker.name, needed=needed[account.name], quota=session.asker.quota)
     for group in batch.groups:
-        version = versions(group[0])[0]
-        limit = guarantee(version.table)
+        session = sessions(group[0])
+        version, limit = session.version, session.guarantee
         most = wish.epsilon if wish.epsilon is not None else needed.get(version.population, Fraction(0))
-        room = curator.ledger.remaining_by_arm(version.population, guarantee=limit)
+        room = session.ledger.remaining_by_arm(version.population, guarantee=limit)
         pure = Fraction(room.pure, exact.EPSILON_UNITS) if limit.limits.pure is not None else Fraction(0)
         rho = Fraction(room.rho, exact.RHO_UNITS) if limit.limits.rho is not None else Fraction(0)
         if needed.get(version.population) and most > pure and most**2 / 2 > rho:

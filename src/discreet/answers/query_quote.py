@@ -54,7 +54,7 @@ class QueryQuote:
     version: Version
     guarantee: Guarantee
     decision: Decision
-    because: str
+    because: str = ""
 
 
 class SupportsCombinedWidth(Protocol):
@@ -86,12 +86,14 @@ def quote(
         quote_with_law, query, wish, version, guarantee, ledger, booking=booking, earlier_estimate=earlier_estimate
     )
     if guarantee.accounting == "zcdp":
-        return priced(gaussian=True, because="accounting = 'zcdp'")
-    laplace = priced(gaussian=False, because="Laplace noise keeps both filters open")
+        return replace(priced(gaussian=True), because="accounting = 'zcdp'")
+    laplace = replace(priced(gaussian=False), because="Laplace noise keeps both filters open")
     if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not query.inquiry.statistics:
         return laplace
-    gaussian = priced(gaussian=True, because="the pure filter is full here; the zCDP filter is not")
-    return gaussian if gaussian.decision.accepted else laplace
+    gaussian = priced(gaussian=True)
+    if not gaussian.decision.accepted:
+        return laplace
+    return replace(gaussian, because="the pure filter is full here; the zCDP filter is not")
 
 
 def quote_with_law(
@@ -102,10 +104,10 @@ def quote_with_law(
     ledger: Ledger,
     *,
     gaussian: bool,
-    because: str,
     booking: bool = True,
     earlier_estimate: SupportsCombinedWidth | None = None,
 ) -> QueryQuote:
+    """Price a question under noise of one law; `because` is left to whoever chose it."""
     delta = guarantee.keys * KEYS_SHARE if wish.delta is None else wish.delta
 
     def at(epsilon: Fraction) -> Price:
@@ -135,9 +137,7 @@ def quote_with_law(
         guarantee=guarantee,
         booking=booking,
     )
-    return QueryQuote(
-        query=query, price=priced, version=version, guarantee=guarantee, decision=decision, because=because
-    )
+    return QueryQuote(query=query, price=priced, version=version, guarantee=guarantee, decision=decision)
 
 
 def _epsilon_within(

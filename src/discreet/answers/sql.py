@@ -5,11 +5,8 @@ Everything after `Curator.measure` is post-processing: it sees noisy numbers alo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.guarantee import Guarantee
 from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
 from discreet.answers.query_quote import QueryWish, quote
@@ -22,27 +19,16 @@ from discreet.answers.repeats import Reads, in_batches
 from discreet.errors import BudgetExceeded
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
+from discreet.kernel.project_session import Session
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
-    """Who asks, and how much they may pay in all. `key`: one charge at most is made under it; see `Ledger.charge`."""
-
-    name: str | None = None
-    quota: Fraction | None = None
-    key: str | None = None
 
 
 def ask(
     query: ParsedQuery,
     wish: QueryWish,
+    session: Session,
     *,
-    versions: Sequence[Version],
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
     fresh: bool,
     reads: Reads | None = None,
 ) -> Release:
@@ -50,7 +36,7 @@ def ask(
 
     `reads` reads the text of a statement: with it the statements of batches, and whole histories, are known again.
     """
-    version, ledger = versions[0], curator.ledger
+    version, curator, ledger = session.version, session.curator, session.ledger
     stored_answer = None if fresh else stored_reading(query, wish, version=version, curator=curator, reads=reads)
     if stored_answer is not None:
         return make_release(stored_answer, wish, version=version, ledger=ledger, cached=True)
@@ -58,13 +44,11 @@ def ask(
         None if fresh or reads is None else estimate_from_history(query, version=version, curator=curator, reads=reads)
     )
     if earlier_estimate is not None and suffices(
-        earlier_estimate, wish, version=version, guarantee=guarantee, ledger=ledger
+        earlier_estimate, wish, version=version, guarantee=session.guarantee, ledger=ledger
     ):
         return derived_release(earlier_estimate, wish, version=version, curator=curator)
     helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
-    measurement = measure_query(
-        query, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, earlier_estimate=helping
-    )
+    measurement = measure_query(query, wish, session, earlier_estimate=helping)
     if helping is not None and reads is not None:
         after = estimate_from_history(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(helping, measurement, after, wish)
@@ -94,11 +78,8 @@ def reread_release(
 def measure_query(
     query: ParsedQuery,
     wish: QueryWish,
+    session: Session,
     *,
-    versions: Sequence[Version],
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
     also: tuple[str, ...] = (),
     earlier_estimate: EarlierEstimate | None = None,
 ) -> Measurement:
@@ -109,47 +90,32 @@ def measure_query(
     quoted = quote(
         query,
         wish,
-        version=versions[0],
-        guarantee=guarantee,
-        ledger=curator.ledger,
+        version=session.version,
+        guarantee=session.guarantee,
+        ledger=session.ledger,
         booking=False,
         earlier_estimate=earlier_estimate,
     )  # the charge books
     try:
-        return curator.measure(
-            quoted.price,
-            versions,
-            text=query.text,
-            publics=query.publics,
-            analyst=asker.name,
-            quota=asker.quota,
-            key=asker.key,
-            also=also,
+        return session.curator.measure(
+            quoted.price, session.versions, text=query.text, publics=query.publics, asker=session.asker, also=also
         )
     except BudgetExceeded as problem:
         if not problem.hint and problem.binding == "loss":
-            problem.hint = affordable_hint(quoted, wish, curator.ledger)
+            problem.hint = affordable_hint(quoted, wish, session.ledger)
         raise
 
 
-def again(
-    query: ParsedQuery,
-    earlier: str,
-    wish: QueryWish,
-    *,
-    versions: Sequence[Version],
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
-) -> Release:
+def again(query: ParsedQuery, earlier: str, wish: QueryWish, session: Session) -> Release:
     """Measure an earlier question once more, and read both together: counts and sums by inverse variance.
 
     Quantiles and discovered keys are measured again, not averaged.
     """
-    first = curator.stored_measurement(earlier)
+    first = session.curator.stored_measurement(earlier)
     also = () if query.inquiry.keys else (earlier, *first.also)
-    new = measure_query(query, wish, versions=versions, guarantee=guarantee, curator=curator, asker=asker, also=also)
-    return make_release(_reading(query, new, curator), wish, version=versions[0], ledger=curator.ledger, cached=False)
+    new = measure_query(query, wish, session, also=also)
+    reading = _reading(query, new, session.curator)
+    return make_release(reading, wish, version=session.version, ledger=session.ledger, cached=False)
 
 
 def _reading(query: ParsedQuery, measurement: Measurement, curator: Curator) -> AnswerReading:

@@ -7,25 +7,33 @@ from typing import Any
 
 from discreet.accounting.events import Event
 from discreet.accounting.region import Region
-from discreet.answers.sql import Asker
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.project_session import Session
+from discreet.ledger.charge_request import ChargeRequest
 
 
 def charge_whole_table(
-    version: Version, event: Event, *, question: str, price: Fraction, curator: Curator, asker: Asker, **more: Any
+    session: Session,
+    event: Event,
+    *,
+    question: str,
+    price: Fraction,
+    once: bool = False,
+    stream: dict[str, Any] | None = None,
 ) -> str:
-    """Charge an event to everybody in a version; return its id. `more`: as `Ledger.charge` takes it."""
-    curator.check_ready(version)
-    return curator.ledger.charge(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=event,
-        question=question,
-        price=price,
-        analyst=asker.name,
-        quota=asker.quota,
-        key=asker.key,
-        **more,
+    """Charge an event to everybody in a version; return its id. `once` and `stream`: see `ChargeRequest`."""
+    version = session.version
+    session.curator.check_ready(version)
+    return session.ledger.charge(
+        ChargeRequest(
+            population=version.population,
+            table=version.table,
+            version=version.number,
+            region=Region.whole(),
+            event=event,
+            question=question,
+            price=price,
+            asker=session.asker,
+            once=once,
+            stream=stream,
+        )
     ).id

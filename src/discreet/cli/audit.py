@@ -44,7 +44,7 @@ def audit(
     """Measure the epsilon of the installed code. Exit code 1 if a claim does not hold or cannot be measured."""
     refuse_unwritable_plot(plot)
     from discreet.lab.privacy_audit.audit_suite import audit as measure
-    from discreet.lab.privacy_audit.targets import all_targets
+    from discreet.lab.privacy_audit.target_list import all_targets
 
     if listed:
         targets = [{"name": target.name, "kind": target.kind, "method": target.method} for target in all_targets()]

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 app = VerbApp(
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Differential privacy: SQL, tables and synthetic data under a privacy budget.",
 )

@@ -128,7 +128,7 @@ def ranges(
     terminal.print_result(data, _words(made, data, opened_project.budget(table)), as_json=as_json)
 
 
-def _refuse_beside_streams(**given: Any) -> None:
+def _refuse_beside_streams(**given: object) -> None:
     for name, value in given.items():
         if value:
             raise UsageError(

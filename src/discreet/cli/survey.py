@@ -223,6 +223,6 @@ def tokens(
 
 
 def _store(place: str | None, project: Path, *, make: bool = False) -> SurveyStore:
-    from discreet.surveys.collector.survey_store import open_survey_store
+    from discreet.surveys.collector.store_location import open_survey_store
 
     return open_survey_store(place, project, make=make)

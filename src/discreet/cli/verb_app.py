@@ -60,12 +60,30 @@ class VerbGroup(TyperGroup):
 class VerbApp(typer.Typer):
     """A Typer application whose verbs are `VerbCommand`s."""
 
-    def __init__(self, *, cls: type[VerbGroup] = VerbGroup, **settings: Any) -> None:
-        super().__init__(cls=cls, **settings)
+    def __init__(
+        self,
+        *,
+        help: str,
+        cls: type[VerbGroup] = VerbGroup,
+        no_args_is_help: bool = False,
+        subcommand_metavar: str | None = None,
+        context_settings: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            cls=cls,
+            help=help,
+            no_args_is_help=no_args_is_help,
+            subcommand_metavar=subcommand_metavar,
+            context_settings=context_settings,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+        )
 
-    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
+    def command(  # type: ignore[override]  # fewer settings than Typer's
+        self, name: str | None = None, *, short_help: str | None = None, hidden: bool = False
+    ) -> Callable[..., Any]:
         """Register a verb."""
-        return super().command(name, **{"cls": VerbCommand} | settings)
+        return super().command(name, cls=VerbCommand, short_help=short_help, hidden=hidden)
 
 
 class DefaultVerbGroup(VerbGroup):

@@ -27,11 +27,12 @@ from discreet.console.jobs.survey_host import survey_host_of
 from discreet.console.jobs.time_grid import until_tick
 from discreet.console.people.browsers import LASTS_S
 from discreet.console.project_handle import ProjectHandle
-from discreet.console.request_context import RequestContext, Visitor
+from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, JsonData, Page, Redirect, RequestDenied
 from discreet.console.routes import RESPONDENTS, Route, display_path, route_table
 from discreet.console.security_headers import ConsoleSecurityHeaders, HostCheckedFiles
 from discreet.console.settings import Settings
+from discreet.console.visitor import Visitor
 
 if TYPE_CHECKING:
     from discreet.console.jobs.query_service import QueryService

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
-from discreet.console.request_context import Visitor
 from discreet.console.responses import RequestDenied
 from discreet.console.routes import Route
 from discreet.console.settings import Settings
+from discreet.console.visitor import Visitor
 
 if TYPE_CHECKING:
     from discreet.console.people.people import People

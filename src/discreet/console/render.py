@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from discreet.console.request_context import Visitor
 from discreet.console.responses import Page, PageTable
+from discreet.console.visitor import Visitor
 from discreet.present.cell_text import DASH
 from discreet.present.html import environment
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from discreet.console.visitor import Visitor
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
@@ -13,29 +14,6 @@ if TYPE_CHECKING:
     from discreet.console.people.people import People
     from discreet.console.project_handle import ProjectHandle
     from discreet.console.settings import Settings
-
-Role = Literal["public", "analyst", "owner"]
-#: Each may do what those before it may.
-ROLES: tuple[Role, ...] = ("public", "analyst", "owner")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Visitor:
-    """Who comes. `analyst`: under which name their questions are charged. `csrf`: what their forms must carry.
-
-    `token`: the number of the token that they came with.
-    """
-
-    role: Role = "public"
-    name: str | None = None
-    analyst: str | None = None
-    via: Literal["none", "session", "token"] = "none"
-    csrf: str = field(default="", repr=False)
-    token: int | None = None
-
-    def may(self, role: Role) -> bool:
-        """Whether what needs `role` is allowed to this visitor."""
-        return ROLES.index(self.role) >= ROLES.index(role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

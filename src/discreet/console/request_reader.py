@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request
 
-from discreet.console.request_context import Visitor
 from discreet.console.responses import RequestDenied
 from discreet.console.routes import Route
 from discreet.console.settings import Settings
+from discreet.console.visitor import Visitor
 
 #: A body is here in so long, or the one who sends it is not served.
 BODY_S = 20.0

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.console.request_context import RequestContext, Role
+from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse
+from discreet.console.visitor import Role
 
 if TYPE_CHECKING:
     from discreet.console.project_handle import ProjectHandle

@@ -8,7 +8,7 @@ Because: each expression looks at one value of the row (`ConversionForms`), or a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.engines.rounding_notes import finer_column, is_rounded, rounding_distance_sql
@@ -41,6 +41,23 @@ class ConversionForms:
     alias: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSelection:
+    """Which rows and columns are selected. For persons: further `joins`, other values `beside` by name, a condition,
+    only some `places`, and nothing that the owner is told.
+    """
+
+    joins: Sequence[str] = ()
+    beside: Mapping[str, str] = field(default_factory=dict)
+    where: str = "true"
+    places: Collection[int] | None = None
+    with_counts: bool = True
+
+
+#: Every row and column, and what the owner is told of them.
+EVERYTHING = RowSelection()
+
+
 def select_sql(
     schema: Schema,
     values: Sequence[str],
@@ -48,17 +65,11 @@ def select_sql(
     *,
     source: str,
     forms: ConversionForms,
-    joins: Sequence[str] = (),
-    beside: Mapping[str, str] | None = None,
-    where: str = "true",
-    places: Collection[int] | None = None,
-    with_counts: bool = True,
+    selection: RowSelection = EVERYTHING,
 ) -> str:
-    """The declared table and, beside each column, what the owner is told about it.
-
-    For persons: further `joins`, other values `beside` by name, a condition, only some `places`, nothing told.
-    """
-    inner, outer, lists = [f"{value} AS {name}" for name, value in (beside or {}).items()], list(beside or {}), []
+    """The declared table and, beside each column, what the owner is told about it."""
+    beside, places, with_counts = selection.beside, selection.places, selection.with_counts
+    inner, outer, lists = [f"{value} AS {name}" for name, value in beside.items()], list(beside), []
     for place, (column, value, kind) in enumerate(zip(schema.columns, values, kinds, strict=True)):
         if places is not None and place not in places:
             continue
@@ -74,8 +85,8 @@ def select_sql(
         ",\n  ".join(outer),
         ",\n    ".join(inner),
         source,
-        "\n  ".join([*joins, *lists]),
-        where,
+        "\n  ".join([*selection.joins, *lists]),
+        selection.where,
         forms.fence,
         forms.alias,
     )

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar, Unpack
 
 import duckdb
 import pyarrow as pa
@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from discreet.engines.csv_faults import CsvFault, first_fault
 from discreet.engines.declared_table_sql import MARK, NULLED, ConversionForms, select_sql
 from discreet.engines.duckdb_conversion import DuckDBKind, kind_of, missing_sql, raw_sql, takes, word_sql
-from discreet.engines.engine import DeclarationOutcome
+from discreet.engines.engine import DeclarationOutcome, PersonCounts
 from discreet.engines.file_source import FileSource
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
 from discreet.engines.rounding_notes import is_rounded, make_rounding_notes
@@ -185,9 +185,10 @@ class DeclarationTally:
         values += pc.sum(pc.greater(moved, 0)).as_py() or 0
         self._moved[column] = (values, max(most, pc.max(moved).as_py() or 0))
 
-    def making(self, **counts: Any) -> DeclarationOutcome:
+    def making(self, *, exact_rows: int, **counts: Unpack[PersonCounts]) -> DeclarationOutcome:
         rounded = make_rounding_notes(self._moved)
         return DeclarationOutcome(
+            exact_rows=exact_rows,
             exact_nulled=self._nulled,
             exact_clamped=self._clamped,
             exact_rounded=rounded,

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from discreet.engines import duckdb_declared_table
-from discreet.engines.declared_table_sql import select_sql
+from discreet.engines.declared_table_sql import RowSelection, select_sql
 from discreet.engines.dominant_person import find_dominant_person
 from discreet.engines.duckdb_conversion import DuckDBKind
 from discreet.engines.duckdb_declared_table import (
@@ -214,11 +214,7 @@ class _DuckDBPersonTable:
             self.kinds,
             source=rows,
             forms=duckdb_declared_table.FORMS,
-            joins=joins,
-            beside=beside,
-            where=where,
-            places=places,
-            with_counts=with_counts,
+            selection=RowSelection(joins=joins, beside=beside, where=where, places=places, with_counts=with_counts),
         )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from discreet.accounting.region import Region, Value
 from discreet.engines.dominant_person import DominantPerson
 from discreet.engines.header import Header
+from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.rounding_notes import RoundingNote
+from discreet.engines.secret import Secret
 from discreet.engines.table_location import TableLocation
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
-
-if TYPE_CHECKING:
-    from discreet.engines.network.exact_graph import ExactGraph
 
 #: Exact whole numbers: 64 bits wide, or Python's own where that is not enough.
 Integers = NDArray[np.int64] | NDArray[np.object_]
@@ -37,18 +36,6 @@ _ROWS_AT_ONCE = 2**18
 
 class EngineFailure(Exception):
     """The engine could not finish. Its cause may hold data: for the owner's eyes, never in an answer."""
-
-
-class Secret:
-    """Cannot be printed or pickled; only the curator opens it."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<exact cells, not shown>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("exact cells do not leave the curator")
 
 
 class ExactCells(Secret):
@@ -190,6 +177,15 @@ class DeclarationOutcome:
     exact_rounded: Mapping[str, RoundingNote] = field(default_factory=dict)
     exact_dominant: DominantPerson | None = None
     exact_marked: Mapping[str, int] = field(default_factory=dict)
+
+
+class PersonCounts(TypedDict, total=False):
+    """What is counted by persons when a declared table is made: see `DeclarationOutcome`."""
+
+    exact_truncated: int
+    exact_without_person: int
+    exact_persons: int | None
+    exact_dominant: DominantPerson | None
 
 
 class Engine(Protocol):

@@ -18,7 +18,14 @@ from discreet.engines.duckdb_conversion import DAMAGED
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.file_source import FileSource
 from discreet.engines.keyed_hashes import person_secret, person_tag, row_digest
-from discreet.engines.memory import is_clamped, is_lost, is_missing_mark, rounding_notes_of, rounding_parts, stored_code
+from discreet.engines.memory_values import (
+    is_clamped,
+    is_lost,
+    is_missing_mark,
+    rounding_notes_of,
+    rounding_parts,
+    stored_code,
+)
 from discreet.engines.missing_values import is_missing
 from discreet.engines.ownership import Ownership
 from discreet.engines.rounding_notes import is_rounded

@@ -15,11 +15,12 @@ from discreet.graph.public_nodes import PublicNodes, public_nodes
 from discreet.graph.statistics_release import GraphStats
 from discreet.graph.statistics_request import GraphQuote, GraphRequest, quote, release
 from discreet.kernel.curator import Version
+from discreet.kernel.project_session import ProjectTables, Session
+from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.tables.table_reservation import ReservationTerms
 
 if TYPE_CHECKING:
     from discreet.graph.model.graph_model import GraphModel
-    from discreet.project.publications import ProjectPublications
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class Network:
     whose persons are the nodes.
     """
 
-    project: ProjectPublications
+    project: ProjectTables
     table: str
     ends: tuple[str, str] | None
     declared: Declaration
@@ -55,20 +56,13 @@ class Network:
         asker = project.asker(analyst)
         self.plan(epsilon=epsilon, delta=delta, only=only)  # what cannot be is refused before a first version is made
         version = project.versions.newest(self.table)
-        return release(
-            self.request(version, only, counted=self._counted_version(version)),
-            terms,
-            guarantee=project.guarantee(self.table),
-            curator=project.curator,
-            asker=asker,
-            fresh=fresh,
-        )
+        request = self.request(version, only, counted=self._counted_version(version))
+        return release(request, terms, self._session(version, asker), fresh=fresh)
 
     def plan(self, *, epsilon: object, delta: object = None, only: str | Sequence[str] | None = None) -> GraphQuote:
         """What statistics would cost, and how exact they would be. Free: no edge is looked at."""
         terms, version = ReservationTerms.of(epsilon, delta), self._known_version()
-        event = terms.event(self.project.guarantee(self.table), version, self.project.curator)
-        return quote(self.request(version, only), event)
+        return quote(self.request(version, only), terms.event(self._session(version, UNNAMED)))
 
     def synth(
         self, *, epsilon: object, delta: object = None, fresh: bool = False, analyst: str | None = None
@@ -85,10 +79,8 @@ class Network:
             self.source(version),
             self.nodes,
             terms,
+            self._session(version, asker),
             counted=self._counted_version(version),
-            guarantee=project.guarantee(self.table),
-            curator=project.curator,
-            asker=asker,
             fresh=fresh,
         )
 
@@ -108,6 +100,11 @@ class Network:
         shape = shape_of(only, source, self.nodes, counted=self.counted is not None)
         return GraphRequest(shape=shape, source=source, nodes=self.nodes, counted=counted)
 
+    def _session(self, version: Version, asker: Asker) -> Session:
+        project = self.project
+        guarantee = project.guarantee(self.table)
+        return Session(version=version, guarantee=guarantee, curator=project.curator, asker=asker)
+
     def _known_version(self) -> Version:
         return self.project.versions.peek(self.table)
 
@@ -120,7 +117,7 @@ class Network:
 
 
 def network(
-    project: ProjectPublications,
+    project: ProjectTables,
     name: str,
     *,
     ends: Sequence[str] | None = None,
@@ -179,7 +176,7 @@ def _refuse_of_persons(**given: str | None) -> None:
         )
 
 
-def _counted(project: ProjectPublications, version: Version, nodes: str) -> str:
+def _counted(project: ProjectTables, version: Version, nodes: str) -> str:
     """A private table of the same population, whose persons are the nodes."""
     other = project.table(nodes)
     if other.public:

@@ -8,10 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.events import ReservationEvent
-from discreet.accounting.guarantee import Guarantee
 from discreet.answers.caveats import invariant_caveats
 from discreet.answers.query_quote import FREE, cost_of
-from discreet.answers.sql import Asker
 from discreet.graph.degree_limit import CANDIDATES
 from discreet.graph.edge_ends import clamping_warnings
 from discreet.graph.graph_card import card_of, warnings_of
@@ -22,9 +20,10 @@ from discreet.graph.graph_steps import GraphSteps
 from discreet.graph.public_nodes import PublicNodes
 from discreet.graph.statistic_parts import draw, ladders, laws
 from discreet.graph.statistics_release import GraphStats, estimates
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import ReservationSteps, choice_epsilon
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.table_reservation import ReservationTerms, reserve
@@ -117,27 +116,18 @@ def tables_of(nodes: PublicNodes | None, counted: Version | None) -> dict[str, A
     }
 
 
-def release(
-    request: GraphRequest,
-    terms: ReservationTerms,
-    *,
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
-    fresh: bool = False,
-) -> GraphStats:
+def release(request: GraphRequest, terms: ReservationTerms, session: Session, *, fresh: bool = False) -> GraphStats:
     """The statistics of a network: those of the same question, free; else measured and charged.
 
     Guarantee: one charge of a reservation, and all that is told is drawn from it or public.
     """
-    version = request.source.version
-    event = terms.event(guarantee, version, curator)
+    version, curator, event = session.version, session.curator, terms.event(session)
+    if request.source.version != version:
+        raise ValueError("a network of another version than the session's")
     quote(request, event)
     if request.counted is not None:
         curator.check_ready(request.counted)
-    reservation_id, event, is_repeat = reserve(
-        request.to_data(), event, terms, version=version, curator=curator, asker=asker, fresh=fresh
-    )
+    reservation_id, event, is_repeat = reserve(request.to_data(), event, terms, session, fresh=fresh)
     # Stored before the draw: shares may change, and what is begun must be gone on with.
     release_data: dict[str, Any] = {
         "kind": KIND,
@@ -166,7 +156,7 @@ def release(
             *warnings_of(shape, request.nodes, drawn.limit),
             *clamping_warnings(version, request.source.ends),
             *invariant_caveats(curator.ledger, version.population),
-            *terms.notes(event, guarantee),
+            *terms.notes(event, session.guarantee),
         ),
         **estimates(shape, drawn, codes),
     )

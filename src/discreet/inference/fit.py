@@ -30,7 +30,7 @@ from discreet.inference.fit_inputs import MeasuredMarginal, gather_inputs
 from discreet.inference.lbfgs import minimise
 from discreet.inference.proportional_fitting import fit_public_totals
 
-__all__ = ["STRENGTH", "FittedGraphicalModel", "MeasuredMarginal", "fit", "restore_fit"]
+__all__ = ["STRENGTH", "FitSearch", "FittedGraphicalModel", "MeasuredMarginal", "fit", "restore_fit"]
 
 #: The pull to the centre, times the smallest standard deviation of the measurements. Ten times more leans visibly to
 #: the uniform; ten times less takes more iterations and fits the noise.
@@ -55,6 +55,24 @@ class FittedGraphicalModel:
     iterations: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSearch:
+    """How far a fit searches.
+
+    iterations, tolerance: stop after so many propagations, or when the residual is that share of the noise.
+    strength, centres: how strongly the model is pulled to its centre, and how often the problem is solved, each time
+        around the last answer. Once, around the uniform, is right under noise; more often for the exact optimum.
+    """
+
+    iterations: int = 240
+    tolerance: float = 0.05
+    strength: float = STRENGTH
+    centres: int = 1
+
+
+UNDER_NOISE = FitSearch()
+
+
 def fit(
     sizes: Sequence[int],
     measurements: Iterable[MeasuredMarginal],
@@ -63,37 +81,31 @@ def fit(
     allowed: Iterable[tuple[Sequence[int], ArrayLike]] = (),
     totals: Iterable[tuple[Sequence[int], ArrayLike]] = (),
     start: FittedGraphicalModel | None = None,
-    iterations: int = 240,
-    tolerance: float = 0.05,
-    strength: float = STRENGTH,
-    centres: int = 1,
+    search: FitSearch = UNDER_NOISE,
 ) -> FittedGraphicalModel:
     """The model of this total that is nearest to the noisy marginals.
 
     allowed: (attributes, table of bool): where False the model is exactly 0, and so is all that follows from it.
     totals: (attributes, counts) known publicly; the model's marginals equal them to 1e-9 of the total.
-    start: an earlier fit, whose potentials this one begins with.
-    iterations, tolerance: stop after so many propagations, or when the residual is that share of the noise.
-    strength, centres: how strongly the model is pulled to its centre, and how often the problem is solved, each time
-        around the last answer. Once, around the uniform, is right under noise; more often for the exact optimum.
+    start: an earlier fit, whose potentials this one begins with. search: when it stops.
 
     What was never measured comes out uniform and independent of the rest, as far as what is allowed leaves it so.
 
     Guarantee: none is spent; a function of noisy values and public facts.
     """
     facts = gather_inputs(sizes, total, measurements, allowed, totals)
-    problem = DualProblem(facts, strength)
+    problem = DualProblem(facts, search.strength)
     theta = problem.starting_point(start.potentials if start else {})
     centre = np.zeros_like(theta)
     evaluations, residual = 0, 0.0
-    for _ in range(centres if facts.total > 0 and len(theta) else 0):
+    for _ in range(search.centres if facts.total > 0 and len(theta) else 0):
         minimum = minimise(
             problem.centred_at(centre),
             theta,
             scaling=problem.scaling,
             residual=problem.residual,
-            tolerance=tolerance,
-            evaluations=iterations,
+            tolerance=search.tolerance,
+            evaluations=search.iterations,
         )
         theta = centre = minimum.point
         evaluations, residual = evaluations + minimum.evaluations, minimum.residual

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,13 @@ from discreet.accounting.events import Event, compose
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines.engine import CodedRows
 from discreet.kernel.curator import Curator
+from discreet.kernel.measurement import Law
+from discreet.kernel.program import Measurable, Program
 from discreet.mechanisms.exponential import ExponentialMechanism
-from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
 from discreet.plan.cells import Axis
 from discreet.plan.price import event_of
-
-if TYPE_CHECKING:
-    from discreet.kernel.program import Program
-
-Law = DiscreteLaplace | DiscreteGaussian
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +33,6 @@ class Candidate:
     estimate: NDArray[np.int64]
     weight: int
     penalty: int
-
-
-class Measurable(Protocol):
-    """What can be measured of counts: a strategy, or another whole-number function that says how far it moves."""
-
-    def apply(self, exact_counts: Integers) -> Integers: ...
-
-    def sensitivity(self, rows: int) -> Sensitivity:
-        """How far it moves, at most, when a unit of at most so many rows comes or goes."""
-
-    def to_data(self) -> Any: ...
 
 
 def moves_of_distances(rows: int, sizes: Sequence[int], parts: int) -> Sensitivity:

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -36,6 +35,7 @@ from discreet.engines.person_keys import MARK, PersonKeys
 from discreet.errors import DiscreetError, LedgerFault, QueryFailed
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
 from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
+from discreet.ledger.charge_request import UNNAMED, Asker, ChargeRequest
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.exponential import ExponentialMechanism
@@ -148,9 +148,7 @@ class Curator:
         *,
         text: str = "",
         publics: Mapping[int, Any] | None = None,
-        analyst: str | None = None,
-        quota: Fraction | None = None,
-        key: str | None = None,
+        asker: Asker = UNNAMED,
         also: tuple[str, ...] = (),
     ) -> Measurement:
         """Charge, count, add noise, store, and return what was stored.
@@ -166,17 +164,17 @@ class Curator:
         version = versions[0]
         stop_signal.check_stop()
         charge = self.ledger.charge(
-            population=version.population,
-            table=version.table,
-            version=version.number,
-            region=price.region,
-            event=price.event,
-            question=price.inquiry.question(),
-            price=price.epsilon,
-            analyst=analyst,
-            quota=quota,
-            key=key,
-            reads=[(read.table, read.number) for read in versions[1:]],
+            ChargeRequest(
+                population=version.population,
+                table=version.table,
+                version=version.number,
+                region=price.region,
+                event=price.event,
+                question=price.inquiry.question(),
+                price=price.epsilon,
+                asker=asker,
+                reads=[(read.table, read.number) for read in versions[1:]],
+            )
         )
         with deadline.watch_deadline() as time_over:
             try:

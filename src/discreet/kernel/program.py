@@ -20,17 +20,17 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.accounting import events
 from discreet.accounting.events import Event, ReservationEvent, compose
 from discreet.accounting.region import Region
+from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines import deadline, stop_signal
 from discreet.engines.engine import CodedRows
 from discreet.errors import LedgerFault, QueryFailed
-from discreet.kernel.binned_table import BinnedTable, Law, Measurable
 from discreet.kernel.curator import Curator, Version
-from discreet.kernel.measurement import Measurement
+from discreet.kernel.measurement import Law, Measurement
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
@@ -43,6 +43,17 @@ from discreet.plan.stability import reach, sensitivity
 
 #: A choice's epsilon is a square root, rounded down to this grid.
 _GRID = 10**12
+
+
+class Measurable(Protocol):
+    """What can be measured of counts: a strategy, or another whole-number function that says how far it moves."""
+
+    def apply(self, exact_counts: Integers) -> Integers: ...
+
+    def sensitivity(self, rows: int) -> Sensitivity:
+        """How far it moves, at most, when a unit of at most so many rows comes or goes."""
+
+    def to_data(self) -> Any: ...
 
 
 class ReservationSteps:
@@ -201,10 +212,6 @@ class Program(ReservationSteps):
         of = {"linear": [strategy.to_data() for strategy, _ in parts], "axes": [axis.to_data() for axis in axes]}
         event = compose([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
         return [unpack_integers(text) for text in self.step(of, event, draw)["noisy"]]
-
-    def binned_table(self, axes: tuple[Axis, ...]) -> BinnedTable:
-        """The table cut by axes, to be measured. Reads nothing yet."""
-        return BinnedTable(self, axes)
 
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """The rows as numbers of cells, for `BinnedTable` alone."""

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Iterator, Sequence
-from fractions import Fraction
 from functools import partial
 from types import TracebackType
 from typing import Any, Literal
 
 from discreet import exact
-from discreet.accounting import events
 from discreet.accounting.events import Event
 from discreet.accounting.filter import Decision
 from discreet.accounting.guarantee import FilterLimits, Guarantee
 from discreet.accounting.region import Region
 from discreet.errors import Command, LedgerLocked, Message, UsageError
-from discreet.exact import MAX_QUESTION_EPSILON
 from discreet.ledger import invariants, owner_acts, receipts, repair, reservation_steps, stored_answers, stream_rows
 from discreet.ledger.account import Account, AccountStatus, RemainingByArm
 from discreet.ledger.chain import LedgerEntry, new_id
 from discreet.ledger.charge_data import decision_data
-from discreet.ledger.entry_checks import check_event, check_json_object, check_name, region_data
+from discreet.ledger.charge_request import ChargeRequest
+from discreet.ledger.entry_checks import check_event, check_json_object, check_name
 from discreet.ledger.journal import Journal
 from discreet.ledger.ledger_location import LedgerLocation, parse_location
 from discreet.ledger.owner_acts import refuse_stale
@@ -183,69 +181,38 @@ class Ledger:
             )
         )
 
-    def charge(
-        self,
-        *,
-        population: str,
-        table: str,
-        version: int,
-        region: Region,
-        event: Event,
-        question: str,
-        price: object,
-        analyst: str | None = None,
-        quota: Fraction | None = None,
-        once: bool = False,
-        stream: dict[str, Any] | None = None,
-        key: str | None = None,
-        reads: Sequence[tuple[str, int]] = (),
-    ) -> ChargeRecord:
+    def charge(self, request: ChargeRequest) -> ChargeRecord:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
-
-        `quota`: the most that this analyst may have paid in all, by the prices of their questions. `once`: a
-        reservation for the same question that can go on is returned, and not charged again. `stream`: the map whose
-        rows this pays for. `key`: a digest of who asked for it, and how; refused where something was charged under it.
-        `reads`: the versions of other tables that the question joins; refused where one of them is stale.
 
         Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule; and one key
             was charged once at most.
         Because: the decision reads a history that holds every committed charge (the newest entries are
             folded under a lock that all writers take) and is committed under the same lock.
         """
-        cost = check_event(event)
+        cost = check_event(request.event)
         id_ = f"r-{new_id()}"
-        keyed = {} if key is None else {"key": check_name(key, what="a key's digest")}
-        body = {
-            "id": id_,
-            "population": population,
-            "table": table,
-            "version": version,
-            "region": region_data(region),
-            "event": events.to_data(event),
-            "cost": {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta},
-            "analyst": None if analyst is None else check_name(analyst, what="an analyst's name"),
-            "question": check_name(question, what="a question's hash"),
-            "price": exact.write(exact.positive(price, name="epsilon", most=MAX_QUESTION_EPSILON)),
-        }
+        body = request.to_data(id_, cost)
+        table, version, asker = request.table, request.version, request.asker
 
         def decide() -> ChargeRecord:
-            reservation = self.state.find_reservation(table, version, question) if once else None
+            reservation = self.state.find_reservation(table, version, request.question) if request.once else None
             if reservation is not None:
                 return self.state.charges[reservation.id]
-            if key is not None and key in self.state.charge_of_key:
-                raise DuplicateCharge(self.state.charge_of_key[key])
-            for read in reads:
+            if asker.key is not None and asker.key in self.state.charge_of_key:
+                raise DuplicateCharge(self.state.charge_of_key[asker.key])
+            for read in request.reads:
                 refuse_stale(self.state, *read)
-            account = self._chargeable(population, table, version)
-            if stream is not None:
-                body["stream"] = stream_rows.check_stream(self.state, table, event, stream)
-            if quota is not None:
-                check_quota(account, analyst, needed=exact.number(price, name="epsilon"), quota=quota)
-            decision = account.decide((table, version), region=region, cost=cost)
+            account = self._chargeable(request.population, table, version)
+            if request.stream is not None:
+                body["stream"] = stream_rows.check_stream(self.state, table, request.event, request.stream)
+            if asker.quota is not None:
+                needed = exact.number(request.price, name="epsilon")
+                check_quota(account, asker.name, needed=needed, quota=asker.quota)
+            decision = account.decide((table, version), region=request.region, cost=cost)
             if not decision.accepted:
                 raise charge_refusal(account, cost, decision)
             receipts.note_charge(id_)
-            self._journal.append("charge", {**body, **keyed, "decision": decision_data(decision)})
+            self._journal.append("charge", {**body, "decision": decision_data(decision)})
             return self.state.charges[id_]
 
         return self._journal.run_in_section(decide)

@@ -37,7 +37,7 @@ def environment(folder: Path, finalize: Callable[[Any], Any] | None = None) -> j
     return made
 
 
-def render(template: str, **data: Any) -> str:
+def render(template: str, **data: object) -> str:
     """A page from a template of this folder.
 
     Guarantee: no text in `data` becomes markup or hides a letter, unless it is Markup already.

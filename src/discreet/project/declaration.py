@@ -38,31 +38,38 @@ _IDENTIFIER = re.compile(r".+_(id|ids|uid|uuid|guid)")
 _VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|false", re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableWish:
+    """What the owner says of a new table: its source, and perhaps a name, whose rows they are, and whose budget.
+
+    `address`: of the engine that holds the source.
+    """
+
+    source: str
+    name: str | None = None
+    person: str | None = None
+    rows_per_person: int | None = None
+    ends: tuple[str, str] | None = None
+    budget: Budget | None = None
+    public: bool = False
+    population: str | None = None
+    address: str = DEFAULT
+
+
 def propose_table(
-    source: str,
-    *,
-    name: str | None,
-    person: str | None,
-    rows_per_person: int | None,
-    ends: tuple[str, str] | None = None,
-    budget: Budget | None,
-    public: bool,
-    population: str | None,
-    file: ProjectFile,
-    folder: Path,
-    engine: Engine,
-    check: Callable[[Table], None],
-    address: str = DEFAULT,
+    wish: TableWish, *, file: ProjectFile, folder: Path, engine: Engine, check: Callable[[Table], None]
 ) -> tuple[str, dict[str, Any], dict[str, dict[str, Any]]]:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
     Names and types are proposed; bounds and categories never are, for they would be read from data. `check` refuses
     people whom the ledger knows already: their rows do not become public by a second name.
     """
+    source, address, person, ends = wish.source, wish.address, wish.person, wish.ends
+    public, population, rows_per_person = wish.public, wish.population, wish.rows_per_person
     engine, engines = engine.at(check_address(address, where="--engine")), engine
     source_name = _relative(Path(source), folder) if _is_path(source, address) else source
     table_name = _name_of(Path(source).name if _is_file(source, address) else source.rpartition(".")[2])
-    table_name = table_name if name is None else name
+    table_name = table_name if wish.name is None else wish.name
     if not table_name.strip() or not table_name.isprintable() or len(table_name) > 100:
         raise UsageError("a table's name must be printable text of at most 100 characters")
     if any(each.lower() == table_name.lower() for each in file.tables):
@@ -108,8 +115,8 @@ def propose_table(
         settings["public"] = True
     elif population is not None:
         settings["population"] = population
-    elif budget is not None:
-        settings["budget"] = {"epsilon": budget.epsilon, "delta": budget.delta}
+    elif wish.budget is not None:
+        settings["budget"] = {"epsilon": wish.budget.epsilon, "delta": wish.budget.delta}
     if person is not None:
         settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
         del columns[person]

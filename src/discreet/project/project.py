@@ -1,6 +1,7 @@
 """The facade: a project folder, its queries and its budget.
 
-One class of many short methods, one for each verb; what they do lies in answers, declaring, versions and the curator.
+One class of many short methods, one for each verb; what they do lies in answers, declaration, versions, publications
+and the curator.
 
 clinic = discreet.open("clinic/")
 release = clinic.sql("select disease, count(*) n from patients group by disease").ask(epsilon=0.5)
@@ -19,21 +20,21 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.answers import bounds as bounding
 from discreet.answers import sql as answers
 from discreet.answers.batch import ask_batch
-from discreet.answers.sql import Asker
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.engine_registry import EngineRegistry
 from discreet.errors import Flag, Message, UsageError, no_release
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.exact_totals import edited_places
+from discreet.kernel.project_session import Session, open_session
 from discreet.ledger import repair
+from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
-from discreet.project import budget
+from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import propose_table
+from discreet.project.declaration import TableWish, propose_table
 from discreet.project.folder import ledger_path, make_project_folder, nearest_project_folder, refuse_state_inside
-from discreet.project.publications import ProjectPublications
-from discreet.project.question import Question, wish_of
+from discreet.project.question import Question, query_session, wish_of
 from discreet.project.recall import RecalledRelease, read_back, recall_release, repeatable_statement
 from discreet.project.versions import ErasureReport, Versions
 from discreet.release import Release
@@ -54,7 +55,7 @@ __all__ = ["BudgetStatus", "ErasureReport", "Project", "Question"]
 DEADLINE_S = 600.0
 
 
-class Project(ProjectPublications):
+class Project:
     """A folder with a discreet.toml, a ledger and declared tables."""
 
     def __init__(self, folder: Path, *, deadline_s: float = DEADLINE_S) -> None:
@@ -132,14 +133,11 @@ class Project(ProjectPublications):
             raise UsageError("the batch contains no query")
         queries, made = self.versions.settle_queries(queries, lambda: parse_batch(text, self.versions.catalog()))
         version_of = {(version.table, version.number): version for versions in made for version in versions}
-        return ask_batch(
-            queries,
-            wish,
-            versions=lambda each: [version_of[scan.table, scan.version] for scan in each.tables],
-            guarantee=self.guarantee,
-            curator=self.curator,
-            asker=asker,
-        )
+
+        def session_of(query: ParsedQuery) -> Session:
+            return query_session(self, [version_of[scan.table, scan.version] for scan in query.tables], asker)
+
+        return ask_batch(queries, wish, session_of)
 
     def settle_query(self, query: ParsedQuery) -> tuple[ParsedQuery, list[Version]]:
         """A question as read against versions that exist, and those versions; first ones are made where none is.
@@ -193,15 +191,8 @@ class Project(ProjectPublications):
                 f"release {release} is about version {charge.version} of {charge.table!r}, which is not the newest",
                 hint="run the query on the newest version",
             )
-        return answers.again(
-            query,
-            release,
-            wish_of(epsilon, None, confidence),
-            versions=versions,
-            guarantee=self.guarantee(version.table),
-            curator=self.curator,
-            asker=asker,
-        )
+        session = query_session(self, versions, asker)
+        return answers.again(query, release, wish_of(epsilon, None, confidence), session)
 
     def release(self, release: str, *, confidence: object = None, statement: int = 1, within: object = None) -> Release:
         """Read an SQL answer of this project back from the ledger, for any version. Free; `cost` is what was charged.
@@ -234,8 +225,8 @@ class Project(ProjectPublications):
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
         categories are never proposed, because they would be read from the data.
         """
-        table_name, settings, columns = propose_table(
-            os.fspath(source),
+        wish = TableWish(
+            source=os.fspath(source),
             name=name,
             person=person,
             rows_per_person=rows_per_person,
@@ -243,11 +234,11 @@ class Project(ProjectPublications):
             budget=budget_of(epsilon, delta),
             public=public,
             population=population,
-            file=self.file,
-            folder=self.folder,
-            engine=self.curator.engine,
-            check=self.versions.refuse_second_budget,
             address=engine,
+        )
+        check = self.versions.refuse_second_budget
+        table_name, settings, columns = propose_table(
+            wish, file=self.file, folder=self.folder, engine=self.curator.engine, check=check
         )
         add_table(self.folder / NAME, table_name, settings, columns)
         self._reload_file()
@@ -274,10 +265,7 @@ class Project(ProjectPublications):
         missing = bounding.find_missing_bounds(
             table, self.file.raw[table.name], self.peek_version(name), columns, terms
         )
-        version = self.version(name)
-        bought = bounding.buy_bounds(
-            missing, terms, version=version, guarantee=self.guarantee(name), curator=self.curator
-        )
+        bought = bounding.buy_bounds(missing, terms, open_session(self, name, UNNAMED))
         set_keys(self.folder / NAME, table.name, *bought.toml_settings())
         self._reload_file()
         return bought
@@ -288,10 +276,21 @@ class Project(ProjectPublications):
         """Estimate privately how much rows_per_person and the bounds leave out, compared with the noise. Charged."""
         terms = bounding.BoundsTerms.of(epsilon=epsilon, cells=cells, for_epsilon=for_epsilon)
         scope = bounding.bias_scope(self.private(name), self.peek_version(name), columns)
-        version = self.version(name)
-        return bounding.estimate_bias(
-            scope, terms, version=version, guarantee=self.guarantee(name), curator=self.curator
-        )
+        return bounding.estimate_bias(scope, terms, open_session(self, name, UNNAMED))
+
+    # The verbs that publish: each is a function of `publications`, whose first argument is the project.
+    histogram = publications.histogram
+    ranges = publications.ranges
+    plan_ranges = publications.plan_ranges
+    marginals = publications.marginals
+    plan_marginals = publications.plan_marginals
+    publish = publications.publish
+    plan_publish = publications.plan_publish
+    stream = publications.stream
+    reconcile = publications.reconcile
+    synthesize = publications.synthesize
+    graph = publications.graph
+    compare = publications.compare
 
     def public(self, name: str) -> PublicTable:
         """Read a declared public table."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from discreet import exact
 from discreet.answers import affordability, query_quote
@@ -13,20 +13,34 @@ from discreet.answers.explain import explain
 from discreet.answers.query_quote import QueryWish
 from discreet.answers.reconcile.history_estimation import estimate_from_history
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
+from discreet.kernel.project_session import ProjectTables, Session
+from discreet.kernel.version import Version
+from discreet.ledger.charge_request import Asker
+from discreet.ledger.ledger import Ledger
 from discreet.plan.price import confidence_of
 from discreet.present import notebook
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
 
-if TYPE_CHECKING:
-    from discreet.project.project import Project
+
+class QueryProject(ProjectTables, Protocol):
+    """What of a project its queries need."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    def sql(self, text: str) -> Question:
+        """Parse an SQL query."""
+
+    def settle_query(self, query: ParsedQuery) -> tuple[ParsedQuery, list[Version]]:
+        """A question as read against versions that exist, and those versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A query that can be answered: `explain` prices it, free; `ask` charges and answers it."""
 
-    project: Project
+    project: QueryProject
     query: ParsedQuery
     #: The last explanation or answer, for a notebook to show.
     _last_shown: list[Explanation | Release] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -88,16 +102,8 @@ class Question:
         wish = wish_of(epsilon, within, confidence, delta)
         asker = self.project.asker(analyst, key)
         query, versions = self.project.settle_query(self.query)
-        release = answers.ask(
-            query,
-            wish,
-            versions=versions,
-            guarantee=self.project.guarantee(versions[0].table),
-            curator=self.project.curator,
-            asker=asker,
-            fresh=fresh,
-            reads=self._read_statement,
-        )
+        session = query_session(self.project, versions, asker)
+        release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement)
         self._last_shown[:] = [release]
         return release
 
@@ -169,6 +175,13 @@ class Explanation:
     def _html_parts(self) -> Iterator[str]:
         yield notebook.definition_table(self._parts())
         yield notebook.collapsible_code("the SQL that would run", self.data["engine_sql"])
+
+
+def query_session(project: QueryProject, versions: Sequence[Version], asker: Asker) -> Session:
+    """A session for a query over these versions, the one that pays first."""
+    version, *joined = versions
+    guarantee = project.guarantee(version.table)
+    return Session(version=version, guarantee=guarantee, curator=project.curator, asker=asker, joined=tuple(joined))
 
 
 def one_line(text: str) -> str:

@@ -179,7 +179,7 @@ def _quote_unspent(query: ParsedQuery, wish: QueryWish, project: Project, *, gau
     guarantee = declared_limit(table)
     if gaussian is None or guarantee.limits.rho is None:
         return quote(query, wish, version=version, guarantee=guarantee, ledger=EMPTY_LEDGER)
-    return quote_with_law(query, wish, version, guarantee, EMPTY_LEDGER, gaussian=gaussian, because="")
+    return quote_with_law(query, wish, version, guarantee, EMPTY_LEDGER, gaussian=gaussian)
 
 
 def _compare_answers(

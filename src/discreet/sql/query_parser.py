@@ -100,6 +100,20 @@ def _with_shared_statistics(query: ParsedQuery, shared: Mapping[object, _SharedS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Clauses:
+    """What a SELECT groups by, gives and orders by."""
+
+    keys: tuple[GroupKey, ...]
+    sets: tuple[tuple[int, ...], ...]
+    outputs: tuple[OutputColumn, ...]
+    having: Formula | None
+    order: tuple[OrderTerm, ...]
+    limit: int | None
+    offset: int
+    distinct: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Select:
     source: QueryText
     catalog: Catalog
@@ -133,37 +147,24 @@ class _Select:
         limit, offset = self._limit(tree, order)
         if not aggregates.statistics and not aggregates.quantiles and all(key.axis is not None for key in keys):
             raise self._no_aggregate(formulas, keys, distinct=bool(tree.args.get("distinct")))
-        return self._build_query(
-            relation,
-            row_reach,
-            keys,
-            sets,
-            aggregates,
-            outputs,
-            having,
-            order,
-            limit,
-            offset,
+        clauses = _Clauses(
+            keys=keys,
+            sets=sets,
+            outputs=outputs,
+            having=having,
+            order=order,
+            limit=limit,
+            offset=offset,
             distinct=bool(tree.args.get("distinct")),
         )
+        return self._build_query(relation, row_reach, aggregates, clauses)
 
     def _build_query(
-        self,
-        relation: NamedRelation,
-        row_reach: UnitReach,
-        keys: tuple[GroupKey, ...],
-        sets: tuple[tuple[int, ...], ...],
-        aggregates: Aggregates,
-        outputs: tuple[OutputColumn, ...],
-        having: Formula | None,
-        order: tuple[OrderTerm, ...],
-        limit: int | None,
-        offset: int,
-        *,
-        distinct: bool,
+        self, relation: NamedRelation, row_reach: UnitReach, aggregates: Aggregates, clauses: _Clauses
     ) -> ParsedQuery:
+        keys, sets = clauses.keys, clauses.sets
         unknown = [key for key in keys if key.axis is None]
-        if distinct and (aggregates.statistics or aggregates.quantiles or len(unknown) < len(keys)):
+        if clauses.distinct and (aggregates.statistics or aggregates.quantiles or len(unknown) < len(keys)):
             raise self.source.refusal(
                 "DISTINCT can only select discovered keys, and nothing else",
                 at=self.source.clause("DISTINCT"),
@@ -192,7 +193,7 @@ class _Select:
                 statistics=statistics,
                 quantiles=tuple(typed_quantile.quantile for typed_quantile in aggregates.quantiles),
                 keys=tuple(key.typed.expression for key in unknown),
-                top=limit if _is_top(order, limit, offset, having, keys, outputs, statistics, row_reach) else None,
+                top=clauses.limit if _is_top(clauses, statistics, row_reach) else None,
             )
             check_work(inquiry, schemas)
         except Refused as problem:
@@ -205,12 +206,12 @@ class _Select:
             reach=row_reach,
             keys=keys,
             sets=sets,
-            outputs=outputs,
+            outputs=clauses.outputs,
             quantiles=tuple(aggregates.quantiles),
-            having=having,
-            order=order,
-            limit=limit,
-            offset=offset,
+            having=clauses.having,
+            order=clauses.order,
+            limit=clauses.limit,
+            offset=clauses.offset,
             tables=tuple(declared_scans(relation)),
             schemas=schemas,
             publics={place: coded.rows for place, coded in relation.publics.items()},
@@ -361,26 +362,18 @@ def _axes(keys: tuple[GroupKey, ...], chosen: tuple[int, ...]) -> tuple[Axis, ..
     return tuple(sorted(dict.fromkeys(axes), key=axis_order))
 
 
-def _is_top(
-    order: tuple[OrderTerm, ...],
-    limit: int | None,
-    offset: int,
-    having: Formula | None,
-    keys: tuple[GroupKey, ...],
-    outputs: tuple[OutputColumn, ...],
-    statistics: tuple[Statistic, ...],
-    row_reach: UnitReach,
-) -> bool:
+def _is_top(clauses: _Clauses, statistics: tuple[Statistic, ...], row_reach: UnitReach) -> bool:
     """Whether a question asks for the most common of discovered keys, and for no others.
 
     They are chosen by their numbers of persons, which rows are only where nobody has several.
     """
-    if not limit or offset or having is not None or not order or not order[0].descending:
+    order, keys = clauses.order, clauses.keys
+    if not clauses.limit or clauses.offset or clauses.having is not None or not order or not order[0].descending:
         return False
     if not keys or any(key.axis is not None for key in keys):
         return False
     first = order[0]
-    by = first.formula if first.output is None else outputs[first.output].formula
+    by = first.formula if first.output is None else clauses.outputs[first.output].formula
     person_statistics = (RowCount(), PersonCount()) if row_reach.rows == 1 else (PersonCount(),)
     counted = [formula.count(index) for index, statistic in enumerate(statistics) if statistic in person_statistics]
     return by in counted

@@ -18,7 +18,8 @@ import numpy as np
 from discreet.errors import LedgerFault
 from discreet.inference.elimination import EliminationGraph
 from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal
-from discreet.kernel.binned_table import Candidate, Law
+from discreet.kernel.binned_table import Candidate
+from discreet.kernel.measurement import Law
 from discreet.synth.first_histograms import MeasuredHistograms
 from discreet.synth.fit_task import (
     Axes,

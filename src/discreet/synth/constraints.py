@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.schema.column import Column
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_separation import separate_cells
 from discreet.synth.code_spans import Codes, CodeSpan
@@ -55,20 +53,6 @@ class PublicConstraints:
                 )
         if self.rows is not None and self.rows < 0:
             raise UsageError(f"the number of rows must be 0 or more, got {self.rows:,}")
-
-    @staticmethod
-    def from_data(data: object, columns: Sequence[Column], *, where: str = "constraints") -> PublicConstraints:
-        """Constraints as people write them, checked against the declared columns."""
-        from discreet.synth.constraints_file import read_constraints
-
-        return read_constraints(data, columns, where=where)
-
-    @staticmethod
-    def from_file(path: str | Path, columns: Sequence[Column]) -> PublicConstraints:
-        """The same from a file, TOML or JSON by its name."""
-        from discreet.synth.constraints_file import read_constraint_file
-
-        return read_constraint_file(Path(path), columns)
 
     @property
     def rules(self) -> tuple[Rule, ...]:

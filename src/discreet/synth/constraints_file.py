@@ -69,7 +69,7 @@ def _read_json(path: Path) -> Any:
 
 
 def read_constraints(
-    data: object, columns: Sequence[Column], *, where: str, folder: Path | None = None
+    data: object, columns: Sequence[Column], *, where: str = "constraints", folder: Path | None = None
 ) -> PublicConstraints:
     """Constraints from data, checked against the columns."""
     return _ConstraintsReader(columns, where, folder).read(data)

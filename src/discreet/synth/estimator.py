@@ -7,6 +7,7 @@ so that `sklearn.base.clone` makes an equal one; a clone is not fitted.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import Command, Message, UsageError
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
 class SynthesisProject(Protocol):
     """What of an open project a fit needs."""
 
-    def synthesize(self, name: str, **params: Any) -> Model:
-        """Fit a model of a table."""
+    @property
+    def synthesize(self) -> Callable[..., Model]:
+        """Fit a model of a table: its name, then what `get_params` has by name."""
 
 
 class Synthesizer:
     """Synthetic data of a declared table.
 
     `fit` charges the ledger, once for the same parameters; `sample` and all else is free. `constraints`: as
-    `PublicConstraints.from_data` takes them, or the name of a file. `model_` is there after `fit`.
+    `constraints_file.read_constraints` takes them, or the name of a file. `model_` is there after `fit`.
     """
 
     model_: Model
@@ -87,7 +89,7 @@ class Synthesizer:
         """The parameters by name. Nothing in them has parameters of its own, so `deep` says nothing."""
         return {name: getattr(self, name) for name in self._names()}
 
-    def set_params(self, **params: Any) -> Synthesizer:
+    def set_params(self, **params: object) -> Synthesizer:
         """Change parameters; a fitted model stays until the next fit."""
         for name in params:
             if name not in self._names():

@@ -68,7 +68,7 @@ def measure_histograms(
 
     Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`.
     """
-    cut = program.binned_table(tuple(attribute.axis(outside=True) for attribute in attributes))
+    cut = BinnedTable(program, tuple(attribute.axis(outside=True) for attribute in attributes))
     noisy = _histograms(program, cut, attributes, share)
     if more and few(_total(noisy)[0]):
         noisy = [

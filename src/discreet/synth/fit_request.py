@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from discreet import exact
 from discreet.errors import Flag, Message, UsageError
 from discreet.inference.axes import MOST_CELLS
 from discreet.schema.schema import Schema, closest_name_hint
 from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraint_file, read_constraints
 from discreet.synth.model_kinds import KINDS
 
 #: A weight beyond this is no wish any more; a table of more columns is only noise.
@@ -22,6 +23,19 @@ MOST_TOGETHER = 6
 
 #: Inference makes no larger model: of 8 bytes a cell.
 MOST_MB = MOST_CELLS * 8 // 2**20
+
+
+class FitOptions(TypedDict, total=False):
+    """What a fit may be told beside its guarantee, its model and its columns, as people write it."""
+
+    degree: object
+    seconds: object
+    model_mb: object
+    workload: object
+    rows: object
+    weights: Mapping[Sequence[str], int] | None
+    marginals: Sequence[Sequence[str]]
+    adjacent: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +98,14 @@ class FitRequest:
         delta: object = None,
         kind: str = "auto",
         columns: Sequence[str] | None = None,
-        degree: object = None,
-        seconds: object = None,
-        model_mb: object = None,
-        workload: object = None,
-        rows: object = None,
-        weights: Mapping[Sequence[str], int] | None = None,
-        marginals: Sequence[Sequence[str]] = (),
-        adjacent: bool = True,
         public: str | None = None,
         constraints: PublicConstraints | None = None,
         fresh: bool = False,
+        **more: Unpack[FitOptions],
     ) -> FitRequest:
         """What was asked, in the words of the command line or of Python, checked."""
+        _refuse_others(more)
+        seconds, model_mb, weights = more.get("seconds"), more.get("model_mb"), more.get("weights")
         return FitRequest(
             epsilon=None
             if epsilon is None
@@ -104,14 +113,14 @@ class FitRequest:
             delta=None if delta is None else exact.probability(delta, name="delta"),
             kind=kind,
             columns=None if columns is None else _names(columns),
-            degree=_whole(degree, "degree", most=8),
+            degree=_whole(more.get("degree"), "degree", most=8),
             seconds=None if seconds is None else exact.positive(seconds, name="seconds", most=Fraction(10**6)),
             model_mb=None if model_mb is None else exact.positive(model_mb, name="model_mb", most=Fraction(MOST_MB)),
-            workload=_whole(workload, "workload", most=4),
-            rows=_whole(rows, "rows", most=10**12),
+            workload=_whole(more.get("workload"), "workload", most=4),
+            rows=_whole(more.get("rows"), "rows", most=10**12),
             weights=tuple((_names(names), weight) for names, weight in (weights or {}).items()),
-            marginals=tuple(map(_names, marginals)),
-            adjacent=adjacent,
+            marginals=tuple(map(_names, more.get("marginals", ()))),
+            adjacent=more.get("adjacent", True),
             public=public,
             constraints=constraints or PublicConstraints(),
             fresh=fresh,
@@ -158,13 +167,13 @@ def constraints_of(
     if given is None or isinstance(given, PublicConstraints):
         return given or PublicConstraints()
     if isinstance(given, str | PathLike):
-        return PublicConstraints.from_file(Path(given), schema.columns)
-    return PublicConstraints.from_data(given, schema.columns)
+        return read_constraint_file(Path(given), schema.columns)
+    return read_constraints(given, schema.columns)
 
 
-def refuse_options(more: Mapping[str, Any]) -> None:
+def _refuse_others(more: FitOptions) -> None:
     """An option of another name is refused, and the nearest is told."""
     option_names = [each.name for each in fields(FitRequest)]
     for name in more:
-        if name not in option_names:
+        if name not in FitOptions.__annotations__:
             raise UsageError(f"a fit has no option named {name[:60]!r}", hint=closest_name_hint(name, option_names))

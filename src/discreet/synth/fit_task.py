@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from discreet.errors import UsageError
 from discreet.inference.axes import MOST_CELLS, Table
 from discreet.inference.calibrated_tree import CalibratedTree
-from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal, fit
+from discreet.inference.fit import FitSearch, FittedGraphicalModel, MeasuredMarginal, fit
 from discreet.inference.projections import projections
 from discreet.inference.separator_conditionals import has_approximate_conditionals
-from discreet.kernel.binned_table import Candidate, Law
+from discreet.kernel.binned_table import Candidate
+from discreet.kernel.measurement import Law
 from discreet.kernel.program import Program
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.synth.attribute import Attribute
@@ -121,8 +122,7 @@ def final_fit(
         allowed=limits.allowed,
         totals=limits.totals,
         start=start,
-        iterations=FINAL_ITERATIONS,
-        tolerance=TOLERANCE,
+        search=FitSearch(iterations=FINAL_ITERATIONS, tolerance=TOLERANCE),
     )
     return ModelFit(
         attributes=histograms.attributes,
@@ -144,7 +144,14 @@ def interim_fit(
 ) -> FittedGraphicalModel:
     """A fit between two steps: what the next choice compares the table with."""
     limits = task.constraints.on(histograms.attributes, histograms.total)
-    return fit(histograms.sizes, measured, limits.total, allowed=limits.allowed, start=start, iterations=iterations)
+    return fit(
+        histograms.sizes,
+        measured,
+        limits.total,
+        allowed=limits.allowed,
+        start=start,
+        search=FitSearch(iterations=iterations),
+    )
 
 
 def measure_marginals(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,10 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.attribute_discovery import attribute_of_words
 from discreet.synth.column_data import column_data, column_of, flag_of, text_of
 from discreet.synth.constraints import PublicConstraints
-from discreet.synth.model import Model, ModelCard
+from discreet.synth.model_contents import ModelCard, ModelContents
+
+#: The class that a document is read as: `Model`, which its file does not know.
+AnyModel = TypeVar("AnyModel", bound=ModelContents)
 
 NAME = "discreet model"
 FORMAT = 1
@@ -33,7 +36,7 @@ FORMAT = 1
 MOST_CELLS = 2**25
 
 
-def model_data(model: Model, arrays: DocumentArrays) -> dict[str, Any]:
+def model_data(model: ModelContents, arrays: DocumentArrays) -> dict[str, Any]:
     """A model as data."""
     return {
         "format": NAME,
@@ -60,7 +63,7 @@ def model_data(model: Model, arrays: DocumentArrays) -> dict[str, Any]:
     }
 
 
-def model_of(data: dict[str, Any], arrays: DocumentArrays) -> Model:
+def model_of(data: dict[str, Any], arrays: DocumentArrays, kind: type[AnyModel]) -> AnyModel:
     """The model that was written."""
     columns = tuple(column_of(entry) for entry in data["columns"])
     if len({column.name.lower() for column in columns}) != len(columns):
@@ -70,7 +73,7 @@ def model_of(data: dict[str, Any], arrays: DocumentArrays) -> Model:
         raise ValueError("two attributes have the same name")
     sizes = tuple(attribute.size for attribute in attributes)
     constraints = PublicConstraints.from_saved(data["constraints"])
-    return Model(
+    return kind(
         card=_card_of(data["card"]),
         columns=columns,
         attributes=attributes,

@@ -12,11 +12,11 @@ from typing import Any
 from discreet.errors import Command, DiscreetError, Flag, Message, UsageError
 from discreet.synth import archive
 from discreet.synth.archive import DocumentArrays
-from discreet.synth.model import Model
-from discreet.synth.model_document import FORMAT, NAME, model_data, model_of
+from discreet.synth.model_contents import ModelContents
+from discreet.synth.model_document import FORMAT, NAME, AnyModel, model_data, model_of
 
 
-def save(model: Model, path: Path) -> None:
+def save(model: ModelContents, path: Path) -> None:
     """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
     path = Path(path)
     if path.exists():
@@ -25,7 +25,7 @@ def save(model: Model, path: Path) -> None:
     archive.write(path, model_data(model, arrays), arrays)
 
 
-def load(path: Path) -> Model:
+def load(path: Path, kind: type[AnyModel]) -> AnyModel:
     """The model that `save` wrote; one sentence where the file is none."""
     path = Path(path)
     try:
@@ -34,7 +34,7 @@ def load(path: Path) -> Model:
     except ValueError as problem:
         raise _no_model(path, str(problem)) from None
     try:
-        return model_of(document, arrays)
+        return model_of(document, arrays, kind)
     except DiscreetError as problem:
         raise _no_model(path, problem.reason) from None
     except KeyError as problem:

@@ -11,7 +11,7 @@ from discreet.present.notebook import NotebookCell
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, judge_marginals
 from discreet.synth.inspect.model_evidence import CONFIDENCE, NEAR, ModelEvidence
 from discreet.synth.inspect.report_text import percent, rounded
-from discreet.synth.model import Model, ModelCard
+from discreet.synth.model_contents import ModelCard, ModelContents
 
 #: A face is drawn whenever a cell is run. So many tables are judged for one in a moment; of more, `inspect` tells.
 MOST_TABLES = 400
@@ -22,7 +22,7 @@ _SIZES = {1: "single columns", 2: "pairs", 3: "triples"}
 _VERDICTS = {"good": "good", "partly": "partly", "poor": "poor", "unknown": "unknown"}
 
 
-def notebook_parts(model: Model) -> Iterator[str]:
+def notebook_parts(model: ModelContents) -> Iterator[str]:
     """The parts of the face. Free: a function of the model, which holds noisy numbers and public facts."""
     card = model.card
     yield notebook.head(f"{card.kind} model of {card.table}: about {rounded(model.total)} rows, {_paid(card)}")

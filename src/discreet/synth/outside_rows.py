@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.answers.bounds.end_search import EndSearch
 from discreet.answers.bounds.round_bounds import first_code, last_code, round_outward
+from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.plan.cells import Axis
 from discreet.sql.typed_expression import column_expression
@@ -99,7 +100,7 @@ def widen_bounds(program: Program, outside_cells: Sequence[OutsideCells], *, sha
         post-processing of noisy counts.
     """
     law = program.law(share / len(outside_cells))
-    cut = program.binned_table(tuple(outside.axis() for outside in outside_cells))
+    cut = BinnedTable(program, tuple(outside.axis() for outside in outside_cells))
     noisy = cut.measure(
         [(place,) for place in range(len(outside_cells))], [law] * len(outside_cells), word="describing"
     )

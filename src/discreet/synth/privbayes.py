@@ -17,7 +17,7 @@ import numpy as np
 from discreet.inference.fit import FittedGraphicalModel
 from discreet.inference.fit_inputs import MeasuredMarginal
 from discreet.inference.junction_tree import model_cells
-from discreet.kernel.binned_table import Law
+from discreet.kernel.measurement import Law
 from discreet.synth.first_histograms import MeasuredHistograms
 from discreet.synth.fit_task import (
     Axes,

@@ -12,11 +12,11 @@ from discreet import exact
 from discreet.accounting.events import ReservationEvent, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
-from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, Command, Flag, Message, UsageError
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Version
 from discreet.kernel.program import Program, noise_sd
+from discreet.kernel.project_session import Session
 from discreet.schema.column import Column
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.catalog import PublicTable
@@ -44,11 +44,8 @@ MOST_NOISE = 5e11
 
 def synthesize(
     request: FitRequest,
+    session: Session,
     *,
-    version: Version,
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
     order: Sequence[str] = (),
     public: PublicTable | None = None,
     progress: Progress = no_progress,
@@ -57,6 +54,7 @@ def synthesize(
 
     Guarantee: one charge of a reservation, and all that the model holds is drawn from it or public.
     """
+    version, guarantee = session.version, session.guarantee
     columns = modelled_columns(version, request.columns)  # in the version's own order, whatever the file's is now
     if request.kind == "random":
         return random_model(version, in_shown_order(columns, order))
@@ -75,8 +73,8 @@ def synthesize(
     refuse_contradiction(request.constraints, columns, from_constraints)
     choice = choose_model(request, columns, event, most_rows=version.schema.unit.rows)
     refuse_large_marginals(request, columns, from_constraints, model_mb=choice.model_mb)
-    reservation_id, is_repeat = _reserve(request, event, version, curator, asker)
-    program = Program(curator, version, reservation_id)
+    reservation_id, is_repeat = _reserve(request, event, session)
+    program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
     attributes = stretch_to_constraints(
         request.constraints, describe_attributes(program, columns, needs, from_constraints=from_constraints), columns
@@ -235,10 +233,9 @@ def _column_warnings(
         yield "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
 
 
-def _reserve(
-    request: FitRequest, event: ReservationEvent, version: Version, curator: Curator, asker: Asker
-) -> tuple[str, bool]:
+def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> tuple[str, bool]:
     """The id of the reservation, one that is there for the same fit or a new charge; and whether it was there."""
+    version = session.version
     question_data = {
         "synth": request.data(),
         "table": version.table,
@@ -248,21 +245,13 @@ def _reserve(
     question_text = json.dumps(question_data, sort_keys=True)
     question = hashlib.sha256(question_text.encode()).hexdigest()
     earlier_reservation = (
-        None if request.fresh else curator.ledger.find_reservation(version.table, version.number, question)
+        None if request.fresh else session.ledger.find_reservation(version.table, version.number, question)
     )
     if earlier_reservation is not None:
         return earlier_reservation.id, True
     try:
         assert request.epsilon is not None
-        id_ = charge_whole_table(
-            version,
-            event,
-            question=question,
-            price=request.epsilon,
-            curator=curator,
-            asker=asker,
-            once=not request.fresh,
-        )
+        id_ = charge_whole_table(session, event, question=question, price=request.epsilon, once=not request.fresh)
     except BudgetExceeded as problem:
         if problem.binding == "keys":
             problem.hint = Message(

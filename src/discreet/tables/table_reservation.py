@@ -12,14 +12,13 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.affordability import largest_question
 from discreet.answers.caveats import declared_table_caveats, invariant_caveats
-from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
+from discreet.kernel.project_session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +36,12 @@ class ReservationTerms:
             delta=None if delta is None else exact.probability(delta, name="delta"),
         )
 
-    def event(self, guarantee: Guarantee, version: Version, curator: Curator) -> ReservationEvent:
+    def event(self, session: Session) -> ReservationEvent:
         """The reservation: pure Laplace noise, unless a delta is given or only the zCDP filter can take it.
 
         As for questions in SQL: an epsilon without a delta costs rho = epsilon^2 / 2 on Gaussian noise.
         """
+        guarantee = session.guarantee
         pure = ReservationEvent(epsilon=self.epsilon, rho=self.epsilon**2 / 2, delta=Fraction(0))
         gaussian = ReservationEvent(epsilon=None, rho=self.epsilon**2 / 2, delta=Fraction(0))
         if self.delta == 0:
@@ -50,9 +50,9 @@ class ReservationTerms:
             return ReservationEvent(epsilon=None, rho=self._rho(guarantee), delta=Fraction(0))
         if guarantee.accounting == "zcdp":
             return gaussian
-        if guarantee.limits.rho is None or _accepting_arm(pure, guarantee, version, curator) == "pure":
+        if guarantee.limits.rho is None or _accepting_arm(pure, session) == "pure":
             return pure
-        return gaussian if _accepting_arm(gaussian, guarantee, version, curator) is not None else pure
+        return gaussian if _accepting_arm(gaussian, session) is not None else pure
 
     def _rho(self, guarantee: Guarantee) -> Fraction:
         assert self.delta is not None
@@ -98,27 +98,16 @@ def count_caveats(version: Version, curator: Curator, columns: Sequence[str] = (
     return notes + invariant_caveats(curator.ledger, version.population)
 
 
-def _accepting_arm(event: ReservationEvent, guarantee: Guarantee, version: Version, curator: Curator) -> str | None:
-    decision = curator.ledger.preview(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=Region.whole(),
-        event=event,
-        guarantee=guarantee,
-        booking=False,
-    )
-    return decision.arm
+def _accepting_arm(event: ReservationEvent, session: Session) -> str | None:
+    return session.preview(event, booking=False).arm
 
 
 def reserve(
     request_data: dict[str, Any],
     event: ReservationEvent,
     terms: ReservationTerms,
+    session: Session,
     *,
-    version: Version,
-    curator: Curator,
-    asker: Asker,
     fresh: bool = False,
 ) -> tuple[str, ReservationEvent, bool]:
     """The reservation, one that is there for what is asked or a new charge, its event, and whether it was there.
@@ -126,23 +115,16 @@ def reserve(
     What is asked for on the same terms is the same, whatever noise the ledger's state would have it bring by now: so
     the event is that of the reservation, not always the one given.
     """
+    version, ledger = session.version, session.ledger
     question_data = request_data | {"table": version.table, "version": version.number}
     question_data |= {"epsilon": str(terms.epsilon), "delta": str(terms.delta)}
     question = hashlib.sha256(json.dumps(question_data, sort_keys=True).encode()).hexdigest()
-    earlier_reservation = None if fresh else curator.ledger.find_reservation(version.table, version.number, question)
+    earlier_reservation = None if fresh else ledger.find_reservation(version.table, version.number, question)
     if earlier_reservation is not None:
         return earlier_reservation.id, earlier_reservation.event, True
     try:
-        id_ = charge_whole_table(
-            version,
-            event,
-            question=question,
-            price=terms.epsilon,
-            curator=curator,
-            asker=asker,
-            once=not fresh,
-        )
+        id_ = charge_whole_table(session, event, question=question, price=terms.epsilon, once=not fresh)
     except BudgetExceeded as problem:
-        problem.hint = problem.hint or _affordable_hint(terms, version, curator)
+        problem.hint = problem.hint or _affordable_hint(terms, version, session.curator)
         raise
-    return id_, curator.ledger.reservation(id_).event, False
+    return id_, ledger.reservation(id_).event, False

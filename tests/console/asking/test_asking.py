@@ -17,9 +17,9 @@ from discreet.console.jobs.release_json import without_infinities
 from discreet.console.jobs.time_grid import due
 from discreet.console.people.people import People
 from discreet.console.project_handle import ProjectHandle
-from discreet.console.request_context import Visitor
 from discreet.console.responses import NotFound, RequestDenied
 from discreet.console.settings import Settings
+from discreet.console.visitor import Visitor
 from discreet.engines.stop_signal import Stopped
 from discreet.errors import BudgetExceeded, QueryFailed, Refused, UsageError
 from discreet.kernel.curator import Curator

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.memory import stored_code
+from discreet.engines.memory_values import stored_code
 from discreet.engines.postgres.conversion import MOST_BYTES, raw_sql, word_sql
 from discreet.engines.source_values import SourceMoment
 from discreet.engines.table_file import code_bounds

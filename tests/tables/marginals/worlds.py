@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.kernel.project_session import open_session, quote_session
 from discreet.tables.marginals.marginals_request import MarginalsRequest, quote_marginals, release_requested
 from discreet.tables.table_reservation import ReservationTerms
 from synth.worlds import open_project
@@ -29,10 +30,7 @@ def release(project, columns=("ward", "sex", "age"), *, epsilon, delta=None, fre
     return release_requested(
         MarginalsRequest.of(columns, **wish),
         ReservationTerms.of(epsilon, delta),
-        version=project.version("people"),
-        guarantee=project.guarantee("people"),
-        curator=project.curator,
-        asker=project.asker(None),
+        open_session(project, "people", project.asker(None)),
         declared=[column.name for column in project.table("people").schema.columns],
         confidence=confidence,
         fresh=fresh,
@@ -43,8 +41,6 @@ def price(project, columns=("ward", "sex", "age"), *, epsilon, delta=None, **wis
     return quote_marginals(
         MarginalsRequest.of(columns, **wish),
         ReservationTerms.of(epsilon, delta),
-        version=project.peek_version("people"),
-        guarantee=project.guarantee("people"),
-        curator=project.curator,
+        quote_session(project, "people"),
         declared=[column.name for column in project.table("people").schema.columns],
     )

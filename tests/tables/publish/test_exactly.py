@@ -7,10 +7,11 @@ import pytest
 
 import discreet
 from clinic import say
-from discreet.answers.sql import Asker
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, QueryFailed, Refused, SchemaError, UsageError
 from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals
+from discreet.kernel.project_session import open_session
+from discreet.ledger.charge_request import Asker
 from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.tables.publish import publication_measurement, publication_offer
 from discreet.tables.publish import publish as publishing
@@ -74,9 +75,9 @@ def test_nothing_is_declared_for_tables_that_do_not_fit(tmp_path):
         run(project, text, epsilon=1)
     assert not project.ledger.state.invariants and project.budget("people").events == 0
     told = publishing.plan_of(plan(project.folder, text))
-    given = {"version": project.version("people"), "guarantee": project.guarantee("people"), "curator": project.curator}
+    session = open_session(project, "people", Asker())
     for epsilon, room in (("0.75", True), ("0.76", False)):
-        quoted = publishing.quote(told, epsilon=epsilon, delta=None, publics=project.public, **given)
+        quoted = publishing.quote(told, session, epsilon=epsilon, delta=None, publics=project.public)
         assert quoted.fits == room
     run(project, text, epsilon="0.75")
     assert project.budget("people").spent.epsilon == Fraction(3, 2)
@@ -290,12 +291,9 @@ def test_nothing_is_declared_that_could_not_be_charged(tmp_path):
     def ask(asker):
         publishing.publish(
             told,
+            open_session(project, "people", asker),
             epsilon="0.5",
             delta=None,
-            version=project.version("people"),
-            guarantee=project.guarantee("people"),
-            curator=project.curator,
-            asker=asker,
             publics=project.public,
         )
 

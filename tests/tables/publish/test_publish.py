@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.answers.sql import Asker
 from discreet.errors import BudgetExceeded, UsageError
+from discreet.kernel.project_session import open_session
+from discreet.ledger.charge_request import UNNAMED
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.publish import publication_offer, publication_price, published_tables
@@ -30,12 +31,9 @@ def run(project, text=PLAN, *, epsilon=1, delta=None, fresh=False):
     told = publishing.plan_of(plan(project.folder, text))
     return publishing.publish(
         told,
+        open_session(project, "people", UNNAMED),
         epsilon=epsilon,
         delta=delta,
-        version=project.version("people"),
-        guarantee=project.guarantee("people"),
-        curator=project.curator,
-        asker=Asker(),
         publics=project.public,
         fresh=fresh,
     )

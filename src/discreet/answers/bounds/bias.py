@@ -12,15 +12,15 @@ from functools import reduce
 
 import numpy as np
 
-from discreet.accounting.guarantee import Guarantee
 from discreet.answers.bounds.bounds_terms import BoundsTerms
 from discreet.answers.bounds.missing_bounds import ROWS_PER_PERSON, named_columns, refuse_other_persons
 from discreet.answers.bounds.step_purchases import StepPurchases
 from discreet.answers.bounds.truncation import CONFIDENCE, Truncation, roster_prices, truncation_of
 from discreet.answers.query_quote import spending
 from discreet.errors import Command, Message, UsageError
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Measurement, NoisyCells
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_combination import CombinedNoise
 from discreet.plan import formula
 from discreet.plan.cell_statistics import RowCount
@@ -72,18 +72,16 @@ class BiasScope:
     columns: tuple[NumberColumn | MomentColumn, ...]
 
 
-def estimate_bias(
-    scope: BiasScope, terms: BoundsTerms, *, version: Version, guarantee: Guarantee, curator: Curator
-) -> Bias:
+def estimate_bias(scope: BiasScope, terms: BoundsTerms, session: Session) -> Bias:
     """What limits and bounds take away.
 
     Guarantee: the losses of all charges add to terms.epsilon or less.
     Because: the roster and each column get equal shares of it, and losses add.
     """
-    persons, columns = scope.persons, scope.columns
+    version, persons, columns = session.version, scope.persons, scope.columns
     share = terms.epsilon / (persons + len(columns))
     text = f"discreet bounds {version.table} --report"
-    purse = StepPurchases(curator=curator, version=version, guarantee=guarantee, text=text)
+    purse = StepPurchases(session=session, text=text)
     clamped = _clamped_price(version, columns, epsilon=share * len(columns)) if columns else None
     truncated: Truncation | None = None
     clamping: tuple[Clamping, ...] = ()
@@ -95,7 +93,7 @@ def estimate_bias(
         truncated = truncation_of(persons_wide, persons_narrow, terms, declared=version.schema.unit.rows)
     if clamped is not None:
         clamping = _clamping(purse.buy(clamped), columns, clamped.inquiry.order.sets)
-    standing = curator.ledger.account_status(version.population)
+    standing = session.ledger.account_status(version.population)
     return Bias(
         table=version.table,
         version=version.number,

@@ -10,7 +10,6 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting.events import Event
-from discreet.accounting.guarantee import Guarantee
 from discreet.answers.bounds.bounds_terms import BoundsTerms
 from discreet.answers.bounds.end_search import (
     ENOUGH,
@@ -26,8 +25,9 @@ from discreet.answers.bounds.round_bounds import round_outward
 from discreet.answers.bounds.row_limit import chosen_limit, limit_price
 from discreet.answers.bounds.step_purchases import StepPurchases
 from discreet.answers.query_quote import spending
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Version
 from discreet.kernel.measurement import DiscoveredKeys
+from discreet.kernel.project_session import Session
 from discreet.plan.expressions import TextCode
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
@@ -66,9 +66,7 @@ class BoughtBounds:
         }
 
 
-def buy_bounds(
-    missing: MissingBounds, terms: BoundsTerms, *, version: Version, guarantee: Guarantee, curator: Curator
-) -> BoughtBounds:
+def buy_bounds(missing: MissingBounds, terms: BoundsTerms, session: Session) -> BoughtBounds:
     """Find what is wanted, each for the same share of epsilon.
 
     Guarantee: the losses of all charges add to terms.epsilon or less, and to terms.delta or less for values; the
@@ -76,14 +74,15 @@ def buy_bounds(
     Because: each choice gets its part of its share (`limit`, `ends`), values theirs (`price`), and the curator charges
         what each really was.
     """
+    version = session.version
     text = f"discreet bounds {version.table}"
-    purse = StepPurchases(curator=curator, version=version, guarantee=guarantee, text=text)
+    purse = StepPurchases(session=session, text=text)
     purchase = _Purchase(missing=missing, terms=terms, version=version, purse=purse)
     limit = purchase.limit()
     chosen = purchase.ends()
     ends = [search.with_distinct_ends() for search in chosen]
     values = purchase.values()
-    standing = curator.ledger.account_status(version.population)
+    standing = session.ledger.account_status(version.population)
     columns = {search.column.name: _end_settings(search) for search in ends}
     listed = {name: _discovered_values(discovered) for name, discovered in values.items()}
     columns |= {name: {"type": "category", "values": words} for name, words in listed.items() if words}

@@ -9,12 +9,11 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import ComposedEvent, Event
 from discreet.accounting.filter import Cost
-from discreet.accounting.guarantee import Guarantee
 from discreet.answers.affordability import largest_question
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import BudgetExceeded, Flag, Message
-from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
+from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account
 from discreet.ledger.refusal import charge_refusal
 from discreet.plan.price import Price
@@ -25,9 +24,7 @@ from discreet.release import Spending
 class StepPurchases:
     """What an errand may spend, and what it has spent. `text` is what the ledger says it was for."""
 
-    curator: Curator
-    version: Version
-    guarantee: Guarantee
+    session: Session
     text: str
     releases: list[str] = field(default_factory=list)
     _paid: list[Event] = field(default_factory=list)
@@ -38,32 +35,25 @@ class StepPurchases:
         `coming`: what the rest of the errand will cost. The step is refused where the budget does not hold all of
         it, so that nobody pays for half an answer.
         """
-        ledger, version = self.curator.ledger, self.version
+        curator, ledger, version = self.session.curator, self.session.ledger, self.session.version
         for id_ in reversed(ledger.find(version.table, version.number, price.inquiry.question())):
             if ledger.state.charges[id_].price >= price.epsilon:
                 self.releases.append(id_)
-                return self.curator.stored_measurement(id_)
+                return curator.stored_measurement(id_)
         self._refuse_unaffordable(price, coming)
-        measured = self.curator.measure(price, [version], text=self.text)
+        measured = curator.measure(price, [version], text=self.text, asker=self.session.asker)
         self._paid.append(measured.event)
         self.releases.append(measured.id)
         return measured
 
     def _refuse_unaffordable(self, price: Price, coming: Sequence[Event]) -> None:
         """A bundle of everything, about everybody: what is accepted so is accepted step by step."""
-        ledger, version = self.curator.ledger, self.version
         event = ComposedEvent(events=(price.event, *coming))
-        decision = ledger.preview(
-            population=version.population,
-            table=version.table,
-            version=version.number,
-            region=price.region,
-            event=event,
-            guarantee=self.guarantee,
-        )
+        decision = self.session.preview(event, region=price.region)
         if not decision.accepted:
-            name = version.population
-            account = ledger.refresh().accounts.get(name) or Account(name=name, guarantee=self.guarantee)
+            name = self.session.version.population
+            accounts = self.session.ledger.refresh().accounts
+            account = accounts.get(name) or Account(name=name, guarantee=self.session.guarantee)
             problem: BudgetExceeded = charge_refusal(account, Cost.of(events.loss(event)), decision)
             problem.hint = problem.hint or _hint(account, problem)
             raise problem

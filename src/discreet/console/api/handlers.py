@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from discreet import exact
 from discreet.console import public_facts
@@ -238,6 +238,17 @@ _LIST = (
 )
 
 
+class _OperationFacts(TypedDict, total=False):
+    """What is said of an operation beside its route: see `ApiOperation`."""
+
+    status: int
+    refusals: tuple[int, ...]
+    query: tuple[QueryParameter, ...]
+    params: dict[str, dict[str, Any]]
+    keyed: bool
+    media_type: str
+
+
 def _operation(
     method: Literal["GET", "POST", "DELETE"],
     path: str,
@@ -248,7 +259,7 @@ def _operation(
     body: Any = None,
     gridded: bool = False,
     role: Literal["public", "analyst"] = "analyst",
-    **more: Any,
+    **more: Unpack[_OperationFacts],
 ) -> ApiOperation:
     route = Route(
         method=method,

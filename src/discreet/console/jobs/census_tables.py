@@ -12,8 +12,8 @@ from typing import Any
 from discreet.console import forms
 from discreet.console.jobs import noisy_charts, release_store
 from discreet.console.jobs.job_queue import Progress
-from discreet.console.request_context import Visitor
 from discreet.console.responses import NotFound, RequestDenied
+from discreet.console.visitor import Visitor
 from discreet.errors import Command, Message, Refused, UsageError
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease

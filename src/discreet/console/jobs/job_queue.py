@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 from discreet.console.jobs.concurrency_limit import ConcurrencyLimit
 from discreet.console.jobs.job_runner import Job, JobRunner, Place, RunnerSentences
 from discreet.console.jobs.time_grid import at_tick
-from discreet.console.request_context import RequestContext, Visitor
+from discreet.console.request_context import RequestContext
 from discreet.console.responses import NotFound
+from discreet.console.visitor import Visitor
 from discreet.errors import QueryFailed
 
 if TYPE_CHECKING:

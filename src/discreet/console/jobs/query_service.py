@@ -28,9 +28,9 @@ from discreet.console.jobs.release_json import release_data
 from discreet.console.jobs.stored_results import decode_releases, encode_releases
 from discreet.console.people.clock import DAY_S
 from discreet.console.project_handle import ProjectHandle
-from discreet.console.request_context import Visitor
 from discreet.console.responses import NotFound, RequestDenied
 from discreet.console.settings import Settings
+from discreet.console.visitor import Visitor
 from discreet.errors import QueryFailed
 from discreet.ledger.refusal import DuplicateCharge
 from discreet.project.project import Project

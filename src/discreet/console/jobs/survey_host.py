@@ -17,8 +17,9 @@ from discreet.errors import UsageError
 from discreet.surveys.collector.app import app_of_collector
 from discreet.surveys.collector.collector import Collector
 from discreet.surveys.collector.results import LiveResults, SurveyTally, summary, tally_new_reports
+from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_definition import Survey, is_survey_id
-from discreet.surveys.collector.survey_store import SurveyStore, open_survey_store
+from discreet.surveys.collector.survey_store import SurveyStore
 
 Message = dict[str, Any]
 Application = Callable[[Message, Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]

@@ -52,8 +52,9 @@ def _form(
     *,
     quotation: Any = None,
     problem: Exception | None = None,
-    **more: Any,
+    about: Mapping[str, Any] | None = None,
 ) -> Page:
+    """A form, with the plan or the problem beside it. `about`: what its template shows besides."""
     tables = forms.private_tables(context.handle.project)
     named = str(wish.get("table", "")).lower()
     trouble, status = (None, 200) if problem is None else forms.form_error(problem)
@@ -64,24 +65,36 @@ def _form(
         "wish": wish,
         "quote": quotation,
         "trouble": trouble,
-        **more,
+        **(about or {}),
     }
     return Page(template=f"tables_{kind}.html", data=data, status=status)
 
 
-def _plan_page(context: RequestContext, kind: str, wish: Wish, quoted: Callable[[], Any], **more: Any) -> Page:
+def _plan_page(
+    context: RequestContext,
+    kind: str,
+    wish: Wish,
+    quoted: Callable[[], Any],
+    *,
+    about: Mapping[str, Any] | None = None,
+) -> Page:
     """The form, and beside it the plan where there is enough to make one. Free."""
     if not wish["table"] or not (wish["epsilon"] or wish.get("within")):
-        return _form(context, kind, wish, **more)
+        return _form(context, kind, wish, about=about)
     try:
         with job_queue_of(context).pricing_turn(context.visitor):
-            return _form(context, kind, wish, quotation=quoted(), **more)
+            return _form(context, kind, wish, quotation=quoted(), about=about)
     except DiscreetError as problem:
-        return _form(context, kind, wish, problem=problem, **more)
+        return _form(context, kind, wish, problem=problem, about=about)
 
 
 def _start_job(
-    context: RequestContext, kind: str, wish: Wish, act: Callable[[Progress], str], **more: Any
+    context: RequestContext,
+    kind: str,
+    wish: Wish,
+    act: Callable[[Progress], str],
+    *,
+    about: Mapping[str, Any] | None = None,
 ) -> HandlerResponse:
     """Pay, and go to what came of it; what cannot be is told beside the form."""
     digest = hashlib.sha256(json.dumps([kind, wish], sort_keys=True).encode()).hexdigest()
@@ -91,7 +104,7 @@ def _start_job(
         job = job_queue.start(context.visitor, act, area=AREA, words=words, key=digest)
         return Redirect(to=job_queue.next_path(job))
     except DiscreetError as problem:
-        return _form(context, kind, wish, problem=problem, **more)
+        return _form(context, kind, wish, problem=problem, about=about)
 
 
 def _histogram_wish(texts: Mapping[str, tuple[str, ...]]) -> Wish:
@@ -116,7 +129,7 @@ def histogram(context: RequestContext) -> HandlerResponse:
     def quoted() -> dict[str, Any]:
         return context.queries.explain(_histogram_request(context, wish), context.visitor).data
 
-    return _plan_page(context, "histogram", wish, quoted, key=secrets.token_urlsafe(16))
+    return _plan_page(context, "histogram", wish, quoted, about={"key": secrets.token_urlsafe(16)})
 
 
 def ask_histogram(context: RequestContext) -> HandlerResponse:
@@ -125,7 +138,7 @@ def ask_histogram(context: RequestContext) -> HandlerResponse:
     try:
         outcome = context.queries.ask(_histogram_request(context, wish), context.visitor, key=context.field("key"))
     except DiscreetError as problem:
-        return _form(context, "histogram", wish, problem=problem, key=secrets.token_urlsafe(16))
+        return _form(context, "histogram", wish, problem=problem, about={"key": secrets.token_urlsafe(16)})
     return Redirect(to=f"/a/{quote(outcome.releases[0]['release'], safe='')}")
 
 
@@ -136,7 +149,7 @@ def plan_ranges(context: RequestContext) -> HandlerResponse:
     def quoted() -> dict[str, Any]:
         return range_tables.quote_ranges(context.handle.project, wish)
 
-    return _plan_page(context, "ranges", wish, quoted, **_about_ranges(context, wish))
+    return _plan_page(context, "ranges", wish, quoted, about=_about_ranges(context, wish))
 
 
 def _about_ranges(context: RequestContext, wish: Wish) -> dict[str, Any]:
@@ -155,7 +168,7 @@ def pay_ranges(context: RequestContext) -> HandlerResponse:
         tell("measuring", 0.1)
         return range_tables.measure_ranges(project, wish, analyst=analyst)
 
-    return _start_job(context, "ranges", wish, act, **_about_ranges(context, wish))
+    return _start_job(context, "ranges", wish, act, about=_about_ranges(context, wish))
 
 
 def plan_marginals(context: RequestContext) -> HandlerResponse:
@@ -182,28 +195,31 @@ def pay_marginals(context: RequestContext) -> HandlerResponse:
     return _start_job(context, "marginals", wish, act)
 
 
+#: What the form for a plan tells.
+_ABOUT_PUBLISH = {"example": census_tables.EXAMPLE}
+
+
 def publish_form(context: RequestContext) -> HandlerResponse:
     """The form for a plan."""
-    return _form(context, "publish", census_tables.wish_of(context.query), example=census_tables.EXAMPLE)
+    return _form(context, "publish", census_tables.wish_of(context.query), about=_ABOUT_PUBLISH)
 
 
 def publish(context: RequestContext) -> HandlerResponse:
     """Plan tables that add up, or pay for them; too many cells are refused before anything is charged."""
     wish, project, visitor = census_tables.wish_of(context.form), context.handle.project, context.visitor
-    more: dict[str, Any] = {"example": census_tables.EXAMPLE}
     try:
         census_tables.check_may_publish(wish, visitor)
         with job_queue_of(context).pricing_turn(context.visitor):
             quotation = census_tables.quote_tables(project, wish, most=context.settings.most_rows)
     except DiscreetError as problem:
-        return _form(context, "publish", wish, problem=problem, **more)
+        return _form(context, "publish", wish, problem=problem, about=_ABOUT_PUBLISH)
     if context.field("act") != "pay":
-        return _form(context, "publish", wish, quotation=quotation, **more)
+        return _form(context, "publish", wish, quotation=quotation, about=_ABOUT_PUBLISH)
 
     def act(tell: Progress) -> str:
         return census_tables.publish_tables(project, wish, analyst=visitor.analyst, progress=tell)
 
-    return _start_job(context, "publish", wish, act, **more)
+    return _start_job(context, "publish", wish, act, about=_ABOUT_PUBLISH)
 
 
 ROUTES = (

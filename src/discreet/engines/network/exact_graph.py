@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.engine import Secret
+from discreet.engines.secret import Secret
 
 
 class ExactGraph(Secret):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.engines.declared_table_sql import MARK, NULLED, ConversionForms, select_sql
+from discreet.engines.declared_table_sql import EVERYTHING, MARK, NULLED, ConversionForms, RowSelection, select_sql
 from discreet.engines.dominant_person import find_dominant_person
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.keyed_hashes import hmac_pads
@@ -102,15 +102,10 @@ def _code(
     ]
     values = [value_sql(f"s.{identifier(one.name)}", kind) for one, kind in zip(source_columns, kinds, strict=True)]
     lists, given = _lists(schema)
-    select = select_sql(
-        schema,
-        values,
-        kinds,
-        source=source.sql,
-        forms=FORMS,
-        joins=() if person_path is None else person_path.joins,
-        beside=None if person_path is None else person_path.key_columns(),
+    selection = (
+        EVERYTHING if person_path is None else RowSelection(joins=person_path.joins, beside=person_path.key_columns())
     )
+    select = select_sql(schema, values, kinds, source=source.sql, forms=FORMS, selection=selection)
     execute(session, f"CREATE TEMP TABLE coded ON COMMIT DROP AS {lists}{select}", given)
     session.connection.execute("ANALYZE coded")
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
-from discreet.engines.declared_table_sql import MARK, NULLED, ConversionForms, select_sql
-from discreet.engines.engine import DeclarationOutcome
+from discreet.engines.declared_table_sql import EVERYTHING, MARK, NULLED, ConversionForms, RowSelection, select_sql
+from discreet.engines.engine import DeclarationOutcome, PersonCounts
 from discreet.engines.rounding_notes import is_rounded, make_rounding_notes
 from discreet.engines.spark.broadcast_table import broadcast_frame
 from discreet.engines.spark.conversion import missing_sql, raw_sql, storage, takes, word_sql
@@ -50,8 +50,8 @@ class PreparedSource:
     values: list[str]
     kinds: list[SparkKind]
 
-    def select(self, **more: Any) -> str:
-        return select_sql(self.schema, self.values, self.kinds, source=SOURCE, forms=FORMS, **more)
+    def select(self, selection: RowSelection = EVERYTHING) -> str:
+        return select_sql(self.schema, self.values, self.kinds, source=SOURCE, forms=FORMS, selection=selection)
 
 
 def declare(session: SparkSession, schema: Schema, source: SparkSource, *, target: LakeTable) -> DeclarationOutcome:
@@ -60,7 +60,7 @@ def declare(session: SparkSession, schema: Schema, source: SparkSource, *, targe
     prepared = prepare_source(session, schema, source)
     with translate_spark_errors(source), target.making() as mark, views(prepared):
         rows = f"rows-{mark}"
-        write(session.sql(prepared.select(with_counts=False)), target, rows, columns=len(schema.columns))
+        write(session.sql(prepared.select(RowSelection(with_counts=False))), target, rows, columns=len(schema.columns))
         manifest = LakeManifest(columns=stored_types(schema), rows=target.part(rows))
         owner_counts = count_for_owner(prepared, prepared.select())
         if target.rows(session, manifest).count() != owner_counts["rows"]:
@@ -146,7 +146,9 @@ def count_for_owner(prepared: PreparedSource, select: str) -> dict[str, int]:
     return {name: int(row[name]) for name in counts}
 
 
-def declaration_outcome(schema: Schema, owner_counts: dict[str, int], **counts: Any) -> DeclarationOutcome:
+def declaration_outcome(
+    schema: Schema, owner_counts: dict[str, int], *, exact_rows: int, **counts: Unpack[PersonCounts]
+) -> DeclarationOutcome:
     """What the owner is told."""
     columns = list(enumerate(schema.columns))
     moves = {
@@ -155,6 +157,7 @@ def declaration_outcome(schema: Schema, owner_counts: dict[str, int], **counts: 
         if isinstance(column, NumberColumn) and is_rounded(column)
     }
     return DeclarationOutcome(
+        exact_rows=exact_rows,
         exact_nulled={column.name: owner_counts[f"nulled_{place}"] for place, column in columns},
         exact_clamped={
             column.name: owner_counts[f"clamped_{place}"]

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from discreet.engines.declared_table_sql import RowSelection
 from discreet.engines.dominant_person import find_dominant_person
 from discreet.engines.duckdb_person_path import PersonPath
 from discreet.engines.engine import DeclarationOutcome
@@ -105,13 +106,14 @@ class _SparkPersonTable:
         limit, constants = self.ownership.unit.rows, self.ownership.constants
         listed = ", ".join(self.reach.names)
         apart = " OR ".join([f"count(*) > {limit}", *(_disagree(f"stored_{place}") for place in constants)])
-        coded = self.prepared.select(
+        selection = RowSelection(
             joins=self.reach.joins,
             beside=self.reach.key_columns(),
             where=self.reach.has_person_sql(),
             places=constants,
             with_counts=False,
         )
+        coded = self.prepared.select(selection)
         tag = tag_sql((part.text for part in self.reach.key_of("persons")), key="tag_key")
         secret = secret_sql((part.text for part in self.reach.key_of("persons")), key="row_key")
         return f"""SELECT tagged.*, monotonically_increasing_id() AS number, gone.tag IS NOT NULL AS forgotten FROM (
@@ -193,7 +195,7 @@ class _SparkPersonTable:
     def _coded(self, *, join: str, beside: dict[str, str], where: str, with_counts: bool = False) -> str:
         """The source's rows in codes, joined to persons by their keys."""
         joins = [*self.reach.joins, f"{join} {_PERSONS} AS p ON {self.reach.same_person_sql('p')}"]
-        return self.prepared.select(joins=joins, beside=beside, where=where, with_counts=with_counts)
+        return self.prepared.select(RowSelection(joins=joins, beside=beside, where=where, with_counts=with_counts))
 
 
 def _disagree(value: str) -> str:

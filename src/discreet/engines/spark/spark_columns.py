@@ -109,8 +109,16 @@ def column_of_spark(field: Any) -> SparkColumn:
     return _column("binary", None, name)
 
 
-def _column(type_: str, kind: SparkKind | None, shown: str, **more: Any) -> SparkColumn:
-    return SparkColumn(type=type_, kind=kind, shown=shown, **more)
+def _column(
+    type_: str,
+    kind: SparkKind | None,
+    shown: str,
+    *,
+    form: str = "{}",
+    exact: bool = False,
+    proposed: str = "text",
+) -> SparkColumn:
+    return SparkColumn(type=type_, kind=kind, shown=shown, form=form, exact=exact, proposed=proposed)
 
 
 def _decimal(precision: int, scale: int, shown: str) -> SparkColumn:

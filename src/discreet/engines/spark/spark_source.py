@@ -275,7 +275,16 @@ def _provider(source: str, session: SparkSession) -> str:
     return str(table_facts.get("Provider", "an unknown kind")).lower()
 
 
-def _of_schema(source: str, schema: Any, **more: Any) -> SparkSource:
+def _of_schema(
+    source: str,
+    schema: Any,
+    *,
+    files: tuple[FileEntry, ...],
+    listed: Callable[[], tuple[FileEntry, ...]],
+    table: str | None = None,
+) -> SparkSource:
     readings = tuple(column_of_spark(field) for field in schema.fields)
     names, types = tuple(field.name for field in schema.fields), tuple(each.shown for each in readings)
-    return SparkSource(shown=source, names=names, types=types, spark_columns=readings, **more)
+    return SparkSource(
+        shown=source, names=names, types=types, spark_columns=readings, files=files, listed=listed, table=table
+    )

@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 from discreet.accounting.events import ReservationEvent
-from discreet.accounting.guarantee import Guarantee
 from discreet.answers.caveats import invariant_caveats
-from discreet.answers.sql import Asker
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.graph.degree_limit import CANDIDATES, DegreeLimitChoice
 from discreet.graph.edge_ends import clamping_warnings
@@ -19,8 +17,9 @@ from discreet.graph.model.network_measurements import NetworkMeasurements, Noisy
 from discreet.graph.model.recipe import Recipe, recipe_of
 from discreet.graph.public_nodes import PublicNodes
 from discreet.graph.statistics_request import tables_of
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Version
 from discreet.kernel.program import ReservationSteps, choice_epsilon
+from discreet.kernel.project_session import Session
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.packed_integers import unpack_integers
 from discreet.tables.table_reservation import ReservationTerms, reserve
@@ -33,11 +32,9 @@ def measure_model(
     source: GraphSource,
     nodes: PublicNodes | None,
     terms: ReservationTerms,
+    session: Session,
     *,
     counted: Version | None,
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
     fresh: bool = False,
 ) -> GraphModel:
     """A model of a network: that of the same question, free; else measured and charged.
@@ -45,7 +42,9 @@ def measure_model(
     Guarantee: one charge of a reservation, and all that the model holds is drawn from it or public.
     """
     recipe = recipe_of(source, nodes, counted=counted is not None)
-    version, event = source.version, terms.event(guarantee, source.version, curator)
+    version, curator, event = session.version, session.curator, terms.event(session)
+    if source.version != version:
+        raise ValueError("a network of another version than the session's")
     # What cannot be drawn is refused before it is paid, by whichever limit may be chosen.
     for limit in (CANDIDATES[0], CANDIDATES[-1]) if recipe.chooses else (recipe.limit,):
         recipe.laws(event, limit)
@@ -59,9 +58,7 @@ def measure_model(
         "nodes": None if nodes is None else nodes.to_data(),
         "counted": None if counted is None else [counted.table, counted.number],
     }
-    reservation_id, event, is_repeat = reserve(
-        question_data, event, terms, version=version, curator=curator, asker=asker, fresh=fresh
-    )
+    reservation_id, event, is_repeat = reserve(question_data, event, terms, session, fresh=fresh)
     # Stored before the draw: shares may change, and what is begun must be gone on with.
     notes = [
         *_notes(recipe, nodes),

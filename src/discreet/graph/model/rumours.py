@@ -9,22 +9,20 @@ of what a block model leaves out of a network, such as triangles.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import exact
 from discreet.errors import Flag, Message, UsageError
-from discreet.graph.model.block_model_fit import fit_network, simulate_measurements
+from discreet.graph.model.block_model_fit import FittedNetwork, fit_network, simulate_measurements
 from discreet.graph.model.graph_sampler import sample_graph
+from discreet.graph.model.network_measurements import NetworkMeasurements
 from discreet.graph.model.rumour_spread import AdjacencyList, RumourHistory, spread_rumour
-
-if TYPE_CHECKING:
-    from discreet.graph.model.graph_model import GraphModel
 
 #: How many rumours go round in each graph of the model as it was fitted. They tell a mean, and no confidence.
 RUMOURS = 10
@@ -40,6 +38,25 @@ _LEAST_RATE = Fraction(1, 10**6)
 
 #: In how many steps a curve is told.
 _POINTS = 24
+
+
+class SampledModel(Protocol):
+    """What of a model of a network rumours need."""
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def edges(self) -> int: ...
+
+    @property
+    def measured(self) -> NetworkMeasurements: ...
+
+    @property
+    def fitted(self) -> FittedNetwork: ...
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +147,7 @@ class RumourSpread:
 
 
 def spread(
-    model: GraphModel,
+    model: SampledModel,
     settings: RumourSettings,
     generator: np.random.Generator,
     *,
@@ -178,7 +195,7 @@ def spread(
 class _GraphSampler:
     """Graphs of a model, and rumours in them."""
 
-    model: GraphModel
+    model: SampledModel
     settings: RumourSettings
     generator: np.random.Generator
 

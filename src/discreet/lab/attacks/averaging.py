@@ -12,6 +12,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.lab import pictures
 from discreet.lab.attacks.contest import (
+    Contest,
     ServerOutcome,
     check_epsilon,
     check_server,
@@ -67,11 +68,8 @@ def attack(
     noisy, curve = _average_answers(noisy_server, people, repeats)
     ours, our_curve = _attack_discreet(people, total)
     return contest_evidence(
-        "averaging",
+        Contest(attack="averaging", server=server, epsilon=total, steps=2),
         [exact, noisy, ours],
-        server=server,
-        epsilon=total,
-        steps=2,
         seconds=time.process_time() - start,
         story=(
             f"The attacker repeats one query about one person {repeats:,} times: fresh noise averages out. Discreet "

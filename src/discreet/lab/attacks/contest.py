@@ -84,13 +84,24 @@ def count_blind_guesses(secrets: NDArray[np.bool_]) -> int:
     return count_right_guesses(np.full(len(secrets), 0.5), secrets)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """An attack on three servers, of which one stands in front, for one epsilon in all.
+
+    `steps`: how far apart the two tables are between which the bit decides. 1: somebody, or a link, is there or is not.
+        2: somebody is known to be there, and only a trait is in doubt, so that one person is put in another's place.
+    """
+
+    attack: str
+    server: str
+    epsilon: Fraction
+    steps: int
+
+
 def contest_evidence(
-    attack: str,
+    contest: Contest,
     rounds: Sequence[ServerOutcome],
     *,
-    server: str,
-    epsilon: Fraction,
-    steps: int,
     seconds: float,
     story: tuple[str, ...],
     details: dict[str, Any],
@@ -98,18 +109,16 @@ def contest_evidence(
 ) -> Evidence:
     """What the attack shows; the named server stands in front, the others in the details.
 
-    `steps`: how far apart the two tables are between which the bit decides. 1: somebody, or a link, is there or is not.
-        2: somebody is known to be there, and only a trait is in doubt, so that one person is put in another's place.
-
     Guarantee: nobody guesses a fair bit right more often than `bound` from answers that are epsilon-private in all,
         whatever they ask; where it is a trait, from counts of those who have it, not more often than `bound_of_counts`.
     Because: losses add over steps, and epsilon bounds each. Among those counted a target is one row more or less.
     """
-    front = rounds[SERVERS.index(check_server(server))]
+    epsilon, steps = contest.epsilon, contest.steps
+    front = rounds[SERVERS.index(check_server(contest.server))]
     one = best_under(float(epsilon))
     bound = one if steps == 1 else best_under(*replacement_guarantee(float(epsilon)))
     return Evidence(
-        attack=attack,
+        attack=contest.attack,
         success=front.share,
         chance=0.5,
         bound=bound,

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
 from discreet.lab.attacks.contest import (
+    Contest,
     ServerOutcome,
     check_epsilon,
     check_server,
@@ -65,11 +66,8 @@ def attack(
     rounds = attack_servers(people, epsilon=total, leaves=leaves)
     shares = {each.server: each.share for each in rounds}
     return contest_evidence(
-        "differencing",
+        Contest(attack="differencing", server=server, epsilon=total, steps=2),
         rounds,
-        server=server,
-        epsilon=total,
-        steps=2,
         seconds=time.process_time() - start,
         story=(_story(people, "file" if table is not None else tale),),
         details={"tale": "file" if table is not None else tale, "places": people.count, "people": len(people.place)},

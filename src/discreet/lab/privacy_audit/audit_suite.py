@@ -12,7 +12,8 @@ from discreet.lab.evidence import Evidence
 from discreet.lab.pictures import bars
 from discreet.lab.privacy_audit.doubt import doubt_of
 from discreet.lab.privacy_audit.holm import holm
-from discreet.lab.privacy_audit.targets import QUICK_SAMPLES, SAMPLES, AuditOutcome, AuditTarget, all_targets
+from discreet.lab.privacy_audit.target_list import all_targets
+from discreet.lab.privacy_audit.targets import QUICK_SAMPLES, SAMPLES, AuditOutcome, AuditTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

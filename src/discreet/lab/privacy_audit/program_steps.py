@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.events import ReservationEvent
-from discreet.accounting.region import Region
+from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.kernel.binned_table import BinnedTable, Candidate
 from discreet.kernel.program import Program
+from discreet.kernel.project_session import open_session
 from discreet.lab.privacy_audit import noise_laws
 from discreet.lab.privacy_audit.targets import CERTAIN, AuditTarget, canary_target, exact_delta_target, law_target
 from discreet.lab.privacy_audit.temporary_project import temporary_project
+from discreet.ledger.charge_request import UNNAMED
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.synth.attribute import attribute_of
 from discreet.synth.inspect.model_comparison import reservation
@@ -60,19 +62,12 @@ def binned_program(
     """A program that reserved so much, and its table cut by columns of so many values 0, 1, 2 ..."""
     columns = {f"c{place}": _closed([str(number) for number in range(size)]) for place, size in enumerate(sizes)}
     with temporary_project(columns, lines, person="who", more=f"rows_per_person = {LIMIT}") as opened:
-        version = opened.version("people")
-        charge = opened.ledger.charge(
-            population=version.population,
-            table=version.table,
-            version=version.number,
-            region=Region.whole(),
-            event=reserved,
-            question="audit",
-            price=1,
-        )
-        program = Program(opened.curator, version, charge.id)
+        session = open_session(opened, "people", UNNAMED)
+        version = session.version
+        id_ = charge_whole_table(session, reserved, question="audit", price=Fraction(1))
+        program = Program(opened.curator, version, id_)
         axes = [attribute.axis() for attribute in map(attribute_of, version.schema.columns) if attribute is not None]
-        yield program, program.binned_table(tuple(axes))
+        yield program, BinnedTable(program, tuple(axes))
 
 
 def _closed(values: Sequence[str]) -> str:

@@ -192,26 +192,3 @@ def identity_target(name: str, kind: str, fault: Callable[[], str], *, quick: bo
         return AuditOutcome(p_value=CERTAIN if fault_text else 1.0, n=0, note=fault_text)
 
     return AuditTarget(name=name, kind=kind, method="identity", epsilon=None, quick=quick, measure=measure)
-
-
-def all_targets() -> list[AuditTarget]:
-    """Everything that is audited of the installed version."""
-    from discreet.lab.privacy_audit import mechanisms, program_steps, randomizers, sql, synthesizers
-
-    parts = (mechanisms, sql, randomizers, program_steps, synthesizers)
-    return [target for part in parts for target in _targets_of_part(part.KIND, part.targets)]
-
-
-def _targets_of_part(kind: str, targets: Callable[[], list[AuditTarget]]) -> list[AuditTarget]:
-    """The targets of a part; where they cannot even be made, one that says so."""
-    try:
-        return targets()
-    except Exception as problem:
-        failure = problem  # the name in the line above ends with its block
-
-        def measure(samples: int) -> AuditOutcome:
-            raise failure
-
-        return [
-            AuditTarget(name=f"{kind}: what it claims", kind=kind, method="identity", epsilon=None, measure=measure)
-        ]

@@ -7,10 +7,8 @@ closing hand cannot disagree about what was counted.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -199,22 +197,3 @@ def all_reports(store: SurveyStore, survey: Survey) -> NDArray[np.uint8]:
         after += len(piece)
         if len(piece) < REPORTS_PER_READ:
             return np.concatenate(pieces)
-
-
-def open_survey_store(place: str | None, folder: Path, *, make: bool = False) -> SurveyStore:
-    """The store at `place` (postgresql://...), at $DISCREET_SURVEYS, or in the folder's .discreet.
-
-    make: whether one may be made where there is none.
-    """
-    place = place or os.environ.get("DISCREET_SURVEYS") or None
-    if place is not None and place.startswith(("postgresql://", "postgres://")):
-        from discreet.surveys.collector.postgres_surveys import PostgresSurveyStore
-
-        return PostgresSurveyStore(place)
-    from discreet.surveys.collector import sqlite_surveys
-
-    if place is not None:
-        if "://" in place:
-            raise UsageError("A store must be a file or postgresql://user@host/database.")
-        return sqlite_surveys.open_survey_file(Path(place), make=make)
-    return sqlite_surveys.open_survey_file(sqlite_surveys.survey_file_of(folder), make=make)

@@ -10,7 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.errors import UsageError
 from discreet.mechanisms.bits import Bits, system
-
-if TYPE_CHECKING:
-    from discreet.surveys.protocols.protocol_registry import ProtocolPick
 
 Reports = NDArray[np.uint8]
 #: Answers as they are given; an array for speed.
@@ -76,13 +73,6 @@ class Randomizer(ABC):
     @abstractmethod
     def numbers(self) -> dict[str, Any]:
         """The whole numbers that a device needs to flip its coins, as JSON."""
-
-    @staticmethod
-    def best(domain_size: int, epsilon: object, n: int) -> ProtocolPick:
-        """The protocol for so many choices and people, and why: `protocol_registry.best_protocol`."""
-        from discreet.surveys.protocols.protocol_registry import best_protocol
-
-        return best_protocol(domain_size, epsilon, n)
 
     def randomize(self, value: Any, *, bits: Bits | None = None) -> bytes:
         """On the device: randomize one answer, and return the bytes that may be sent."""

@@ -20,13 +20,12 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import ReservationEvent
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
-from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import UsageError
 from discreet.inference.axes import Axes
 from discreet.kernel.binned_table import BinnedTable, Candidate
-from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_combination import CombinedNoise
 from discreet.synth.inspect.model_evidence import names_of
 from discreet.synth.inspect.noisy_distances import PARTS, ComparisonPlan, comparison_plan, law_of, measure_distances
@@ -70,12 +69,10 @@ class Comparison:
 
 def compare(
     model: Model,
+    session: Session,
     *,
     epsilon: Fraction,
     delta: Fraction = Fraction(0),
-    version: Version,
-    curator: Curator,
-    asker: Asker,
     fresh: bool = False,
 ) -> Comparison:
     """Compare a model with the version of the table that it was fitted to. The same comparison again is free.
@@ -85,9 +82,9 @@ def compare(
         than what is reserved; all that they release is drawn by exact mechanisms; and the model is public.
     """
     event = reservation(epsilon, delta)
-    check_model_of_version(model, version)
+    check_model_of_version(model, session.version)
     plan = comparison_plan(model)
-    program = Program(curator, version, _reserve(plan, event, epsilon, version, curator, asker, fresh=fresh))
+    program = Program(session.curator, session.version, _reserve(plan, event, epsilon, session, fresh=fresh))
     cut = _cut(program, model)
     means = _means(cut, plan)
     worst = _choose_worst(cut, plan)
@@ -125,26 +122,23 @@ def _reserve(
     plan: ComparisonPlan,
     event: ReservationEvent,
     epsilon: Fraction,
-    version: Version,
-    curator: Curator,
-    asker: Asker,
+    session: Session,
     *,
     fresh: bool,
 ) -> str:
     """The id of the reservation: that of the same comparison, or a new charge."""
     question_text = json.dumps({"compare": plan.digest(), "event": events.to_data(event)}, sort_keys=True)
     question = hashlib.sha256(question_text.encode()).hexdigest()
-    earlier_reservation = None if fresh else curator.ledger.find_reservation(version.table, version.number, question)
+    version = session.version
+    earlier_reservation = None if fresh else session.ledger.find_reservation(version.table, version.number, question)
     if earlier_reservation is not None:
         return earlier_reservation.id
     # Once: another may reserve the same this very moment.
-    return charge_whole_table(
-        version, event, question=question, price=epsilon, curator=curator, asker=asker, once=not fresh
-    )
+    return charge_whole_table(session, event, question=question, price=epsilon, once=not fresh)
 
 
 def _cut(program: Program, model: Model) -> BinnedTable:
-    return program.binned_table(tuple(each.axis() for each in model.attributes)).merged(
+    return BinnedTable(program, tuple(each.axis() for each in model.attributes)).merged(
         tuple(each.groups for each in model.attributes)
     )
 

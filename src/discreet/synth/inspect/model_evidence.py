@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.inference.axes import Axes, Table, cells_of, sum_to
 from discreet.synth.known_counts import KnownCounts
-from discreet.synth.model import Model
+from discreet.synth.model_contents import ModelContents
 
 #: A question is good if its answer is within this share of the truth,
 NEAR = 0.05
@@ -73,7 +73,7 @@ def near(model: Table, low: Table, high: Table) -> NDArray[np.bool_]:
 class ModelEvidence:
     """A model and what stands behind it. Remembers small tables, for the same ones are asked for many times."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ModelContents) -> None:
         self.model = model
         self.sizes = model.fitted.sizes
         self.total = model.total
@@ -221,7 +221,7 @@ class ModelEvidence:
         return own, width + float(self.outside[place][chosen].max(initial=0.0))
 
 
-def _outside(model: Model, place: int) -> Table:
+def _outside(model: ModelContents, place: int) -> Table:
     """For each cell of a column the most rows in it that lie outside bought bounds: where it is at one of the ends."""
     attribute, most_outside = model.attributes[place], np.zeros(model.attributes[place].size)
     ends = attribute.groups[[0, len(attribute.edges) - 2]]
@@ -235,11 +235,11 @@ def _over(table: Table, axes: Axes, own: Axes) -> Table:
     return table.reshape([next(shape) if axis in axes else 1 for axis in own])
 
 
-def is_laplace(model: Model) -> bool:
+def is_laplace(model: ModelContents) -> bool:
     """Whether the noise is Laplace's: where the guarantee is a pure epsilon."""
     return model.card.rho is None and model.card.epsilon is not None
 
 
-def names_of(model: Model, own: Sequence[int]) -> tuple[str, ...]:
+def names_of(model: ModelContents, own: Sequence[int]) -> tuple[str, ...]:
     """What columns are called."""
     return tuple(model.attributes[place].name for place in own)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.inference.axes import Axes, cells_of
-from discreet.kernel.binned_table import BinnedTable, Law, moves_of_distances
+from discreet.kernel.binned_table import BinnedTable, moves_of_distances
+from discreet.kernel.measurement import Law
 from discreet.kernel.program import Program
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace

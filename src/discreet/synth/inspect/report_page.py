@@ -11,11 +11,11 @@ from discreet.present.cell_text import NULL
 from discreet.present.html import render
 from discreet.synth.inspect import dependence_diagrams, histogram_svg
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, Verdict
+from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.model_histograms import ModelHistogram
-from discreet.synth.inspect.model_report import ModelReport
 from discreet.synth.inspect.report_text import count_noun, crossed_names, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import ColumnQuestions, SimplePredicate
-from discreet.synth.model import ModelCard
+from discreet.synth.model_contents import ModelCard
 
 #: How many of a list are shown at once; the others unfold.
 SHOWN = 10
@@ -29,7 +29,7 @@ _SIZES = {1: "Single columns", 2: "Pairs of columns", 3: "Three columns"}
 _VERDICTS: tuple[Verdict, ...] = ("good", "partly", "poor", "unknown")
 
 
-def report_page(report: ModelReport) -> str:
+def report_page(report: ModelFindings) -> str:
     """The whole page. Each section has a template of its name, which escapes all that comes from a table."""
     sections = {
         "questions": "What this data is good and bad for",
@@ -64,7 +64,7 @@ def _delta(card: ModelCard) -> str:
     return "not stated" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
 
 
-def _questions(report: ModelReport) -> dict[str, Any]:
+def _questions(report: ModelFindings) -> dict[str, Any]:
     """What to rely on, what not, and why."""
     judged = report.marginals.judged
     verdicts = {verdict: [each for each in judged if each.verdict == verdict] for verdict in _VERDICTS}
@@ -118,7 +118,7 @@ def _width(of: SimplePredicate) -> str:
     return rounded(of.count) + ("" if of.plus_minus is None else f" ± {rounded(of.plus_minus)}")
 
 
-def _columns(report: ModelReport) -> dict[str, Any]:
+def _columns(report: ModelFindings) -> dict[str, Any]:
     return {"figures": [(each.name, histogram_svg.draw_histogram(each), _notes(each)) for each in report.histograms]}
 
 
@@ -136,7 +136,7 @@ def _notes(of: ModelHistogram) -> str:
     return "; ".join(notes)
 
 
-def _pairs(report: ModelReport) -> dict[str, Any]:
+def _pairs(report: ModelFindings) -> dict[str, Any]:
     strongest = sorted((each for each in report.dependences if each.strength), key=lambda each: -(each.strength or 0))
     return {
         "heatmap": dependence_diagrams.heatmap(report.columns, report.dependences),
@@ -145,14 +145,14 @@ def _pairs(report: ModelReport) -> dict[str, Any]:
     }
 
 
-def _errors(report: ModelReport) -> dict[str, Any]:
+def _errors(report: ModelFindings) -> dict[str, Any]:
     """Each table that was measured, the worst first; the others cannot be known."""
     measured = [each for each in report.marginals.judged if each.expected_distance is not None]
     measured.sort(key=lambda each: -(each.expected_distance or 0))
     return {"measured": measured, "shown_rows": SHOWN_ROWS, "unknown": len(report.marginals.judged) - len(measured)}
 
 
-def _cost(report: ModelReport) -> dict[str, Any]:
+def _cost(report: ModelFindings) -> dict[str, Any]:
     card, shares = report.card, _shares(report.card)
     return {
         "unit": "one row" if card.unit == "row" else f"one {card.unit}",
@@ -176,7 +176,7 @@ def _shares(card: ModelCard) -> dict[str, float]:
     return shares | ({_REST: float(rest)} if shares and rest > Fraction(1, 10**6) else {})
 
 
-def _compared(report: ModelReport) -> dict[str, Any]:
+def _compared(report: ModelFindings) -> dict[str, Any]:
     comparison = report.comparison
     if comparison is None:
         return {"comparison": None}

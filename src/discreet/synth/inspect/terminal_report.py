@@ -6,7 +6,7 @@ from discreet import exact
 from discreet.present.cell_text import visible_text
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal
 from discreet.synth.inspect.model_comparison import Distance
-from discreet.synth.inspect.model_report import ModelReport
+from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.report_text import count_noun, percent, rounded, tenths
 
 _SIZES = {1: "single columns", 2: "pairs", 3: "triples"}
@@ -15,7 +15,7 @@ _SIZES = {1: "single columns", 2: "pairs", 3: "triples"}
 MOST = 8
 
 
-def report_lines(report: ModelReport) -> list[str]:
+def report_lines(report: ModelFindings) -> list[str]:
     """What the model is, what it is good for and what not. Names cannot move the terminal's cursor."""
     card = report.card
     paid = "costs nothing" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
@@ -24,7 +24,7 @@ def report_lines(report: ModelReport) -> list[str]:
     return [visible_text(line) for line in text_lines]
 
 
-def _tallies(report: ModelReport) -> list[str]:
+def _tallies(report: ModelFindings) -> list[str]:
     """How many tables of each size are good, in words."""
     near, confidence = percent(report.near), percent(report.confidence)
     text_lines = [f"tables with counts within {near} for at least 90% of their rows, at {confidence} confidence:"]
@@ -45,7 +45,7 @@ def _unknown(judged: list[JudgedMarginal]) -> str:
     return f"{unknown_text}; {rest:,} unknown (never measured)" if rest else unknown_text
 
 
-def _listed(report: ModelReport) -> list[str]:
+def _listed(report: ModelFindings) -> list[str]:
     judged = report.marginals.judged
     groups = {
         "good": [each for each in judged if each.verdict == "good"],
@@ -63,7 +63,7 @@ def _names(judged_marginals: list[JudgedMarginal]) -> str:
     )
 
 
-def _compared(report: ModelReport) -> list[str]:
+def _compared(report: ModelFindings) -> list[str]:
     comparison = report.comparison
     if comparison is None:
         return []

@@ -20,6 +20,7 @@ from discreet.inference.linear.residual_fit import ResidualPrecision, Residuals
 from discreet.inference.linear.residual_law import MarginalErrors
 from discreet.inference.linear.residual_part import Axes, ResidualPart, informative_axes
 from discreet.inference.linear.whole_table import round_to_total
+from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.noise_combination import NoiseLaw
@@ -271,4 +272,4 @@ def _measure(
 ) -> list[Integers]:
     sizes = [axis.size for axis in axes]
     measured = [(part.strategy(sizes), law) for part, law in zip(parts, laws, strict=True)]
-    return program.binned_table(tuple(axes)).linear([part.axes for part in parts], measured)
+    return BinnedTable(program, tuple(axes)).linear([part.axes for part in parts], measured)

@@ -7,16 +7,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from discreet import exact
 from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.sql import Asker
 from discreet.errors import Command, Flag, Message, Refused, UsageError
 from discreet.inference.linear.residual_fit import ResidualPrecision
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program
+from discreet.kernel.project_session import Session
 from discreet.plan.cells import Axis
 from discreet.plan.price import confidence_of
 from discreet.schema.column import Column
@@ -36,8 +36,18 @@ from discreet.tables.table_reservation import ReservationTerms, count_caveats, r
 #: Without an order, pairs of columns: what one column says about another.
 ORDER = 2
 
-#: What a wish says beside its columns.
-_WISHES = ("order", "exactly", "tables", "objective")
+
+class MarginalsOptions(TypedDict, total=False):
+    """What a wish says beside its columns. `tables`: names, or names to weights."""
+
+    order: object
+    exactly: bool
+    tables: Mapping[Sequence[str], object] | Sequence[Sequence[str]]
+    objective: str
+
+
+#: The same, by name.
+_WISHES = tuple(MarginalsOptions.__annotations__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +174,8 @@ class MarginalsQuote:
 def quote_marginals(
     request: MarginalsRequest,
     terms: ReservationTerms,
+    session: Session,
     *,
-    version: Version,
-    guarantee: Guarantee,
-    curator: Curator,
     declared: Sequence[str] = (),
 ) -> MarginalsQuote:
     """What the marginals would cost and how exact they would be. Free: it looks at no data.
@@ -175,27 +183,26 @@ def quote_marginals(
     `declared`: the columns in the order of the file, which is how they are shown where none are named; what is
     measured does not depend on it.
     """
-    columns = _columns(request, version)
+    columns = _columns(request, session.version)
     axes = tuple(_axis(column) for column in columns)
     workload = _workload(request, [column.name for column in columns], [axis.size for axis in axes])
-    event = terms.event(guarantee, version, curator)
+    event = terms.event(session)
     quote = MarginalsQuote(
         columns=columns,
         axes=axes,
         shown=_shown(request.columns or tuple(declared), columns),
         event=event,
         planned=plan_marginals(workload, gaussian=event.epsilon is None),
-        rows=version.schema.unit.rows,
+        rows=session.version.schema.unit.rows,
         warnings=(),
     )
-    return _with_warnings(quote, terms, version, guarantee, curator)
+    return _with_warnings(quote, terms, session)
 
 
-def _with_warnings(
-    price: MarginalsQuote, terms: ReservationTerms, version: Version, guarantee: Guarantee, curator: Curator
-) -> MarginalsQuote:
+def _with_warnings(price: MarginalsQuote, terms: ReservationTerms, session: Session) -> MarginalsQuote:
     """With what the reader should know of it."""
-    limits = count_caveats(version, curator, [column.name for column in price.columns])
+    guarantee = session.guarantee
+    limits = count_caveats(session.version, session.curator, [column.name for column in price.columns])
     warnings = (*limits, *terms.notes(price.event, guarantee), *_advice(price, guarantee))
     return replace(price, warnings=warnings)
 
@@ -203,11 +210,8 @@ def _with_warnings(
 def release_requested(
     request: MarginalsRequest,
     terms: ReservationTerms,
+    session: Session,
     *,
-    version: Version,
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
     declared: Sequence[str] = (),
     confidence: object = "0.95",
     fresh: bool = False,
@@ -217,24 +221,22 @@ def release_requested(
     Guarantee: all that is released is drawn from one reservation of what the terms allow, or public.
     """
     sure = confidence_of(confidence)
-    price = quote_marginals(request, terms, version=version, guarantee=guarantee, curator=curator, declared=declared)
+    price = quote_marginals(request, terms, session, declared=declared)
     question_data = {
         "marginals": price.planned.workload.to_data(),
         "columns": [column.name.lower() for column in price.columns],
     }
-    id_, event, is_repeat = reserve(
-        question_data, price.event, terms, version=version, curator=curator, asker=asker, fresh=fresh
-    )
+    id_, event, is_repeat = reserve(question_data, price.event, terms, session, fresh=fresh)
     if event != price.event:
         price = replace(
             price, event=event, planned=plan_marginals(price.planned.workload, gaussian=event.epsilon is None)
         )
-        price = _with_warnings(price, terms, version, guarantee, curator)
+        price = _with_warnings(price, terms, session)
     return release_marginals(
-        Program(curator, version, id_),
+        Program(session.curator, session.version, id_),
         [column.name for column in price.columns],
         price.axes,
-        _stored_plan(id_, price.planned, question_data["columns"], curator),
+        _stored_plan(id_, price.planned, question_data["columns"], session.curator),
         shown=price.shown,
         confidence=sure,
         cached=is_repeat,

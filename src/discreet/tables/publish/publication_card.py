@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any, Protocol
 
 from discreet import exact
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.present.html import render
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.permitted_totals import COSTS
+from discreet.tables.publish.publication_offer import PublicationOffer
 from discreet.tables.publish.publication_price import PublicationPrice
 from discreet.tables.publish.table_estimates import Accuracy
 
-if TYPE_CHECKING:
-    from discreet.tables.publish.published_tables import PublishedTables
+
+class CardSource(Protocol):
+    """What of published tables their card tells."""
+
+    @property
+    def offer(self) -> PublicationOffer: ...
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @property
+    def price(self) -> PublicationPrice: ...
+
+    @property
+    def accuracy(self) -> Accuracy: ...
+
+    @property
+    def release(self) -> str: ...
+
+    @property
+    def total(self) -> int: ...
+
+    @property
+    def confidence(self) -> Fraction: ...
 
 
-def card_data(made: PublishedTables, files: Sequence[str]) -> dict[str, Any]:
+def card_data(made: CardSource, files: Sequence[str]) -> dict[str, Any]:
     """The card as JSON data."""
     layout, version = made.layout, made.layout.version
     return {

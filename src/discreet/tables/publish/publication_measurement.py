@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answers.sql import Asker
 from discreet.kernel.curator import Curator
 from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals, refuse_other_totals
 from discreet.kernel.program import Program
+from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_addition import Integers
 from discreet.tables.publish.cell_names import cell_names
 from discreet.tables.publish.layout import Layout
@@ -37,20 +37,20 @@ class NoisyTables:
     cached: bool
 
 
-def measure(offer: PublicationOffer, *, curator: Curator, asker: Asker, fresh: bool, progress: Progress) -> NoisyTables:
+def measure(offer: PublicationOffer, session: Session, *, fresh: bool, progress: Progress) -> NoisyTables:
     """Charge and measure, or read back what was measured before for the same plan, free.
 
     Guarantee: the reservation's, for neighbours under the version's unit; where totals are invariant, for neighbours
         that change one unit and keep them (the ledger counts every loss for that).
     Because: each query moves by at most a unit's rows, its noise costs its share, and shares sum to 1.
     """
-    layout, laws, version = offer.layout, offer.laws, offer.layout.version
+    layout, laws, version, curator = offer.layout, offer.laws, session.version, session.curator
     if layout.plan.invariants:
         _refuse_others(layout, curator)
         if offer.earlier_release is None:
-            refuse_before_declaring(layout, offer.price, curator.ledger, asker)
+            refuse_before_declaring(layout, offer.price, session.ledger, session.asker)
     declared = _declare_exact_totals(layout, curator) if layout.plan.invariants else None
-    reservation_id = offer.earlier_release or reserve_publication(layout, offer.price, curator, asker, fresh=fresh)
+    reservation_id = offer.earlier_release or reserve_publication(layout, offer.price, session, fresh=fresh)
     progress("counting", 0.1)
     program = Program(curator, version, reservation_id, **row_source(version, layout.places.joined))
     parts = [

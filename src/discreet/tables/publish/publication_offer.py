@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.kernel.binned_table import Law
+from discreet.kernel.measurement import Law
 from discreet.ledger.ledger import Ledger
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.level_shares import choose_levels

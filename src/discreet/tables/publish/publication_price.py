@@ -12,12 +12,12 @@ from discreet.accounting.events import ReservationEvent, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
-from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, Flag, Message, UsageError
-from discreet.kernel.binned_table import Law
-from discreet.kernel.curator import Curator
+from discreet.kernel.measurement import Law
+from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account
+from discreet.ledger.charge_request import Asker
 from discreet.ledger.entry_checks import check_event, check_name
 from discreet.ledger.invariants import refuse_if_doubled_over_limit
 from discreet.ledger.ledger import Ledger
@@ -143,17 +143,10 @@ def _with_shares(layout: Layout, shares: str) -> Layout:
     return with_levels(layout, {name: PlanLevel(share=Fraction(share)) for name, share in levels})
 
 
-def reserve_publication(layout: Layout, price: PublicationPrice, curator: Curator, asker: Asker, *, fresh: bool) -> str:
+def reserve_publication(layout: Layout, price: PublicationPrice, session: Session, *, fresh: bool) -> str:
     """Charge the whole publication at once; returns the id of the reservation."""
-    return charge_whole_table(
-        layout.version,
-        price.event,
-        question=f"{question_of(layout, price)}/{chosen_shares(layout)}",
-        price=price.epsilon,
-        curator=curator,
-        asker=asker,
-        once=not fresh,
-    )
+    question = f"{question_of(layout, price)}/{chosen_shares(layout)}"
+    return charge_whole_table(session, price.event, question=question, price=price.epsilon, once=not fresh)
 
 
 def fits_budget(layout: Layout, price: PublicationPrice, ledger: Ledger, guarantee: Guarantee) -> bool:

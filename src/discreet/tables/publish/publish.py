@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet import exact
-from discreet.accounting.guarantee import Guarantee
-from discreet.answers.sql import Asker
 from discreet.errors import UsageError
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.project_session import Session
 from discreet.tables.publish.layout import Layout, lay_out
 from discreet.tables.publish.place_hierarchy import Publics
 from discreet.tables.publish.plan_file import PublicationPlan, read_plan
@@ -68,17 +66,16 @@ class PublicationQuote:
 
 def quote(
     plan: PublicationPlan,
+    session: Session,
     *,
     epsilon: object,
     delta: object,
-    version: Version,
-    guarantee: Guarantee,
-    curator: Curator,
     publics: Publics,
 ) -> PublicationQuote:
     """What publishing would cost and how exact it would be. Reads no data."""
-    ledger = curator.ledger
-    offer = best_offer(lay_out(plan, version, publics), possible_prices(epsilon, delta, guarantee), ledger, guarantee)
+    ledger, guarantee = session.ledger, session.guarantee
+    prices = possible_prices(epsilon, delta, guarantee)
+    offer = best_offer(lay_out(plan, session.version, publics), prices, ledger, guarantee)
     return PublicationQuote(
         layout=offer.layout,
         price=offer.price,
@@ -91,13 +88,10 @@ def quote(
 
 def publish(
     plan: PublicationPlan,
+    session: Session,
     *,
     epsilon: object,
     delta: object,
-    version: Version,
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
     publics: Publics,
     confidence: object = "0.95",
     fresh: bool = False,
@@ -112,9 +106,10 @@ def publish(
     if sure <= 0:
         raise plan.fault("the confidence must be above 0 and below 1, such as 0.95")
     progress("planning", 0.0)
-    prices = possible_prices(epsilon, delta, guarantee)
-    offer = best_offer(lay_out(plan, version, publics), prices, curator.ledger, guarantee, fresh=fresh)
-    noisy = measure(offer, curator=curator, asker=asker, fresh=fresh, progress=progress)
+    prices = possible_prices(epsilon, delta, session.guarantee)
+    layout = lay_out(plan, session.version, publics)
+    offer = best_offer(layout, prices, session.ledger, session.guarantee, fresh=fresh)
+    noisy = measure(offer, session, fresh=fresh, progress=progress)
     progress("refining", 0.6)
     refined = refine(offer.accuracy, offer.laws, noisy.values, noisy.totals)
     progress("refined", 0.8)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import Flag, Message, UsageError
-from discreet.kernel.binned_table import Law
+from discreet.kernel.measurement import Law
 from discreet.schema.column import Label
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.publication_measurement import NoisyTables

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.inference.linear.topdown import whole_tables
 from discreet.inference.linear.tree_least_squares import LevelPrecisions, LevelVariances, fit_tree, level_variances
-from discreet.kernel.binned_table import Law
+from discreet.kernel.measurement import Law
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.publication_price import variance_of
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from discreet.accounting.events import ReservationEvent
 from discreet.inference.linear.bucket_solver import BucketSolver
 from discreet.inference.linear.solver_choice import solver_for
-from discreet.kernel.binned_table import Measurable
 from discreet.kernel.measurement import Law
-from discreet.kernel.program import Program
+from discreet.kernel.program import Measurable, Program
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers

@@ -15,14 +15,13 @@ import numpy as np
 
 from discreet.accounting import events
 from discreet.accounting.events import ReservationEvent
-from discreet.accounting.guarantee import Guarantee
 from discreet.answers.query_quote import FREE, cost_of
-from discreet.answers.sql import Asker
 from discreet.errors import Flag, Message, UsageError
 from discreet.inference.linear.solver_choice import solver_for
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, law_from_data, law_to_data
 from discreet.kernel.program import Program
+from discreet.kernel.project_session import Session
 from discreet.ledger.records import Reservation
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -130,11 +129,9 @@ class RangesQuote:
         }
 
 
-def quote(
-    request: RangesRequest, terms: ReservationTerms, *, version: Version, guarantee: Guarantee, curator: Curator
-) -> RangesQuote:
+def quote(request: RangesRequest, terms: ReservationTerms, session: Session) -> RangesQuote:
     """Plan a release. Reads public facts alone."""
-    return plan_release(request, terms.event(guarantee, version, curator), version)
+    return plan_release(request, terms.event(session), session.version)
 
 
 @lru_cache(maxsize=4)
@@ -180,20 +177,18 @@ def _ruler(request: RangesRequest, version: Version) -> Ruler:
 def release(
     request: RangesRequest,
     terms: ReservationTerms | None,
+    session: Session,
     *,
-    version: Version,
-    guarantee: Guarantee,
-    curator: Curator,
-    asker: Asker,
     fresh: bool = False,
 ) -> Ranges:
     """The ranges of a column: from a stored release that is exact enough, free; else measured and charged.
 
     Guarantee: one charge of a reservation, and all that is read is drawn from it or public.
     """
+    version, curator = session.version, session.curator
     ruler = _ruler(request, version)
     places = cells_of_pairs(request.pairs, ruler)
-    stored = None if fresh else _find_stored(request, ruler, places, terms, version, guarantee, curator)
+    stored = None if fresh else _find_stored(request, ruler, places, terms, session)
     if stored is not None:
         return stored
     if terms is None:
@@ -201,7 +196,7 @@ def release(
             f"no stored release of {request.column!r} can answer these ranges for version {version.number}",
             hint=_hint_elsewhere(ruler, version, curator),
         )
-    event = terms.event(guarantee, version, curator)
+    event = terms.event(session)
     question_data = {
         "ranges": ruler.column.name,
         "edges": _edges(ruler),
@@ -210,9 +205,7 @@ def release(
         "seconds": request.seconds,
     }
     plan_release(request, event, version)  # what cannot be planned is refused before it is paid
-    reservation_id, event, is_repeat = reserve(
-        question_data, event, terms, version=version, curator=curator, asker=asker, fresh=fresh
-    )
+    reservation_id, event, is_repeat = reserve(question_data, event, terms, session, fresh=fresh)
     # Stored before the draw: a planner may get better, and what is begun must be gone on with.
     summary = _summary(request, plan_release(request, event, version))
     payload = json.loads(curator.ledger.store(reservation_id, json.dumps(summary)))
@@ -220,7 +213,7 @@ def release(
         _read(payload, reservation_id, ruler, version=version, curator=curator, cached=is_repeat),
         requested_cells=places,
     )
-    return replace(made, warnings=(*made.warnings, *terms.notes(event, guarantee)))
+    return replace(made, warnings=(*made.warnings, *terms.notes(event, session.guarantee)))
 
 
 def _summary(request: RangesRequest, quoted: RangesQuote) -> dict[str, Any]:
@@ -326,12 +319,11 @@ def _find_stored(
     ruler: Ruler,
     places: tuple[tuple[int, int], ...],
     terms: ReservationTerms | None,
-    version: Version,
-    guarantee: Guarantee,
-    curator: Curator,
+    session: Session,
 ) -> Ranges | None:
     """The most exact stored release of the column that tells these ranges and cost what is offered now, or more."""
-    least = Fraction(0) if terms is None else terms.event(guarantee, version, curator).rho
+    version, curator = session.version, session.curator
+    least = Fraction(0) if terms is None else terms.event(session).rho
     releases = [each for each in _releases(ruler, version, curator) if events.loss(each[1]).rho >= least]
     # The most exact first; one by a partition, whose intervals speak of noise alone, only where there is no other.
     for reservation_id, _, payload in sorted(

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.tables.workload import GivenRanges
-
-if TYPE_CHECKING:
-    from discreet.tables.strategy_choice.strategy_plan import StrategyPlan
 
 
 def atoms(workload: GivenRanges) -> tuple[NDArray[np.int64], GivenRanges]:
@@ -29,13 +22,3 @@ def atoms(workload: GivenRanges) -> tuple[NDArray[np.int64], GivenRanges]:
     groups = np.full(workload.size, -1, dtype=np.int64)
     groups[used] = number
     return groups, GivenRanges(len(pieces), groups[workload.lows], groups[workload.highs])
-
-
-def plan_over_cells(workload: GivenRanges, groups: NDArray[np.int64], atom_plan: StrategyPlan) -> StrategyPlan:
-    """A plan over atoms as one over cells."""
-    return replace(
-        atom_plan,
-        workload=workload,
-        strategy=MergeStrategy(groups, atom_plan.strategy),
-        words=f"{atom_plan.workload.cells:,} groups of cells that the ranges do not separate: {atom_plan.words}",
-    )

@@ -6,17 +6,21 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import UsageError
 from discreet.inference.linear.solver_choice import solver_for
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.strategy import ProductStrategy as ProductStrategy
 from discreet.mechanisms.strategy.strategy import Strategy
 from discreet.tables.strategy_choice import integer_strategy
 from discreet.tables.strategy_choice.factorisation import factorisation
 from discreet.tables.strategy_choice.level_trees import LevelTree, TreeSearch
 from discreet.tables.strategy_choice.p_identity import optimise_p_identity
-from discreet.tables.strategy_choice.range_atoms import atoms, plan_over_cells
+from discreet.tables.strategy_choice.range_atoms import atoms
 from discreet.tables.strategy_choice.strategy_text import strategy_text
 from discreet.tables.strategy_choice.workload_error import mean_variance, sensitivity_squared, singular_bound
 from discreet.tables.workload import GivenRanges, ProductWorkload, Workload
@@ -66,7 +70,7 @@ def plan_strategy(workload: Workload, *, gaussian: bool, seconds: float = 1.0, s
         groups, inner = atoms(workload)
         if inner.cells < workload.cells:
             atom_plan = plan_strategy(inner, gaussian=gaussian, seconds=seconds)
-            return plan_over_cells(workload, groups, atom_plan)
+            return _plan_over_cells(workload, groups, atom_plan)
     return _best(workload, gaussian=gaussian, seconds=seconds)
 
 
@@ -139,3 +143,13 @@ def _product(workload: ProductWorkload, *, gaussian: bool, seconds: float, strat
 
 def _both(workload: ProductWorkload) -> int:
     return workload.first.cells + workload.second.cells
+
+
+def _plan_over_cells(workload: GivenRanges, groups: NDArray[np.int64], atom_plan: StrategyPlan) -> StrategyPlan:
+    """A plan over atoms as one over cells."""
+    return replace(
+        atom_plan,
+        workload=workload,
+        strategy=MergeStrategy(groups, atom_plan.strategy),
+        words=f"{atom_plan.workload.cells:,} groups of cells that the ranges do not separate: {atom_plan.words}",
+    )

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from discreet.errors import Flag, Message, UsageError
+from discreet.kernel.project_session import ProjectTables, quote_session
 from discreet.tables.stream import stream_plan
 from discreet.tables.stream.stream import StreamSource, TableStream, find, start
 from discreet.tables.stream.stream_plan import StreamPlan, StreamRequest
 
-if TYPE_CHECKING:
-    from discreet.project.publications import ProjectPublications
 
-
-def source_of(project: ProjectPublications, table: str) -> StreamSource:
+def source_of(project: ProjectTables, table: str) -> StreamSource:
     """A private table of a project, for streams to follow."""
     declared_table = project.table(table)
     if declared_table.public:
@@ -28,7 +24,7 @@ def source_of(project: ProjectPublications, table: str) -> StreamSource:
 
 
 def stream(
-    project: ProjectPublications,
+    project: ProjectTables,
     table: str,
     name: str,
     *,
@@ -53,12 +49,12 @@ def stream(
     request = StreamRequest.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)
     version = project.peek_version(table)
     if not version.file:  # refuse before a first version is made
-        stream_plan.choose_plan(request, version, project.guarantee(table), project.curator)
+        stream_plan.choose_plan(request, quote_session(project, table))
     return start(source, request, asker=asker)
 
 
 def plan_stream(
-    project: ProjectPublications,
+    project: ProjectTables,
     table: str,
     name: str,
     *,
@@ -70,10 +66,10 @@ def plan_stream(
     """What a stream would draw, and how good that would be. Free."""
     source_of(project, table)
     request = StreamRequest.of(name, epsilon=epsilon, delta=delta, horizon=horizon, contributions=contributions)
-    return stream_plan.choose_plan(request, project.peek_version(table), project.guarantee(table), project.curator)
+    return stream_plan.choose_plan(request, quote_session(project, table))
 
 
-def streams(project: ProjectPublications, table: str) -> list[TableStream]:
+def streams(project: ProjectTables, table: str) -> list[TableStream]:
     """The streams of a table, the oldest first; of one name the newest."""
     source = source_of(project, table)
     return [find(source, name) for name in source.names()]

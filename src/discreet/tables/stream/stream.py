@@ -9,9 +9,10 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.sql import Asker
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
+from discreet.kernel.project_session import Session
+from discreet.ledger.charge_request import Asker
 from discreet.ledger.entry_checks import check_name
 from discreet.ledger.records import StreamRecord as LedgerStream
 from discreet.mechanisms.laplace import error_probability
@@ -194,8 +195,8 @@ def start(source: StreamSource, request: StreamRequest, *, asker: Asker) -> tupl
     there = stream_plan.find_open_stream(request, version, curator)
     if there is not None:
         return TableStream(source=source, id=there, analyst=asker.name), True
-    plan = stream_plan.choose_plan(request, version, source.guarantee(), curator)
-    id_ = stream_plan.charge_stream(request, plan, version=version, curator=curator, asker=asker)
+    session = Session(version=version, guarantee=source.guarantee(), curator=curator, asker=asker)
+    id_ = stream_plan.charge_stream(request, stream_plan.choose_plan(request, session), session)
     return TableStream(source=source, id=id_, analyst=asker.name), False
 
 

@@ -17,11 +17,11 @@ from discreet.accounting.events import GaussianEvent, LaplaceEvent, ReservationE
 from discreet.accounting.guarantee import Guarantee
 from discreet.answers.caveats import invariant_caveats
 from discreet.answers.query_quote import cost_of
-from discreet.answers.sql import Asker
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.engines.person_keys import MARK
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
+from discreet.kernel.project_session import Session
 from discreet.release import Spending
 from discreet.tables.stream.square_root_counter import SquareRootCounter
 from discreet.tables.stream.stored_counters import law_of
@@ -129,13 +129,13 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def choose_plan(request: StreamRequest, version: Version, guarantee: Guarantee, curator: Curator) -> StreamPlan:
+def choose_plan(request: StreamRequest, session: Session) -> StreamPlan:
     """Choose the counter and its noise. Free, and the same on an empty table.
 
     Gaussian noise on the square root where the terms come to rho (see `ReservationTerms.event`); else a tree under
     Laplace noise.
     """
-    unit = version.schema.unit
+    version, unit = session.version, session.version.schema.unit
     if unit.is_row:
         raise UsageError(
             f"a stream follows persons across the versions of a table, but {version.table!r} declares no person column",
@@ -147,7 +147,7 @@ def choose_plan(request: StreamRequest, version: Version, guarantee: Guarantee, 
             f"the table keeps at most {unit.rows:,} rows per person, so no one can be counted {contributions:,} times",
             hint=Message(Flag("contributions", unit.rows), ", or less"),
         )
-    reserved = request.terms.event(guarantee, version, curator)
+    reserved = request.terms.event(session)
     pure = request.terms.epsilon if request.terms.delta == 0 else reserved.epsilon  # a delta of 0 that is said is meant
     counter: StreamCounter = SquareRootCounter(request.horizon) if pure is None else best_tree(request.horizon)
     moves = counter.strategy.sensitivity(contributions)
@@ -170,8 +170,9 @@ def find_open_stream(request: StreamRequest, version: Version, curator: Curator)
     return record.id if same == (request.horizon, contributions, request.terms_data()) else None
 
 
-def charge_stream(request: StreamRequest, plan: StreamPlan, *, version: Version, curator: Curator, asker: Asker) -> str:
+def charge_stream(request: StreamRequest, plan: StreamPlan, session: Session) -> str:
     """Charge a stream for its whole horizon; return its id."""
+    version, curator = session.version, session.curator
     of = {
         "counter": plan.counter.to_data(),
         "contributions": plan.contributions,
@@ -181,12 +182,10 @@ def charge_stream(request: StreamRequest, plan: StreamPlan, *, version: Version,
     }
     question_data = {"stream": request.name, "of": of, "event": to_data(plan.event)}
     return charge_whole_table(
-        version,
+        session,
         plan.event,
         question=hashlib.sha256(json.dumps(question_data, sort_keys=True).encode()).hexdigest(),
         price=request.terms.epsilon,
-        curator=curator,
-        asker=asker,
         stream={"name": request.name, "count": request.horizon, "of": of},
     )
 

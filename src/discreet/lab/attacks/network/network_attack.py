@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
-from discreet.lab.attacks.contest import check_epsilon, check_server, contest_evidence
+from discreet.lab.attacks.contest import Contest, check_epsilon, check_server, contest_evidence
 from discreet.lab.attacks.network import coin_guesses, keepers
 from discreet.lab.attacks.network.tales import TALE_MAKERS, TALES
 from discreet.lab.evidence import Evidence
@@ -41,11 +41,8 @@ def attack(
     shares = {each.server: each.share for each in rounds}
     what = "link" if unit == "edge" else "person"
     return contest_evidence(
-        "network",
+        Contest(attack="network", server=server, epsilon=total, steps=1),
         rounds,
-        server=server,
-        epsilon=total,
-        steps=1,
         seconds=time.process_time() - start,
         story=(story,),
         details={"tale": tale, "unit": unit},

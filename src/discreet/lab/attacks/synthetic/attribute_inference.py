@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.lab.attacks.synthetic.coded_tables import NULL, CodedTables, Codes
-from discreet.lab.attacks.synthetic.control import CONFIDENCE, SuccessRate, evidence_with_control
+from discreet.lab.attacks.synthetic.control import CONFIDENCE, ControlledRate, SuccessRate, evidence_with_control
 from discreet.lab.attacks.synthetic.row_distance import distance_blocks
 from discreet.lab.evidence import Evidence, percent
 
@@ -68,10 +68,8 @@ def inference(
     blind = [other if coded.has_control else mode for _, other, mode in right]
     return evidence_with_control(
         "attribute inference",
-        success,
-        _success_rate(blind),
+        ControlledRate(success=success, control=_success_rate(blind), confidence=confidence),
         seconds=process_time() - start,
-        confidence=confidence,
         story=(_story(coded, [column for column, _ in attacked_columns], success, _success_rate(blind)),),
         details={
             "by_column": {

@@ -35,10 +35,23 @@ class SuccessRate:
         return min(self.most, self.times * low), min(self.most, self.times * high)
 
 
-def excess(success: SuccessRate, control: SuccessRate, confidence: float) -> tuple[float, float]:
-    """Where the difference of the two true shares lies, at least so often: each interval fails half as often."""
-    one, other = (rate.interval((1 + confidence) / 2) for rate in (success, control))
-    return one[0] - other[1], one[1] - other[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlledRate:
+    """How often an attack succeeds, and how often on people who were not used; at which confidence that is told."""
+
+    success: SuccessRate
+    control: SuccessRate
+    confidence: float
+
+    def intervals(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Where the two true shares lie: each fails half as often as the confidence allows."""
+        half = (1 + self.confidence) / 2
+        return self.success.interval(half), self.control.interval(half)
+
+    def excess(self) -> tuple[float, float]:
+        """Where the difference of the two true shares lies, at least so often."""
+        one, other = self.intervals()
+        return one[0] - other[1], one[1] - other[0]
 
 
 def allowed_share(control: float, epsilon: float, delta: float = 0.0) -> float:
@@ -56,11 +69,9 @@ def allowed_share(control: float, epsilon: float, delta: float = 0.0) -> float:
 
 def evidence_with_control(
     attack: str,
-    success: SuccessRate,
-    control: SuccessRate,
+    rate: ControlledRate,
     *,
     seconds: float,
-    confidence: float,
     story: tuple[str, ...],
     details: Mapping[str, Any],
     claim: tuple[float, float] | None = None,
@@ -73,8 +84,9 @@ def evidence_with_control(
     surely is above 0, at the stated confidence. Under a claim the bound is that of the most the control may reach, and
     the interval is the success's own; each of the two fails half as often.
     """
-    low, high = excess(success, control, confidence)
-    one, other = (rate.interval((1 + confidence) / 2) for rate in (success, control))
+    success, control, confidence = rate.success, rate.control, rate.confidence
+    low, high = rate.excess()
+    one, other = rate.intervals()
     return Evidence(
         attack=attack,
         success=success.share,

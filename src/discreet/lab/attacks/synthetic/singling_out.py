@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.lab.attacks.synthetic.coded_tables import CodedTables, Codes
-from discreet.lab.attacks.synthetic.control import CONFIDENCE, SuccessRate, evidence_with_control
+from discreet.lab.attacks.synthetic.control import CONFIDENCE, ControlledRate, SuccessRate, evidence_with_control
 from discreet.lab.attacks.synthetic.predicates import ANY, RowConditions, of_one_column, of_several_columns
 from discreet.lab.evidence import Evidence, percent
 
@@ -81,10 +81,8 @@ def _evidence(attack: str, conditions: RowConditions, coded: CodedTables, confid
     many = f"{success.n:,} conditions that hold" if success.n != 1 else "1 condition that holds"
     return evidence_with_control(
         attack,
-        success,
-        control,
+        ControlledRate(success=success, control=control, confidence=confidence),
         seconds=process_time() - start,
-        confidence=confidence,
         story=(
             f"Of {many} for exactly one synthetic row, {percent(success.share)} hold for exactly one real person; "
             f"{luck_phrase}.",

@@ -12,7 +12,9 @@ from discreet.lab.privacy_audit.sql.canary_tables import (
     HIGH,
     KIND,
     LIMIT,
+    ROW_WORLD,
     ROWS,
+    CanaryWorld,
     Included,
     canary_rows,
     count_everybody,
@@ -32,16 +34,16 @@ def targets() -> list[AuditTarget]:
     large = partial(canary_rows, each=ROWS, amounts=(LARGE,))
     both = {"count(*)": LIMIT, "count(*) filter (where amount > 5)": LIMIT}
     return [
-        sql_canary_target("sql count: rows", {"count(*)": 1}, one, person=False),
-        sql_canary_target("sql sum: rows", {"sum(amount)": HIGH}, one, person=False),
+        sql_canary_target("sql count: rows", {"count(*)": 1}, one, ROW_WORLD),
+        sql_canary_target("sql sum: rows", {"sum(amount)": HIGH}, one, ROW_WORLD),
         sql_canary_target(
-            "sql sum: a value far beyond its bound", {"sum(amount)": HIGH}, partial(one, amounts=(1000,)), person=False
+            "sql sum: a value far beyond its bound", {"sum(amount)": HIGH}, partial(one, amounts=(1000,)), ROW_WORLD
         ),
-        sql_canary_target("sql count and sum: rows", {"count(*)": 1, "sum(amount)": HIGH}, one, person=False),
+        sql_canary_target("sql count and sum: rows", {"count(*)": 1, "sum(amount)": HIGH}, one, ROW_WORLD),
         sql_canary_target("sql count: a person with too many rows", {"count(*)": LIMIT}, persons),
         sql_canary_target("sql sum: a person with too many rows", {"sum(amount)": LIMIT * HIGH}, persons),
         sql_canary_target(
-            "sql sum: numbers of many digits", {"sum(amount)": LIMIT * LARGE}, large, amount=_amount(LARGE)
+            "sql sum: numbers of many digits", {"sum(amount)": LIMIT * LARGE}, large, CanaryWorld(amount=_amount(LARGE))
         ),
         sql_canary_target("sql distinct: a person with two values", {"count(distinct amount)": LIMIT}, two_values),
         sql_canary_target("sql count: two questions at once", both, persons),

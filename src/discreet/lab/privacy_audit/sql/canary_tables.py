@@ -7,6 +7,7 @@ farther, where the declared table must cut him down. He is in the table or not, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from discreet.project.project import Project
 from discreet.release import Release
 
 KIND = "sql"
+#: The most cells.
+MOST = 4_000
 HIGH = 10
 AMOUNT = f'type = "integer"\nlow = 0\nhigh = {HIGH}'
 #: Whoever has more than two rows must be cut down to two.
@@ -51,37 +54,46 @@ def canary_scores(answers: NDArray[np.float64], moves: Sequence[float], *, cells
     return np.asarray(ways.reshape(-1, cells).sum(axis=1))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryWorld:
+    """The table that a question reads, and what is declared of it. `constant`: a person is in one cell only."""
+
+    person: bool = True
+    source: str = "people"
+    amount: str = AMOUNT
+    beside: Callable[[Included], Sequence[AuditTable]] = lambda included: ()
+    constant: bool = False
+
+
+#: People who may have two rows each; and rows that are their own people.
+PERSON_WORLD, ROW_WORLD = CanaryWorld(), CanaryWorld(person=False)
+
+
 def sql_canary_target(
     name: str,
     statistics: Mapping[str, int],
     lines: Lines,
+    world: CanaryWorld = PERSON_WORLD,
     *,
-    person: bool = True,
     cells: int = 1,
-    source: str = "people",
-    amount: str = AMOUNT,
-    beside: Callable[[Included], Sequence[AuditTable]] = lambda included: (),
-    constant: bool = False,
     neighbour: bool = False,
-    most: int = 4_000,
 ) -> AuditTarget:
     """One answer of epsilon 1, by cell. `statistics`: each with how far a canary moves it.
 
-    `cells`: how many each canary has to himself. `constant`: whether he is declared to be in one cell only.
-    `neighbour`: read each canary's first cell against the second.
+    `cells`: how many each canary has to himself. `neighbour`: read each canary's first cell against the second.
     """
 
     def run(included: Included) -> Scores:
-        columns = {"cell": cell_column(len(included) * cells, constant=constant), "amount": amount}
-        text = f"select cell, {', '.join(statistics)} from {source} group by cell"
-        owned = PERSONS if person else {}
-        with temporary_project(columns, lines(included), beside=beside(included), **owned) as opened:
+        columns = {"cell": cell_column(len(included) * cells, constant=world.constant), "amount": world.amount}
+        text = f"select cell, {', '.join(statistics)} from {world.source} group by cell"
+        owned = PERSONS if world.person else {}
+        with temporary_project(columns, lines(included), beside=world.beside(included), **owned) as opened:
             answers = release_values(opened.sql(text).ask(epsilon=1))
         if neighbour:
             return canary_scores(answers[::2] - answers[1::2], list(statistics.values()))
         return canary_scores(answers, list(statistics.values()), cells=cells)
 
-    return canary_target(name, KIND, 1.0, run, most=most)
+    return canary_target(name, KIND, 1.0, run, most=MOST)
 
 
 def canary_rows(included: Included, *, each: int, amounts: Sequence[int] = (HIGH,), step: int = 1) -> list[str]:

@@ -12,6 +12,7 @@ from discreet.lab.privacy_audit.sql.canary_tables import (
     LIMIT,
     PERSONS,
     ROWS,
+    CanaryWorld,
     Included,
     canary_rows,
     sql_canary_target,
@@ -32,16 +33,25 @@ def targets() -> list[AuditTarget]:
     summed = "(select who, cell, sum(amount) as total from people group by who, cell)"
     return [
         sql_canary_target(
-            "sql join: a public table", {"count(*)": LIMIT * FAN}, persons, source=to_public, beside=_rates
+            "sql join: a public table", {"count(*)": LIMIT * FAN}, persons, CanaryWorld(source=to_public, beside=_rates)
         ),
         sql_canary_target(
-            "sql join: a public table, outer", {"count(*)": LIMIT * FAN}, persons, source=outer, beside=_rates
+            "sql join: a public table, outer",
+            {"count(*)": LIMIT * FAN},
+            persons,
+            CanaryWorld(source=outer, beside=_rates),
         ),
         sql_canary_target(
-            "sql join: a person's other table", {"count(*)": LIMIT**2}, persons, source=to_person, beside=_visits
+            "sql join: a person's other table",
+            {"count(*)": LIMIT**2},
+            persons,
+            CanaryWorld(source=to_person, beside=_visits),
         ),
         sql_canary_target(
-            "sql groups: persons summed up first", {"sum(total)": LIMIT * HIGH}, persons, source=summed, constant=True
+            "sql groups: persons summed up first",
+            {"sum(total)": LIMIT * HIGH},
+            persons,
+            CanaryWorld(source=summed, constant=True),
         ),
     ]
 
