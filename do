@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The project's errands. `./do demo` and `./do test` are all a newcomer needs.
 
-Standard library only. Makes .venv, installs the hash-pinned lock, runs the job.
+Standard library only. Makes .venv, installs a hash-pinned lock, runs the job: `demo` and `run` need the small one,
+the runtime's; every other job installs the developers' lock on top of it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
-LOCK = ROOT / "locks" / "dev.lock"
+RUNTIME = ROOT / "locks" / "runtime.lock"
+#: All of the runtime's lock, and what tests, checks and pages need.
+DEVELOPMENT = ROOT / "locks" / "dev.lock"
 # Tests of a file run in one worker: what they share is made once. (Marks of groups do nothing: xdist 3.8 changes a name
 # that pytest 9.2 does not look at.) Files in the order of tests/order.py, not by how many tests they have.
 PYTEST = ("-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
@@ -96,15 +99,22 @@ def pip(folder: Path) -> list[str | Path]:
     return [python_of(folder), "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
-def environment(folder: Path = VENV, lock: Path = LOCK, *, project: bool = True) -> Path:
+def environment(folder: Path = VENV, lock: Path = DEVELOPMENT, *, project: bool = True) -> Path:
     """Make the environment when it is missing or its lock has changed; return its python."""
     if sys.version_info < (3, 11):  # noqa: UP036 - the first thing that runs, on whatever Python there is
         stop(f"Discreet needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
-    if stale(folder / "lock.stamp", lock):
-        print(f"do: making {folder.relative_to(ROOT)} (once)", file=sys.stderr)
-        make_venv(folder)
+    stamp = folder / "lock.stamp"  # the digests of the locks that are installed
+    installed = stamp.read_text().split() if stamp.exists() else []
+    if digest(lock) not in installed:
+        if lock == DEVELOPMENT and digest(RUNTIME) in installed:
+            print(f"do: adding the tools of developers to {folder.relative_to(ROOT)} (once)", file=sys.stderr)
+        else:
+            print(f"do: making {folder.relative_to(ROOT)} (once)", file=sys.stderr)
+            make_venv(folder)
         install(folder, lock)
-        (folder / "lock.stamp").write_text(digest(lock))
+        (folder / "project.stamp").unlink(missing_ok=True)  # uv takes away what the lock does not name
+        included = [RUNTIME] if lock == DEVELOPMENT else []
+        stamp.write_text("\n".join(digest(each) for each in [lock, *included]))
     if project and stale(folder / "project.stamp", ROOT / "pyproject.toml"):
         install_project(folder)
         (folder / "project.stamp").write_text(digest(ROOT / "pyproject.toml"))
@@ -258,7 +268,9 @@ def lock_all() -> None:
         stop("compiling locks needs uv on the PATH")
     plain = ["--quiet", "--generate-hashes", "--no-header", "--no-annotate", "--python-version", "3.11"]
     quiet = {"stdout": subprocess.DEVNULL}
-    call("uv", "pip", "compile", "pyproject.toml", "--group", "dev", *plain, "-o", LOCK, **quiet)
+    ours = ["uv", "pip", "compile", "pyproject.toml", "--extra", "console", "--extra", "survey", *plain]
+    call(*ours, "--group", "dev", "-o", DEVELOPMENT, **quiet)
+    call(*ours, "--group", "build", "-c", DEVELOPMENT, "-o", RUNTIME, **quiet)
     for wish in sorted((ROOT / "benchmarks" / "peers").glob("*.in")):
         call("uv", "pip", "compile", wish, *plain, "-o", wish.with_suffix(".txt"), **quiet)
 
@@ -277,7 +289,7 @@ def main() -> None:
                 stop(f"no peer {lock.stem!r}: there is no benchmarks/peers/{lock.name}")
             environment(ROOT / "benchmarks" / ".peers" / lock.stem, lock, project=False)
         return
-    python = environment()
+    python = environment(lock=RUNTIME if job in ("demo", "run") else DEVELOPMENT)
     if job == "demo":
         call(BIN / "discreet", "demo", *rest)
     elif job == "run":

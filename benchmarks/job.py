@@ -53,6 +53,7 @@ ALL = (
     Benchmark(name="collect", limit_s=3600),
     Benchmark(name="console", limit_s=3600),
     Benchmark(name="work", limit_s=3600),
+    Benchmark(name="startup", limit_s=1800, quick_s=300),
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from manual.tables import code, page, table
@@ -104,10 +103,10 @@ def _value(option: Any) -> str:
         return ""
     if option.metavar:
         return str(option.metavar)
-    kind = option.type_descriptor.annotation
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return "|".join(str(each.value) for each in kind)
-    return {int: "N", float: "X", Path: "PATH"}.get(kind, "TEXT")
+    if choices := getattr(option.type, "choices", None):
+        return "|".join(str(getattr(each, "value", each)) for each in choices)
+    kind = option.type.name.partition(" ")[0]  # "int range" is an int as well
+    return {"int": "N", "integer": "N", "float": "X", "path": "PATH"}.get(kind, "TEXT")
 
 
 def _default(parameter: Any) -> str:

@@ -13,7 +13,8 @@ from discreet.plan import formula
 from discreet.plan.expressions import Code
 from discreet.present.cell_text import format_with_noise
 from discreet.release import Release
-from discreet.sql.group_keys import bin_middle, bin_range_labels, quantile_axis
+from discreet.sql.bin_labels import bin_middle, bin_range_labels
+from discreet.sql.group_keys import quantile_axis
 from discreet.sql.typed_expression import NumericKind, TypedExpression
 
 TOML = """

@@ -8,7 +8,7 @@ from html import unescape
 from http.cookies import SimpleCookie
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from console.house import COOKIE, ORIGIN, PASSWORD, Browser, world
 from discreet.console.app import make_app

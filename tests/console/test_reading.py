@@ -9,7 +9,7 @@ import time
 import httpx2 as httpx
 import pytest
 import uvicorn
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from console.alone import alone
 from console.house import ORIGIN, world

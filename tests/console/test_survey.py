@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from console import hostile
 from console.house import ORIGIN, world

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow.parquet as pq
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from console import hostile
 from console.house import world

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import fastapi.responses  # noqa: F401 - imported once by the nursery, not by each life
+import starlette.responses  # noqa: F401 - imported once by the nursery, not by each life
 import uvicorn.lifespan.on
 import uvicorn.protocols.http.h11_impl  # noqa: F401
 

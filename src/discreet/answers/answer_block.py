@@ -15,7 +15,7 @@ from discreet.plan import formula
 from discreet.plan.cell_statistics import PersonCount, RowCount
 from discreet.plan.predicate import TRUE
 from discreet.release import Cell, Interval
-from discreet.sql.group_keys import bin_middle, bin_range_labels
+from discreet.sql.bin_labels import bin_middle, bin_range_labels
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
 from discreet.sql.typed_expression import NumericKind
 

@@ -21,6 +21,7 @@ from discreet.cli.attacks import attack_app
 from discreet.cli.audit import audit
 from discreet.cli.bounds import bounds
 from discreet.cli.budget_group import budget_app
+from discreet.cli.called_verb import app_for
 from discreet.cli.check import check
 from discreet.cli.explain import explain
 from discreet.cli.flags import HERE, Ignored, Json
@@ -167,7 +168,7 @@ def _run_verb(words: list[str], receipts: list[str], *, as_json: bool) -> int:
 def _unless_stopped(stop: StopSignal, words: list[str]) -> Any:
     """What the verb returns; an error that comes of being stopped by the keyboard is told as that."""
     try:
-        return app(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
+        return app_for(app, words)(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
     except SystemExit as ended:  # of shell completion, which has printed everything
         return ended.code
     except Exception:

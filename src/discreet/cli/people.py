@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from discreet.cli import terminal
+from discreet.cli.extras import require_extra
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.cli.verb_app import VerbApp
 from discreet.errors import Flag, Message, UsageError
@@ -149,6 +150,7 @@ def revoke(
 
 
 def _people(project: Path) -> People:
+    require_extra("console", verb="people")
     from discreet.console.people.people import People
     from discreet.project.folder import nearest_project_folder
 
@@ -156,6 +158,7 @@ def _people(project: Path) -> People:
 
 
 def _role(text: str) -> PersonRole:
+    require_extra("console", verb="people")
     from discreet.console.people.roster import role_of
 
     return role_of(text)

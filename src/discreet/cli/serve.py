@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import terminal
+from discreet.cli.extras import require_extra
 from discreet.cli.flags import HERE, Folder, Json
 
 
@@ -31,6 +32,7 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve the console: tables, queries, answers, budgets, synthetic data and surveys, for owners and analysts."""
+    require_extra("console", verb="serve")
     from discreet.console.app_state import open_state
     from discreet.console.listener import open_listener, origin_of, run_server, settings_of
     from discreet.console.lock import ConsoleLock

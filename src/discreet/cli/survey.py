@@ -11,6 +11,7 @@ import typer
 
 from discreet import exact
 from discreet.cli import survey_output, terminal
+from discreet.cli.extras import require_extra
 from discreet.cli.flags import HERE, Confidence, Folder, Json
 from discreet.cli.verb_app import VerbApp
 from discreet.errors import Flag, Message, Refused, UsageError
@@ -170,6 +171,7 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve the page for respondents, live results and the collector."""
+    require_extra("survey", verb="survey serve")
     from discreet.surveys.collector.http_server import bind_socket, serve_collector, url_of
 
     kept = _store(store, project, make=True)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import RedirectResponse
-from fastapi.staticfiles import StaticFiles
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from discreet.console import guard, render, request_reader
 from discreet.console.access_log import AccessLog, code_places
@@ -64,20 +64,18 @@ class AppState:
         self.access_log.close()
 
 
-def make_app(state: AppState) -> FastAPI:
+def make_app(state: AppState) -> Starlette:
     """The application over a house."""
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def life(_: Starlette) -> AsyncIterator[None]:
         threads = state.settings.at_once + state.settings.waiting + MORE_THREADS
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads))
         yield
         await asyncio.to_thread(state.queries.drain)
 
-    # The interactive documents would fetch their scripts from elsewhere.
-    app = FastAPI(
-        title="Discreet", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False
-    )
+    app = Starlette(lifespan=life)
+    app.router.redirect_slashes = False
     for route in route_table():
         for path in route.paths:
             app.add_route(path, _make_endpoint(state, route, path), methods=[route.method])

@@ -8,7 +8,7 @@ import re
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import Request
+from starlette.requests import Request
 
 from discreet.console.responses import RequestDenied
 from discreet.console.routes import Route

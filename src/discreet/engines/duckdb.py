@@ -19,7 +19,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,7 +49,11 @@ from discreet.sql.emitter import Emitter
 from discreet.sql.sql_writer import PLACE, SqlTableNames, SqlWriter, key_name
 
 if TYPE_CHECKING:
+    import duckdb
+
     from discreet.engines.network.exact_graph import ExactGraph
+
+    _Databases = dict[tuple[str, ...], duckdb.DuckDBPyConnection]
 
 #: Open databases kept, each for one set of folders.
 _MOST_OPEN = 8
@@ -59,8 +62,6 @@ _MOST_OPEN = 8
 _ROWS_AT_ONCE = 122_880
 
 Result = TypeVar("Result")
-
-_Databases = dict[tuple[str, ...], duckdb.DuckDBPyConnection]
 
 
 class DuckDBEngine(FileBackedEngine):
@@ -199,6 +200,8 @@ class DuckDBEngine(FileBackedEngine):
 
     def _run_query(self, tables: TableLocations, ask: Callable[[duckdb.DuckDBPyConnection], Result]) -> Result:
         """What `ask` brings from the tables; once more where memory does not hold it, one such question at a time."""
+        import duckdb
+
         near = folders(tables)
         try:
             with self._cursor(near) as cursor, self._deadline(cursor):
@@ -243,6 +246,8 @@ class DuckDBEngine(FileBackedEngine):
 
     def _drop_if_dead(self, key: tuple[str, ...]) -> None:
         """After an internal error DuckDB answers nothing more on a database; the next call opens another."""
+        import duckdb
+
         with self._lock:
             try:
                 if key in self._open:
@@ -252,6 +257,8 @@ class DuckDBEngine(FileBackedEngine):
 
     @contextmanager
     def _deadline(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        import duckdb
+
         def interrupt() -> None:
             with suppress(duckdb.Error):  # it may have ended, and been closed, this very moment
                 cursor.interrupt()
@@ -284,6 +291,8 @@ def _connect(
     folders: tuple[str, ...], *, threads: int, memory_mb: int, spill: Path | None = None
 ) -> duckdb.DuckDBPyConnection:
     """A database in memory that can read these folders and nothing else, for good. `spill`: what memory cannot hold."""
+    import duckdb  # slow to load: a budget is shown without
+
     # A path is read as a glob, so it is asked for in its escaped spelling and opened in its own.
     reached = dict.fromkeys([*folders, *(glob.escape(folder) for folder in folders)])
     connection = duckdb.connect(

@@ -18,7 +18,6 @@ from typing import Any
 
 from discreet.engines import stream_counts
 from discreet.engines.network.degrees import degrees
-from discreet.engines.parquet_writer import write_parquet
 from discreet.engines.table_file import FROM, PERSON, TO, new_file, persons_file
 from discreet.errors import LedgerFault, UsageError
 
@@ -75,6 +74,8 @@ def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:
 def _rewrite(file: Path, numbers: list[int]) -> None:
     """Replace a declared table by itself without the rows of these numbers, group by group."""
     import pyarrow.parquet as pq
+
+    from discreet.engines.parquet_writer import write_parquet
 
     with pq.ParquetFile(file) as old, new_file(file) as stream:
         whose = (FROM, TO) if FROM in old.schema_arrow.names else (PERSON,)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers import bounds as bounding
 from discreet.answers import sql as answers
 from discreet.answers.batch import ask_batch
 from discreet.engines.engine import DeclarationOutcome
@@ -44,9 +43,9 @@ from discreet.schema.project_file import NAME, read_file
 from discreet.schema.schema import Table, closest_name_hint
 from discreet.schema.toml_edit import add_table, set_keys
 from discreet.sql.parsed_query import ParsedQuery
-from discreet.sql.query_parser import parse_batch, parse_query
 
 if TYPE_CHECKING:
+    from discreet.answers import bounds as bounding
     from discreet.sql.catalog import PublicTable
 
 __all__ = ["BudgetStatus", "ErasureReport", "Project", "Question"]
@@ -113,6 +112,8 @@ class Project:
 
     def sql(self, text: str) -> Question:
         """Parse an SQL query. Free: `ask` charges it. A refusal names the part of the query at fault."""
+        from discreet.sql.query_parser import parse_query  # with its parser, which what asks nothing need not load
+
         return Question(project=self, query=parse_query(text, self.versions.catalog()))
 
     def batch(
@@ -127,6 +128,8 @@ class Project:
         key: str | None = None,
     ) -> list[Release]:
         """Answer several queries together, for one epsilon in total. Either all are charged or none."""
+        from discreet.sql.query_parser import parse_batch
+
         wish, asker = wish_of(epsilon, within, confidence, delta), self.asker(analyst, key)
         queries = parse_batch(text, self.versions.catalog())
         if not queries:
@@ -144,6 +147,8 @@ class Project:
 
         Codes mean what a version's own schema says.
         """
+        from discreet.sql.query_parser import parse_query
+
         (settled,), (versions,) = self.versions.settle_queries(
             [query], lambda: [parse_query(query.text, self.versions.catalog())]
         )
@@ -179,6 +184,8 @@ class Project:
         key: str | None = None,
     ) -> Release:
         """Measure an earlier query of this project again and combine both answers. Charged."""
+        from discreet.sql.query_parser import parse_query
+
         asker = self.asker(analyst, key)
         charge = self.ledger.refresh().charges.get(release)
         if charge is None:
@@ -260,6 +267,8 @@ class Project:
         `columns`: the columns to measure; without it, everything that is missing and needs no name.
         Call `refresh` to apply the result.
         """
+        from discreet.answers import bounds as bounding
+
         terms = bounding.BoundsTerms.of(epsilon=epsilon, delta=delta, cells=cells, for_epsilon=for_epsilon)
         table = self.private(name)
         missing = bounding.find_missing_bounds(
@@ -274,6 +283,8 @@ class Project:
         self, name: str, columns: Sequence[str] = (), *, epsilon: object, cells: object = 50, for_epsilon: object = 1
     ) -> bounding.Bias:
         """Estimate privately how much rows_per_person and the bounds leave out, compared with the noise. Charged."""
+        from discreet.answers import bounds as bounding
+
         terms = bounding.BoundsTerms.of(epsilon=epsilon, cells=cells, for_epsilon=for_epsilon)
         scope = bounding.bias_scope(self.private(name), self.peek_version(name), columns)
         return bounding.estimate_bias(scope, terms, open_session(self, name, UNNAMED))

@@ -31,7 +31,6 @@ from discreet.project.versions import Versions
 from discreet.release import Release, Spending
 from discreet.schema.project_file import read_table
 from discreet.sql.catalog import Catalog, CatalogTable
-from discreet.sql.query_parser import parse_query
 from discreet.sql.query_text import split_statements
 
 #: Under which a version says what kind of engine it was made on; no part of its schema.
@@ -212,6 +211,8 @@ def read_back(
     `statement`: which one of a batch, from 1. What was measured again is read together with what it was measured after.
     `within`: the width that it was asked for; where only the rest of it was bought, it is read with what else is known.
     """
+    from discreet.sql.query_parser import parse_query
+
     ledger = versions.ledger
     recalled_release = recall_release(id_, ledger=ledger)
     if not recalled_release.is_readable:
@@ -234,6 +235,8 @@ def read_back(
 
 def _reading(recalled_release: RecalledRelease, versions: Versions, statement: int) -> tuple[AnswerReading, Catalog]:
     """The reading of a stored answer against the schemas of its time, and those."""
+    from discreet.sql.query_parser import parse_query
+
     if not 1 <= statement <= len(recalled_release.texts):
         raise UsageError(
             f"release {recalled_release.id} answers {len(recalled_release.texts)} statements; "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -32,8 +31,6 @@ from discreet.sql.typed_expression import (
 #: The bins that a quantile is searched in.
 MOST_BINS = 4096
 
-#: Beyond this floats have no fractions, and miss whole numbers.
-_EXACT = 2**53
 
 #: Among so many edges of periods a key's cell is searched; more are counted by the calendar.
 _MOST_SEARCHED = 64
@@ -180,27 +177,6 @@ def quantile_axis(operand: TypedExpression) -> Axis | None:
     bins = min(size, MOST_BINS)
     edges = tuple(low + place * size // bins for place in range(bins + 1))
     return Axis(of=operand.expression, edges=edges, null=False, labels=edges[:-1])
-
-
-def bin_middle(axis: Axis, operand: TypedExpression, place: int) -> Label:
-    """The middle of a bin, as people read it."""
-    low, high = axis.edges[place], axis.edges[place + 1] - 1
-    match operand.kind:
-        case NumericKind(step=step):
-            value = Fraction(low + high, 2) * step
-            return math.floor(value) if value.denominator == 1 or abs(value) > _EXACT else float(value)
-        case DateKind() | TimestampKind():
-            return operand.label((low + high) // 2)
-        case _:
-            return operand.label(low)
-
-
-def bin_range_labels(axis: Axis, operand: TypedExpression, first: int, last: int) -> tuple[Label, Label]:
-    """The least and the largest value of some bins, as people read them; where floats have no fractions, outward."""
-    low, high = axis.edges[first], axis.edges[last + 1] - 1
-    if isinstance(operand.kind, NumericKind) and max(abs(low), abs(high)) * operand.kind.step > _EXACT:
-        return math.floor(low * operand.kind.step), math.ceil(high * operand.kind.step)
-    return operand.label(low), operand.label(high)
 
 
 def axis_order(axis: Axis) -> str:

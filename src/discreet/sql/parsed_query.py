@@ -14,11 +14,12 @@ from discreet.plan.inquiry import Inquiry
 from discreet.plan.relation import Scan
 from discreet.plan.stability import UnitReach
 from discreet.schema.schema import Schema
-from discreet.sql.aggregates import TypedQuantile
-from discreet.sql.group_keys import GroupKey
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from discreet.sql.aggregates import TypedQuantile
+    from discreet.sql.group_keys import GroupKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,18 +19,20 @@ from discreet.surveys.collector.report_writer import WriterBusy
 from discreet.surveys.collector.survey_store import SurveyStore
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI, Request, Response
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 PAGES = Path(__file__).parent / "pages"
 CLIENT = Path(__file__).parents[2] / "local" / "client" / "discreet-local.js"
 
 
-def make_collector_app(store: SurveyStore, *, rate: float | None = None) -> FastAPI:
+def make_collector_app(store: SurveyStore, *, rate: float | None = None) -> Starlette:
     """The application over a store. rate: reports a second from one address; 0 is no limit."""
     collector = Collector(store, rate=rate)
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def life(_: Starlette) -> AsyncIterator[None]:
         collector.start()
         yield
         await asyncio.to_thread(collector.stop)
@@ -39,22 +41,15 @@ def make_collector_app(store: SurveyStore, *, rate: float | None = None) -> Fast
 
 
 def app_of_collector(
-    collector: Collector, life: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None
-) -> FastAPI:
+    collector: Collector, life: Callable[[Starlette], AbstractAsyncContextManager[None]] | None = None
+) -> Starlette:
     """The application over a collector, which `life` starts and stops; without one, whoever made the collector does."""
-    from fastapi import FastAPI
-    from fastapi.responses import FileResponse, JSONResponse
-    from fastapi.staticfiles import StaticFiles
+    from starlette.applications import Starlette
+    from starlette.responses import FileResponse, JSONResponse
+    from starlette.staticfiles import StaticFiles
 
-    # The interactive documents would fetch their scripts from elsewhere.
-    app = FastAPI(
-        title="Discreet surveys",
-        lifespan=life,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-    )
+    app = Starlette(lifespan=life)
+    app.router.redirect_slashes = False
 
     async def collect(request: Request) -> Response:
         try:
@@ -96,10 +91,10 @@ def app_of_collector(
     return app
 
 
-def _install_error_handlers(app: FastAPI) -> None:
+def _install_error_handlers(app: Starlette) -> None:
     """Every refusal is {"error": one sentence}."""
-    from fastapi.responses import JSONResponse
     from starlette.exceptions import HTTPException
+    from starlette.responses import JSONResponse
 
     async def refused(_: Request, problem: Exception) -> Response:
         return refusal_response(problem)
@@ -117,7 +112,7 @@ def _install_error_handlers(app: FastAPI) -> None:
 
 def refusal_response(problem: Exception) -> Response:
     """A refused request, in one sentence."""
-    from fastapi.responses import JSONResponse
+    from starlette.responses import JSONResponse
 
     match problem:
         case RequestRefusal():

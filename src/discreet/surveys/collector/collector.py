@@ -15,7 +15,7 @@ from discreet.surveys.collector.survey_definition import Survey, is_survey_id
 from discreet.surveys.collector.survey_store import BatchOutcome, SurveyStore
 
 if TYPE_CHECKING:
-    from fastapi import Request
+    from starlette.requests import Request
 
 #: Longer bodies are read by another thread, so that nobody waits behind them.
 INLINE_BODY_BYTES = 32 * 1024

@@ -1,0 +1,47 @@
+"""What starting a verb loads. Times are benchmarks/bench_startup.py's; here is only what must not be there."""
+
+import subprocess
+import sys
+
+import pytest
+
+from clinic import make
+
+HEAVY = ("duckdb", "numpy", "pandas", "polars", "pyarrow", "pydantic", "pyspark", "scipy", "sqlglot", "starlette")
+COUNT = "SELECT count(*) FROM patients"
+
+
+def loaded(words, folder):
+    """The heavy modules that a process has loaded after these words."""
+    program = f"""
+import sys
+from discreet.cli.main import call
+code = call({[*words]!r})
+print(code, *(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder)
+    code, *names = done.stderr.splitlines()[-1].split()
+    assert code == "0", done.stderr
+    return set(names)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["query", "--help"], ["serve", "--help"], ["--version"]], ids=" ".join)
+def test_help_loads_no_engine(words, tmp_path):
+    assert loaded(words, tmp_path) == set()
+
+
+def test_a_budget_is_shown_without_an_engine_and_without_a_parser(tmp_path):
+    make(tmp_path)
+    assert loaded(["budget"], tmp_path) <= {"numpy"}
+
+
+def test_a_query_loads_what_it_needs_and_nothing_of_the_console(tmp_path):
+    make(tmp_path)
+    assert loaded(["query", COUNT, "--epsilon", "0.1"], tmp_path) >= {"numpy", "duckdb", "sqlglot"}  # these checks see
+    assert not loaded(["query", COUNT, "--epsilon", "0.1"], tmp_path) & {"pandas", "pydantic", "scipy", "starlette"}
+
+
+def test_the_package_itself_loads_nothing(tmp_path):
+    program = f"import sys, discreet; print(*(name for name in {(*HEAVY, 'typer', 'rich')!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.split() == []
