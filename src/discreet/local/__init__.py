@@ -17,6 +17,7 @@ from discreet.surveys.protocols.interval_tree import Tree
 from discreet.surveys.protocols.laplace_record import LaplaceRecord
 from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
 from discreet.surveys.protocols.prefix_words import PrefixWords
+from discreet.surveys.protocols.protocol_registry import best_protocol
 from discreet.surveys.protocols.randomized_response import RandomizedResponse
 from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.rappor import BasicRappor, Rappor
@@ -55,5 +56,6 @@ __all__ = [
     "SymmetricUnary",
     "Tree",
     "amplified",
+    "best_protocol",
     "local_for",
 ]
