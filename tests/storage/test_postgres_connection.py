@@ -15,7 +15,7 @@ from discreet.engines.postgres.postgres_engine import PostgresEngine
 from discreet.errors import DiscreetError, LedgerFault, StoreFault, UsageError
 from discreet.ledger.ledger import Ledger
 from discreet.storage.postgres_connection import is_remote, tls_settings
-from discreet.surveys.collector.survey_store import open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
 
 
 def engine(address: str) -> None:

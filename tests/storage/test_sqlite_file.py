@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError, LedgerFault, StoreFault
 from discreet.ledger import backup
 from discreet.ledger.sqlite_ledger import SqliteLedgerStore
 from discreet.storage import local_disk, sqlite_file
-from discreet.surveys.collector.survey_store import open_survey_store
+from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.device.device_store import DEVICE_FILE, open_device_store
 
 

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -275,9 +276,9 @@ def test_without_the_ledgers_rule_two_processes_would_pay_twice(place, monkeypat
     """The mutant: the charge without its key. It shows that the tests above could fail."""
     other, real, both = place.again(), Ledger.charge, threading.Barrier(2)
 
-    def charge(self, **more):
+    def charge(self, request):
         both.wait(10)
-        return real(self, **{**more, "key": None})
+        return real(self, replace(request, asker=replace(request.asker, key=None)))
 
     monkeypatch.setattr(Ledger, "charge", charge)
     waits = [background(lambda w=which: w.ask(fresh=True)) for which in (place, other)]
