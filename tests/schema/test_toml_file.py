@@ -14,14 +14,14 @@ from discreet.lab.attacks.census import block_file
 from discreet.schema import toml_file
 from discreet.schema.project_file import read_file
 from discreet.schema.toml_file import mapping, parse_toml, read_text, read_toml, refuse_unknown_keys
-from discreet.synth.constraints import PublicConstraints
+from discreet.synth.constraints_file import read_constraint_file
 from discreet.tables.publish.plan_file import read_plan
 
 #: Whoever reads TOML, with a key that is nearly one of theirs, and that one.
 READERS: list[tuple[Callable[[Path], object], str, str]] = [
     (read_file, "tabels", "tables"),
     (read_plan, "atributes", "attributes"),
-    (lambda path: PublicConstraints.from_file(path, []), "zeroes", "zeros"),
+    (lambda path: read_constraint_file(path, []), "zeroes", "zeros"),
     (block_file.read, "peoples", "people"),
     (About.read, "descripton", "description"),
 ]
