@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.surveys.protocols.protocol_registry import COMPARED, PROTOCOL_CLASSES, PROTOCOL_PATHS, best_protocol
-from discreet.surveys.protocols.randomizer import Randomizer, randomizer_from_parameters
+from discreet.surveys.protocols.randomizer import randomizer_from_parameters
 from local.test_choices import Fixed
 
 ABC = {"choices": ["a", "b", "c"]}
@@ -84,10 +84,6 @@ def test_a_pick_is_measured() -> None:
 @pytest.mark.deep
 def test_reports_that_nobody_would_collect_are_not_compared() -> None:
     assert set(best_protocol(200_000, "1", 10**6).variances) == {"response", "hashing", "hadamard"}
-
-
-def test_it_is_there_on_every_randomizer_too() -> None:
-    assert Randomizer.best(5, "1", 100) == best_protocol(5, "1", 100)
 
 
 @pytest.mark.parametrize(
