@@ -49,7 +49,7 @@ NO_MESSAGES = {
         (Message(Flag("person", "COLUMN")), "--person COLUMN", "person=COLUMN"),
         (Message(Flag("quasi", ("zip", "age"))), "--quasi zip,age", 'quasi=["zip", "age"]'),
         (Message(Flag("method", "squares")), "--method squares", 'method="squares"'),
-        (Message("run ", Command("refresh", 'a "b"')), 'run discreet refresh a "b"', 'run project.refresh("a \\"b\\"")'),
+        (Message("run ", Command("refresh", 'a "b"')), "run discreet refresh 'a \"b\"'", 'run project.refresh("a \\"b\\"")'),
         (Message("run ", Command("refresh"), " to make one"), "run discreet refresh to make one", "run project.refresh to make one"),
         (Message(Command("ledger acknowledge")), "discreet ledger acknowledge", "project.acknowledge()"),
         (Message(Command("ledger restore", "FILE")), "discreet ledger restore FILE", "discreet ledger restore FILE"),

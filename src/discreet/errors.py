@@ -20,6 +20,7 @@ what next, and never holds a datum.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -53,7 +54,7 @@ class Flag:
 
     def __str__(self) -> str:
         name = f"-{self.short}" if self.short else f"--{self.name}"
-        return f"{name} {self.value_text}" if self.value_text else name
+        return f"{name} {_shell_word(self.value_text)}" if self.value_text else name
 
     def in_python(self) -> str:
         """As an argument of a call."""
@@ -110,7 +111,10 @@ class Command:
         object.__setattr__(self, "arguments", arguments)
 
     def __str__(self) -> str:
-        words = [f'"{each}"' if isinstance(each, Statement) else str(each) for each in self.arguments]
+        words = [
+            f'"{each}"' if isinstance(each, Statement) else str(each) if isinstance(each, Flag) else _shell_word(each)
+            for each in self.arguments
+        ]
         return " ".join(["discreet", *([self.verb] if self.verb else []), *words])
 
     def in_python(self) -> str:
@@ -124,6 +128,15 @@ class Command:
         listed = [f"[{', '.join(words[single:])}]"] if words[single:] else []
         given = [*words[:single], *listed, *(each.in_python() for each in flags if each.value is not True)]
         return f"{name}({', '.join(given)})" if given or not single else name
+
+
+def _shell_word(text: str) -> str:
+    """A word as a shell takes it: in quotes where it has a space or another sign.
+
+    >>> [_shell_word(text) for text in ("visits", "patient id", "r-…", "30..45")]
+    ['visits', "'patient id'", 'r-…', '30..45']
+    """
+    return text if re.fullmatch(r"[\w…@%+=:,./\[\]-]+", text) else shlex.quote(text)
 
 
 def _python_value(value: object) -> str:

@@ -120,7 +120,7 @@ def test_one_row_a_person_is_said_shortly(tmp_path):
     assert told(shop, "select count(*) from orders") == [f"{DECLARED}at most one row per person"]
     (line,) = told(shop, "select count(*) from orders o join payments p on o.customer = p.customer")
     assert "at most one row per person of orders, at most 3 rows per person of payments" in line
-    assert line.endswith("; discreet bounds payments --report estimates what that leaves out")
+    assert line.endswith("; discreet bounds payments --report --epsilon 0.1 estimates what that leaves out")
 
 
 @pytest.mark.parametrize(

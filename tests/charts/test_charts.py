@@ -386,10 +386,10 @@ def test_a_burn_down_falls_by_its_steps_and_rises_with_its_limit():
         for group in found(root, "g")
         if group.find(f"{NAME}title") is not None and group.find(f"{NAME}rect") is not None
     }
-    ben = drops["2026-01-06 00:00, ben: 1 left of 4"]
+    ben = drops["2026-01-06 00:00, ben: 1 remaining of 4"]
     assert float(ben.get("height")) == pytest.approx(2 * unit, abs=0.02)
     assert ben.get("class") == "chart-who-1" and len(found(root, "pattern")) == 2
-    assert "3 epsilon is left of 6." in root.find(f"{NAME}desc").text
+    assert "3 epsilon remaining of 6." in root.find(f"{NAME}desc").text
     read(charts.burn_down([], title="none"))
     with pytest.raises(ValueError, match="order"):
         charts.burn_down(steps[::-1], title="backwards")

@@ -84,7 +84,7 @@ def test_the_ledger_adds_what_all_spellings_paid(path):
         assert set(account.by_analyst()) == {"Ana", "ANA", "bea"}
         before = dict(ledger.state.charges)
         asked = {"population": "patients", "table": "patients", "version": 1, "region": WHOLE, "question": "another"}
-        with pytest.raises(BudgetExceeded, match=r"'ana' has 0\.05 left of a quota of 0\.25"):
+        with pytest.raises(BudgetExceeded, match=r"'ana' has 0\.05 remaining of a quota of 0\.25"):
             ledger.charge(
                 ChargeRequest(**asked, event=laplace("0.1"), price="0.1", asker=Asker(name="ana", quota=Fraction(1, 4)))
             )

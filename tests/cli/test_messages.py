@@ -1,5 +1,7 @@
 """What the owner's verbs say: what was made, whose rows they are, which limit holds, what a stop leaves behind."""
 
+import shlex
+
 import pytest
 import typer
 
@@ -119,7 +121,10 @@ def added(capsys, folder, header, *words):
 def test_a_column_that_names_people_is_pointed_at(tmp_path, capsys, header, column):
     make(tmp_path)
     (told,) = added(capsys, tmp_path, header)
-    assert f"{column!r} looks like it identifies people" in told and f"add it again with --person {column}" in told
+    assert (
+        f"{column!r} looks like it identifies people" in told
+        and f"add it again with --person {shlex.quote(column)}" in told
+    )
     assert "this protects each row, not each person" in told and "\n" not in told
 
 
@@ -347,3 +352,13 @@ def test_every_verb_that_is_free_exists():
     verbs = {f"{name} {inner}" for name, one in groups.items() for inner in getattr(one, "commands", {})} | set(groups)
     assert verbs >= interruption.FREE
     assert not interruption.FREE & {"query", "again", "bounds", "ledger", "synth", "synth fit", "synth inspect", "demo"}
+
+
+def test_a_project_inside_another_is_pointed_at(tmp_path, capsys):
+    """Two projects about the same people are two budgets."""
+    make(tmp_path)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    code, _, err = say(capsys, inner, "init")
+    assert code == 0 and f"there is also a project in {tmp_path}" in err
+    assert "also a project" not in say(capsys, tmp_path, "budget")[2]

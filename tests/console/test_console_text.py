@@ -86,12 +86,16 @@ def test_no_page_shows_a_flag_but_in_a_command(clinic):
     stored = ask(clinic, "again", sql=sql, epsilon=1).json()
     assert first["release"] == stored["release"]
     again = f"a repeated measurement of {first['release']} adds to it, the option fresh draws new noise"
-    limits = "; discreet bounds visits --report estimates what that leaves out (on the owner's command line)"
+    limits = (
+        "; discreet bounds visits --report --epsilon 0.1 estimates what that leaves out (on the owner's command line)"
+    )
     assert any(again in each for each in stored["warnings"]) and any(
         each.endswith(limits) for each in first["warnings"]
     )
     page = clinic.browser("analyst").get(f"/a/{first['release']}").text
-    shown = re.sub(r"discreet bounds visits --report estimates what that leaves out \(on the owner", "", page)
+    shown = re.sub(
+        r"discreet bounds visits --report --epsilon 0.1 estimates what that leaves out \(on the owner", "", page
+    )
     assert shown != page and not FLAG.search(re.sub(r"<!--|-->", "", shown))
 
 

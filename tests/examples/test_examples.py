@@ -87,7 +87,7 @@ def test_clinic(tmp_path):
     assert "repeat: stored True and the same True" in said
     for sex in "FM":
         assert f"after asking about {sex}: <Budget of patients: epsilon 0.7 of 1 spent, 0.3 left>" in said
-    assert "refused: this request costs epsilon 0.5, but 'patients' has 0.3 left of 1" in said
+    assert "refused: this request costs epsilon 0.5, but 'patients' has 0.3 remaining of 1" in said
 
 
 @DEMO

@@ -46,6 +46,6 @@ def test_it_runs_and_every_kind_of_result_has_a_face(tmp_path, monkeypatch):
     assert not any(re.search(r"<script|://|url\(", face) for face in ours)
     printed = "".join(output.text for output in shown if output.output_type == "stream")
     assert "'disease' would show rows of people" in printed
-    assert "this request costs epsilon 2, but 'patients' has 0.7 left of 3" in printed
+    assert "this request costs epsilon 2, but 'patients' has 0.7 remaining of 3" in printed
     left = {path.name for path in tmp_path.rglob("*") if "discreet" in path.name}
     assert not left and not any((tmp_path / "here").iterdir()) and not any((tmp_path / "TMPDIR").iterdir())

@@ -61,7 +61,7 @@ def test_a_quota_that_was_used_up_stays_so(path: Path, tmp_path: Path):
     restore(path, tmp_path / "copy.db")
     with Ledger.open(path) as ledger:
         assert ledger.account_status("patients").by_analyst == {"bob": Fraction("0.1"), "ann": 1}
-        with pytest.raises(BudgetExceeded, match="0 left of a quota of 1") as caught:
+        with pytest.raises(BudgetExceeded, match="0 remaining of a quota of 1") as caught:
             check_quota(ledger.state.account("patients"), "ANN", needed=Fraction(1, 10**9), quota=Fraction(1))
         assert caught.value.binding == "quota"
         assert ledger.verify().sound

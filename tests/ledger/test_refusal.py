@@ -26,7 +26,7 @@ def test_in_epsilon(path: Path):
     with make(path) as ledger:
         ask(ledger, laplace("2.7"))
         found = refused(ledger, laplace("0.5"))
-    assert found.reason == "this request costs epsilon 0.5, but 'patients' has 0.3 left of 3"
+    assert found.reason == "this request costs epsilon 0.5, but 'patients' has 0.3 remaining of 3"
     assert found.needed == {"epsilon": "0.5", "delta": "0"}
     assert found.remaining == {"epsilon": "0.3", "delta": "0"}
     assert found.binding == "loss"
@@ -44,7 +44,7 @@ def test_in_rho(path: Path):
         limit = Fraction(ledger.state.accounts["patients"].limits.rho, 10**12)
         found = refused(ledger, gaussian("0.125"))
     assert found.reason == (
-        f"this request costs rho 0.125, but 'patients' has rho {exact.show(limit - Fraction('0.15'))} left of "
+        f"this request costs rho 0.125, but 'patients' has rho {exact.show(limit - Fraction('0.15'))} remaining of "
         f"{exact.show(limit)} (epsilon 3 at delta 5e-07)"
     )
     assert found.needed["epsilon"] is not None and found.binding == "loss"
@@ -79,6 +79,6 @@ def test_in_delta(path: Path):
     with make(path, guarantee(3, Fraction(1, 10**6))) as ledger:
         ask(ledger, ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(4, 10**7)))
         found = refused(ledger, ThresholdEvent(scale=Fraction(10), l1=1, delta=Fraction(2, 10**7)))
-    assert found.reason == ("this request costs delta 2e-07 for its keys, but 'patients' has 1e-07 left of 5e-07")
+    assert found.reason == ("this request costs delta 2e-07 for its keys, but 'patients' has 1e-07 remaining of 5e-07")
     assert (found.needed["delta"], found.remaining["delta"]) == ("2e-07", "1e-07")
     assert found.binding == "keys"

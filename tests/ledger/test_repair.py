@@ -376,7 +376,7 @@ def test_adopted_without_its_state_folder_everything_is_spent(
         assert ledger.answer(charge.id) == "kept"
         for population in ("patients", "staff"):
             assert ledger.account_status(population).remaining.epsilon == 0
-        with pytest.raises(BudgetExceeded, match="has 0 left of 3"):
+        with pytest.raises(BudgetExceeded, match="has 0 remaining of 3"):
             ask(ledger, laplace("0.001"))
         ledger.grant("patients", guarantee(4, 2 * SMALL))
         ask(ledger, laplace("1"))

@@ -16,8 +16,8 @@ _KEPT = [
     re.compile(words)
     for words in (
         rf'\b(?:epsilon|delta|rho|version)"?[ =:]+{_NUMBER}(?:/\d+)?(?![\d.,]*\d)',
-        rf"{_NUMBER} left of\b",
-        rf"\bleft of {_NUMBER}",
+        rf"{_NUMBER} remaining of\b",
+        rf"\bremaining of {_NUMBER}",
         rf"{_NUMBER} remains\b",
         rf"{_NUMBER} entries verified\b",
         rf"\bwrote {_NUMBER} files?\b",

@@ -93,8 +93,8 @@ def test_digests_times_and_paths_are_masked():
 @pytest.mark.parametrize(
     ("shown", "seen"),
     [
-        ("'patients' has 0.8 left of 1.5", "'patients' has 80 left of 1.5"),
-        ("'patients' has 0.8 left of 1.5", "'patients' has 0.8 left of 150"),
+        ("'patients' has 0.8 remaining of 1.5", "'patients' has 80 remaining of 1.5"),
+        ("'patients' has 0.8 remaining of 1.5", "'patients' has 0.8 remaining of 150"),
         ("cost rho 0.5", "cost rho 50"),
         ("cost epsilon 1/2", "cost epsilon 1/9"),
         ("cost epsilon 0.5; epsilon 1.5 remains", "cost epsilon 0.5; epsilon 77 remains"),

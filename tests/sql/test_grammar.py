@@ -177,3 +177,12 @@ def test_a_child_reads_after_its_parent_did():
 
 def _read_in_a_child() -> None:
     assert syntax_fault("select 1") is None and syntax_fault("select from where") is not None
+
+
+def test_a_keyword_where_a_table_is_named_can_be_quoted():
+    with pytest.raises(Refused, match="syntax error at 'grant'") as caught:
+        reading("select count(*) from grant")
+    assert caught.value.hint == 'if grant is a table, write its name in double quotes: "grant"'
+    with pytest.raises(Refused, match="syntax error") as caught:
+        reading("select count(*) from patients where grant")
+    assert not caught.value.hint

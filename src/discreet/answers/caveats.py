@@ -43,7 +43,7 @@ def declared_table_caveats(
     truncated = [table for table, schema in schemas.items() if not schema.unit.is_row and schema.unit.rows > 1]
     reports: list[str | Command] = []
     for table in truncated:
-        reports += [" and " if reports else "; ", Command("bounds", table, Flag("report", True))]
+        reports += [" and " if reports else "; ", Command("bounds", table, Flag("report", True), Flag("epsilon", 0.1))]
     hint = [*reports, " estimates what that leaves out"] if reports else []
     return [Message(f"numbers describe the declared table: {', '.join(parts)}", *hint)] if parts else []
 

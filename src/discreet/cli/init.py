@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json
+from discreet.cli.flags import HERE, Json
 
 
 def init(
@@ -15,7 +16,7 @@ def init(
     delta: Annotated[
         str | None, typer.Option("--delta", help="Delta of that budget; 0 means pure differential privacy.")
     ] = None,
-    project: Folder = HERE,
+    project: Annotated[Path, typer.Option("--project", help="Folder to make a project of. Default: this one.")] = HERE,
     as_json: Json = False,
 ) -> None:
     """Create a project folder: discreet.toml and an empty ledger."""
@@ -23,6 +24,11 @@ def init(
     from discreet.schema.project_file import NAME
 
     declared = (project / NAME).exists()
+    above = next((folder for folder in project.resolve().parents if (folder / NAME).exists()), None)
     made = discreet.init(project, epsilon=epsilon, delta=delta)
     data, text = terminal.init_output(made, declared=declared)
+    if above is not None:
+        terminal.print_notes(
+            [f"there is also a project in {above}; two projects about the same people are two budgets"]
+        )
     terminal.print_result(data, text, as_json=as_json)

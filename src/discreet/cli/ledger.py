@@ -13,7 +13,7 @@ from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
 from discreet.cli.verb_app import VerbApp
 from discreet.errors import UsageError
 
-ledger_app = VerbApp(no_args_is_help=True, help="The ledger: verify, list, export, unlock, back up or move it.")
+ledger_app = VerbApp(no_args_is_help=True, help="The ledger: verify, show, export, unlock, back up or move it.")
 ledger_app.command("move")(ledger_move.move)
 
 

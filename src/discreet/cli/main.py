@@ -57,7 +57,7 @@ app = VerbApp(
 app.add_typer(budget_app, name="budget", short_help="Show limit, spent and remaining; `grant` raises a limit.")
 app.add_typer(release_app, name="release", short_help="Write a release as a bundle; `verify` checks one.")
 app.add_typer(stream_app, name="stream", short_help="Running totals of a table that grows, charged once.")
-app.add_typer(ledger_app, name="ledger", short_help="The ledger: verify, list, unlock, back up or move it.")
+app.add_typer(ledger_app, name="ledger", short_help="The ledger: verify, show, unlock, back up or move it.")
 app.add_typer(synth_app, name="synth", short_help="Synthetic data: fit a model, sample rows, inspect it.")
 app.add_typer(survey_app, name="survey", short_help="Surveys whose answers are randomized before they are sent.")
 app.add_typer(people_app, name="people")

@@ -49,7 +49,7 @@ def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quot
     if needed > left:
         raise _budget_exceeded(
             f"this request costs epsilon {exact.show(needed, up=True)}, but analyst {analyst!r} has "
-            f"{exact.show(left)} left of a quota of {exact.show(quota)}",
+            f"{exact.show(left)} remaining of a quota of {exact.show(quota)}",
             needed=(needed, Fraction(0)),
             left=(left, _delta_left(account)),
             binding="quota",
@@ -79,7 +79,7 @@ def _by_pure(account: Account, limits: FilterLimits, cost: Cost) -> BudgetExceed
     left = Fraction(max(0, (limits.pure or 0) - account.total.pure), EPSILON_UNITS)
     return _budget_exceeded(
         f"this request costs epsilon {exact.show(needed, up=True)}, but {account.name!r} has "
-        f"{exact.show(left)} left of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
+        f"{exact.show(left)} remaining of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
         needed=(needed, Fraction(cost.delta, DELTA_UNITS)),
         left=(left, _delta_left(account)),
     )
@@ -93,7 +93,7 @@ def _by_rho(account: Account, opened: Guarantee, limits: FilterLimits, cost: Cos
     after = epsilon_from_rho(Fraction(spent + cost.rho, RHO_UNITS), opened.delta_rho)
     return _budget_exceeded(
         f"this request costs rho {exact.show(Fraction(cost.rho, RHO_UNITS), up=True)}, but {account.name!r} has rho "
-        f"{exact.show(Fraction(limit - spent, RHO_UNITS))} left of {exact.show(Fraction(limit, RHO_UNITS))} "
+        f"{exact.show(Fraction(limit - spent, RHO_UNITS))} remaining of {exact.show(Fraction(limit, RHO_UNITS))} "
         f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)}){_double_count_note(account)}",
         needed=(after - before, Fraction(cost.delta, DELTA_UNITS)),
         left=(max(Fraction(0), opened.epsilon - before) if spent < limit else Fraction(0), _delta_left(account)),
@@ -105,7 +105,7 @@ def _by_delta(account: Account, cost: Cost) -> BudgetExceeded:
     limit = Fraction(account.limits.delta_keys, DELTA_UNITS)
     return _budget_exceeded(
         f"this request costs delta {exact.show(needed, up=True)} for its keys, but {account.name!r} has "
-        f"{exact.show(left)} left of {exact.show(limit)}",
+        f"{exact.show(left)} remaining of {exact.show(limit)}",
         needed=(None if cost.pure >= UNBOUNDED else Fraction(cost.pure, EPSILON_UNITS), needed),
         left=(account.status().remaining.epsilon, left),
         binding="keys",

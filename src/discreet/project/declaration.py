@@ -147,7 +147,7 @@ def unit_notes(table: Table, others: Iterable[Table]) -> list[str]:
                 Flag("ends"),
                 f" were given: if a row is an edge between {pair[0]!r} and {pair[1]!r} and both are persons, that "
                 "protects an edge, not a person with all their edges. For that, remove "
-                f"[tables.{table.name}] from {NAME} before the first answer and add it again with ",
+                f"[tables.{table.name}] and its columns from {NAME} before the first answer and add it again with ",
                 Flag("ends", pair),
             )
         ]
@@ -159,7 +159,8 @@ def unit_notes(table: Table, others: Iterable[Table]) -> list[str]:
         Message(
             plain,
             f", but {doubt}. If a person can have several rows, this protects each row, not each person. To protect "
-            f"persons, remove [tables.{table.name}] from {NAME} before the first answer and add it again with ",
+            f"persons, remove [tables.{table.name}] and its columns from {NAME} before the first answer and add it "
+            "again with ",
             Flag("person", column),
         )
     ]

@@ -20,7 +20,8 @@ __all__ = ["QueryText", "parse_statement", "span", "split_statements"]
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to word; it would print beside them
 
-
+#: Behind this a table is named.
+_BEFORE_TABLE = re.compile(r"\b(?:from|join)\s+$", re.IGNORECASE)
 _SEVERAL = Message(
     "run the statements one by one, or all as one batch: ", Command("query", Flag("file", "FILE", short="f"))
 )
@@ -115,4 +116,13 @@ def _parse_refusal(source: QueryText, problem: ParseError) -> Refused:
 def _syntax_refusal(source: QueryText, fault: SyntaxFault) -> Refused:
     """The refusal of a fault in the syntax; where a keyword before it is misspelled, of that."""
     best_fault = fault if fault.hint else find_keyword_typo(source.text, until=fault.start) or fault
-    return source.refusal(best_fault.reason, at=(best_fault.start, best_fault.end), hint=best_fault.hint)
+    hint = best_fault.hint or _quoting_hint(source.text, best_fault)
+    return source.refusal(best_fault.reason, at=(best_fault.start, best_fault.end), hint=hint)
+
+
+def _quoting_hint(text: str, fault: SyntaxFault) -> str:
+    """That a name can be quoted, for a keyword where a table is named."""
+    word = text[fault.start : fault.end]
+    if not word.isidentifier() or not _BEFORE_TABLE.search(text[: fault.start]):
+        return ""
+    return f'if {word} is a table, write its name in double quotes: "{word}"'

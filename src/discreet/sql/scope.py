@@ -88,7 +88,7 @@ class Scope:
             raise self.source.refusal(
                 f"{node.name!r} identifies people, so a query cannot use its values",
                 at=node,
-                hint=f"count(DISTINCT {node.name}), or GROUP BY {node.name} in a subquery",
+                hint=f"count(DISTINCT {node.sql()}), or GROUP BY {node.sql()} in a subquery",
             )
         column_names = [named.name for named in self.relation.columns()]
         table = next(iter(self.relation.names)) if len(self.relation.names) == 1 else "this query"

@@ -143,7 +143,7 @@ def _declared(table: Table, name: str, reason: str) -> UsageError:
     return UsageError(
         reason,
         hint=Message(
-            Command("bounds", table.name, name, Flag("report", True)),
+            Command("bounds", table.name, name, Flag("report", True), Flag("epsilon", 0.1)),
             " shows how well it fits; remove it to measure it again",
         ),
     )

@@ -107,7 +107,7 @@ def _draw_steps(
         edge += [(x, heights.at(left)), (at, heights.at(left))]
         limit += [(x, heights.at(cap)), (at, heights.at(cap))]
         if step.who and step.remaining < left:
-            shown = f"{step.when:%Y-%m-%d %H:%M}, {step.who}: {step.remaining:.6g} left of {step.limit:.6g}"
+            shown = f"{step.when:%Y-%m-%d %H:%M}, {step.who}: {step.remaining:.6g} remaining of {step.limit:.6g}"
             place = order[step.who]
             rect = svg.rect(
                 at - _WIDE / 2, heights.at(left), at + _WIDE / 2, heights.at(step.remaining),
@@ -154,4 +154,4 @@ def _describe(steps: Sequence[BudgetStep], unit: str) -> str:
     people = len({step.who for step in steps if step.who})
     takers = f" by {people:,} {'person' if people == 1 else 'people'}" if people else ""
     count = f"{len(steps):,} steps" if len(steps) > 1 else "One step"
-    return f"{count}{takers}. {last.remaining:.6g} {unit} is left of {last.limit:.6g}."
+    return f"{count}{takers}. {last.remaining:.6g} {unit} remaining of {last.limit:.6g}."
