@@ -28,15 +28,16 @@ def text() -> str:
     rows = words("rows")
     agree(set(KINDS), set(rows), what="rows of the ledger", where="manual/words/rows.toml")
     return page(
-        "Events and rows of the ledger",
+        "Events and entries of the ledger",
         OPENING,
         "## Events\n",
         table(("event", "fields", "what it is, and what it costs"), [_event(*each) for each in kinds().items()]),
-        "## Rows of the ledger\n\nEach row contains the digest of the row before it, and a time in whole seconds. "
+        "## Entries of the ledger\n\n"
+        "Each entry contains the digest of the entry before it, and a time in whole seconds. "
         "An answer, a failure and a step have the time of their charge, because their own time would reveal how long "
         "the query took. "
         "`discreet ledger show` lists them.\n",
-        table(("row", "meaning"), [(code(name), rows[name]) for name in rows]),
+        table(("entry", "meaning"), [(code(name), rows[name]) for name in rows]),
     )
 
 

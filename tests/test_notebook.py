@@ -263,7 +263,9 @@ def test_a_question_to_a_server_shows_what_it_was_told(project, release):
 
 def test_a_budget_is_a_bar_rounded_to_the_safe_side():
     tree = read(budget(by_analyst={HOSTILE: Spending(epsilon=Fraction(1, 3), delta=Fraction(0))})._repr_html_())
-    assert "epsilon 0.333334 of 1 spent, 0.666666 left; about 7 more counts of the whole table at ±50." in text(tree)
+    assert "epsilon 0.333334 of 1 spent, 0.666666 remaining; about 7 more counts of the whole table at ±50." in text(
+        tree
+    )
     _, filled = tree.find("svg").findall("rect")
     assert filled.get("width") == "133.3"
     assert [HOSTILE, "0.333334"] in rows(tree)
@@ -433,7 +435,7 @@ def test_plain_reprs_are_short(project, release, model):
     found = [release, project.sql(COUNT), project.sql(f"{COUNT} HAVING {' AND '.join(['count(*) > 1'] * 40)}")]
     for each in (*found, project.budget(), model, evidence()):
         assert len(repr(each)) < 140 and "\n" not in repr(each) and repr(each).startswith("<")
-    assert repr(budget()) == "<Budget of patients: epsilon 0.333334 of 1 spent, 0.666666 left>"
+    assert repr(budget()) == "<Budget of patients: epsilon 0.333334 of 1 spent, 0.666666 remaining>"
 
 
 def test_colours_follow_the_notebook_light_or_dark(release):

@@ -265,7 +265,7 @@ class Release:
             dash = any(cell.text == DASH for row in rows for cell in row)
             yield notebook.small_print(legend(self.confidence, mark="Grey" if grey else "", dash=dash))
         yield notebook.small_print(
-            f"{self.price}; {_spending_text(self.spent)} spent, {_spending_text(self.remaining, up=False)} left. "
+            f"{self.price}; {_spending_text(self.spent)} spent, {_spending_text(self.remaining, up=False)} remaining. "
             f"Release {self.id} of {self.table}, version {self.version}."
         )
         for warning in self.warnings:

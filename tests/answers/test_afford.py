@@ -45,7 +45,7 @@ def test_the_largest_question_is_accepted_and_no_count_above_it(tmp_path, budget
     for act in (count.explain, count.ask):
         with pytest.raises(BudgetExceeded) as caught:
             act(epsilon=largest + Fraction(2, 10**6))
-        assert caught.value.hint.startswith(f"--epsilon {show(largest)} (which fits")
+        assert caught.value.hint.startswith(f"--epsilon {show(largest)} (this fits")
     for text in ("select count(*), avg(age) from patients", "select median(age), count(*) from patients"):
         assert project.sql(text).explain(epsilon=largest)["accepted"]
     assert count.ask(epsilon=largest).rows
@@ -60,7 +60,7 @@ def test_where_the_rho_binds_the_hint_speaks_of_epsilon(tmp_path, capsys):
     told = clinic.run(capsys, tmp_path, "budget")[1]["tables"]["patients"]
     assert code == 4 and "costs rho 18" in refused["reason"]
     assert told["largest_question"] < 6 < told["remaining"]["epsilon"]
-    assert refused["hint"].startswith(f"--epsilon {show(number(told['largest_question'], name='epsilon'))} (which fits")
+    assert refused["hint"].startswith(f"--epsilon {show(number(told['largest_question'], name='epsilon'))} (this fits")
     words = clinic.say(capsys, tmp_path, "budget")[1]
     named = re.search(r"a single count of everybody can use at most --epsilon (\S+);", words)[1]
     assert clinic.run(capsys, tmp_path, "query", "select count(*) from patients", "--epsilon", named)[0] == 0

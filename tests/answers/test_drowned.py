@@ -165,8 +165,8 @@ def test_a_release_warns_of_what_is_grey(shop):
         lost = sum(release.is_below_noise(row, place) for row in range(len(release)) for place in (1, 2))
         hidden = sum(row[place] is None for row in release.rows for place in (1, 2))
         assert release.count_below_noise() == (lost - hidden, hidden, 2 * len(release))
-        grey = f"{lost - hidden} of 8 numbers are below the noise"
-        dashes = f"{hidden} of 8 numbers are not shown (–): the noise is too large"
+        grey = f"{lost - hidden} of 8 numbers {'is' if lost - hidden == 1 else 'are'} below the noise"
+        dashes = f"{hidden} of 8 numbers {'is' if hidden == 1 else 'are'} not shown (–): the noise is too large"
         assert any(grey in each for each in release.warnings) == (lost > hidden)
         assert any(dashes in each for each in release.warnings) == (hidden > 0)
         assert (lost > 0) == (epsilon == "0.002")

@@ -36,7 +36,7 @@ def test_equal_ratios_are_equally_far():
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-1, 1), (2, 1), (math.nan, 1), (1, math.inf)])
 def test_no_logarithm_of_what_is_not_above_zero(low, high):
-    with pytest.raises(ValueError, match="no logarithmic axis"):
+    with pytest.raises(ValueError, match="a logarithmic axis cannot go"):
         LogarithmicScale(low=low, high=high, start=0, end=1)
 
 

@@ -50,7 +50,7 @@ def test_what_has_no_logarithm_is_refused(figure):
 def test_systems_and_figures_belong_together():
     with pytest.raises(ValueError, match="each system"):
         read(DotRow(label="a", figures=(1.0,)))
-    with pytest.raises(ValueError, match="told apart"):
+    with pytest.raises(ValueError, match="can distinguish"):
         read(systems=tuple("abcdefghij"[: SYSTEMS + 1]))
 
 

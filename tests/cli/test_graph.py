@@ -37,7 +37,7 @@ def test_people_read_a_chart_and_what_is_protected(tmp_path, capsys):
     make(tmp_path)
     code, text, _ = say(capsys, tmp_path, *WORDS, "--epsilon", "30")
     assert code == 0
-    assert "31 (public)" in text and "nodes with at least so many edges:" in text and "##" in text
+    assert "31 (public)" in text and "nodes with at least this many edges:" in text and "##" in text
     assert "Protected: whether two nodes are linked" in text
     assert "Not protected: who the nodes are, and their attributes in 'people'" in text
     assert "edges between groups of colour" in text and "Release r-" in text

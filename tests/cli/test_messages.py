@@ -232,7 +232,7 @@ def test_refresh_counts_the_cells_that_a_mark_made_missing(tmp_path, capsys, ext
     _, data, _ = run(capsys, tmp_path, "refresh", "stays")
     assert data["marked"] == {"city": 2, "age": 1} and data["nulled"] == {"city": 0, "age": 0}
     out = say(capsys, tmp_path, "refresh", "stays")[1]
-    keep = "; a category keeps a mark that is one of its values"
+    keep = "; a category keeps marks that are among its values"
     assert f"\n  city: 2 cells are read as missing, because of a mark such as NA, null or -{keep}\n" in out
     assert "\n  age: 1 cell is read as missing, because of a mark such as NA, null or -\n" in out
     asked = say(capsys, tmp_path, "query", "SELECT city, count(*) FROM stays GROUP BY city", "--epsilon", "1")

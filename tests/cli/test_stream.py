@@ -67,7 +67,7 @@ def test_for_people(project, capsys):
     text = said(capsys, project, **TERMS)
     assert text.startswith("charged once, for all steps\n") and "then discreet stream next visits daily" in text
     assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in total" in text
-    assert "the stream was there already: free" in said(capsys, project, **TERMS)
+    assert "this stream already exists: free" in said(capsys, project, **TERMS)
     text = said(capsys, project, step=True, label="monday", between=[("1", "")])
     assert "1 monday" in text and "±" in text and "steps 1 to now" in text
     assert "1 of 30 steps taken" in text

@@ -67,7 +67,7 @@ def test_ask_approve_and_spend(clinic):
     assert sent.status_code == 303
     assert "Waiting for an owner's decision" in analyst.text("/budget") and "<b>beds" not in analyst.get("/budget").text
     page = owner.text("/budget")
-    assert "ann asks for epsilon 1.5 more on patients" in page
+    assert "ann requests epsilon 1.5 more for patients" in page
     assert "from epsilon 3 to the number below, permanently" in page and "98.91 percent" not in page
     (request,) = owner.get("/budget.json").json()["open"]
     assert (request["limit"], request["new_limit"], request["population"]) == ("3", "4.5", "people")

@@ -22,7 +22,7 @@ COUNT = "select count(*) from patients"
         ("the words of somebody: --epsilon 1", "the words of somebody: --epsilon 1"),
         (Message(Flag("epsilon", 0.1), ", or ", Flag("within", 50)), "epsilon 0.1, or within 50"),
         (Message("leave ", Flag("rows-per-person"), " out"), "leave rows_per_person out"),
-        (Message(Command("again", "r-1"), " adds to it, ", Flag("fresh", True), " draws new noise"), "a repeated measurement of r-1 adds to it, the option fresh draws new noise"),
+        (Message(Command("again", "r-1"), " makes it more precise; ", Flag("fresh", True), " draws new noise"), "a repeated measurement of r-1 makes it more precise; the option fresh draws new noise"),
         (Message("then ", Command("again"), " on that release"), "then a repeated measurement on that release"),
         (Message(Command("ledger show"), " lists them"), "the page /a lists them"),
         (Message("as one batch: ", Command("query", Flag("file", "FILE", short="f"))), "as one batch: a query on /ask"),
@@ -68,7 +68,7 @@ def ask(clinic, key, **body):
     ("body", "hint"),
     [
         ({"sql": COUNT}, "epsilon 0.1, or within 50"),
-        ({"sql": COUNT, "epsilon": 200}, "epsilon 100 (which fits for a query about everybody"),
+        ({"sql": COUNT, "epsilon": 200}, "epsilon 100 (this fits the remaining budget for a query about everybody"),
         ({"sql": "select avg(age) from patients", "within": 1}, "epsilon 0.5; the answer states its precision"),
         ({"sql": COUNT, "epsilon": 1, "confidence": 2}, "confidence 0.95"),
         ({"sql": f"{COUNT}; {COUNT}", "epsilon": 1}, "or all as one batch: a query on /ask"),
@@ -85,7 +85,7 @@ def test_no_page_shows_a_flag_but_in_a_command(clinic):
     first = ask(clinic, "first", sql=sql, epsilon=0.1).json()
     stored = ask(clinic, "again", sql=sql, epsilon=1).json()
     assert first["release"] == stored["release"]
-    again = f"a repeated measurement of {first['release']} adds to it, the option fresh draws new noise"
+    again = f"a repeated measurement of {first['release']} makes it more precise; the option fresh draws new noise"
     limits = (
         "; discreet bounds visits --report --epsilon 0.1 estimates what that leaves out (on the owner's command line)"
     )

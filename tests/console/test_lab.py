@@ -321,7 +321,7 @@ def test_choices_are_few_and_usual_ones_among_them():
         for each in those:
             combinations *= len(each.values)
         assert combinations <= attack_queue.MOST_KEPT
-    with pytest.raises(ValueError, match="no value"):
+    with pytest.raises(ValueError, match="not a value"):
         attack_choices.AttackChoice(name="a", words="A", values=("1",), usual="2")
     with pytest.raises(UsageError, match="is not a setting"):
         attack_choices.check_choices("floats", {"epsilon": "1"})

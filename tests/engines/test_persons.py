@@ -267,7 +267,7 @@ def test_what_is_not_made(engine, tmp_path):
     with pytest.raises(SchemaError, match="a column cannot be called"):
         declared(engine, table("s.csv", AGE, TextColumn(name="Discreet:person")), tmp_path)
     declared(engine, table("s.csv"), tmp_path)
-    with pytest.raises(ValueError, match="a name of its own"):
+    with pytest.raises(ValueError, match="a new name"):
         engine.declare(table("s.csv"), folder=tmp_path, target=tmp_path / "made.parquet", key=KEY, tag_key=TAG_KEY)
 
 

@@ -86,7 +86,7 @@ def test_clinic(tmp_path):
         assert abs(int(noisy) - int(exact)) < 60  # scale 2: thirty times that
     assert "repeat: stored True and the same True" in said
     for sex in "FM":
-        assert f"after asking about {sex}: <Budget of patients: epsilon 0.7 of 1 spent, 0.3 left>" in said
+        assert f"after asking about {sex}: <Budget of patients: epsilon 0.7 of 1 spent, 0.3 remaining>" in said
     assert "refused: this request costs epsilon 0.5, but 'patients' has 0.3 remaining of 1" in said
 
 
@@ -104,7 +104,7 @@ def test_salaries(tmp_path):
         for each in re.search(r"ninetieth\n([\d.,]+) .+?  +([\d.,]+) .+?  +([\d.,]+) ", said).groups()
     )
     assert 1500 < tenth < 3000 < middle < 4300 < ninetieth < 8000
-    assert "<Budget of payments: epsilon 3 of 4 spent, 1 left>" in said
+    assert "<Budget of payments: epsilon 3 of 4 spent, 1 remaining>" in said
 
 
 @DEMO
@@ -154,7 +154,7 @@ def test_intervals(tmp_path):
     for value, low, high, exact in quantiles:
         assert int(low) <= int(value) <= int(high) and abs(int(value) - int(exact)) <= 5  # 800 rows and more
     assert "and it cost nothing: True" in said
-    assert "<Budget of patients: epsilon 0.5 of 1 spent, 0.5 left>" in said
+    assert "<Budget of patients: epsilon 0.5 of 1 spent, 0.5 remaining>" in said
 
 
 @DEMO

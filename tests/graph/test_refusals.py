@@ -49,7 +49,7 @@ def refused(project, error, words, *, table="friends", stats=None, **given):
         (UsageError, "epsilon", {"stats": {"epsilon": 0}}),
         (UsageError, "epsilon", {"stats": {"epsilon": "much"}}),
         (UsageError, "delta", {"stats": {"delta": 2}}),
-        (UsageError, "noise would have|say nothing", {"stats": {"epsilon": "1e-8"}}),
+        (UsageError, "noise would have|too small for this statistic", {"stats": {"epsilon": "1e-8"}}),
     ],
 )
 def test_of_edges(tmp_path, error, words, given):

@@ -128,7 +128,7 @@ def test_the_service_is_clustered(service):
 
 
 def test_a_service_must_make_sense():
-    with pytest.raises(ValueError, match="no service"):
+    with pytest.raises(ValueError, match="needs users and items"):
         RatingService(users=1)
 
 

@@ -173,7 +173,7 @@ def test_two_entries_in_one_act_are_refused(ledger: Ledger):
         for _ in range(2):
             ledger._journal.append("grant", {"population": "patients", "guarantee": guarantee(2, 0, "pure").to_data()})
 
-    with pytest.raises(RuntimeError, match="two entries"):
+    with pytest.raises(RuntimeError, match="only one entry"):
         ledger._journal.run_in_section(twice)
     assert ledger.account_status("patients").limit.epsilon == 1
 

@@ -92,7 +92,7 @@ def _first_order(made: Rappor, reports: np.ndarray, words: list[str]) -> float:
 
 def test_where_one_report_more_or_less_decides_nothing_is_told() -> None:
     made = Rappor(epsilon=4, cohorts=2, wide=4)
-    with pytest.raises(UsageError, match="tell so many words apart"):
+    with pytest.raises(UsageError, match="distinguish that many words"):
         made.estimate(made.randomize_all(NAMES[:1], bits=Fixed(1)), NAMES[:2])
 
 

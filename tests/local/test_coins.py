@@ -202,7 +202,7 @@ def test_a_cost_is_never_more_than_was_asked_for_nor_less_than_the_logarithm() -
             ratio = coins.likelihood_bound(asked / times)
             assert coins.epsilon_of(ratio**times) > asked == coins.cost(ratio, asked, times=times)
             assert exact.exp(coins.cost(ratio, asked, times=times), up=True) >= ratio**times
-            with pytest.raises(ValueError, match="more than was asked"):
+            with pytest.raises(ValueError, match="more than the requested epsilon"):
                 coins.cost(exact.exp(asked / times, up=True), asked, times=times)
     for ratio in (Fraction(1), Fraction(9, 10)):
         with pytest.raises(UsageError, match="say nothing"):

@@ -283,14 +283,14 @@ def test_the_wide_filter_factorises_over_its_bits(monkeypatch: pytest.MonkeyPatc
 def test_words_that_the_bits_cannot_tell_apart_are_refused() -> None:
     made = Rappor(epsilon=2, wide=8, cohorts=2)
     reports = made.randomize_all(NAMES[:10], bits=Fixed(1))
-    with pytest.raises(UsageError, match="tell so many words apart"):
+    with pytest.raises(UsageError, match="distinguish that many words"):
         made.estimate(reports, NAMES[:20])  # 16 bits
-    with pytest.raises(UsageError, match="tell so many words apart"):
+    with pytest.raises(UsageError, match="distinguish that many words"):
         made.estimate(reports[:0], NAMES[:2])  # nobody answered
     same = Rappor(epsilon=2, wide=2, cohorts=2)
     table = same._hashes.table([name.encode() for name in NAMES])
     twins = np.flatnonzero((table == table[0]).all(axis=1))[:2]
-    with pytest.raises(UsageError, match="tell so many words apart"):
+    with pytest.raises(UsageError, match="distinguish that many words"):
         same.estimate(same.randomize_all(NAMES, bits=Fixed(1)), [NAMES[twin] for twin in twins])
     with pytest.raises(UsageError, match="too many"):
         Rappor(epsilon=2, wide=1024, cohorts=1024).estimate([], NAMES * 1 + [str(number) for number in range(200)])

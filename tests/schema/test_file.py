@@ -209,7 +209,7 @@ person = {{ through = "{through}", on = "order_id" }}
         ("order", 'person = "who"\npopulation = "p"', "'order', which is not declared", "did you mean 'orders'?"),
         ("orders", 'person = "who"\nbudget = { epsilon = 1 }', "which is in another population", 'population = "p"'),
         ("orders", "public = true", "which is in another population", 'population = "p"'),
-        ("lines", 'person = "who"\npopulation = "p"', "does not reach a person through 4 tables", "join some of them"),
+        ("lines", 'person = "who"\npopulation = "p"', "does not reach a person within 4 tables", "join some of them"),
     ],
 )
 def test_a_way_to_the_person_is_checked_when_the_file_is_read(read, through, orders, reason, hint):

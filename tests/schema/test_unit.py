@@ -76,7 +76,7 @@ def test_the_way_to_a_person():
         (known(ITEMS, table("orders")), "'orders', which has no person column"),
         (known(ITEMS, table("orders", person=("id",), population="others")), "in another population"),
         (known(ITEMS, table("orders", person=("id",), public=True)), "in another population"),
-        (known(ITEMS, table("orders", through="items", on=("x",))), "does not reach a person through 4 tables"),
+        (known(ITEMS, table("orders", through="items", on=("x",))), "does not reach a person within 4 tables"),
     ],
 )
 def test_ways_that_lead_nowhere(tables, reason):
@@ -87,7 +87,7 @@ def test_ways_that_lead_nowhere(tables, reason):
 def test_a_way_of_four_tables_is_the_longest():
     steps = [table(f"t{depth}", through=f"t{depth + 1}", on=("x",)) for depth in range(5)]
     assert len(path_of(steps[1], known(*steps, table("t5", person=("id",))))) == 4
-    with pytest.raises(SchemaError, match="does not reach a person through 4 tables"):
+    with pytest.raises(SchemaError, match="does not reach a person within 4 tables"):
         path_of(steps[0], known(*steps, table("t5", person=("id",))))
 
 

@@ -171,7 +171,7 @@ class ComposedEvent:
 
     def __post_init__(self) -> None:
         if not self.events:
-            raise ValueError("an empty bundle of events")
+            raise ValueError("a together event must contain events")
 
 
 def compose(parts: Sequence[Event]) -> Event:

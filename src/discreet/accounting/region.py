@@ -206,7 +206,7 @@ class Region:
             for column, allowed in sides.items():
                 runs = tuple((_endpoint(low), _endpoint(high)) for low, high in allowed["runs"])
                 if runs != _tidy(runs) or not isinstance(allowed["null"], bool):
-                    raise ValueError("not a tidy set of values")
+                    raise ValueError("the value ranges of a region must be sorted and disjoint")
                 box[str(column)] = ValueSet(runs, allowed["null"])
             boxes.append(Box(box))
         return Region(tuple(boxes))
@@ -215,7 +215,7 @@ class Region:
 def _endpoint(value: object) -> Value | None:
     if value is None or isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise ValueError("not an endpoint of a run")
+    raise ValueError("not an end of a range")
 
 
 def hull(boxes: Iterable[Box]) -> Box:

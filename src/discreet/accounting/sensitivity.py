@@ -22,4 +22,4 @@ class Sensitivity:
         if not (self.l0 >= 1 and 1 <= self.linf <= self.l1 and self.linf**2 <= self.l2_squared):
             raise ValueError(f"not a sensitivity: {self}")
         if self.l1 > self.l0 * self.linf or self.l2_squared > self.l0 * self.linf**2:
-            raise ValueError(f"a sensitivity that is not tight: {self}")
+            raise ValueError(f"the sensitivity is not tight: {self}")

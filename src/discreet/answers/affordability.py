@@ -37,7 +37,7 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
     left = ledger.remaining_by_arm(version.population, guarantee=quoted.guarantee)
     epsilon = largest_question(left)
     if epsilon <= 0:
-        return "a query about a group that nobody has queried yet, or ask the owner to grant more"
+        return "query a group that nobody has queried yet, or ask the owner to grant more"
     cheap = QueryWish(epsilon=epsilon, confidence=wish.confidence, delta=wish.delta)
     try:
         cheaper_price = quote_with_law(
@@ -50,7 +50,8 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
     width_text = "" if width is None else f"; each number within ±{exact.show(width, up=True)}"
     return Message(
         Flag("epsilon", exact.show(epsilon)),
-        f" (which fits for a query about everybody{width_text}), or a query about a group that nobody has queried yet",
+        f" (this fits the remaining budget for a query about everybody{width_text}), or query a group that nobody has "
+        "queried yet",
     )
 
 

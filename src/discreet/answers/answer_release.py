@@ -40,7 +40,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
     paid = ledger.state.charges[release.id].price
     if release.cached and wish.epsilon is not None and (paid < wish.epsilon or reading.within is not None):
         single = len(split_statements(reading.measurement.text)) == 1
-        more: list[Piece] = [Command("again", release.id), " adds to it, "] if single else []
+        more: list[Piece] = [Command("again", release.id), " makes it more precise; "] if single else []
         how = "at a smaller epsilon" if reading.within is None else "in a batch, which shared its epsilon"
         warnings.append(
             Message(
@@ -67,6 +67,6 @@ def _below_noise_warnings(release: Release) -> list[str]:
     below_noise, hidden, cells = release.count_below_noise()
     warnings = []
     for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): the noise is too large")):
-        which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers are"
+        which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {'is' if number == 1 else 'are'}"
         warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
     return warnings

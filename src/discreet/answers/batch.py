@@ -142,7 +142,7 @@ def _check_room(
         deltas[account.name] = deltas.get(account.name, account.delta) + delta
         if deltas[account.name] > limit.limits.delta_keys:
             raise UsageError(
-                f"the batch needs more delta for its keys than {account.name!r} has left",
+                f"the batch needs more delta for its keys than remains for {account.name!r}",
                 hint=Message("run its statements one by one, or use a smaller ", Flag("delta")),
             )
         if session.asker.quota is not None:
@@ -156,7 +156,7 @@ def _check_room(
         rho = Fraction(room.rho, exact.RHO_UNITS) if limit.limits.rho is not None else Fraction(0)
         if needed.get(version.population) and most > pure and most**2 / 2 > rho:
             raise UsageError(
-                f"the batch may cost epsilon {exact.show(most, up=True)}; "
-                f"that may exceed what {version.population!r} has left",
+                f"the batch may cost epsilon {exact.show(most, up=True)}, "
+                f"which may exceed the remaining budget of {version.population!r}",
                 hint=Message("run its statements one by one, or use a smaller ", Flag("epsilon")),
             )

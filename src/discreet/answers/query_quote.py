@@ -87,7 +87,7 @@ def quote(
     )
     if guarantee.accounting == "zcdp":
         return replace(priced(gaussian=True), because="accounting = 'zcdp'")
-    laplace = replace(priced(gaussian=False), because="Laplace noise keeps both filters open")
+    laplace = replace(priced(gaussian=False), because="either filter can accept Laplace noise")
     if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not query.inquiry.statistics:
         return laplace
     gaussian = priced(gaussian=True)

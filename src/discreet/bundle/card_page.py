@@ -130,7 +130,7 @@ class _Claims(HTMLParser):
         self._open = id_.removeprefix("claim-") if tag == "dd" and id_.startswith("claim-") else None
         if self._open is not None:
             if self._open in self.texts:
-                raise ValueError("a claim that is made twice")
+                raise ValueError("a claim occurs twice")
             self.texts[self._open] = ""
 
     def handle_data(self, data: str) -> None:

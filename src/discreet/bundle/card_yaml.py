@@ -37,7 +37,7 @@ def _mapping(data: Mapping[str, Any], indent: str) -> list[str]:
     lines: list[str] = []
     for key, value in data.items():
         if not _KEY.fullmatch(key) or key in _NO_WORDS:
-            raise ValueError(f"a key that is no plain word: {key!r}")
+            raise ValueError(f"a key must be a plain word: {key!r}")
         if isinstance(value, Mapping) and value:
             lines += [f"{indent}{key}:", *_mapping(value, f"{indent}  ")]
         elif isinstance(value, list | tuple) and value:
@@ -64,7 +64,7 @@ def _scalar(value: object) -> str:
         case list() | tuple():
             return "[]"
         case _:
-            raise ValueError(f"no YAML for {type(value).__name__}")
+            raise ValueError(f"cannot write {type(value).__name__} as YAML")
 
 
 def _number(value: float) -> str:
@@ -86,10 +86,10 @@ def read(text: str) -> dict[str, Any]:
     """The mapping that `write` wrote. Raises ValueError for anything that it would not have written."""
     lines = text.split("\n")
     if lines.pop() != "":
-        raise ValueError("no end of line at the end")
+        raise ValueError("the last line has no line break")
     mapping, rest = _read_mapping(lines, "")
     if rest or write(mapping) != text:
-        raise ValueError("not written as we write it")
+        raise ValueError("not formatted as Discreet formats it")
     return mapping
 
 
@@ -98,7 +98,7 @@ def _read_mapping(lines: list[str], indent: str) -> tuple[dict[str, Any], list[s
     while lines and (match := _LINE.fullmatch(lines[0])) and match[1] == indent and match[2]:
         key, scalar, lines = match[2], match[3], lines[1:]
         if key in mapping:
-            raise ValueError("a key that comes twice")
+            raise ValueError("a key occurs twice")
         if scalar is not None:
             mapping[key] = _read_scalar(scalar)
         elif lines and lines[0].startswith(f"{indent}  - "):
@@ -123,5 +123,5 @@ def _read_scalar(text: str) -> Any:
     if _NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
     if not _TEXT.fullmatch(text):
-        raise ValueError("neither a text nor a number")
+        raise ValueError("a value must be text or a number")
     return _ESCAPE.sub(lambda match: match[1] or chr(int(match[2] or match[3], 16)), text[1:-1])

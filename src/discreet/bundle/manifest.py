@@ -66,15 +66,15 @@ def read(content: bytes) -> SignedManifest:
     data = json.loads(content.decode("utf-8"))
     names = {"format", "release", "discreet", "files", "claims", "ledger", "key", "signature"}
     if not isinstance(data, dict) or set(data) != names or _serialize(data) != content:
-        raise ValueError("not written as we write it")
+        raise ValueError("not formatted as Discreet formats it")
     if type(data["format"]) is not int or not 1 <= data["format"] <= FORMAT:
-        raise ValueError("a bundle of a newer Discreet")
+        raise ValueError("a newer version of Discreet wrote this bundle")
     signature = data.pop("signature")
     digits = [signature, data["key"], *data["files"].values()]
     if not all(isinstance(each, str) and _HEX.fullmatch(each) for each in digits):
-        raise ValueError("a digest, key or signature that is none")
+        raise ValueError("a digest, key or signature is not valid")
     if not all(_FILE.fullmatch(name) and name != NAME for name in data["files"]):
-        raise ValueError("a file's name that is not ours")
+        raise ValueError("a file has a name that Discreet does not use")
     holds = signing_key.is_signed_by(canonical_json(data).encode(), signature=signature, public=data["key"])
     manifest = BundleManifest(
         format=data["format"],

@@ -101,7 +101,7 @@ def _refuse_oversized(part: Any) -> Any:
         unpacking = zlib.decompressobj()
         unpacking.decompress(base64.b64decode(part["data"]), MOST_BYTES)
         if unpacking.unconsumed_tail:
-            raise ValueError("a list of numbers that is too long")
+            raise ValueError("a list of numbers is too long")
     return part
 
 

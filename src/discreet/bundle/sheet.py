@@ -30,7 +30,7 @@ class Sheet:
     def __post_init__(self) -> None:
         width = len(self.columns)
         if any(len(row) != width for row in (*self.rows, *self.intervals)) or len(self.rows) != len(self.intervals):
-            raise ValueError("rows, intervals and columns do not fit each other")
+            raise ValueError("the numbers of rows, intervals and columns do not match")
 
     @staticmethod
     def of(

@@ -61,7 +61,8 @@ def require_one_price(epsilon: str | None, within: str | None) -> None:
     """Refuse a question that does not say how much to spend, or says it twice."""
     if epsilon is None and within is None:
         raise UsageError(
-            "say how much to spend, or how exact to be", hint=Message(Flag("epsilon", 0.1), ", or ", Flag("within", 50))
+            "say how much to spend, or how precise to be",
+            hint=Message(Flag("epsilon", 0.1), ", or ", Flag("within", 50)),
         )
     if epsilon is not None and within is not None:
         raise UsageError("--epsilon and --within cannot be used together", hint="give one of the two")

@@ -140,7 +140,7 @@ def _ending(made: GraphStats, budget_status: BudgetStatus) -> list[str]:
     ]
     if made.limit is not None:
         chosen = "chosen privately" if made.chosen else "declared"
-        lines.append(f"At most {made.limit:,} edges per person count ({chosen}).")
+        lines.append(f"At most {made.limit:,} edges per person are counted ({chosen}).")
     lines.append(f"{paid}; {terminal.spent_words(budget_status)}. Release {made.release}, version {made.version}.")
     return [*lines, *(f"note: {warning}" for warning in made.warnings)]
 

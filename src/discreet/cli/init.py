@@ -16,7 +16,7 @@ def init(
     delta: Annotated[
         str | None, typer.Option("--delta", help="Delta of that budget; 0 means pure differential privacy.")
     ] = None,
-    project: Annotated[Path, typer.Option("--project", help="Folder to make a project of. Default: this one.")] = HERE,
+    project: Annotated[Path, typer.Option("--project", help="Folder of the new project. Default: this one.")] = HERE,
     as_json: Json = False,
 ) -> None:
     """Create a project folder: discreet.toml and an empty ledger."""
@@ -29,6 +29,6 @@ def init(
     data, text = terminal.init_output(made, declared=declared)
     if above is not None:
         terminal.print_notes(
-            [f"there is also a project in {above}; two projects about the same people are two budgets"]
+            [f"there is also a project in {above}; two projects about the same people have two budgets"]
         )
     terminal.print_result(data, text, as_json=as_json)

@@ -95,7 +95,7 @@ def adopt(
     ] = None,
     alone: Annotated[
         bool,
-        typer.Option("--alone", help="No state folder of this PostgreSQL ledger is left: shut out all other machines."),
+        typer.Option("--alone", help="No machine has a state folder of this PostgreSQL ledger: lock out all others."),
     ] = False,
     project: Folder = HERE,
     as_json: Json = False,
@@ -112,7 +112,7 @@ def adopt(
     else:
         text += "\nthe ledger has a new key: to join again, other machines need a copy of this machine's state folder"
     if state is None:
-        text += "\nif a limit was raised after this copy was made, the copy does not know it: grant that much less"
+        text += "\nif a limit was raised after this copy was made, the copy does not include it: grant that much less"
     terminal.print_result(data, text, as_json=as_json)
 
 

@@ -62,14 +62,14 @@ def role(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Change the role of an account. Its person has to log in again."""
+    """Change the role of an account. The person has to log in again."""
     person = _people(project).roster.set_role(name, _role(role))
     terminal.print_result(person.data(), f"{person.name} is now {_with_article(person.role)}", as_json=as_json)
 
 
 @people_app.command()
 def password(name: Name, password_stdin: Piped = False, project: Folder = HERE, as_json: Json = False) -> None:
-    """Set a new password for an account. Its person has to log in again, everywhere."""
+    """Set a new password for an account. The person has to log in again, everywhere."""
     people = _people(project)
     account = people.roster.get(name)
     person = people.set_password(account.name, _password(piped=password_stdin))
@@ -78,7 +78,7 @@ def password(name: Name, password_stdin: Piped = False, project: Folder = HERE, 
 
 @people_app.command()
 def disable(name: Name, project: Folder = HERE, as_json: Json = False) -> None:
-    """Disable an account. Its sessions end now, and its tokens are revoked for good."""
+    """Disable an account. Its sessions end now, and its tokens are revoked permanently."""
     person = _people(project).roster.disable(name)
     terminal.print_result(
         person.data(), f"{person.name} can no longer log in; their tokens are revoked", as_json=as_json
@@ -141,7 +141,7 @@ def revoke(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Revoke a token for good."""
+    """Revoke a token permanently."""
     people = _people(project)
     revoked = people.tokens.revoke(number)
     terminal.print_result(

@@ -108,7 +108,7 @@ def _quote_lines(quote: dict[str, Any]) -> list[str]:
         + _guarantee(quote["guarantee"])
     )
     if not quote["fits"] and not quote["stored"]:
-        lines.append("this is more than the remaining budget; run discreet budget to see what is left")
+        lines.append("this is more than the remaining budget; run discreet budget to see what remains")
     lines += [*quote["exact"], *(f"note: {note}" for note in quote["notes"])]
     return lines
 

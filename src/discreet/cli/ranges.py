@@ -99,7 +99,7 @@ def ranges(
         raise UsageError("name a column", hint=Message(Command("ranges", "patients", "age", Flag("epsilon", 1))))
     if step or horizon is not None or contributions is not None:
         raise UsageError(
-            "--next, --horizon and --contributions are flags of a stream",
+            "--next, --horizon and --contributions work only with a stream",
             hint=Message(Command("stream start", "patients", "daily", Flag("epsilon", 1), Flag("horizon", 365))),
         )
     quantiles = [quantile_of(each) for each in quantile or ()]

@@ -26,7 +26,7 @@ def reconcile(
         list[str] | None, typer.Argument(metavar="[TABLE] [RELEASE...]", help="A table, or some of its releases: r-…")
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Also give whole numbers that agree, and are at least 0 where they must be.")
+        bool, typer.Option("--whole", help="Also show whole numbers that agree; no count is negative.")
     ] = False,
     output: Output = None,
     format_: Format = None,

@@ -58,7 +58,7 @@ def verify(
     bundle: Annotated[Path, typer.Argument(help="A bundle: a folder or a ZIP file.")],
     key: Annotated[str | None, typer.Option("--key", help="The fingerprint that you expect.")] = None,
     accept_open: Annotated[
-        bool, typer.Option("--accept-open", help="Accept a bundle of which a part could not be checked.")
+        bool, typer.Option("--accept-open", help="Accept a bundle even if a part could not be checked.")
     ] = False,
     project: Folder = HERE,
     as_json: Json = False,

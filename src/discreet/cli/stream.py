@@ -159,9 +159,7 @@ def run_stream(
     data["warnings"] = [*noted, *data["warnings"]]
     for file in files:
         _write(file, stream, data["rows"])
-    paid = (
-        "" if epsilon is None else "the stream was there already: free\n" if there else "charged once, for all steps\n"
-    )
+    paid = "" if epsilon is None else "this stream already exists: free\n" if there else "charged once, for all steps\n"
     words = [*_words(stream, paid, project.budget(table)), *_interval_words(estimates)]
     terminal.print_result(data, [*words, *(f"note: {one}" for one in data["warnings"])], as_json=as_json)
 

@@ -189,11 +189,11 @@ def serve(
 
 @survey_app.command()
 def close(id_: Id, store: StoreAddress = None, project: Folder = HERE, as_json: Json = False) -> None:
-    """Close a survey for good: it takes no more reports."""
+    """Close a survey permanently: it accepts no more reports."""
     kept = _store(store, project)
     kept.end(id_)
     reports = kept.count(id_)
-    text = f"closed {id_} with {reports:,} reports, for good"
+    text = f"closed {id_} with {reports:,} reports, permanently"
     terminal.print_result({"survey": id_, "closed": True, "n": reports}, text, as_json=as_json)
 
 

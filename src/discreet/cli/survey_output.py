@@ -109,7 +109,7 @@ def answer_output(
     if acknowledgement is None:
         lines.append("nothing was sent; without --dry-run, the same bytes are sent")
     elif acknowledgement["repeated"]:
-        lines.append("this device was counted before: its first report stays and counts once")
+        lines.append("this device was already counted: its first report is kept, and counts once")
     return data, lines
 
 

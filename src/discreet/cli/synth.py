@@ -44,7 +44,7 @@ def fit(
     seconds: Annotated[str | None, typer.Option("--seconds", help="About how many seconds the fit may take.")] = None,
     rows: Annotated[str | None, typer.Option("--rows", help="The number of rows, if it is public.")] = None,
     public: Annotated[
-        str | None, typer.Option("--public", help="With mst: a public table to select pairs by, free.")
+        str | None, typer.Option("--public", help="With mst: a public table that selects the pairs. Free.")
     ] = None,
     marginal: Annotated[
         list[str] | None, typer.Option("--marginal", help="a,b: always measure these columns together.")

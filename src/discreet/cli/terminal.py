@@ -108,12 +108,12 @@ def add_output(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[
         if table.schema.unit.ends:
             lines[-3:] = [
                 "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
-                f"  rows_per_person in [tables.{table.name}] sets one. directed = true keeps a to b and b to a apart.",
+                f"  rows_per_person in [tables.{table.name}] sets one. With directed = true, a to b and b to a differ.",
                 f"Then run discreet refresh {table.name}. It shows what was left out.",
             ]
         elif not table.schema.unit.is_row and not limit_said:
             lines += [
-                "Each person counts with one row until you set rows_per_person;",
+                "Queries use one row per person until you set rows_per_person;",
                 f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good value privately.",
             ]
         if table.budget is None:
@@ -187,7 +187,8 @@ def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
     """What forgetting erased: exact, for the owner only."""
     tables = ", ".join(erased.tables)
     text = (
-        f"{tables}: erased from {erased.exact_versions:,} versions in all (exact number, for the owner only)\n"
+        f"{tables}: erased from {erased.exact_versions:,} version{'s' * (erased.exact_versions != 1)} "
+        "(exact number, for the owner only)\n"
         "  earlier answers and their cost stay; later versions leave this person out"
     )
     if not erased.exact_versions:
@@ -247,7 +248,7 @@ def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[st
         )
         lines += [f"  note: {note}" for note in budget_status.notes]
         lines += [
-            f"  {who or 'no analyst named'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()
+            f"  {who or 'unnamed analyst'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()
         ]
     return {"tables": data}, lines or ["no private table is declared yet; declare one with discreet add FILE"]
 

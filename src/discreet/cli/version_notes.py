@@ -40,8 +40,8 @@ def refresh_output(
         lines.append(f"  {making.exact_doubles:,} rows that repeat an edge were left out")
     if making.exact_one_way is not None:
         lines.append(
-            f"  {making.exact_one_way:,} of {making.exact_rows:,} edges are there in one direction only, and count as "
-            "both; directed = true keeps directions apart"
+            f"  {making.exact_one_way:,} of {making.exact_rows:,} edges occur in one direction only, and count "
+            "as both; with directed = true, the two directions differ"
         )
     empty = [column for column, nulled in making.exact_nulled.items() if 0 < nulled == read]
     for column, nulled in making.exact_nulled.items():
@@ -89,7 +89,7 @@ def _marks(table: Table, making: DeclarationOutcome) -> Iterator[str]:
     for column in table.schema.columns:
         marked = making.exact_marked.get(column.name, 0)
         if marked:
-            keep = "; a category keeps a mark that is one of its values" if isinstance(column, CategoryColumn) else ""
+            keep = "; a category keeps marks that are among its values" if isinstance(column, CategoryColumn) else ""
             cells = f"{marked:,} cells are" if marked > 1 else "1 cell is"
             yield f"{column.name}: {cells} read as missing, because of a mark such as NA, null or -{keep}"
 
@@ -141,9 +141,9 @@ def _dominant_person_note(making: DeclarationOutcome) -> Iterator[str]:
 def edited_warning(places: str, table: str) -> str:
     """That totals of a new version must not be published by another table of places than those of the last."""
     return (
-        f"{places!r} has changed since exact totals of {table!r} were published by it. Exact totals by the new "
-        f"{places!r}, beside those by the old one, can reveal where one person lives: publish noisy ones, or undo the "
-        "change"
+        f"{places!r} has changed since exact totals of {table!r} were published with it. Exact totals with "
+        f"the new {places!r}, next to those with the old one, can reveal where one person lives: publish noisy totals, "
+        "or undo the change"
     )
 
 

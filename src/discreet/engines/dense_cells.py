@@ -18,7 +18,7 @@ def dense_cells(result_columns: Mapping[str, Any], cells: Cells) -> tuple[Intege
     """The columns of a question's result, by name, as cells."""
     places = np.asanyarray(result_columns["cell"])
     if np.ma.isMaskedArray(places) or (len(places) and not 0 <= places.min() <= places.max() < cells.size):
-        raise ValueError("a row in a cell that does not exist")
+        raise ValueError("a row is in a cell that does not exist")
     return tuple(
         _scatter(places, _sums(result_columns, place, statistic.grain), cells.size)
         if isinstance(statistic, Sum)

@@ -154,7 +154,7 @@ class _DuckDBPersonTable:
         exact_persons, exact_rows, exact_all = map(int, totals)
         tally, written = retry_single_threaded(self.source, lambda rows: self._write(rows, stream))
         if written != exact_rows:
-            raise ValueError("the rows written are not those of the persons: this is a defect")
+            raise ValueError("the number of rows written does not match the rows of the persons: this is a defect")
         return tally.making(
             exact_rows=exact_rows,
             exact_truncated=exact_all - exact_rows,

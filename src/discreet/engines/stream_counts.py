@@ -127,7 +127,7 @@ def load(folder: Path, name: str, seal: Seal) -> StreamCounts:
         mac, text, people = (folder / name).read_bytes().split(b"\n", 2)
         head = json.loads(text)
         if mac.decode() != _seal(text.decode(), people, seal) or head["name"] != name:
-            raise ValueError("sealed otherwise")
+            raise ValueError("the seal does not match")
     except (OSError, ValueError, KeyError, TypeError):
         raise LedgerFault(
             "the file of the stream's counts is missing or was altered, so who was counted is no longer known",

@@ -91,7 +91,7 @@ def new_pair(target: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """
     beside = persons_file(target)
     if target.exists() or beside.exists():
-        raise ValueError("a table of persons is made under a name of its own")
+        raise ValueError("a table of persons needs a new name")
     try:
         with new_file(target) as stream, new_file(beside) as persons:
             yield stream, persons

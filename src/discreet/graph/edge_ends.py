@@ -83,7 +83,7 @@ def _guess_ends(schema: Schema) -> tuple[str, str]:
     if len(matching_pairs) != 1:
         pairs_text = "no columns" if not matching_pairs else f"{len(matching_pairs)} pairs of columns"
         raise UsageError(
-            f"name the two columns of {schema.table!r} that are the ends of an edge: it has {pairs_text} called "
+            f"name the two columns of {schema.table!r} that are the ends of an edge: it has {pairs_text} named "
             + ", ".join(" and ".join(pair) for pair in matching_pairs or PAIRS),
             hint=Message(Flag("ends", ("A", "B"))),
         )

@@ -36,7 +36,7 @@ class GraphEstimate:
 
     def __post_init__(self) -> None:
         if not self.interval[0] <= self.value <= self.interval[1]:
-            raise ValueError(f"an estimate outside its interval: {self}")
+            raise ValueError(f"an estimate is outside its interval: {self}")
 
     def to_data(self) -> dict[str, Any]:
         estimate_data: dict[str, Any] = {"value": self.value, "interval": list(self.interval)}

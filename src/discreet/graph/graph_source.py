@@ -34,7 +34,7 @@ class GraphSource:
 
     def __post_init__(self) -> None:
         if self.ends is None and self.keys is not None:
-            raise ValueError("nodes whose presence is hidden cannot be public")
+            raise ValueError("nodes whose presence is protected cannot be public")
 
     @property
     def unit(self) -> Unit:

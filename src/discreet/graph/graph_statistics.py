@@ -74,9 +74,9 @@ class AtLeast:
         _check_limit(self.limit)
         steps = (0, *self.thresholds)
         if not self.thresholds or any(low >= high for low, high in pairwise(steps)):
-            raise ValueError("thresholds are 1 or more, and rise")
+            raise ValueError("thresholds must be at least 1 and increase")
         if self.limit is not None and self.thresholds[-1] > self.limit:
-            raise ValueError("no node keeps so many edges")
+            raise ValueError("a threshold is above the limit on edges")
         _check_codes(self.codes, self.groups)
 
     def apply(self, graph: ExactGraph) -> Integers:
@@ -271,14 +271,14 @@ def _projected(graph: ExactGraph, limit: int | None) -> ExactGraph:
 
 def _projected_to(limit: int | None) -> int:
     if limit is None:
-        raise ValueError("a person may have any number of edges: nothing bounds how far this moves")
+        raise ValueError("a person may have any number of edges, so the sensitivity is not bounded")
     return limit
 
 
 def _unprojected(limit: int | None, moves: int) -> int:
     """`moves`, of a graph as it is. A projection has no use where an edge is the unit, and moves further."""
     if limit is not None:
-        raise ValueError("where an edge is the unit, edges are counted without a limit")
+        raise ValueError("if the privacy unit is an edge, edges are counted without a limit")
     return moves
 
 
@@ -296,20 +296,20 @@ def _alone(moves: int, because: str) -> Sensitivity:
 
 def _check_limit(limit: int | None) -> None:
     if limit is not None and limit < 1:
-        raise ValueError("a limit on edges is 1 at least")
+        raise ValueError("a limit on edges must be at least 1")
 
 
 def _check_codes(codes: NDArray[np.int64] | None, groups: int) -> None:
     if groups < 1 or (codes is None and groups != 1):
         raise ValueError("groups need codes")
     if codes is not None and codes.size and not 0 <= codes.min() <= codes.max() < groups:
-        raise ValueError("a code that is no group")
+        raise ValueError("a code must be the number of a group")
 
 
 def _of_nodes(codes: NDArray[np.int64], graph: ExactGraph) -> NDArray[np.int64]:
     """Codes, one for each node. Their number is public, and so is that of the nodes that have them."""
     if codes.size != graph.exact_nodes:
-        raise ValueError("not a code for each node")
+        raise ValueError("every node needs a code")
     return codes
 
 

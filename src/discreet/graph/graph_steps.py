@@ -34,9 +34,9 @@ class GraphSteps:
 
     def __init__(self, steps: ReservationSteps, source: GraphSource, *, counted: Version | None = None) -> None:
         if steps.version != source.version:
-            raise ValueError("steps of another version than the network's")
+            raise ValueError("the steps and the network belong to different versions")
         if counted is not None and counted.population != source.version.population:
-            raise ValueError("nodes of another population")
+            raise ValueError("the nodes belong to another population")
         self.steps = steps
         self.source = source
         self.counted = counted
@@ -69,7 +69,7 @@ class GraphSteps:
         Because: what a count says of itself is what `Ladder` asks for.
         """
         if self.source.unit != "edge":
-            raise ValueError("a ladder is for edges: nothing bounds how far one node moves these counts")
+            raise ValueError("a ladder works only under edge privacy: one node can change these counts by any amount")
         ladder = Ladder(epsilon=epsilon, step=count.step)
 
         def draw(curator: Curator) -> tuple[Any, Event]:
@@ -82,7 +82,7 @@ class GraphSteps:
     def limit(self, limits: DegreeLimitChoice) -> int:
         """A limit on the edges of a node, chosen by the exponential mechanism, as one step. Under node privacy."""
         if self.source.unit != "node":
-            raise ValueError("edges need no limit where a unit is one edge")
+            raise ValueError("edges need no limit if the privacy unit is one edge")
 
         def draw(curator: Curator) -> tuple[Any, Event]:
             exact_scores = limits.exact_scores(self._exact_graph(curator))

@@ -160,7 +160,8 @@ def _groups(public: PublicTable, column: Column, rows: Sequence[int]) -> tuple[l
         group_codes.append(None)
     if len(group_codes) > MOST_GROUPS:
         raise UsageError(
-            f"column {column.name!r} of {public.name!r} has {len(group_codes):,} values; the most is {MOST_GROUPS:,}",
+            f"column {column.name!r} of {public.name!r} has {len(group_codes):,} values; "
+            f"the maximum is {MOST_GROUPS:,}",
             hint="use an attribute with fewer values",
         )
     places = {code: place for place, code in enumerate(group_codes)}

@@ -66,7 +66,7 @@ def statistic(part: str, shape: GraphShape, limit: int | None, codes: NDArray[np
         case "wedges_width":
             return LargestDegrees()
         case _:
-            raise ValueError(f"nothing measures {part!r}")
+            raise ValueError(f"no step measures {part!r}")
 
 
 def measured_parts(shape: GraphShape) -> list[str]:

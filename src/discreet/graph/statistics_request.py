@@ -123,7 +123,7 @@ def release(request: GraphRequest, terms: ReservationTerms, session: Session, *,
     """
     version, curator, event = session.version, session.curator, terms.event(session)
     if request.source.version != version:
-        raise ValueError("a network of another version than the session's")
+        raise ValueError("the network and the session belong to different versions")
     quote(request, event)
     if request.counted is not None:
         curator.check_ready(request.counted)

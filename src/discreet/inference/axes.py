@@ -43,7 +43,7 @@ def refuse_large(cells: int) -> None:
     """Refuse to make a table beyond `MOST_CELLS`."""
     if cells > MOST_CELLS:
         raise UsageError(
-            f"this needs a table of {cells:,} cells; the most is {MOST_CELLS:,}",
+            f"this needs a table of {cells:,} cells; the maximum is {MOST_CELLS:,}",
             hint="request fewer attributes at a time",
         )
 

@@ -46,11 +46,11 @@ class Clique:
     def __post_init__(self) -> None:
         table = np.asarray(self.table, dtype=np.float64).view()
         if len(set(self.attributes)) != len(self.attributes) or table.ndim != len(self.attributes):
-            raise ValueError(f"a clique's table has one axis an attribute: {self.attributes}, {table.shape}")
+            raise ValueError(f"a clique's table needs one axis per attribute: {self.attributes}, {table.shape}")
         if not 0 <= self.separator < len(self.attributes) or self.parent < -1:
-            raise ValueError(f"a clique brings at least one new attribute: {self.attributes}, {self.separator}")
+            raise ValueError(f"a clique needs at least one new attribute: {self.attributes}, {self.separator}")
         if not table.size or not np.isfinite(table).all() or table.min() < 0:
-            raise ValueError("a clique's table holds finite numbers that are not negative")
+            raise ValueError("a clique's table must hold finite, non-negative numbers")
         table.flags.writeable = False
         object.__setattr__(self, "table", table)
 
@@ -84,9 +84,9 @@ class CalibratedTree:
     def __post_init__(self) -> None:
         new = sorted(attribute for clique in self.cliques for attribute in clique.new)
         if new != list(range(len(self.sizes))):
-            raise ValueError("every attribute is new in exactly one clique")
+            raise ValueError("every attribute must be new in exactly one clique")
         if not 0 <= self.total < np.inf:
-            raise ValueError(f"a total is finite and not negative, got {self.total}")
+            raise ValueError(f"a total must be finite and non-negative, got {self.total}")
         for place, clique in enumerate(self.cliques):
             self._check(place, clique)
 
@@ -94,7 +94,7 @@ class CalibratedTree:
         if clique.table.shape != shape_of(self.sizes, clique.attributes):
             raise ValueError(f"the table of clique {place} does not have the shape of its attributes")
         if (clique.parent == -1) != (place == 0) or clique.parent >= place:
-            raise ValueError("parents stand before children, and the root stands first")
+            raise ValueError("the root must come first, and parents before their children")
         slack = AGREEMENT * self.total
         if clique.parent == -1:
             agreed = abs(clique.table.sum() - self.total) <= slack and clique.separator == 0
@@ -218,5 +218,5 @@ def _weights(sizes: tuple[int, ...], attribute: int, given: ArrayLike) -> NDArra
     weights = np.asarray(given, dtype=np.float64)
     check_attributes(sizes, (attribute,))
     if weights.shape != (sizes[attribute],) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError(f"evidence about attribute {attribute} is one finite weight, not negative, for each value")
+        raise ValueError(f"evidence about attribute {attribute} needs one finite, non-negative weight for each value")
     return weights

@@ -37,14 +37,14 @@ class MeasuredMarginal:
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
         if not self.attributes or values.ndim != len(self.attributes):
-            raise ValueError(f"a noisy marginal has one axis an attribute: {self.attributes}, {values.shape}")
+            raise ValueError(f"a noisy marginal needs one axis per attribute: {self.attributes}, {values.shape}")
         if not np.isfinite(values).all() or not 0 < self.variance < math.inf:
-            raise ValueError("a noisy marginal holds finite numbers and has a variance above 0")
+            raise ValueError("a noisy marginal needs finite numbers and a variance above 0")
         object.__setattr__(self, "values", values)
         if self.variances is not None:
             variances = np.asarray(self.variances, dtype=np.float64)
             if variances.shape != values.shape or not (np.isfinite(variances) & (variances > 0)).all():
-                raise ValueError("a noisy marginal has a variance above 0 for each cell, or one for all")
+                raise ValueError("a noisy marginal needs one variance above 0, or one for each cell")
             object.__setattr__(self, "variances", variances)
 
     @property
@@ -65,9 +65,9 @@ class FitInputs:
 
     def __post_init__(self) -> None:
         if any(size < 1 for size in self.sizes):
-            raise ValueError(f"an attribute has at least one value: {self.sizes}")
+            raise ValueError(f"an attribute needs at least one value: {self.sizes}")
         if not 0 <= self.total < math.inf:
-            raise ValueError(f"a total is finite and not negative, got {self.total}")
+            raise ValueError(f"a total must be finite and non-negative, got {self.total}")
         for counts in self.public_counts.values():
             if abs(counts.sum() - self.total) > _TOTAL_TOLERANCE * max(self.total, 1):
                 raise UsageError("the public totals do not sum to the number of rows")
@@ -90,7 +90,7 @@ def gather_inputs(
     for attributes, given in totals:
         axes, counts = _sorted(sizes, attributes, np.asarray(given, dtype=np.float64))
         if not np.isfinite(counts).all() or (counts < 0).any():
-            raise ValueError("public totals are finite and not negative")
+            raise ValueError("public totals must be finite and non-negative")
         public_counts[axes] = counts
     ruled = [_sorted(sizes, attributes, np.asarray(given, dtype=np.bool_)) for attributes, given in allowed]
     ruled += [(axes, counts > 0) for axes, counts in public_counts.items() if total > 0]
@@ -116,6 +116,6 @@ def _merged(sizes: Sequence[int], measurements: Iterable[MeasuredMarginal]) -> d
 def _sorted(sizes: Sequence[int], attributes: Sequence[int], table: NDArray[Scalar]) -> tuple[Axes, NDArray[Scalar]]:
     axes = check_attributes(sizes, attributes)
     if table.shape != shape_of(sizes, axes):
-        raise ValueError(f"a table over {axes} has the shape {shape_of(sizes, axes)}, not {table.shape}")
+        raise ValueError(f"a table over {axes} must have the shape {shape_of(sizes, axes)}, not {table.shape}")
     order = sorted(range(len(axes)), key=axes.__getitem__)
     return tuple(axes[place] for place in order), table.transpose(order)

@@ -72,7 +72,7 @@ class BinnedTable:
     def merged(self, groups: tuple[NDArray[np.int64], ...]) -> BinnedTable:
         """The same table over coarser cells: cell c of axis i becomes `groups[i][c]`."""
         if self._finer is not None or [len(group) for group in groups] != [axis.size for axis in self.axes]:
-            raise ValueError("cells are merged once, those of each axis")
+            raise ValueError("the cells of each axis can be merged only once")
         coarser = BinnedTable(self.program, self.axes, groups)
         coarser._finer = self
         return coarser
@@ -179,7 +179,7 @@ class BinnedTable:
     def _distance(self, own: tuple[int, ...], estimate: NDArray[np.int64], parts: int) -> int:
         counts = self._count(own)
         if estimate.dtype != np.int64 or counts.shape != estimate.shape:
-            raise ValueError("a distance whose sensitivity is not bounded")
+            raise ValueError("the sensitivity of this distance is not bounded")
         return int(np.abs(parts * counts - estimate).sum())
 
     def _scores(
@@ -193,7 +193,7 @@ class BinnedTable:
 
     def _score(self, own: tuple[int, ...], candidate: Candidate, most_weight: int) -> int:
         if not 0 <= candidate.weight <= most_weight:
-            raise ValueError("a score whose sensitivity is not bounded")
+            raise ValueError("the sensitivity of this score is not bounded")
         return candidate.weight * self._distance(own, candidate.estimate.ravel(), 1) - candidate.penalty
 
     def _count(self, own: tuple[int, ...]) -> NDArray[np.int64]:

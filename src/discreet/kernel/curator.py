@@ -198,7 +198,7 @@ class Curator:
         version_of = {(version.table, version.number): version for version in versions}
         version_of_scan = {scan: version_of[scan.table, scan.version] for scan in scans(price.inquiry.plan)}
         if any(version.population != versions[0].population for version in version_of_scan.values()):
-            raise ValueError("a question over two populations")
+            raise ValueError("a query cannot read two populations")
         tables = self.locate_tables(version_of_scan, publics)
         self.engine.at(tables.engine).ready(tables)
         return tables
@@ -263,7 +263,7 @@ class Curator:
     def _count(self, cells: Cells, price: Price, tables: TableLocations) -> tuple[Integers, ...]:
         exact_values = self.engine.at(tables.engine).count(cells, price.region, tables=tables).exact_values
         if len(exact_values) != len(cells.statistics) or any(values.size != cells.size for values in exact_values):
-            raise ValueError("the engine returned another number of cells")
+            raise ValueError("the engine returned the wrong number of cells")
         return exact_values
 
     def add_noise(self, law: Law, exact_values: Integers, moves: Sensitivity) -> tuple[Integers, Event]:

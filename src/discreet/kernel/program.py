@@ -164,7 +164,7 @@ class Program(ReservationSteps):
         self._plan: Plan = plan or scan
         unit_reach = reach(self._plan, {version.table: version.schema})
         if unit_reach.rows != version.schema.unit.rows or scans(self._plan) != [scan]:
-            raise ValueError("a plan that gives somebody more rows, or reads another table")
+            raise ValueError("the plan gives a person more rows, or reads another table")
         self.moves = sensitivity(RowCount(), unit_reach, touched=1)
         self._tables = curator.locate_tables({scan: version}, publics or {})
 

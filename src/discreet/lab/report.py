@@ -21,7 +21,7 @@ def page(results: Sequence[AttackResult], *, version: str, left_out: Sequence[Sk
     """The whole page. The template escapes everything that comes from data; pictures are drawn by this package."""
     return render(
         "lab_report.html",
-        title="What falls, and what stands",
+        title="What breaks, and what holds",
         version=version,
         results=[_result(listed, evidence) for listed, evidence in results],
         left_out=left_out,

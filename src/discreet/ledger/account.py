@@ -243,7 +243,7 @@ def check_balance_step(old: Balance, cost: Cost, inside: Balance, new: Balance) 
     """A balance must follow from the one before, the cost and the bounds that were certified when it was made."""
     whole = all(type(bound) is int and bound >= 0 for bound in (inside.pure, inside.rho))
     if not whole or new != book_balance(old, cost, inside):
-        raise ValueError("a balance that does not follow from the one before")
+        raise ValueError("a balance does not follow from the one before it")
 
 
 def _guarantee_beyond_sealed(new: Guarantee, sealed: Guarantee) -> Guarantee | None:

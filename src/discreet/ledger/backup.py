@@ -70,7 +70,7 @@ def backup(where: LedgerLocation, file: Path) -> int:
         healed = head.digest in state.gap_seqs
         if not healed and (len(state.digests) < head.seq or state.digests[head.seq - 1] != head.digest):
             raise LedgerRolledBack(
-                "the ledger is older than its anchor, and so would be a backup of it",
+                "the ledger is older than its anchor, so a backup of it would be too old as well",
                 hint=Message("run ", Command("ledger acknowledge")),
             )
         _publish_file(draft, file)

@@ -53,7 +53,7 @@ class LedgerEntry:
         """The body as data."""
         body_data = json.loads(self.body)
         if not isinstance(body_data, dict):
-            raise ValueError("a body that is not an object")
+            raise ValueError("the body of an entry must be an object")
         return body_data
 
 

@@ -18,7 +18,7 @@ def cost_of(body: dict[str, Any]) -> Cost:
     plain = event.get("kind") != "together"
     event_cost = _cost_of_event(tuple(event.items())) if plain else Cost.of(events.loss(events.from_data(event)))
     if (event_cost.pure, event_cost.rho, event_cost.delta) != (booked["pure"], booked["rho"], booked["delta"]):
-        raise ValueError("a cost that is not its event's")
+        raise ValueError("the cost is not the cost of its event")
     return event_cost
 
 
@@ -37,7 +37,7 @@ def book_charge(account: Account, key: SegmentKey, body: dict[str, Any], *, regi
     decision = body["decision"]
     used = decision["used"]
     if not 0 <= used <= FULL:
-        raise ValueError("a charge over the limit")
+        raise ValueError("the charge exceeds the limit")
     pure, rho = decision["inside"]
     account.book(
         key,
@@ -54,7 +54,7 @@ def balance_from(data: dict[str, int]) -> Balance:
     """The balance that `balance_data` wrote."""
     pure, rho, pure_sum, rho_sum = data["pure"], data["rho"], data["pure_sum"], data["rho_sum"]
     if not type(pure) is type(rho) is type(pure_sum) is type(rho_sum) is int:
-        raise ValueError("a balance that is not whole")
+        raise ValueError("a balance must consist of whole numbers")
     return Balance(pure=pure, rho=rho, pure_sum=pure_sum, rho_sum=rho_sum)
 
 

@@ -140,7 +140,7 @@ class Journal:
     ) -> LedgerEntry:
         """Append one entry; at most one in a section or act: in a file a crash is never more than one behind."""
         if self._pending:
-            raise RuntimeError("two entries in one section")
+            raise RuntimeError("a section can write only one entry")
         charge = self.state.charge_of(body) if kind in chain.FOLLOWS_CHARGE else None
         entry = chain.make_entry(
             seq=self.state.seq + 1,

@@ -82,7 +82,7 @@ def _copy(journal: Journal, store: PostgresLedgerStore) -> LedgerState:
     store.restore(journal.store.entries(), journal.store.rows(), journal.store.payloads())
     state = load(store, journal.anchor)
     if state.digests != journal.state.digests:
-        raise RuntimeError("a copy that is not the ledger")
+        raise RuntimeError("the copy differs from the ledger")
     entry = chain.make_entry(
         seq=state.seq + 1,
         kind="adopt",

@@ -231,7 +231,7 @@ class PostgresLedgerStore:
         try:
             with postgres_faults(LEDGER_SERVER):
                 if _verified_schema(connection, self._address) != self._schema:
-                    raise LedgerFault("the ledger's server now leads to another schema", hint="open the ledger again")
+                    raise LedgerFault("the ledger's connection now uses another schema", hint="open the ledger again")
         except BaseException:
             connection.close()
             raise

@@ -130,7 +130,7 @@ def _charge_gap(journal: Journal) -> tuple[str, ...]:
         shared = LedgerState()
         count = journal.count_common_entries()
         fold(itertools.islice(journal.store.entries(), count), shared, key=None, since=1)
-        cause = f"row {count + 1} to {head.seq} of an anchored history are not in the ledger"
+        cause = f"entries {count + 1} to {head.seq} of the anchored history are not in the ledger"
         body = gap_body(journal.state, shared, head, cause=cause)
         journal.append("gap", body)
         return tuple(sorted({part["population"] for part in body["charges"]}))

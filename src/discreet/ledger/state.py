@@ -186,7 +186,7 @@ class LedgerState:
         body = entry.data()
         kind = cast(EntryKind, entry.kind)
         if (kind == "open") != (not self.digests):
-            raise ValueError("a ledger is opened once, by its first row")
+            raise ValueError("only the first entry may open a ledger")
         match kind:
             case "open":
                 return self._open(body)
@@ -228,7 +228,7 @@ class LedgerState:
     def _population(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         name, guarantee = body["population"], Guarantee.from_data(body["guarantee"])
         if body["unit"] not in UNITS or (name in self.accounts and not self._may_correct(body, guarantee)):
-            raise ValueError("declared twice, or a unit that is unknown")
+            raise ValueError("the population is declared twice, or its unit is unknown")
         if name in self.accounts:
             self.protected_units[name] = ProtectedUnit(corrected=entry.seq)
         else:
@@ -268,9 +268,9 @@ class LedgerState:
     def _version(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         table, number, population = body["table"], body["version"], body["population"]
         if number < self.next_version(table) or population not in self.accounts:
-            raise ValueError("a version out of order, or of nobody")
+            raise ValueError("a version is out of order, or belongs to no population")
         if self.population_of_table.setdefault(table, population) != population:
-            raise ValueError("a table that changes its population")
+            raise ValueError("a table cannot change its population")
         version = self.versions.setdefault(table, {})[number] = VersionRecord(
             table=table,
             number=number,
@@ -294,9 +294,9 @@ class LedgerState:
         version = self.version(body["table"], body["version"])
         account = self.accounts[body["population"]]
         if body["id"] in self.charges or version.population != account.name:
-            raise ValueError("charged twice, or to other people")
+            raise ValueError("this was already charged, or the charge belongs to another population")
         if "key" in body and self.charge_of_key.setdefault(str(body["key"]), body["id"]) != body["id"]:
-            raise ValueError("charged twice under one key")
+            raise ValueError("this key was already used for a charge")
         charge = ChargeRecord(
             id=body["id"],
             seq=entry.seq,
@@ -339,11 +339,11 @@ class LedgerState:
             id=f"{reservation.id}.{body['number']}", of=body["of"], loss=events.loss(events.from_data(body["event"]))
         )
         if body["number"] != len(reservation.steps) + 1 or reservation.closed:
-            raise ValueError("a step out of order, or of a closed reservation")
+            raise ValueError("a step is out of order, or its reservation is closed")
         if any(earlier.id not in self.answers for earlier in reservation.steps):
-            raise ValueError("a step before the last one was answered")
+            raise ValueError("the step before this one has no answer yet")
         if not reservation.event.holds([*(earlier.loss for earlier in reservation.steps), step.loss]):
-            raise ValueError("a step beyond its reservation")
+            raise ValueError("a step costs more than its reservation has")
         reservation.steps.append(step)
         self.steps[step.id] = step
         return EntryEffects()
@@ -352,7 +352,7 @@ class LedgerState:
         account = self.accounts[body["population"]]
         version = self.version(body["table"], body["version"])
         if body["id"] in self.invariants or version.population != account.name or not account.fits_counted_double():
-            raise ValueError("an invariant declared twice, of other people, or beyond the limit")
+            raise ValueError("an invariant is declared twice, belongs to another population, or exceeds the limit")
         self.invariants[body["id"]] = Invariant(
             id=body["id"], population=account.name, table=version.table, version=version.number, words=body["words"]
         )
@@ -363,9 +363,9 @@ class LedgerState:
     def _stream(self, charge: ChargeRecord, event: events.Event, *, name: str, count: int, of: dict[str, Any]) -> None:
         earlier_stream = self.stream(charge.table, name)
         if not isinstance(event, events.LaplaceEvent | events.GaussianEvent):
-            raise ValueError("a stream without noise on a linear map")
+            raise ValueError("a stream must be noise on a linear map")
         if (earlier_stream is not None and not earlier_stream.closed) or type(count) is not int or count < 1:
-            raise ValueError("a stream under a name that is taken, or without rows")
+            raise ValueError("the name of the stream is taken, or the stream has no steps")
         self.streams[charge.id] = StreamRecord(
             id=charge.id, table=charge.table, name=name, event=event, count=count, of=dict(of)
         )
@@ -374,7 +374,7 @@ class LedgerState:
         stream = self.streams[body["id"]]
         row = StreamRowRecord(id=f"{stream.id}.{body['number']}", number=body["number"], owner_file=str(body["kept"]))
         if row.number != len(stream.rows) + 1 or row.number > stream.count or stream.closed:
-            raise ValueError("a row out of order, or of a closed stream")
+            raise ValueError("a step is out of order, or its stream is closed")
         stream.rows.append(row)
         self.answers[row.id] = AnswerRecord(sha256=body["sha256"], seq=entry.seq)
         return EntryEffects()
@@ -404,7 +404,7 @@ class LedgerState:
         for name, unit in body.get("units", {}).items():
             kept = self.units.get(name, unit) == unit or not self.is_unit_fixed(name)
             if name not in self.accounts or unit not in UNITS or not kept:
-                raise ValueError("a unit that is unknown, or another one than was promised")
+                raise ValueError("the unit is unknown, or is not the one that was promised")
             self.units[name] = unit
         for name, namings in body.get("protected", {}).items():
             for table, naming in namings.items():
@@ -435,7 +435,7 @@ class LedgerState:
         """Count what analysts paid and a restored ledger forgot. A row from before that was kept tells of nobody."""
         for name, analyst, units in body.get("paid", ()):
             if type(units) is not int or units < 1:
-                raise ValueError("a payment that is none")
+                raise ValueError("a payment is not valid")
             self.accounts[name].pay(str(analyst), Fraction(units, EPSILON_UNITS))
         every = [] if "paid" in body else [part["population"] for part in body["charges"]]
         for name in body.get("payers_unknown", every):
@@ -463,7 +463,7 @@ class LedgerState:
 
     def _forget(self, body: dict[str, Any]) -> EntryEffects:
         if not re.fullmatch(r"[0-9a-f]{32}", body["tag"]):
-            raise ValueError("a tombstone without a tag")
+            raise ValueError("a tombstone has no tag")
         for table in body["tables"]:
             self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
         return EntryEffects()

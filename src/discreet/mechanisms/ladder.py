@@ -52,7 +52,7 @@ class Ladder:
             raise ValueError(f"a ladder needs epsilon > 0 and step >= 1, got {self.epsilon} and {self.step}")
         if 2 / self.epsilon > geometric.MOST_SCALE:
             raise UsageError(
-                f"a ladder with epsilon {rounding.show(self.epsilon)} would say nothing; it must be at least 2e-7",
+                f"epsilon {rounding.show(self.epsilon)} is too small for this statistic; it must be at least 2e-7",
                 hint="ask with another epsilon",
             )
 
@@ -73,7 +73,7 @@ class Ladder:
             raise ValueError("a ladder needs a value and the width of its first rung")
         value, first = (index(number) for number in exact.tolist())
         if first < 0:
-            raise ValueError("the width of a rung is not negative")
+            raise ValueError("the width of a rung cannot be negative")
         stays = bernoulli.bernoulli(partial(self._stay_chance, first), 1, bits=bits)[0]
         narrow = bernoulli.bernoulli(partial(self._narrow_share, first), 1, bits=bits)[0]
         near, far = Geometric(scale=2 / self.epsilon, folded=False).magnitudes(bits.words(2), bits=bits)

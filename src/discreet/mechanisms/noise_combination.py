@@ -185,7 +185,7 @@ def inverse_variance_weights(laws: Sequence[NoiseLaw | CombinedNoise]) -> tuple[
     Whole millionths, so that they can be stored; a weight of 0 says that a law has too much noise to help.
     """
     if not 1 <= len(laws) <= 1000:
-        raise ValueError("between 1 and 1000 laws can be combined")
+        raise ValueError("between 1 and 1,000 noise distributions can be combined")
     inverse = [1 / max(law.variance(), 1e-200) for law in laws]
     units = [round(_WEIGHT_UNITS * part / math.fsum(inverse)) for part in inverse]
     units[units.index(max(units))] += _WEIGHT_UNITS - sum(units)

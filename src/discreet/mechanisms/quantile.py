@@ -60,7 +60,7 @@ class QuantileChoice:
         if not isinstance(self.fraction, Fraction) or not 0 <= self.fraction <= 1:
             raise ValueError(f"a quantile needs a Fraction from 0 to 1, got {self.fraction}")
         if self.bins < 1 or self.rows < 1 or not 0 < self.share < 1:
-            raise ValueError(f"not a choice of a quantile: {self}")
+            raise ValueError(f"not a valid choice of a quantile: {self}")
         error_probability(self.confidence)
         self.event()  # refuses an epsilon that makes no sense
 
@@ -94,7 +94,7 @@ class QuantileChoice:
         event = self.event()
         lines = check_integers(exact_counts)
         if lines.ndim != 2 or lines.shape[1] != self.bins:
-            raise ValueError(f"a line of {self.bins} bins is needed for each group")
+            raise ValueError(f"each group needs one row of {self.bins} bins")
         drawn = np.array([self._drawn(line, bits) for line in lines], dtype=np.int64).reshape(-1, 3)
         ordered = np.column_stack([drawn.min(axis=1), drawn[:, 1], drawn.max(axis=1)])
         return ordered, event

@@ -64,9 +64,9 @@ class RankChoice:
 
     def __post_init__(self) -> None:
         if not isinstance(self.fraction, Fraction) or not 0 <= self.fraction < 1:
-            raise ValueError(f"the share of rows beyond a limit is a Fraction from 0 and below 1, got {self.fraction}")
+            raise ValueError(f"the share of rows beyond a limit must be a Fraction in [0, 1), got {self.fraction}")
         if not self.dislikes or min(self.dislikes) < 0 or self.spare < 0 or self.rows < 1:
-            raise ValueError(f"not a choice of a limit: {self}")
+            raise ValueError(f"not a valid choice of a limit: {self}")
         self.event()  # refuses an epsilon that makes no sense
 
     @property
@@ -89,7 +89,7 @@ class RankChoice:
         """
         lines = check_integers(exact_counts)
         if lines.ndim != 2 or lines.shape[1] != self.bins:
-            raise ValueError(f"a line of {self.bins} bins is needed for each group")
+            raise ValueError(f"each group needs one row of {self.bins} bins")
         chosen = [self.mechanism.choose(self.scores(line), bits=bits)[0] for line in lines]
         return np.repeat(np.array(chosen, dtype=np.int64), 3).reshape(-1, 3), self.event()
 

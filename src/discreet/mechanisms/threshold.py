@@ -96,7 +96,7 @@ def delta_of(noise: DiscreteLaplace, *, keys_per_person: int, threshold: int) ->
 def threshold_for(noise: DiscreteLaplace, *, keys_per_person: int, delta: Fraction) -> tuple[int, Fraction]:
     """The least threshold whose delta is at most `delta`, and its delta."""
     if not 0 < delta < 1 or keys_per_person < 1:
-        raise ValueError(f"a threshold needs 0 < delta < 1 and a key a person, got {delta} and {keys_per_person}")
+        raise ValueError(f"a threshold needs 0 < delta < 1 and keys per person >= 1, got {delta} and {keys_per_person}")
     # p <= r^(threshold - 1), and delta_of <= keys p: from this threshold on it holds.
     low, high = 2, 3 + ceil(noise.scale * max(Fraction(0), rounding.ln(keys_per_person / delta, up=True)))
     while low < high:

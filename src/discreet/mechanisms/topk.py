@@ -66,11 +66,11 @@ class TopKChoice:
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= self.candidates or self.margin < 1:
-            raise ValueError(f"not a choice of the most common: {self}")
+            raise ValueError(f"not a valid choice of the most common keys: {self}")
         if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
             raise ValueError(f"a choice needs epsilon > 0, got {self.epsilon}")
         if self.keys_per_person is not None and self.keys_per_person < 1:
-            raise ValueError("a person is in a key at least")
+            raise ValueError("a person must be able to be in at least one key")
 
     @staticmethod
     def within(

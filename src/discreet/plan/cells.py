@@ -71,9 +71,9 @@ class Cells:
 
     def __post_init__(self) -> None:
         if not self.statistics:
-            raise ValueError("cells without a statistic")
+            raise ValueError("cells need a statistic")
         if math.prod(axis.size for axis in self.axes) * len(self.statistics) > MOST_COUNTED:
-            raise ValueError("more cells than an engine counts at once")
+            raise ValueError("more cells than an engine can count at once")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -202,11 +202,11 @@ def _folded(fold: Callable[[Iterable[bool]], bool], parts: list[list[bool]], siz
 
 def _code(stored: Value | None) -> int | None:
     if isinstance(stored, str):
-        raise TypeError("a text where a code belongs")
+        raise TypeError("expected a code, got text")
     return stored
 
 
 def _text(stored: Value | None) -> str | None:
     if isinstance(stored, int):
-        raise TypeError("a code where a text belongs")
+        raise TypeError("expected text, got a code")
     return stored

@@ -41,7 +41,7 @@ class Code:
 
     def __post_init__(self) -> None:
         if self.low is not None and self.high is not None and self.low > self.high:
-            raise ValueError(f"the bounds of {self.column!r} are the wrong way round")
+            raise ValueError(f"low is above high for {self.column!r}")
 
     @property
     def reach(self) -> int:
@@ -105,7 +105,7 @@ class Over(ExpressionFacts):
     def __post_init__(self) -> None:
         left, right = required_bounds(self.left), required_bounds(self.right)
         if self.rounding == "nearest" and not (isinstance(self.right, Whole) and self.right.value > 0):
-            raise ValueError("only a quotient by a positive constant is rounded to the nearest")
+            raise ValueError("only quotients by a positive constant can be rounded to the nearest number")
         bounds = interval.over(left, right, self.rounding)
         null = self.left.null or self.right.null or right.low <= 0 <= right.high
         parts = (self.left, self.right) * self.copies
@@ -202,7 +202,7 @@ class Lookup(ExpressionFacts):
     def __post_init__(self) -> None:
         codes = required_bounds(self.code)
         if codes.low < self.first or codes.high >= self.first + len(self.table):
-            raise ValueError("a table that does not cover its codes")
+            raise ValueError("the table does not cover all codes")
         values = [value for value in self.table if value is not None] or [0]
         null = self.code.null or None in self.table
         more = len(self.table) // LITERALS
@@ -255,7 +255,7 @@ class Like(ExpressionFacts):
 
     def __post_init__(self) -> None:
         if like_pattern.tokens(self.pattern, escape="\\") is None:
-            raise ValueError("a pattern that ends in the middle of an escape")
+            raise ValueError("the pattern ends in the middle of an escape")
         set_facts(self, (0, 1), null=self.text.null, parts=(self.text,))
 
 
@@ -313,7 +313,7 @@ class Substr(ExpressionFacts):
 
     def __post_init__(self) -> None:
         if self.start == 0 or (self.length is not None and self.length < 0):
-            raise ValueError("a substring is counted from 1 or from the end")
+            raise ValueError("a substring cannot start at 0 or have a negative length")
         set_facts(self, (None, None), null=self.text.null, parts=(self.text,))
 
 

@@ -22,7 +22,7 @@ class IntegerInterval:
 
     def __post_init__(self) -> None:
         if self.low > self.high:
-            raise ValueError(f"an interval that ends before it starts: {self}")
+            raise ValueError(f"the interval ends before it starts: {self}")
 
 
 def quotient(left: int, right: int, rounding: Rounding) -> int:

@@ -57,7 +57,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     """
     pieces = tokens(pattern, escape="\\")
     if pieces is None:
-        raise ValueError("a pattern that ends in the middle of an escape")
+        raise ValueError("the pattern ends in the middle of an escape")
     parts = wildcard_runs(pieces)
     return lambda text: _matches(parts, text)
 

@@ -49,7 +49,7 @@ class BudgetStatus:
         limit, spent, left = self.limit.epsilon, self.spent.epsilon, self.remaining.epsilon
         shown = [None if each is None else exact.show(each, up=up) for each, up in ((spent, True), (left, False))]
         of = "" if limit is None else f" of {exact.show(limit)}"
-        return f"epsilon {shown[0] or '?'}{of} spent, {shown[1] or '?'} left"
+        return f"epsilon {shown[0] or '?'}{of} spent, {shown[1] or '?'} remaining"
 
     def _repr_html_(self) -> str:
         """The budget in a notebook, as it stood when it was asked for."""
@@ -64,7 +64,7 @@ class BudgetStatus:
         if self.by_analyst:
             rows = [
                 [
-                    notebook.NotebookCell(text=who or "nobody named"),
+                    notebook.NotebookCell(text=who or "unnamed analyst"),
                     notebook.NotebookCell(text=_epsilon(paid), number=True),
                 ]
                 for who, paid in self.by_analyst.items()

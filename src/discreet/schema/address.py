@@ -164,11 +164,11 @@ def _postgres(address_scheme: str, head: str, query: str) -> AddressParts:
     settings = tuple(_settings(query, "&"))
     values = [value for key, value in settings if key not in SECRETS and key not in (USER, "options")]
     if "@" in who or "@" in name or "@" in query or not all(_is_host(one, _HOST) for one in servers.split(",")):
-        raise ValueError("an @, or a host, that could be read in two ways")
+        raise ValueError("an @ or a host is ambiguous")
     if any(map(_ODD.search, [_decoded(name), *values])) or any(":" in value for key, value in settings if key == USER):
         raise ValueError("a setting that is an address of its own")
     if any(_OWN_OPTION.search(value.replace("\\", "")) for key, value in settings if key == "options"):
-        raise ValueError("an application's own setting")
+        raise ValueError("a setting of another application")
     return AddressParts(
         scheme=address_scheme,
         user=_decoded(user),
@@ -183,13 +183,13 @@ def _spark(address_scheme: str, head: str, query: str) -> AddressParts:
     front, semicolon, parameters = head.partition(";")
     servers = front.removesuffix("/")
     if not all(_is_host(one, _SPARK_HOST) for one in servers.split(",")) or (semicolon and address_scheme != "sc"):
-        raise ValueError("a host that is none")
+        raise ValueError("a host is not valid")
     connect_settings = tuple(_settings(parameters, ";"))
     more = tuple(_settings(query, "&"))
     if any(key in _CONNECT_SETTINGS for key, _ in more) or any(key in _SPARK_SETTINGS for key, _ in connect_settings):
-        raise ValueError("a setting at the other's place")
+        raise ValueError("a setting is in the wrong place")
     if not all(_FOLDER.fullmatch(value) for key, value in more if key == "declared"):
-        raise ValueError("a folder with a password, or none")
+        raise ValueError("the folder is missing, or contains a password")
     if any(re.search(r"[:?#;=]", value) for key, value in connect_settings if key in _CONNECT_SETTINGS):
         raise ValueError("a setting that is an address of its own")
     return AddressParts(
@@ -202,14 +202,14 @@ def _settings(text: str, between: str) -> Iterator[tuple[str, str]]:
     for piece in text.split(between) if text else ():
         key, sign, value = piece.partition("=")
         if not key or not sign:
-            raise ValueError("a setting without a value")
+            raise ValueError("a setting has no value")
         yield _decoded(key), _decoded(value)
 
 
 def _decoded(text: str) -> str:
     decoded = unquote(text, errors="strict")  # UnicodeDecodeError is a ValueError
     if not decoded.isprintable():
-        raise ValueError("a sign that cannot be shown")
+        raise ValueError("a character cannot be displayed")
     return decoded
 
 

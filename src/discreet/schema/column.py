@@ -163,7 +163,7 @@ def moment_code(value: object, type_: Literal["date", "timestamp"]) -> Fraction:
     try:
         utc = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
-        raise ValueError("a date outside the calendar") from None
+        raise ValueError("the date is not in the calendar") from None
     micros = (utc - EPOCH) // timedelta(microseconds=1)
     return Fraction(micros) if type_ == "timestamp" else Fraction(micros, 86_400_000_000)
 

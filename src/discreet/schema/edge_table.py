@@ -81,7 +81,7 @@ def refuse_edge_table(schema: Schema) -> None:
     if schema.unit.ends:
         raise Refused(
             f"{schema.table!r} has ends: each edge belongs to two persons, and one person can change which edges of "
-            "all others a limit keeps. Only graph statistics can be asked of it",
+            "all others a limit keeps. Only graph statistics can be computed from it",
             hint=Message(Command("graph stats", schema.table, Flag("epsilon", 1))),
         )
 

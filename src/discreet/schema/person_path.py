@@ -34,7 +34,7 @@ def check_path(table: Table, path: Sequence[Table]) -> None:
     """Refuse a path that does not lead from `table` to a person of the same population."""
     if len(path) > MOST_THROUGH:
         raise SchemaError(
-            f"{table.name!r} does not reach a person through {MOST_THROUGH} tables",
+            f"{table.name!r} does not reach a person within {MOST_THROUGH} tables",
             hint="join some of them in the source",
         )
     for here, there in pairwise((table, *path)):

@@ -34,7 +34,7 @@ class Schema:
         if self.unit.ends and (self.columns or self.invariants):
             raise SchemaError(
                 f"table {self.table!r} has ends, so it cannot have columns or invariants: one person can change which "
-                "edges of all others a limit keeps",
+                "edges of everybody else a limit keeps",
                 hint=f"remove [tables.{self.table}.columns] and invariants; or remove ends, to protect each row",
             )
 

@@ -51,7 +51,7 @@ class PostgreSQLDialect:
 
     def text(self, literal: str) -> str:
         if not self.can_hold(literal):
-            raise ValueError("PostgreSQL has no text with a NUL")
+            raise ValueError("PostgreSQL text cannot contain NUL")
         return quoted(literal)
 
     def can_hold(self, literal: str) -> bool:

@@ -316,7 +316,7 @@ class _Select:
                 raise self.source.refusal(f"{name.upper()} needs a whole number", at=self.source.clause(name.upper()))
             if not order:
                 raise self.source.refusal(
-                    f"{name.upper()} without ORDER BY picks rows by chance",
+                    f"{name.upper()} without ORDER BY picks arbitrary rows",
                     at=self.source.clause(name.upper()),
                     hint="ORDER BY count(*) DESC LIMIT 10",
                 )

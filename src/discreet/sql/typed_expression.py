@@ -42,7 +42,7 @@ class NumericKind:
 
     def __post_init__(self) -> None:
         if self.step <= 0:
-            raise ValueError(f"a grid has a positive step: {self.step}")
+            raise ValueError(f"the step of a grid must be positive: {self.step}")
 
     def label(self, code: int) -> Label:
         value = code * self.step

@@ -9,7 +9,7 @@ from discreet.sql.function_names import closest_function
 
 _CHANCE = "this uses randomness that is not accounted for", ""
 _TIME = "the current time is not part of the data", "write the date: DATE '2026-01-31'"
-_ROWS = "an expression can use one row, and this uses others", ""
+_ROWS = "an expression can use only its own row, but this uses other rows", ""
 _CATALOG = "this reads the system, not the data", ""
 _PATTERN = "regular expressions are not supported", "LIKE 'a%', or contains(…, 'a')"
 _ROOT = "the result is not a whole number of steps on any grid", "compare x ** 2 with the square instead"

@@ -57,7 +57,7 @@ class Attribute:
         if not len(self.weights):
             object.__setattr__(self, "weights", np.ones(self.fine))
         if any(len(each) != self.fine for each in (self.apart, self.groups, self.weights)):
-            raise ValueError("an attribute whose groups are not of its cells")
+            raise ValueError("the groups of an attribute do not match its cells")
 
     @property
     def name(self) -> str:

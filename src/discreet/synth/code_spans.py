@@ -32,7 +32,7 @@ class CodeSpan:
         ends = [end for interval in self.intervals for end in interval]
         apart = all(high + 1 < low for (_, high), (low, _) in zip(self.intervals, self.intervals[1:], strict=False))
         if not apart or any(low > high for low, high in self.intervals) or any(abs(end) > FAR for end in ends):
-            raise ValueError("a span's intervals stand apart and rise")
+            raise ValueError("the intervals of a span must be disjoint and increasing")
 
     @staticmethod
     def of(intervals: Iterable[tuple[int, int]], *, null: bool = False) -> CodeSpan:

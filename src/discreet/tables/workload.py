@@ -234,7 +234,7 @@ class ProductWorkload(Workload):
         return np.outer(self.first.uses(), self.second.uses()).reshape(-1)
 
     def block_energy(self, size: int) -> float:
-        raise TypeError("boxes are planned one axis at a time")
+        raise TypeError("boxes must be planned one axis at a time")
 
 
 def _blocks(cells: int, size: int) -> tuple[Floats, Floats]:

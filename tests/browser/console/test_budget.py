@@ -44,7 +44,7 @@ def test_spent_asked_for_and_granted(coming: Coming, place: Place, picture: Pict
         expect(page.get_by_role("article")).to_contain_text("Waiting for an owner's decision.")
     with coming("owner", at="/budget") as page:
         request = page.get_by_role("article")
-        expect(request).to_contain_text("ann asks for epsilon 1 more on patients")
+        expect(request).to_contain_text("ann requests epsilon 1 more for patients")
         expect(request).to_contain_text("We plan next year's beds.")
         expect(request.get_by_label("New limit, epsilon")).to_have_value("2")
         picture(page, "budget")

@@ -73,7 +73,7 @@ def _first_answer(page: Page, picture: Picture) -> None:
     question.fill("SELECT ward, count(*) AS n FROM patients GROUP BY ward")
     page.get_by_label("Epsilon", exact=True).fill("2")
     expect(price).to_contain_text("epsilon 2, delta 0")
-    expect(page.locator("#slider-ends")).to_have_text(re.compile(r"more private\s*more exact"))
+    expect(page.locator("#slider-ends")).to_have_text(re.compile(r"more private\s*more precise"))
     slider = page.get_by_label("Privacy or precision")
     slider.press("End")
     expect(page.get_by_label("Epsilon", exact=True)).to_have_value("10")

@@ -194,5 +194,5 @@ def test_a_name_is_used_once(spark_engine, tmp_path):
     with pytest.raises(SchemaError):
         spark_engine.declare(small, folder=tmp_path, target=place)
     spark_engine.declare(table(source, columns=(AGE,)), folder=tmp_path, target=place)
-    with pytest.raises(ValueError, match="a name of its own"):
+    with pytest.raises(ValueError, match="a new name"):
         spark_engine.declare(table(source, columns=(AGE,)), folder=tmp_path, target=place)

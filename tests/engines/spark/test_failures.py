@@ -66,12 +66,12 @@ def test_nothing_but_whole_numbers_leaves(spark_engine, place, monkeypatch):
     monkeypatch.setattr(module.SqlWriter, "count", lambda self, cells, region: f"SELECT note AS cell FROM {self.names.scan(cells.plan)}")  # fmt: skip
     with pytest.raises(EngineFailure) as caught:
         counted(spark_engine, asked(), place)
-    assert "not of whole numbers" in str(caught.value.__cause__)
+    assert "not whole numbers" in str(caught.value.__cause__)
 
 
 def test_a_result_with_a_gap_is_none():
     assert list(module._numbers_of(pa.table({"cell": [0, 1]}))["cell"]) == [0, 1]
-    with pytest.raises(ValueError, match="not of whole numbers"):
+    with pytest.raises(ValueError, match="not whole numbers"):
         module._numbers_of(pa.table({"cell": [0, None]}))
 
 

@@ -115,5 +115,5 @@ def test_parts_know_their_norms():
 
 def test_strange_parts_are_refused():
     for axes, centred in (((1, 0), ()), ((0, 0), ()), ((0,), (1,)), ((0, 1), (1, 0))):
-        with pytest.raises(ValueError, match="not a marginal"):
+        with pytest.raises(ValueError, match="must be a marginal"):
             ResidualPart(axes=axes, centred=centred)

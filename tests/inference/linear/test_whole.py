@@ -143,7 +143,7 @@ def test_contradicting_sums_are_refused():
     with pytest.raises(ValueError, match="contradict"):
         TableMargins(rows=np.array([1, 2]), columns=np.array([[4]]), sizes=np.array([2]))
     known = TableMargins(rows=np.array([1, 0, 0, 1]), columns=np.array([[1], [1]]), sizes=np.array([2, 2]))
-    with pytest.raises(ValueError, match="not right to begin with"):
+    with pytest.raises(ValueError, match="not those of the margins"):
         round_to_margins(np.zeros((4, 1)), np.array([[2], [0], [0], [0]]), known)
 
 

@@ -175,7 +175,7 @@ def test_the_owner_is_warned_of_edited_places_at_refresh(tmp_path, capsys):
     (tmp_path / "places.csv").write_text(text.replace("AA,a1,AAa10", "BB,a1,AAa10"))
     code, _, notes = say(capsys, tmp_path, "refresh", "people")
     assert code == 0
-    assert "note: 'places' has changed since exact totals of 'people' were published by it." in notes
+    assert "note: 'places' has changed since exact totals of 'people' were published with it." in notes
     assert "can reveal where one person lives" in notes
     (tmp_path / "places.csv").unlink()
     assert discreet.open(tmp_path).edited_places("people") == ["places"]

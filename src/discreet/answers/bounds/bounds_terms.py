@@ -35,7 +35,7 @@ class BoundsTerms:
         target_epsilon = exact.number(for_epsilon, name="for-epsilon")
         if not LEAST_FOR_EPSILON <= target_epsilon <= exact.MAX_QUESTION_EPSILON:
             raise UsageError(
-                f"for-epsilon must be from 0.001 to 1000, got {exact.show(target_epsilon)}",
+                f"for-epsilon must be from 0.001 to 1,000, got {exact.show(target_epsilon)}",
                 hint=Message(Flag("for-epsilon", 1)),
             )
         return BoundsTerms(

@@ -153,7 +153,7 @@ def _refuse_other(table: Table, version: Version, column: Column) -> None:
     """What is looked at is the newest version, and it must be what discreet.toml says of the column now."""
     if version.schema.column(column.name) != column:
         raise UsageError(
-            f"version {version.number} of {table.name!r} was made with another declaration of {column.name!r} "
-            f"than the present one, {type_name(column)} without bounds",
+            f"version {version.number} of {table.name!r} was made with another declaration of {column.name!r}; "
+            f"discreet.toml now declares it as {type_name(column)} without bounds",
             hint=Message("run ", Command("refresh", table.name), " first"),
         )

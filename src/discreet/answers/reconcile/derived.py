@@ -127,7 +127,7 @@ def _release(
     if below_noise:
         warnings.append(
             Message(
-                f"{below_noise:,} of {cells:,} numbers are below the noise; ",
+                f"{below_noise:,} of {cells:,} numbers {'is' if below_noise == 1 else 'are'} below the noise; ",
                 Flag("within"),
                 " buys the missing precision",
             )

@@ -46,10 +46,10 @@ def read_answer(stored: ReconcilableRelease) -> ReleaseNumbers | None:
     except (KeyError, TypeError, ValueError):
         return [], [ExclusionReason(reason="it does not answer a query")]
     if measurement.text.startswith(BOUNDS_TEXT_START):
-        return [], [ExclusionReason(reason="it has bounds, which are found step by step")]
+        return [], [ExclusionReason(reason="it contains measured bounds, which are found step by step")]
     stored_queries = read_stored_queries(measurement, reads=stored.reads)
     if stored_queries is None or stored_queries[0].question() != stored.charge.question:
-        return [], [ExclusionReason(reason="its query no longer means the same: something that it names has changed")]
+        return [], [ExclusionReason(reason="its query has another meaning now: something that it names has changed")]
     inquiry, queries = stored_queries
     return numbers_of(measurement, inquiry, _names(queries), ColumnDomains.of(stored.version.schema.columns))
 

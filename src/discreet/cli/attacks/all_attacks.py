@@ -29,7 +29,7 @@ FELL = 1
 
 
 def everything(report: Report = None, project: Ignored = HERE, as_json: Json = False) -> None:
-    """Run every attack on generated data. Reports what falls and what stands; -o FOLDER writes a page with charts.
+    """Run every attack on generated data. Reports what breaks and what holds; -o FOLDER writes a page with charts.
 
     Attacks whose package is not installed are left out and listed. The exit code covers the attacks that ran.
     """
@@ -117,8 +117,8 @@ def _lines(outcomes: list[AttackResult], left_out: list[SkippedAttack]) -> list[
     for listed, evidence in outcomes:
         share = listed.protected_success(evidence)
         protection = listed.stands + ("" if share is None else f" ({percent(share)})")
-        stands = "FALLS TOO" if listed.falls_too(evidence) else "stands"
-        word, what = ("falls", f"{listed.falls}; {stands}: {protection}") if evidence.breaks else (stands, protection)
+        stands = "ALSO BROKEN" if listed.falls_too(evidence) else "holds"
+        word, what = ("broken", f"{listed.falls}; {stands}: {protection}") if evidence.breaks else (stands, protection)
         lines.append(
             f"{listed.name:{width}}  {word:6}  {percent(evidence.success):>6} "
             f"(chance {percent(evidence.chance):>7})  {what}"

@@ -37,7 +37,7 @@ def auditing(
     if file is None:
         if kind is not None:
             raise UsageError(
-                "--kind describes the queries of a file, and no file is given",
+                "--kind describes the queries of a file, but no file is given",
                 hint=Message(Command("attack auditing", "FILE", Flag("kind", "sum"))),
             )
         evidence = lab.demo(people=people or lab.PEOPLE, queries=queries or lab.QUERIES)

@@ -41,7 +41,7 @@ def linkage(
     columns = parse_names(on) if on is not None else None
     if bare is None:
         if truth is not None:
-            raise UsageError("--truth needs files; the generated state already knows who is who")
+            raise UsageError("--truth needs files; the generated data already contains the true matches")
         evidence = lab.demo(on=columns or lab.STATE, find=search)
     elif named is None:
         raise UsageError("linkage takes two files: one without names and one with names")

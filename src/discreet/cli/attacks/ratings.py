@@ -50,7 +50,7 @@ def ratings(
     given = [flag for flag, value in drawn.items() if value is not None]
     if about is not None and (given or not dates):
         raise UsageError(
-            "the file says what is known about people: nothing is drawn",
+            "the file states what is known about people, so nothing is drawn at random",
             hint=Message("leave out ", Flag("known"), " and similar flags"),
         )
     if about is None and truth is not None:

@@ -37,7 +37,7 @@ def sampling(
 
     refuse_unwritable_plot(plot)
     if sample is not None and share is not None:
-        raise UsageError("--share draws a sample, and a sample is given", hint="leave one of them out")
+        raise UsageError("--share draws a sample, but a sample is given", hint="leave one of them out")
     part = 0.01 if share is None else share
     if population is None:
         if on is not None or truth is not None:

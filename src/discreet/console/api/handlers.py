@@ -310,7 +310,7 @@ API_OPERATIONS = (
     _operation("DELETE", "/tokens/{number}", revoke, models.TokenModel, "Revoke one of your tokens.", params=_NUMBER),
     _operation("GET", "/jobs", jobs, models.JobsModel, "List your running queries, and the last that ended."),
     _operation("DELETE", "/jobs/{job}", cancel, models.StoppingModel,
-           "Stop a query at its next tick. What was charged stays charged.",
+           "Stop a query at the next tick of the time grid. What was charged stays charged.",
            params={"job": {"type": "string", "maxLength": 100}}),
     _operation("GET", "/requests", requests, models.RequestsModel, "List your requests for more budget."),
     _operation("POST", "/requests", new_request, models.RequestModel, "Ask an owner for more budget.",

@@ -43,10 +43,10 @@ class AnswerModel(BaseModel):
 class AccuracyBody(BodyModel):
     """The price or the precision of an answer: either epsilon or within."""
 
-    epsilon: Decimal | None = Field(default=None, description="The epsilon to spend. Or give within.")
-    within: Decimal | None = Field(default=None, description="The precision, as plus or minus. Or give epsilon.")
+    epsilon: Decimal | None = Field(default=None, description="The epsilon to spend. Alternative: within.")
+    within: Decimal | None = Field(default=None, description="The precision, as plus or minus. Alternative: epsilon.")
     confidence: Decimal = Field(default="0.95", description="The confidence of the intervals.")
-    delta: Decimal | None = Field(default=None, description="For discovered keys. Default: a share of the budget's.")
+    delta: Decimal | None = Field(default=None, description="Delta for discovered keys. Default: part of the budget's.")
 
 
 class ExplainBody(AccuracyBody):
@@ -153,7 +153,7 @@ class ColumnOfRelease(AnswerModel):
     kind: Literal["key", "noisy", "derived"]
     bounds: list[float | int | str] | None = Field(
         default=None,
-        description="The range of its numbers by the declaration alone. Left out if nothing is known.",
+        description="The range of its numbers that follows from the declaration alone. Left out if nothing is known.",
     )
 
 

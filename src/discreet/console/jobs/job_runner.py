@@ -88,7 +88,7 @@ class Job(ABC):
         """What came of it: the result, or the error."""
         if self._problem is not None:
             raise self._problem.with_traceback(None)
-        assert self._result is not None, "a job that has not ended, or that nobody waited for"
+        assert self._result is not None, "the job has not ended, or nobody waited for it"
         return self._result
 
     def state(self, now: float, *, grid_ms: int) -> str:

@@ -28,7 +28,7 @@ from discreet.synth.synthesis import modelled_columns, reservation
 
 #: The models that can be asked for, and what each is.
 MODELS = (
-    {"name": "auto", "words": "the most exact model that there is time for"},
+    {"name": "auto", "words": "the most accurate model that fits in the given time"},
     {"name": "aim", "words": "chooses, step by step, which columns to measure together"},
     {"name": "mst", "words": "measures a tree of pairs of columns"},
     {"name": "privbayes", "words": "models each column from a few others before it"},

@@ -21,7 +21,7 @@ class AttackChoice:
 
     def __post_init__(self) -> None:
         if self.usual not in self.values:
-            raise ValueError(f"{self.usual!r} is no value of {self.name}")
+            raise ValueError(f"{self.usual!r} is not a value of {self.name}")
 
 
 CHOICES: dict[str, tuple[AttackChoice, ...]] = {

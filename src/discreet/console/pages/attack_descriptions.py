@@ -41,7 +41,7 @@ ATTACK_DESCRIPTIONS: dict[str, tuple[str, str, str]] = {
     "differencing": (
         "Two exact counts that differ in one person reveal that person's secret.",
         "Noise alone is not enough if anybody can ask as many pairs of counts as they like.",
-        "A ledger that charges every different query stops the attack while little is known.",
+        "A ledger that charges every different query stops the attack before much is known.",
     ),
     "averaging": (
         "The same query is asked again and again, with new noise each time.",
@@ -75,7 +75,7 @@ ATTACK_DESCRIPTIONS: dict[str, tuple[str, str, str]] = {
     ),
     "network": (
         "Somebody published the number of links between each pair of places.",
-        "Where one person lives in each of two places, that number says whether they know each other.",
+        "If only one person lives in each of two places, that number says whether these two know each other.",
         "Noise that hides any one link also hides this one. To hide a person, the noise must hide all of their links.",
     ),
 }

@@ -92,7 +92,7 @@ def _domains(project: Project, table: Table) -> Hazard:
     raw = project.file.raw.get(table.name, {}).get("columns", {})
     bought = [name for name, raw_column in raw.items() if isinstance(raw_column, dict) and "measured" in raw_column]
     words = "Bounds and categories come from discreet.toml, never from looking at the data"
-    more = f"; those of {', '.join(sorted(bought)[:6])} were bought privately." if bought else "."
+    more = f"; those of {', '.join(sorted(bought)[:6])} were measured privately." if bought else "."
     return Hazard(name="Domains taken from data", state="met", words=words + more)
 
 

@@ -39,7 +39,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("piecewise", "the mean, at a large epsilon"),
             ("square-wave", "the whole distribution"),
             ("laplace", "the number with noise on it"),
-            ("tree", "how many are in any interval"),
+            ("tree", "how many are in any range"),
         ),
     ),
 )

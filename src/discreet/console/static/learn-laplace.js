@@ -29,7 +29,7 @@ function show() {
   const most = Math.exp(strength);
   const belief = (odds) => (before * odds) / (before * odds + 1 - before);
   let words = `At epsilon ${plain(strength, 2)}, an answer is at most ${plain(most)} times as likely with you as without you. ` +
-    `Somebody who thought ${percent(before)} before thinks at least ${percent(belief(1 / most))} and at most ` +
+    `Somebody whose guess was ${percent(before)} before the answer guesses at least ${percent(belief(1 / most))} and at most ` +
     `${percent(belief(most))} after it. 95% of answers are within ${plain(Math.log(20) * size, 2)} of the true count.`;
   if (answer !== null) {
     const odds = density(answer, count + 1, size) / density(answer, count, size);

@@ -31,7 +31,7 @@ def read_graph(
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
     if ends is None:
         if nodes is not None:
-            raise ValueError("the nodes of a table of ends are the persons who have an edge")
+            raise ValueError("the nodes of a table with ends are the persons who have an edge")
         return _graph_of_ends(file, directed=directed)
     return _graph_of_rows(file, ends, directed=directed, nodes=nodes)
 
@@ -72,7 +72,7 @@ def _whole(columns: list[Any]) -> list[Any]:
     import pyarrow.compute as pc
 
     if columns[0].type != columns[1].type and "string" in (str(columns[0].type), str(columns[1].type)):
-        raise ValueError("ends of two types have no node in common")
+        raise ValueError("the two ends must have the same type")
     if not any(column.null_count for column in columns):
         return columns
     kept = pc.and_(*(pc.is_valid(column) for column in columns))

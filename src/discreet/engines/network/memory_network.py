@@ -70,7 +70,7 @@ def read_graph(
     import pyarrow.parquet as pq
 
     if ends is None and nodes is not None:
-        raise ValueError("the nodes of a table of ends are the persons who have an edge")
+        raise ValueError("the nodes of a table with ends are the persons who have an edge")
     first, second = ends or (FROM, TO)
     rows = [(row[first], row[second]) for row in pq.read_table(file, partitioning=None).to_pylist()]
     if ends is not None:

@@ -25,7 +25,7 @@ def project(graph: ExactGraph, limit: int) -> ExactGraph:
     Because: docs/proofs/graphs.md, by chains of replacements.
     """
     if limit < 1:
-        raise ValueError("a limit on edges is 1 at least")
+        raise ValueError("a limit on edges must be at least 1")
     kept = _kept_edges(graph, limit)
     if kept is None:
         return graph

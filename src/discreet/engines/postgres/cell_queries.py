@@ -90,7 +90,7 @@ def coded(
     named_ = _PostgresTableNames(tables)
     sql = _writer(named_).places(plan, tuple(axes), region)
     if named_.parameters:
-        raise ValueError("rows are coded without public tables")
+        raise ValueError("coding rows does not use public tables")
     packs = _packs([axis.size for axis in axes])
     listed = ", ".join(_packed(pack, axes) for pack in packs)
     parts: list[list[NDArray[Any]]] = [[np.zeros(0, dtype=np.min_scalar_type(axis.size - 1))] for axis in axes]

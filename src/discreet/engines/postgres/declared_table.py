@@ -152,7 +152,7 @@ class _PostgresPersonTable:
         (totals,) = fetch_rows(self._session, f"SELECT {counts} FROM owners WHERE NOT forgotten")
         exact_persons, exact_kept, exact_all = map(int, totals)
         if exact_rows != exact_kept:
-            raise ValueError("the rows written are not those of the persons: this is a defect")
+            raise ValueError("the number of rows written does not match the rows of the persons: this is a defect")
         total, outcome_counts = _conversion_counts(self._session, self._ownership.schema, self._remembered())
         return DeclarationOutcome(
             exact_rows=exact_rows,

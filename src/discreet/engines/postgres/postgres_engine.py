@@ -211,7 +211,7 @@ class PostgresEngine:
         nodes: Sequence[Value] | None = None,
     ) -> ExactGraph:
         """None: graphs are read from files of ours alone, and `refuse_other_engine` says so before any charge."""
-        raise EngineFailure("no graph is read here")
+        raise EngineFailure("graphs cannot be read from PostgreSQL")
 
     def close(self) -> None:
         """Close every connection that nobody uses."""
@@ -245,6 +245,6 @@ def _persons(batches: Iterable[list[tuple[Any, ...]]]) -> ExactPersons:
         counts.append(np.array([many for _, many in rows], dtype=np.int64))
     exact_rows = np.concatenate(counts)
     if len(tags) != len(exact_rows) * TAG_BYTES:
-        raise ValueError("a tag of another length")
+        raise ValueError("the tag has the wrong length")
     column = pa.Array.from_buffers(pa.binary(TAG_BYTES), len(exact_rows), [None, pa.py_buffer(bytes(tags))])
     return ExactPersons(column, exact_rows)

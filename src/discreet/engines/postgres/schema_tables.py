@@ -74,7 +74,7 @@ def prepare(session: PostgresSession) -> None:
         )
     if not temporary:
         raise UsageError(
-            "this role is not allowed to create temporary tables, which a declared table is made with",
+            "this role is not allowed to create temporary tables, which Discreet needs to make a declared table",
             hint="ask the database administrator to run: "
             f"GRANT TEMPORARY ON DATABASE {identifier(database)} TO {identifier(role)}",
         )

@@ -128,7 +128,7 @@ class LakeTable:
                 self.store.make_durable(f"{self.folder}/{part.folder}")
         self.store.make_durable(self.folder)
         if self.manifest() != after:
-            raise UsageError("the declared table was replaced in the meantime", hint="try again: no work is half done")
+            raise UsageError("the declared table was replaced in the meantime", hint="try again: nothing is half done")
         self.store.write(f"{self.folder}/{_MANIFEST}", manifest.to_bytes())
 
     def drop_orphans(self) -> None:

@@ -35,7 +35,7 @@ def erase(session: Callable[[], SparkSession], table: LakeTable, tags: Collectio
         raise
     except Exception:
         raise UsageError(
-            "Spark could not erase from the declared table", hint="try again: no work is half done"
+            "Spark could not erase from the declared table", hint="try again: nothing is half done"
         ) from None
 
 

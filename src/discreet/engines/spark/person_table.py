@@ -135,7 +135,7 @@ class _SparkPersonTable:
         [totals] = session.sql(f"SELECT {counts} FROM {_PERSONS} WHERE NOT forgotten").collect()
         exact_persons, exact_rows, exact_all = (int(each) for each in totals)
         if self.target.rows(session, self.manifest()).count() != exact_rows:
-            raise ValueError("the rows written are not those of the persons: this is a defect")
+            raise ValueError("the number of rows written does not match the rows of the persons: this is a defect")
         owner_counts = count_for_owner(
             self.prepared, self._coded(join="LEFT JOIN", beside={}, where="p.forgotten IS NOT TRUE", with_counts=True)
         )

@@ -99,15 +99,15 @@ MEANINGS: Mapping[str, str] = {
         " AND 0 - CAST(-1329227995784915872903807060280344576 AS DECIMAL(38, 0))"
         " = 1329227995784915872903807060280344576"
     ),
-    "what does not fit is NULL": "try_cast('x' AS INT) IS NULL AND try_cast(3000000000 AS INT) IS NULL",
-    "least passes over NULL": "least(NULL, 2, 1) = 1 AND greatest(NULL, 1, 2) = 2",
+    "a value that does not fit is NULL": "try_cast('x' AS INT) IS NULL AND try_cast(3000000000 AS INT) IS NULL",
+    "least ignores NULL": "least(NULL, 2, 1) = 1 AND greatest(NULL, 1, 2) = 2",
     "substr counts from the end": "substr('abc', -9, 8) = 'ab' AND substr('abc', -2) = 'bc'",
     "a pattern covers the whole text": "NOT ('12' || chr(10)) RLIKE '\\\\A[0-9]+\\\\z' AND ('a' || chr(10)) LIKE 'a_'",
     "get counts from 0": "get(array(5, 6), 1) = 6 AND get(array(5, 6), 2) IS NULL",
     "hmac is HMAC-SHA256": (
         "hex(hmac(X'61', X'62', 'SHA256')) = '08DE329931E295683776AA9A43529BD0B275286DF3160300C49BA4E841833013'"
     ),
-    "texts that are not UTF-8 are seen": "NOT is_valid_utf8(CAST(X'FF61' AS STRING)) AND is_valid_utf8('é')",
+    "texts that are not UTF-8 are detected": "NOT is_valid_utf8(CAST(X'FF61' AS STRING)) AND is_valid_utf8('é')",
 }
 
 #: Python's loggers of Spark: they write each error, with its cell, as JSON to stderr.
@@ -161,7 +161,7 @@ def open_session(engine: str, *, threads: int | None = None, memory_mb: int = 20
         ) from None
     if wrong:
         raise UsageError(
-            f"this Spark does not behave as required: {wrong[0]} is false there", hint="use Spark 4 without changes"
+            f"this Spark does not behave as required: expected that {wrong[0]}", hint="use Spark 4 without changes"
         )
     return spark_session
 

@@ -150,7 +150,7 @@ class SparkEngine:
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         lake = self._table(target)
         if lake.manifest() is not None:
-            raise ValueError("a declared table is made under a name of its own")
+            raise ValueError("a declared table needs a new name")
         chain = tuple(self._find(each.source, folder) for each in (table, *(path if ownership else ())))
         with _MAKING:
             self._check_folder_shared(lake)
@@ -252,7 +252,7 @@ class SparkEngine:
         nodes: Sequence[Value] | None = None,
     ) -> ExactGraph:
         """None: graphs are read from files of ours alone, and `refuse_other_engine` says so before any charge."""
-        raise EngineFailure("no graph is read here")
+        raise EngineFailure("graphs cannot be read from Spark")
 
     def close(self) -> None:
         """Let go of the session, and end the Spark that it started."""
@@ -360,5 +360,5 @@ def _numbers_of(arrow_table: Any) -> dict[str, Any]:
 
     columns = {name: arrow_table.column(name) for name in arrow_table.column_names}
     if not all(pa.types.is_integer(column.type) and column.null_count == 0 for column in columns.values()):
-        raise ValueError("a question's result that is not of whole numbers")
+        raise ValueError("the result of a query is not whole numbers")
     return {name: column.to_numpy() for name, column in columns.items()}

@@ -239,7 +239,7 @@ def _catalog(source: str, session: SparkSession) -> SparkSource:
     provider = _provider(source, session)
     if provider != "parquet":
         raise UsageError(
-            f"{source} is stored as {provider}; of the catalog only Parquet tables are read",
+            f"{source} is stored as {provider}; only Parquet tables of the catalog can be read",
             hint="name a Delta table by its folder; export others to Parquet",
         )
 

@@ -131,7 +131,7 @@ class GraphModel:
         if not self.nodes:
             raise UsageError(
                 "the model has no nodes, because the noise is too large, so no rumour can spread",
-                hint="a model of a larger network, or a model with a larger epsilon",
+                hint="use a model of a larger network, or one with a larger epsilon",
             )
         return spread(self, settings, np.random.default_rng(checked_seed(seed)), progress=progress)
 

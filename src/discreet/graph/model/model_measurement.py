@@ -44,7 +44,7 @@ def measure_model(
     recipe = recipe_of(source, nodes, counted=counted is not None)
     version, curator, event = session.version, session.curator, terms.event(session)
     if source.version != version:
-        raise ValueError("a network of another version than the session's")
+        raise ValueError("the network and the session belong to different versions")
     # What cannot be drawn is refused before it is paid, by whichever limit may be chosen.
     for limit in (CANDIDATES[0], CANDIDATES[-1]) if recipe.chooses else (recipe.limit,):
         recipe.laws(event, limit)

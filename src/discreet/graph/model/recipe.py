@@ -75,7 +75,7 @@ class Recipe:
             case "mixing" if codes is not None:
                 return Mixing(codes=codes, groups=len(self.labels))
             case _:
-                raise ValueError(f"nothing measures {part!r}")
+                raise ValueError(f"no step measures {part!r}")
 
     def laws(self, event: ReservationEvent, limit: int | None) -> dict[str, Law]:
         """The noise on each part; refuses what cannot be drawn. How far one moves does not depend on who is where."""

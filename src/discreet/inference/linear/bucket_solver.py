@@ -23,7 +23,7 @@ class BucketSolver(Solver):
     def __init__(self, strategy: MergeStrategy, inner: Solver) -> None:
         groups = strategy.groups
         if groups[0] != 0 or bool((np.diff(groups) < 0).any()) or groups[-1] != strategy.inner.cells - 1:
-            raise ValueError("buckets of cells out of order")
+            raise ValueError("the buckets are not in the order of the cells")
         self.strategy: MergeStrategy = strategy
         self.inner = inner
         self._sizes = np.bincount(groups)
@@ -37,7 +37,7 @@ class BucketSolver(Solver):
         return self.inner.variance_of(sums / self._sizes)
 
     def weight_profiles(self, lows: Places, highs: Places) -> WeightProfile:
-        raise ValueError("a range through a bucket is a mixture of ranges of buckets")
+        raise ValueError("a range that cuts a bucket cannot be answered directly: combine ranges of whole buckets")
 
     def _mixtures(self, lows: Places, highs: Places) -> list[tuple[Floats, Places, Places]]:
         """Each range as a mixture of four ranges of whole buckets: with or without the buckets at its ends.

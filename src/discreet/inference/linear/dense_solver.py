@@ -24,13 +24,13 @@ class DenseSolver(Solver):
 
     def __init__(self, strategy: Strategy) -> None:
         if strategy.cells > MOST_CELLS:
-            raise ValueError(f"more than {MOST_CELLS:,} cells are not solved for densely")
+            raise ValueError(f"the dense solver supports at most {MOST_CELLS:,} cells")
         self.strategy = strategy
         entries = strategy.entries if isinstance(strategy, MatrixStrategy) else strategy.matrix()
         self._matrix = entries.astype(np.float64)
         lengths = np.sqrt((self._matrix**2).sum(axis=0))
         if not lengths.all():
-            raise ValueError("a cell that no row measures is undetermined")
+            raise ValueError("no row of the strategy measures some cell")
         scaled = self._matrix / lengths
         try:
             factor = np.linalg.cholesky(scaled.T @ scaled)

@@ -25,7 +25,7 @@ class GroupingsDoNotCommute(ValueError):
     """Two groupings, by their places in the list, that have no common coordinates."""
 
     def __init__(self, one: int, other: int) -> None:
-        super().__init__("two groupings of cells that do not commute")
+        super().__init__("two groupings of cells do not commute")
         self.one, self.other = one, other
 
 
@@ -84,7 +84,7 @@ def common_basis(groupings: Sequence[Wholes]) -> Basis:
     if all(len(np.unique(each)) == cells for each in groupings):
         return Basis(cells=cells, vectors=None, eigenvalues=tuple(np.ones(cells, dtype=np.int64) for _ in groupings))
     if cells > MOST_ROTATED_CELLS:
-        raise ValueError("too many cells to be turned into other coordinates")
+        raise ValueError("too many cells for a change of coordinates")
     firsts = [next(turn for turn, other in enumerate(groupings) if np.array_equal(each, other)) for each in groupings]
     same = {turn: np.equal.outer(groupings[turn], groupings[turn]).astype(np.float64) for turn in sorted(set(firsts))}
     _refuse_noncommuting(same)
@@ -113,7 +113,7 @@ def _eigenvalues(same: Floats, vectors: Floats) -> Wholes:
     turned = same @ vectors
     eigenvalues: Wholes = np.rint(np.einsum("cj,cj->j", vectors, turned)).astype(np.int64)
     if np.abs(turned - vectors * eigenvalues).max() > 1e-7 * len(same):
-        raise ValueError("coordinates that are not exact enough")
+        raise ValueError("the coordinates are not exact enough")
     return eigenvalues
 
 

@@ -29,7 +29,7 @@ class LevelsSolver(Solver):
 
     def __init__(self, strategy: LevelStrategy) -> None:
         if strategy.levels[0][0] != 1:
-            raise ValueError("a tree that does not measure its leaves leaves cells undetermined")
+            raise ValueError("the tree does not measure its leaves, so cells are undetermined")
         self.strategy: LevelStrategy = strategy
         self._levels = levels_upwards(strategy)
 

@@ -23,7 +23,7 @@ class MergedSolver(Solver):
         groups = strategy.groups
         measured = groups[groups >= 0]
         if not measured.size or bool((np.diff(measured) < 0).any()) or len(np.unique(measured)) != strategy.inner.cells:
-            raise ValueError("groups of cells out of order")
+            raise ValueError("the groups are not in the order of the cells")
         self.strategy: MergeStrategy = strategy
         self.inner = inner
         self._sizes = np.bincount(measured)
@@ -62,7 +62,7 @@ class MergedSolver(Solver):
     def weight_profiles(self, lows: Places, highs: Places) -> WeightProfile:
         whole, first, last = self._ranges(lows, highs)
         if not whole.all():
-            raise ValueError("a range that the strategy does not determine")
+            raise ValueError("the strategy does not determine this range")
         return self.inner.weight_profiles(first, last)
 
     def half_widths(self, lows: Places, highs: Places, law: Law, confidence: Any) -> Floats:

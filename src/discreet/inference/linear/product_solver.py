@@ -35,13 +35,13 @@ class ProductSolver(Solver):
         """Of a combination that is itself a product, given flat; others are not asked for."""
         table = combination.reshape(self.factors[0].strategy.cells, -1)
         if len(self.factors) != 2:
-            raise ValueError("combinations over two axes only")
+            raise ValueError("combinations need exactly two axes")
         pivot = np.unravel_index(int(np.argmax(np.abs(table))), table.shape)
         if table[pivot] == 0:
             return 0.0
         first, second = table[:, pivot[1]] / table[pivot], table[pivot[0]]
         if not np.allclose(np.outer(first, second), table):
-            raise ValueError("not a product of one combination for each axis")
+            raise ValueError("a product needs one combination for each axis")
         return self.factors[0].variance_of(first) * self.factors[1].variance_of(second)
 
     def range_variances(self, lows: Places, highs: Places) -> Floats:
@@ -57,5 +57,5 @@ class ProductSolver(Solver):
     def _boxes(self, lows: Places, highs: Places) -> tuple[Places, Places]:
         lows, highs = np.asarray(lows, dtype=np.int64), np.asarray(highs, dtype=np.int64)
         if lows.ndim != 2 or lows.shape != highs.shape or lows.shape[1] != len(self.factors):
-            raise ValueError(f"boxes over {len(self.factors)} axes have that many lows and highs each")
+            raise ValueError(f"boxes over {len(self.factors)} axes need one low and one high for each axis")
         return lows, highs

@@ -33,7 +33,7 @@ class ResidualPart:
     def __post_init__(self) -> None:
         rising = all(list(axes) == sorted(set(axes)) for axes in (self.axes, self.centred))
         if not rising or not set(self.centred) <= set(self.axes):
-            raise ValueError("a part that is not a marginal")
+            raise ValueError("a part must be a marginal")
 
     def strategy(self, sizes: Sequence[int]) -> Strategy:
         """What is measured, over the flat marginal."""

@@ -69,7 +69,7 @@ class Solver(ABC):
 def checked_rows(strategy: Strategy, noisy: NDArray[Any], *, axes: int = 1) -> Floats:
     """The noisy rows, or lines of them where there are two axes, as floats."""
     if noisy.ndim != axes or noisy.shape[-1] != strategy.rows:
-        raise ValueError("noisy rows of another strategy")
+        raise ValueError("the noisy rows belong to another strategy")
     return noisy.astype(np.float64)
 
 
@@ -79,5 +79,5 @@ def checked_ranges(cells: int, lows: Places, highs: Places) -> tuple[Places, Pla
     if lows.ndim != 1 or lows.shape != highs.shape:
         raise ValueError("ranges need as many lows as highs")
     if lows.size and not (lows.min() >= 0 and highs.max() < cells and bool((lows <= highs).all())):
-        raise ValueError("a range outside the cells")
+        raise ValueError("a range is outside the cells")
     return lows, highs

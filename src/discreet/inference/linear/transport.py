@@ -31,7 +31,7 @@ class TableMargins:
     def __post_init__(self) -> None:
         totals = np.add.reduceat(self.rows, np.cumsum(self.sizes) - self.sizes)
         if (self.rows < 0).any() or (self.columns < 0).any() or not np.array_equal(totals, self.columns.sum(axis=1)):
-            raise ValueError("sums of rows and of columns that contradict each other")
+            raise ValueError("the row sums and the column sums contradict each other")
 
     @property
     def blocks(self) -> Wholes:
@@ -91,7 +91,7 @@ def round_to_margins(values: Floats, start: Wholes, margins: TableMargins) -> Wh
     for row in np.repeat(np.flatnonzero(excess > 0), excess[excess > 0]).tolist():
         to = next(taken)
         if blocks[row] != blocks[to]:
-            raise ValueError("sums of columns that were not right to begin with")
+            raise ValueError("the column sums are not those of the margins")
         gain = (table[row] - values[row]) - (table[to] - values[to])
         place = int(np.argmax(np.where(table[row] > 0, gain, -np.inf)))
         table[row, place] -= 1

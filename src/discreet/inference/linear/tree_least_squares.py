@@ -34,7 +34,7 @@ class NodeTree:
         for parent in self.parents:
             steps = np.diff(parent)
             if not len(parent) or parent[0] != 0 or parent[-1] != size - 1 or not np.isin(steps, (0, 1)).all():
-                raise ValueError("a tree whose children do not stand together below every node")
+                raise ValueError("the children of each node must be next to each other")
             size = len(parent)
 
     @property
@@ -82,9 +82,9 @@ class LevelPrecisions:
 
     def __post_init__(self) -> None:
         if self.of.shape != self.is_exact.shape or (self.of < 0).any() or not np.isfinite(self.of).all():
-            raise ValueError("precisions that are none")
+            raise ValueError("precisions must be finite, not negative, and of one shape")
         if not ((self.of[-1] > 0) | self.is_exact[-1]).all():
-            raise ValueError("a coordinate of the last level that nothing says anything about")
+            raise ValueError("a coordinate of the last level is never measured")
 
     @cached_property
     def _classes(self) -> tuple[Wholes, Wholes]:

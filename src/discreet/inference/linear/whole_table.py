@@ -16,7 +16,7 @@ def round_to_total(table: NDArray[np.float64], total: int) -> NDArray[np.int64]:
     [[2, 0], [1, 0]]
     """
     if total < 0:
-        raise ValueError("a total of less than nothing")
+        raise ValueError("a total cannot be negative")
     values = _project_to_total(table.ravel(), float(total))
     counts = np.floor(values).astype(np.int64)
     left = total - int(counts.sum())

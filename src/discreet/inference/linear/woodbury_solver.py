@@ -22,9 +22,9 @@ class WoodburySolver(Solver):
     def __init__(self, strategy: StackStrategy) -> None:
         diagonal, matrix = strategy.parts
         if not isinstance(diagonal, DiagonalStrategy) or not isinstance(matrix, MatrixStrategy):
-            raise TypeError("not a diagonal and a matrix")
+            raise TypeError("the solver needs a diagonal and a matrix")
         if not diagonal.weights.all():
-            raise ValueError("a cell of weight 0 may be left undetermined")
+            raise ValueError("a weight of 0 may leave a cell undetermined")
         self.strategy: StackStrategy = strategy
         self._weights = diagonal.weights.astype(np.float64)
         self._matrix = matrix.entries.astype(np.float64)

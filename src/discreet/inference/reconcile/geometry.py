@@ -100,7 +100,7 @@ def region_geometry(regions: Sequence[Region], domain: ColumnDomains) -> Geometr
             number[given] = places.setdefault(prints.of(parts), len(places))
     if len(places) > MOST_REGIONS:
         raise Refused(
-            f"{len(places):,} different regions are too many to reconcile; the most is {MOST_REGIONS:,}",
+            f"{len(places):,} different regions are too many to reconcile; the maximum is {MOST_REGIONS:,}",
             hint="name fewer answers",
         )
     different = [tuple(cut[given]) for given in _firsts(number)]

@@ -129,7 +129,7 @@ def _people(table: pa.Table | None, trait: str, value: str | None, tale: str, ta
     if table is not None:
         return deal_rows(table, trait, value, targets)
     if tale not in TALES:
-        raise UsageError(f"there is no tale {tale!r}", hint=Message(Flag("tale"), f" {', '.join(TALES)}"))
+        raise UsageError(f"there is no scenario {tale!r}", hint=Message(Flag("tale"), f" {', '.join(TALES)}"))
     if tale == "class":
         return classes(targets)
     return clinics(targets, mark=("room", "12b") if tale == "patients" else ("name", "John Ramos"))

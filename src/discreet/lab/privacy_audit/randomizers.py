@@ -131,7 +131,7 @@ def _agreements(randomizer: FragmentPuzzle, reports: Reports, answers: tuple[Any
 def _report_numbers(reports: Reports) -> NDArray[np.int64]:
     """The bytes of each report as one number."""
     if reports.shape[1] > 7:
-        raise ValueError("a report of the audit has at most 7 bytes")
+        raise ValueError("an audited report can have at most 7 bytes")
     return np.asarray(reports.astype(np.int64) @ (256 ** np.arange(reports.shape[1] - 1, -1, -1, dtype=np.int64)))
 
 

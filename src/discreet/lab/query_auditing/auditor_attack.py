@@ -70,7 +70,7 @@ def demo(*, people: int = PEOPLE, queries: int = QUERIES, growth: bool = True) -
         interval=clopper_pearson(right, TABLES),
         story=(
             f"An auditor denied every count that would have revealed somebody's bit. But its {denied:,} denials, with "
-            f" {answered:,} harmless answers, revealed {right / TABLES:.1%} of the bits that were attacked.",
+            f"{answered:,} harmless answers, revealed {right / TABLES:.1%} of the bits that were attacked.",
             f"Against a simulatable auditor, the same attack is right {safe / TABLES:.1%} of the time; that auditor "
             f"answered {safe_answered:,} queries and denied {safe_denied:,}.",
             f"Of {queries:,} random sums over {people:,} numbers, a sum auditor can answer {audit['answered']:,}; "

@@ -29,7 +29,7 @@ class AuditedQueries:
 
     def __post_init__(self) -> None:
         if self.questions.shape != (len(self.answers), len(self.people)) or len(self.lines) != len(self.answers):
-            raise ValueError("a question is a row, and has a line and an answer")
+            raise ValueError("every query needs a row, a line and an answer")
 
 
 def read(path: str | Path) -> AuditedQueries:

@@ -43,7 +43,7 @@ class RatingService:
 
     def __post_init__(self) -> None:
         if self.users < 2 or self.items < 8 * self.fewest_ratings:
-            raise ValueError(f"no service: {self.users} users, {self.items} items")
+            raise ValueError(f"a service needs users and items, got {self.users} users and {self.items} items")
 
 
 def make_ratings(service: RatingService | None = None, *, seed: int = 2006) -> pa.Table:

@@ -46,7 +46,7 @@ class GeneratedState:
 def make_state(people: int = 150_000, *, seed: int = 1997) -> GeneratedState:
     """A state of so many people."""
     if people < 10_000:
-        raise ValueError(f"a state of {people} people has too few of one birth date")
+        raise ValueError(f"a state of {people} people has too few people with the same birth date")
     draw = np.random.default_rng(seed)
     place = _places(people, draw)
     birth = _births(people, draw)

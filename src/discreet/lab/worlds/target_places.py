@@ -39,9 +39,9 @@ class TargetPlaces:
 
     def __post_init__(self) -> None:
         if not len(self.place) == len(self.target) == len(self.trait) == len(self.day):
-            raise ValueError("columns of different lengths")
+            raise ValueError("the columns have different lengths")
         if not np.array_equal(np.bincount(self.place, self.target), np.ones(self.count)):
-            raise ValueError("every place has one target")
+            raise ValueError("every place must have one target")
 
     @property
     def count(self) -> int:

@@ -28,9 +28,9 @@ class MergeStrategy(Strategy):
 
     def __post_init__(self) -> None:
         if self.groups.ndim != 1 or not len(self.groups) or self.groups.min() < -1:
-            raise ValueError("not the groups of cells")
+            raise ValueError("the groups must be one list of numbers, each at least -1")
         if self.groups.max() >= self.inner.cells:
-            raise ValueError("a group that the inner strategy does not have")
+            raise ValueError("the inner strategy does not have this group")
 
     @property
     def cells(self) -> int:

@@ -35,7 +35,7 @@ class NodeStrategy(Strategy):
     def __post_init__(self) -> None:
         for own, count in ((self.places, self.nodes), (self.groups, self.kinds)):
             if own.ndim != 1 or not len(own) or not -1 <= own.min() <= own.max() < count or own.max() < 0:
-                raise ValueError("a place or a cell in a group that there is not")
+                raise ValueError("a place or a cell is in a group that does not exist")
 
     @property
     def cells(self) -> int:

@@ -29,7 +29,7 @@ class PartitionCost:
     def __post_init__(self) -> None:
         sizes = self.uneven.sizes
         if self.price < 0 or sizes != tuple(2**power for power in range(1, len(sizes) + 1)):
-            raise ValueError("an evenest partition needs every power of two from 2 on, and a price")
+            raise ValueError("the most even partition needs every power of two, starting with 2, and a price")
 
     def apply(self, exact_counts: Integers) -> Integers:
         """The one number."""

@@ -66,14 +66,14 @@ class Strategy(ABC):
         """The matrix times exact counts, exactly."""
         counts = np.asarray(exact_counts)
         if counts.shape != (self.cells,):
-            raise ValueError("a strategy over another number of cells")
+            raise ValueError("the strategy has another number of cells")
         return self.multiply(counts.astype(object if absolute_total(counts) * self.largest >= _WIDE else np.int64))
 
     def sensitivity(self, rows: int) -> Sensitivity:
         """How far what is measured moves when a unit of at most so many rows comes or goes."""
         l1, l2_squared = int(self.column_l1.max()), int(self.column_l2_squared.max())
         if min(l1, l2_squared) < 1:
-            raise ValueError("a strategy that measures nothing")
+            raise ValueError("the strategy measures nothing")
         return Sensitivity(
             l0=self.rows,
             l1=rows * l1,
@@ -135,7 +135,7 @@ class GroupStrategy(Strategy):
             or not len(self.groups)
             or not 0 <= self.groups.min() <= self.groups.max() < self.count
         ):
-            raise ValueError("a cell in no group")
+            raise ValueError("every cell needs a group")
 
     @property
     def cells(self) -> int:
@@ -184,7 +184,7 @@ class MatrixStrategy(Strategy):
 
     def __post_init__(self) -> None:
         if self.entries.ndim != 2 or not self.entries.size or self.entries.dtype != np.int64 or self.largest > 2**31:
-            raise ValueError("not a matrix of whole numbers of moderate size")
+            raise ValueError("the matrix must have whole numbers of moderate size")
 
     @property
     def cells(self) -> int:
@@ -257,7 +257,7 @@ class StackStrategy(Strategy):
 
     def __post_init__(self) -> None:
         if not self.parts or len({part.cells for part in self.parts}) != 1:
-            raise ValueError("a stack of strategies over different cells")
+            raise ValueError("stacked strategies must have the same cells")
 
     @property
     def cells(self) -> int:
@@ -297,7 +297,7 @@ class ProductStrategy(Strategy):
 
     def __post_init__(self) -> None:
         if not self.factors:
-            raise ValueError("a product of nothing")
+            raise ValueError("a product needs at least one factor")
 
     @property
     def cells(self) -> int:

@@ -50,7 +50,7 @@ def strategy_to_data(strategy: Strategy) -> Any:
         case ProductStrategy():
             return {"kind": "product", "factors": [strategy_to_data(factor) for factor in strategy.factors]}
         case _:
-            raise TypeError(f"{type(strategy).__name__} is not kept by itself")
+            raise TypeError(f"{type(strategy).__name__} cannot be stored by itself")
 
 
 def strategy_from_data(data: Any) -> Strategy:
@@ -73,7 +73,7 @@ def strategy_from_data(data: Any) -> Strategy:
         case {"kind": "product", "factors": factors}:
             return ProductStrategy(tuple(strategy_from_data(factor) for factor in factors))
         case _:
-            raise LedgerFault("a release by an unknown strategy", hint="a newer Discreet made it; upgrade")
+            raise LedgerFault("the release uses an unknown strategy", hint="a newer version made it; upgrade Discreet")
 
 
 def _small(data: Any) -> NDArray[np.int64]:

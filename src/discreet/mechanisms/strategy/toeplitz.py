@@ -38,9 +38,9 @@ class ToeplitzStrategy(Strategy):
     def __post_init__(self) -> None:
         for part in (self.coefficients, self.weights):
             if part.ndim != 1 or not part.size or part.dtype != np.int64 or int(np.abs(part).max()) >= 2**31:
-                raise ValueError("not whole numbers of moderate size")
+                raise ValueError("the entries must be whole numbers of moderate size")
         if self.coefficients.size != self.weights.size or self.coefficients[0] == 0 or not self.weights.all():
-            raise ValueError("a counter that forgets some cell")
+            raise ValueError("the counter does not count every cell")
 
     @property
     def cells(self) -> int:

@@ -32,9 +32,9 @@ class LevelStrategy(Strategy):
     def __post_init__(self) -> None:
         sizes = [size for size, _ in self.levels]
         if not sizes or any(two % one or two <= one for one, two in pairwise(sizes)) or sizes[0] < 1:
-            raise ValueError("levels whose blocks do not nest")
+            raise ValueError("the blocks of the levels are not nested")
         if any(weight < 1 for _, weight in self.levels):
-            raise ValueError("a level that measures nothing is left out")
+            raise ValueError("a level that measures nothing must be left out")
 
     @property
     def cells(self) -> int:

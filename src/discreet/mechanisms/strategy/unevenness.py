@@ -35,7 +35,7 @@ class Unevenness:
 
     def __post_init__(self) -> None:
         if not self.sizes or any(size < 2 or size & (size - 1) for size in self.sizes) or self.size < 1:
-            raise ValueError("blocks of unevenness have a power of two of cells")
+            raise ValueError("the number of cells in a block must be a power of two")
 
     @property
     def unit(self) -> int:
@@ -50,7 +50,7 @@ class Unevenness:
         """The numbers, one size after the other."""
         counts = np.asarray(exact_counts)
         if counts.shape != (self.size,):
-            raise ValueError("unevenness of another number of cells")
+            raise ValueError("the strategy has another number of cells")
         wide = 2 * absolute_total(counts) * self.unit >= 2**62
         line = np.zeros(self.padded, dtype=object if wide else np.int64)
         line[: self.size] = counts

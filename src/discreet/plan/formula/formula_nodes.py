@@ -62,7 +62,7 @@ class Quotient:
 
     def __post_init__(self) -> None:
         if not self.low <= 0 <= self.high:
-            raise ValueError(f"a quotient of sums lies between bounds that hold 0, not {self.low} and {self.high}")
+            raise ValueError(f"the bounds of a quotient of sums must include 0, got {self.low} and {self.high}")
 
 
 @dataclass(frozen=True, slots=True)

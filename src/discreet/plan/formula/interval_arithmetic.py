@@ -35,7 +35,7 @@ def enclosing_interval(formula: Formula, intervals: Mapping[Formula, Interval]) 
         return intervals[formula]
     match formula:
         case StatisticRef():
-            raise ValueError("a statistic whose interval is not known")
+            raise ValueError("the interval of a statistic is not known")
         case FormulaConstant(value=value):
             number = np.array(np.nan if value is None else float(value))
             return number, number

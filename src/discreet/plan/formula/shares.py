@@ -126,7 +126,7 @@ def split(needs: Mapping[Name, Fraction], *, gaussian: bool) -> dict[Name, Fract
     if not needs:
         return {}
     if min(needs.values()) < 0:
-        raise ValueError("a need is at least 0")
+        raise ValueError("a need must be at least 0")
     units = max(_UNITS, 10 * len(needs))
     roots = {name: float(need) ** (1 / 2 if gaussian else 1 / 3) for name, need in needs.items()}
     whole = sum(roots.values()) or 1.0

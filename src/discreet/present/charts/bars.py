@@ -36,9 +36,9 @@ class Bar:
     def __post_init__(self) -> None:
         value, low, high = (check_finite(each, of="a bar's end") for each in (self.value, self.low, self.high))
         if (low is None) != (high is None) or (low is not None and high is not None and low > high):
-            raise ValueError("a noise interval has two ends, the lower one first")
+            raise ValueError("a noise interval needs two ends, the lower one first")
         if value is None and low is not None:
-            raise ValueError("there is a noise interval, and no number")
+            raise ValueError("there is a noise interval but no number")
 
     @property
     def number_text(self) -> str:

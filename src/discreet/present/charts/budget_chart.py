@@ -31,7 +31,7 @@ class BudgetStep:
         check_finite(self.remaining, of="what is left")
         limit = check_finite(self.limit, of="a limit")
         if limit is None or limit < 0 or self.remaining > self.limit:
-            raise ValueError("what is left is at most the limit")
+            raise ValueError("the remaining budget cannot exceed the limit")
 
 
 def burn_down(given: Sequence[BudgetStep], *, title: str, unit: str = "epsilon", name: str = "") -> Markup:
@@ -41,7 +41,7 @@ def burn_down(given: Sequence[BudgetStep], *, title: str, unit: str = "epsilon",
     """
     called, steps = svg.name(name), list(given)
     if [step.when for step in steps] != sorted(step.when for step in steps):
-        raise ValueError("steps come in the order of time")
+        raise ValueError("steps must be in order of time")
     if not steps:
         body, height = svg.nothing()
         return svg.drawing(called, says=title, describes="Nothing was spent.", height=height, body=body)

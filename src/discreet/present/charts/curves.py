@@ -50,7 +50,7 @@ class CurvePoint:
         for number in (self.x, self.value, self.error):
             check_finite(number, of="a curve's point")
         if self.x <= 0 or self.value <= 0 or self.error < 0:
-            raise ValueError("logarithmic axes show what is above 0")
+            raise ValueError("logarithmic axes need values above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +66,9 @@ class ChartCurve:
     def __post_init__(self) -> None:
         places = [spot.x for spot in self.points]
         if not places or places != sorted(places):
-            raise ValueError("a curve has points, and they come in order")
+            raise ValueError("a curve needs points, in order")
         if self.kind not in _KIND_LABELS or not 0 <= self.hue < HUES:
-            raise ValueError("a curve has a kind and a hue")
+            raise ValueError("a curve needs a kind and a hue")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ class DotRow:
 
     def __post_init__(self) -> None:
         if any(figure is not None and not 0 < figure < math.inf for figure in self.figures):
-            raise ValueError("on a logarithmic axis there is only what is above 0")
+            raise ValueError("a logarithmic axis needs values above 0")
 
 
 def dot_plot(
@@ -41,9 +41,9 @@ def dot_plot(
     """One line for each case, one mark for each system that has a figure; who has none is a dash at the line's end."""
     called = svg.name(name)
     if len(systems) > SYSTEMS:
-        raise ValueError(f"at most {SYSTEMS} systems are told apart")
+        raise ValueError(f"a chart can distinguish at most {SYSTEMS} systems")
     if any(len(row.figures) != len(systems) for row in given):
-        raise ValueError("every case has a figure or None for each system")
+        raise ValueError("every case needs a figure or None for each system")
     figures = [figure for row in given for figure in row.figures if figure is not None]
     if not figures:
         body, height = svg.nothing()

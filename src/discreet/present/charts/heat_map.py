@@ -36,9 +36,9 @@ class HeatCell:
     def __post_init__(self) -> None:
         value, low, high = (check_finite(each, of="a cell") for each in (self.value, self.low, self.high))
         if (low is None) != (high is None) or (low is not None and high is not None and low > high):
-            raise ValueError("a noise interval has two ends, the lower one first")
+            raise ValueError("a noise interval needs two ends, the lower one first")
         if value is None and low is not None:
-            raise ValueError("there is a noise interval, and no number")
+            raise ValueError("there is a noise interval but no number")
 
     @property
     def number_text(self) -> str:
@@ -77,7 +77,7 @@ def heatmap(
         _largest_keys(given, [cell.column for cell in given]),
     )
     if len({(_typed_key(cell.row), _typed_key(cell.column)) for cell in given}) < len(given):
-        raise ValueError("a pair of keys comes twice")
+        raise ValueError("a pair of keys occurs twice")
     if not given:
         body, tall = svg.nothing()
         return svg.drawing(called, says=title, describes=svg.NOTHING, height=tall, body=body)

@@ -34,9 +34,9 @@ class LinePoint:
             check_finite(each, of="a point's place") for each in (place, self.value, self.low, self.high)
         )
         if (low is None) != (high is None) or (low is not None and high is not None and low > high):
-            raise ValueError("a noise interval has two ends, the lower one first")
+            raise ValueError("a noise interval needs two ends, the lower one first")
         if value is None and low is not None:
-            raise ValueError("there is a noise interval, and no number")
+            raise ValueError("there is a noise interval but no number")
 
     @property
     def at(self) -> float:
@@ -61,9 +61,9 @@ class LineSeries:
     def __post_init__(self) -> None:
         places = [point.at for point in self.points]
         if places != sorted(places):
-            raise ValueError("the points of a line come in order")
+            raise ValueError("the points of a line must be in order")
         if len({isinstance(point.x, date) for point in self.points}) > 1:
-            raise ValueError("the points of a line are all numbers or all dates")
+            raise ValueError("the points of a line must be all numbers or all dates")
 
 
 def lines(
@@ -72,9 +72,9 @@ def lines(
     """Lines over one axis. `across`, `up`: what the axes are. `zero`: whether zero is on the upright one."""
     called, points = svg.name(name), [point for each in given for point in each.points]
     if len({isinstance(point.x, date) for point in points}) > 1:
-        raise ValueError("the lines of a chart are all over numbers or all over dates")
+        raise ValueError("the lines of a chart must all use numbers or all use dates")
     if len(given) > KINDS:
-        raise ValueError(f"at most {KINDS} lines are told apart")
+        raise ValueError(f"a chart can distinguish at most {KINDS} lines")
     if not points:
         body, height = svg.nothing()
         return svg.drawing(called, says=title, describes=svg.NOTHING, height=height, body=body)

@@ -24,7 +24,7 @@ class LogarithmicScale:
 
     def __post_init__(self) -> None:
         if not 0 < self.low <= self.high < math.inf or not all(map(math.isfinite, (self.start, self.end))):
-            raise ValueError(f"no logarithmic axis from {self.low} to {self.high}")
+            raise ValueError(f"a logarithmic axis cannot go from {self.low} to {self.high}")
 
     def at(self, value: float) -> float:
         """Where `value` is drawn; an axis of one value has it in its middle."""
@@ -62,7 +62,7 @@ def enclosing_ends(values: Iterable[float]) -> tuple[float, float]:
     numbers = list(values)
     low, high = min(numbers), max(numbers)
     if low <= 0 or not math.isfinite(high):
-        raise ValueError("a logarithmic axis holds what is above 0")
+        raise ValueError("a logarithmic axis needs values above 0")
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
     rounds = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
     if low == high:

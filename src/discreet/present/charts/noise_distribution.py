@@ -30,7 +30,7 @@ class Density:
         check_finite(self.centre, of="a centre")
         scale = check_finite(self.scale, of="a scale")
         if self.kind not in ("laplace", "gaussian") or scale is None or not 1e-100 < scale < 1e100:
-            raise ValueError("a density has a kind and a positive scale")
+            raise ValueError("a density needs a kind and a positive scale")
 
     def at(self, x: float) -> float:
         """The density at x.
@@ -77,7 +77,7 @@ def distribution(
     """
     called = svg.name(name)
     if len(densities) > KINDS:
-        raise ValueError(f"at most {KINDS} densities are told apart")
+        raise ValueError(f"a chart can distinguish at most {KINDS} densities")
     for value in draws:
         check_finite(value, of="a draw")
     if not draws and not densities:

@@ -22,7 +22,7 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not all(map(math.isfinite, (self.low, self.high, self.start, self.end))) or not self.low < self.high:
-            raise ValueError(f"no scale from {self.low} to {self.high}")
+            raise ValueError(f"a scale cannot go from {self.low} to {self.high}")
 
     def at(self, value: float) -> float:
         """Where `value` is drawn. Halves, because the width of all floats is no float."""
@@ -39,7 +39,7 @@ def check_finite(value: float | None, *, of: str) -> float | None:
     except OverflowError:
         drawn = math.inf
     if not math.isfinite(drawn):
-        raise ValueError(f"{of} is no number that can be drawn")
+        raise ValueError(f"{of} is not a number that can be drawn")
     return drawn
 
 

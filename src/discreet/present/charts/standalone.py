@@ -20,5 +20,5 @@ def standalone_svg(chart: Markup, *, style: str = _STYLE) -> str:
     """
     before, end, after = chart.partition(Markup("</desc>"))
     if not end:
-        raise ValueError("no chart: it has no description")
+        raise ValueError("not a chart: it has no description")
     return f"{before}{end}<style>{style}</style>{after}\n"

@@ -68,7 +68,7 @@ def design_randomizer(
 ) -> RandomizerDesign:
     """The protocol that was asked for, or the best one for such answers."""
     if protocol is not None:
-        return RandomizerDesign(randomizer=_make_randomizer(protocol, answers, epsilon), because="you asked for it")
+        return RandomizerDesign(randomizer=_make_randomizer(protocol, answers, epsilon), because="you chose it")
     if answers.choices is not None:
         from discreet.surveys.protocols.coins import check_epsilon
         from discreet.surveys.protocols.protocol_registry import best_protocol

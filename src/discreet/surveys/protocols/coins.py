@@ -104,7 +104,7 @@ def check_epsilon(epsilon: object) -> Fraction:
 def epsilon_of(ratio: Fraction) -> Fraction:
     """The epsilon of outputs whose likelihoods differ by at most `ratio` >= 1, rounded up."""
     if ratio < 1:
-        raise ValueError(f"a largest ratio of likelihoods is at least 1, got {ratio}")
+        raise ValueError(f"the largest ratio of likelihoods must be at least 1, got {ratio}")
     if ratio == 1:
         return Fraction(0)
     return Fraction(exact.units_up(exact.ln(ratio, up=True), _UNITS), _UNITS)
@@ -126,7 +126,7 @@ def cost(ratio: Fraction, requested_epsilon: Fraction, *, times: int = 1) -> Fra
     if ratio <= 1:
         raise UsageError(EPSILON_TOO_SMALL, hint="choose a larger epsilon, a coarser grid or fewer choices")
     if ratio > likelihood_bound(requested_epsilon / times):
-        raise ValueError("these coins cost more than was asked for")
+        raise ValueError("these coins cost more than the requested epsilon")
     return min(epsilon_of(ratio**times), requested_epsilon)
 
 

@@ -83,7 +83,7 @@ class Estimate:
 
     def __post_init__(self) -> None:
         if not len(self.labels) == self.counts.size == self.variances.size or self.n < 0:
-            raise ValueError("not an estimate: one count and one variance for each label")
+            raise ValueError("an estimate needs one count and one variance for each label")
 
     @property
     def shares(self) -> dict[str, float]:

@@ -60,7 +60,7 @@ class RandomizedResponse(ChoiceRandomizer):
         estimated by 2a - 1/2.
         """
         if len(choices) != 2:
-            raise ValueError("two coins answer one of two choices")
+            raise ValueError("two coins need exactly two choices")
         return cls(choices, epsilon=coins.epsilon_of(Fraction(3)))
 
     def reports(self, codes: NDArray[np.int64], *, bits: Bits) -> Reports:

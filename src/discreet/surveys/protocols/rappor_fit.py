@@ -226,6 +226,6 @@ def _inverse(normal: Floats) -> Floats:
 
 def _indistinct_words() -> UsageError:
     return UsageError(
-        "These reports cannot tell so many words apart.",
+        "These reports cannot distinguish that many words.",
         hint="count fewer words at a time, or collect more reports, with more cohorts or wider filters",
     )

@@ -272,7 +272,7 @@ def scale_mean_to_all(mean: Mean, question: Randomizer, n: int) -> Mean:
     m guesses is (guess - mean of the others) / m away from that of the others.
     """
     if not isinstance(question, GridRandomizer):
-        raise TypeError("a mean comes from numbers on a grid")
+        raise TypeError("a mean needs numbers on a grid")
     low, high = float(question.low), float(question.high)
     middle = min(max(mean.value, low), high)
     draw = n / max(n - 1, 1) * (1 - mean.n / n) / mean.n

@@ -21,7 +21,7 @@ def transform(array: NDArray[Number], axis: int = -1) -> NDArray[Number]:
     transformed = np.array(np.moveaxis(array, axis, 0), order="C")
     length = transformed.shape[0]
     if length < 1 or length & (length - 1):
-        raise ValueError(f"a length is a power of two, got {length}")
+        raise ValueError(f"the length must be a power of two, got {length}")
     half = 1
     while half < length:
         pairs = transformed.reshape(length // (2 * half), 2, half, *transformed.shape[1:])

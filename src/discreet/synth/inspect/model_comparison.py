@@ -113,7 +113,7 @@ def reservation(epsilon: Fraction, delta: Fraction) -> ReservationEvent:
     rho = rho_from_epsilon(epsilon, delta)
     if rho <= 0:
         raise UsageError(
-            f"epsilon {exact.show(epsilon)} at delta {exact.show(delta)} is too small for any noise to be finite"
+            f"epsilon {exact.show(epsilon)} at delta {exact.show(delta)} is too small: it needs infinite noise"
         )
     return ReservationEvent(epsilon=None, rho=rho, delta=Fraction(0))
 

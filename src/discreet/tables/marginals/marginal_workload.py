@@ -40,10 +40,10 @@ class MarginalWorkload:
 
     def __post_init__(self) -> None:
         if not self.sets or len(self.sets) != len(self.weights) or len(set(self.sets)) != len(self.sets):
-            raise ValueError("a wish for no table, or for one twice")
+            raise ValueError("a workload needs at least one table, and each table once")
         for axes in self.sets:
             if list(axes) != sorted(set(axes)) or not set(axes) <= set(range(len(self.sizes))):
-                raise ValueError("a set that is not of the axes")
+                raise ValueError("a table must name each of its axes once, in order")
         if not all(0 < weight <= MOST_WEIGHT for weight in self.weights):
             raise UsageError(f"a weight must be above 0 and at most {MOST_WEIGHT:,}")
         if len(self.sets) > MOST_SETS:
@@ -54,7 +54,7 @@ class MarginalWorkload:
             check_cells(cells)
         if sum(self.cells) > MOST_TOGETHER:
             raise Refused(
-                f"the tables have {sum(self.cells):,} cells in total; the most is {MOST_TOGETHER:,}",
+                f"the tables have {sum(self.cells):,} cells in total; the maximum is {MOST_TOGETHER:,}",
                 hint="a smaller order, or fewer columns",
             )
 

@@ -58,7 +58,7 @@ class MarginalsPlan:
 
     def __post_init__(self) -> None:
         if not self.parts or sum(self.shares) > 1 or min(self.shares) <= 0:
-            raise ValueError("shares of more than there is")
+            raise ValueError("shares must be above 0 and add up to at most 1")
 
     def laws(self, event: ReservationEvent, *, rows: int) -> tuple[NoiseLaw, ...]:
         """The noise of each part, for units of so many rows.
@@ -68,7 +68,7 @@ class MarginalsPlan:
             of the rho exactly, losses add, and shares add to at most 1.
         """
         if (event.epsilon is None) != self.gaussian:
-            raise ValueError("a plan for the other kind of noise")
+            raise ValueError("the plan is for the other kind of noise")
         pairs = zip(self.parts, self.shares, strict=True)
         return tuple(part_law(part.norms(self.workload.sizes), share, event, rows) for part, share in pairs)
 

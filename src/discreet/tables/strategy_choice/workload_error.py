@@ -20,7 +20,7 @@ def mean_variance(workload: Workload, solver: Solver) -> float:
     match workload:
         case ProductWorkload():
             if not isinstance(solver, ProductSolver):
-                raise TypeError("boxes are answered by a product")
+                raise TypeError("boxes need a product strategy")
             first, second = solver.factors
             return mean_variance(workload.first, first) * mean_variance(workload.second, second)
         case GivenRanges():

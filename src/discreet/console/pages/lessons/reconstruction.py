@@ -22,7 +22,7 @@ def make() -> Lesson:
     return Lesson(
         name="reconstruction",
         title="Reconstruction",
-        lead="Too many answers that are too exact reveal everybody's secret.",
+        lead="Too many answers that are too precise reveal everybody's secret.",
         paragraphs=(
             "Forty people each have a secret: yes or no. A server reveals no names. It tells you how many people in "
             "any group that you choose have a yes, and adds a small error to each answer.",

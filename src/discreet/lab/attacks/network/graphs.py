@@ -22,7 +22,7 @@ class SmallGraph:
 
     def __post_init__(self) -> None:
         if not all(0 <= one < other < self.people for one, other in self.links):
-            raise ValueError("a link from a lower number to a higher one")
+            raise ValueError("a link must go from a lower number to a higher one")
 
     def with_links(self, *links: tuple[int, int]) -> SmallGraph:
         """With more links, and with whoever they bring."""

@@ -62,9 +62,9 @@ def demo() -> Evidence:
 def _targets(tale: str, targets: int | None) -> int:
     """How many coins, checked."""
     if tale not in TALES:
-        raise UsageError(f"there is no tale {tale!r}", hint=Message(Flag("tale"), f" {', '.join(TALES)}"))
+        raise UsageError(f"there is no scenario {tale!r}", hint=Message(Flag("tale"), f" {', '.join(TALES)}"))
     usual, most = (keepers.PAIRS, keepers.MOST_PAIRS) if tale == "keepers" else (TOWNS, MOST_TOWNS)
     count = usual if targets is None else targets
     if not 2 <= count <= most:
-        raise UsageError(f"the tale {tale!r} takes 2 to {most:,} targets, not {count:,}")
+        raise UsageError(f"the scenario {tale!r} takes 2 to {most:,} targets, not {count:,}")
     return count

@@ -35,7 +35,7 @@ class Tale:
 
     def __post_init__(self) -> None:
         if not self.without.links < self.with_it.links:
-            raise ValueError("the two networks differ by what was added")
+            raise ValueError("the two networks must differ only by what was added")
 
     @property
     def limit(self) -> int | None:
