@@ -16,7 +16,7 @@ from discreet.errors import ProjectError
 
 def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
     """Append [tables.NAME] and its columns to the file at `path`; comments and order stay."""
-    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    document = _parsed(path)
     tables = document.setdefault("tables", tomlkit.table(is_super_table=True))
     table = tomlkit.table()
     for key, value in settings.items():
@@ -35,7 +35,7 @@ def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mappi
 
 def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
     """Set keys of a declared table and of its columns; comments, order and all other keys stay."""
-    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    document = _parsed(path)
     table: Any = document["tables"][name]
     for key, value in settings.items():
         table[key] = _item(value)
@@ -47,10 +47,15 @@ def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mappin
 
 def set_ledger(path: Path, ledger: str) -> None:
     """Say where the ledger lies from now on; everything else stays."""
-    document = tomlkit.parse(path.read_text(encoding="utf-8"))
+    document = _parsed(path)
     project: Any = document.setdefault("project", tomlkit.table())
     project["ledger"] = ledger
     write(path, tomlkit.dumps(document))
+
+
+def _parsed(path: Path) -> tomlkit.TOMLDocument:
+    """The file as it can be edited. What `toml_file` reads, this reads: a byte order mark is skipped."""
+    return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
 
 
 def write(path: Path, text: str) -> None:
