@@ -5,6 +5,7 @@ import copy
 import inspect
 import pickle
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,7 @@ def test_the_law_sees_what_is_spelled_out(path, source, lines):
     assert len(spelled_out(path, source)) == lines
 
 
+@cache
 def verbs():
     """The options of each verb, by its name."""
     known = {}
@@ -180,11 +182,19 @@ def verb_of(text, known):
     )
 
 
+@cache
+def all_calls():
+    """Every call of a name in the package, with its place."""
+    return [
+        (f"{path}:{node.lineno}", node)
+        for path, source in sources()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+
+
 def calls(name):
-    for path, source in sources():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name:
-                yield f"{path}:{node.lineno}", node
+    return ((place, node) for place, node in all_calls() if node.func.id == name)
 
 
 def constant(node):
