@@ -452,7 +452,7 @@ def test_charts_from_plain_data_are_the_same():
         charts.distribution(title="t", densities=[Density(kind="laplace", centre=0, scale=1)], name="n"),
     ]
     assert [charts.draw(each) for each in plain] == direct
-    with pytest.raises(ValueError, match="not a chart"):
+    with pytest.raises(ValueError, match="there is no chart"):
         charts.draw({"chart": "pie"})
 
 

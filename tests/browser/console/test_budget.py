@@ -31,9 +31,9 @@ def test_spent_asked_for_and_granted(coming: Coming, place: Place, picture: Pict
         page.get_by_label("Epsilon", exact=True).fill("0.5")
         trouble = page.locator("#trouble")
         expect(trouble).to_contain_text("0.5")  # what it costs, and what is left
-        expect(trouble).to_contain_text("left")
+        expect(trouble).to_contain_text("remaining")
         page.get_by_role("button", name="Ask", exact=True).click()
-        expect(page.get_by_role("alert")).to_contain_text("left")
+        expect(page.get_by_role("alert")).to_contain_text("remaining")
         expect(page.get_by_role("alert").get_by_role("button", name="Use epsilon 0.2")).to_be_visible()
         picture(page, "spent")
         page.get_by_role("alert").get_by_role("link", name="request more budget").click()
