@@ -119,7 +119,7 @@ def test_noise_that_only_the_largest_limit_makes_too_large(tmp_path, verb):
 
 def test_two_pairs_of_ends_are_one_too_many(tmp_path):
     project = make(tmp_path, toml=EDGES + columns("friends", source=TEXT, target=TEXT))
-    refused(project, UsageError, "2 pairs of columns called from and to, source and target")
+    refused(project, UsageError, "2 pairs of columns named from and to, source and target")
     assert project.graph("friends", ends=("Source", "TARGET")).ends == ("source", "target")
 
 
