@@ -10,18 +10,21 @@ import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import pytest
 import typer.main
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from discreet.engines import parquet_writer
 from order import Scheduling, place
 from tiers import DEEP, examples, mark_deep_cases, named
 
-settings.register_profile("suite", derandomize=True, deadline=None, max_examples=examples(100))
-settings.register_profile("fuzz", deadline=None, print_blob=True)
+#: How fast examples are made is the machine's affair.
+CLOCKLESS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("suite", derandomize=True, max_examples=examples(100), **CLOCKLESS)
+settings.register_profile("fuzz", print_blob=True, **CLOCKLESS)
 
 
 def pytest_configure(config):

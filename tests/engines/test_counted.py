@@ -49,7 +49,7 @@ versions = st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 6), max_si
 
 
 @given(versions, st.integers(1, 4), st.lists(st.integers(0, 5), max_size=2, unique=True), st.integers(0, 4))
-@settings(max_examples=size(20, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=size(20, 150), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_against_a_slow_reference(tmp_path, history, limit, erased, when):
     state = StreamCounts.empty("r-x", "t")
     slow, new = {}, []

@@ -356,7 +356,7 @@ def act(ledger: Ledger, kind: str, size: int, group: int) -> None:
         pass
 
 
-@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(acts=ACTS, data=st.data())
 def test_no_restore_of_any_moment_raises_what_remains(acts, data, tmp_path_factory, monkeypatch):
     """Random histories; a backup after every act; any of them is restored, and then perhaps another older one."""

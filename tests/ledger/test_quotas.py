@@ -158,7 +158,11 @@ ACTS = st.lists(
 
 
 @given(ACTS)
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_no_act_of_repair_raises_what_an_analyst_has_left(tmp_path: Path, state_folder: Path, acts):
     """Random histories of questions, backups, restores, rollbacks that are acknowledged, and moves to other machines."""
     folder = tmp_path / f"world{next(_numbers)}"
