@@ -8,8 +8,8 @@ import typer
 import discreet
 from clinic import make, run, say
 from discreet.cli import interruption, main
-from discreet.project.declaration import _snake
 from discreet.project.project import Project
+from discreet.project.unit_notes import _snake
 
 COUNT = "select count(*) from patients"
 VISITS = "visit,ward\n" + "".join(f"{place % 7 or ''},a\n" for place in range(70))

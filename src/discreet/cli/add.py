@@ -38,7 +38,7 @@ def add(
 ) -> None:
     """Declare a table: propose column names and types and write them to discreet.toml."""
     import discreet
-    from discreet.project.declaration import unit_notes
+    from discreet.project.unit_notes import unit_notes
 
     opened_project = discreet.open(project)
     with terminal.progress("reading the source", engines=[engine]):

@@ -42,7 +42,7 @@ def refresh(
 
 def _settled_notes(project: Project, name: str) -> list[str]:
     """What a first version settles."""
-    from discreet.project.declaration import other_identity_notes, row_unit_notes
+    from discreet.project.unit_notes import other_identity_notes, row_unit_notes
 
     table = project.table(name)
     others = [other for other in project.file.tables.values() if other.name != table.name]

@@ -50,7 +50,7 @@ def minimise(
 
     `scaling` is about the inverse of the Hessian's diagonal. At least one evaluation is made.
     """
-    search = _Search(function, residual, np.sqrt(scaling), evaluations)
+    search = _QuasiNewtonSearch(function, residual, np.sqrt(scaling), evaluations)
     here = search.evaluate(start, np.zeros_like(start), 0.0)
     curvature, learned = _Curvature(memory, len(start)), False
     while search.best.residual > tolerance and search.left > 0:
@@ -78,7 +78,7 @@ class _Evaluation:
     residual: float
 
 
-class _Search:
+class _QuasiNewtonSearch:
     """Looks at points, remembers the best, and counts."""
 
     def __init__(self, function: Function, residual: Callable[[Vector], float], root: Vector, looks: int) -> None:

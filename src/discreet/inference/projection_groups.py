@@ -51,7 +51,7 @@ class ProjectionGroup:
     def tables(self, members: Sequence[ProjectedSet]) -> Iterator[tuple[Axes, Table]]:
         """The table of every member: views of larger ones."""
         orders = [_Order.of(self, order) for order in _orders(len(self.stacks))]
-        waiting = [_Part.of(list(members), self, orders)]
+        waiting = [_GroupPart.of(list(members), self, orders)]
         while waiting:
             part = waiting.pop()
             parts = part.split(self, orders)
@@ -60,7 +60,7 @@ class ProjectionGroup:
             else:
                 yield from self._project_part(part)
 
-    def _project_part(self, part: _Part) -> Iterator[tuple[Axes, Table]]:
+    def _project_part(self, part: _GroupPart) -> Iterator[tuple[Axes, Table]]:
         stacks = [self._drop_unneeded(self.stacks[place], part.needed[place]) for place in part.order.places]
         table, axes = self._multiplied(stacks)
         for member in part.members:
@@ -137,7 +137,7 @@ class _Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class _GroupPart:
     """Some members of a group, what they want behind each edge, and the order of the edges that costs least."""
 
     members: list[ProjectedSet]
@@ -147,7 +147,7 @@ class _Part:
     result: int
 
     @classmethod
-    def of(cls, members: list[ProjectedSet], group: ProjectionGroup, orders: Sequence[_Order]) -> _Part:
+    def of(cls, members: list[ProjectedSet], group: ProjectionGroup, orders: Sequence[_Order]) -> _GroupPart:
         needed = [{member.behind[place] for member in members} for place in range(len(group.stacks))]
         widths = [sum(group.sizes[attribute] for attribute in attributes) for attributes in needed]
         costs = [order.cost(widths) for order in orders]
@@ -160,20 +160,20 @@ class _Part:
             result=cells_of(group.sizes, group.own) * math.prod(widths),
         )
 
-    def split(self, group: ProjectionGroup, orders: Sequence[_Order]) -> list[_Part]:
+    def split(self, group: ProjectionGroup, orders: Sequence[_Order]) -> list[_GroupPart]:
         """Two parts where they cost clearly less, or where the result would be too large; else none."""
         large = self.result > MOST_AT_ONCE
         if len(self.members) < 2 or not (large or self.cost > PART / SAVED):
             return []
-        splits: list[list[_Part]] = [
-            [_Part.of(members, group, orders) for members in halves]
+        splits: list[list[_GroupPart]] = [
+            [_GroupPart.of(members, group, orders) for members in halves]
             for halves in self._halves(group.sizes)
             if all(halves)
         ]
         best = min(splits, key=_cost, default=[])
         if large and not best:
             middle = len(self.members) // 2
-            return [_Part.of(members, group, orders) for members in (self.members[:middle], self.members[middle:])]
+            return [_GroupPart.of(members, group, orders) for members in (self.members[:middle], self.members[middle:])]
         return best if large or (best and _cost(best) + PART < (1 - SAVED) * self.cost) else []
 
     def _halves(self, sizes: tuple[int, ...]) -> Iterator[tuple[list[ProjectedSet], list[ProjectedSet]]]:
@@ -188,7 +188,7 @@ class _Part:
             )
 
 
-def _cost(parts: list[_Part]) -> int:
+def _cost(parts: list[_GroupPart]) -> int:
     return sum(part.cost for part in parts)
 
 

@@ -3,6 +3,8 @@
 The chain is the truth. This is the same truth in a form that answers questions; the tables beside
 the chain are a third copy, for outside readers and for the database's own checks. `apply` accepts
 an entry or raises; it reads no clock, no file and no data.
+
+One file, long as it is: what each kind of entry may do stands side by side, so that no kind is forgotten by a rule.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The facade: a project folder, its queries and its budget.
 
-One class of many short methods, one for each verb; what they do lies in answers, declaration, versions, publications
-and the curator.
+One class, and so one file, of many short methods, one for each verb; what they do lies in answers, declaration,
+versions, publications and the curator.
 
 clinic = discreet.open("clinic/")
 release = clinic.sql("select disease, count(*) n from patients group by disease").ask(epsilon=0.5)

@@ -3,6 +3,8 @@
 Questions are read against a version, and mean what its own schema says. A new version is a public act: `refresh`
 makes it, and only the very first one is made inside somebody's question. What a making says about rows is
 for the owner; what headers, declarations and the ledger say may be told to anybody.
+
+One file, long as it is: a version is made, remembered and forgotten under the same rules, which are checked together.
 """
 
 from __future__ import annotations

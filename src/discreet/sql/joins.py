@@ -1,4 +1,7 @@
-"""FROM: tables, joins and subqueries as one relation."""
+"""FROM: tables, joins and subqueries as one relation.
+
+One file, long as it is: each form of a join is refused or read beside the others, by the same rule about persons.
+"""
 
 from __future__ import annotations
 

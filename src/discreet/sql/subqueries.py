@@ -2,6 +2,8 @@
 
 An inner GROUP BY must hold the person: then what it computes is of one person's rows, exact, and one
 person still moves few rows of the result. Anything else would mix persons before the noise.
+
+One file, long as it is: every form of an inner query passes the same rule, which is read as a whole.
 """
 
 from __future__ import annotations
