@@ -51,7 +51,7 @@ class Watch:
 def history(charges: Iterable[Charge]) -> Overlap:
     found = Overlap()
     for charge in charges:
-        found.add(charge.region, pure=charge.pure, rho=charge.rho)
+        found.add(charge.region, [charge.pure, charge.rho])
     return found
 
 
@@ -62,9 +62,9 @@ def fixed(kind: str, events: int) -> Iterable[str]:
         for seed in (1, 2, 3):
             clinic = Clinic(seed, skew=SKEWS[kind])
             found = history(clinic.charges(events))
-            limit = found.largest(Region.whole(), arm="pure", nodes=NODES).upper * share // 100
+            limit = found.largest(Region.whole(), arm=0, nodes=NODES).upper * share // 100
             for charge in clinic.charges(60):
-                watch.decide(lambda c=charge: found.within(c.region, pure=limit - c.pure, rho=None, nodes=NODES))
+                watch.decide(lambda c=charge: found.within(c.region, [limit - c.pure, None], nodes=NODES))
         yield f"| {kind} | {events:,} | {share}% | {watch.row()} |"
 
 
@@ -75,10 +75,10 @@ def loop(kind: str, events: int, seed: int, *, joint: bool) -> str:
         gaussian = joint and number % 10 == 9
         pure = None if gaussian else LIMIT - charge.pure
         rho = JOINT_RHO - charge.rho if joint else None
-        verdict = watch.decide(lambda c=charge, p=pure, r=rho: found.within(c.region, pure=p, rho=r, nodes=NODES))
+        verdict = watch.decide(lambda c=charge, p=pure, r=rho: found.within(c.region, [p, r], nodes=NODES))
         if verdict.within:
             accepted += 1
-            found.add(charge.region, pure=UNBOUNDED if gaussian else charge.pure, rho=charge.rho)
+            found.add(charge.region, [UNBOUNDED if gaussian else charge.pure, charge.rho])
         if spent + charge.pure <= LIMIT:
             spent += charge.pure
             plain += 1
@@ -92,11 +92,11 @@ def worst(make: Callable[[int, int], list[Charge]], events: int) -> str:
     for seed in (1, 2, 3):
         found = history(make(events, seed))
         start = time.process_time()
-        bound = found.largest(Region.whole(), arm="pure", nodes=NODES)
+        bound = found.largest(Region.whole(), arm=0, nodes=NODES)
         seconds += time.process_time() - start
         gaps.append(100 * (bound.upper - bound.lower) / bound.lower)
         for charge in make(8, seed + 1000):
-            watch.decide(lambda c=charge: found.within(c.region, pure=bound.lower - c.pure, rho=None, nodes=NODES))
+            watch.decide(lambda c=charge: found.within(c.region, [bound.lower - c.pure, None], nodes=NODES))
     shown = " / ".join(f"{gap:.1f}%" for gap in gaps)
     return f"| {make.__name__} | {events:,} | {seconds / 3:.2f} | {shown} | {watch.row()} |"
 
@@ -108,13 +108,13 @@ def small(events: int) -> str:
         charges = Clinic(seed).charges(events + 1)
         found = history(charges[:-1])
         last = charges[-1]
-        limit = found.largest(Region.whole(), arm="pure").upper
+        limit = found.largest(Region.whole(), arm=0).upper
         start = time.process_time()
-        found.within(last.region, pure=limit - last.pure - source.randint(0, 1), rho=None)
+        found.within(last.region, [limit - last.pure - source.randint(0, 1), None])
         decided = time.process_time()
-        found.largest(last.region, arm="pure")
-        found.largest(last.region, arm="rho")
-        found.add(last.region, pure=last.pure, rho=last.rho)
+        found.largest(last.region, arm=0)
+        found.largest(last.region, arm=1)
+        found.add(last.region, [last.pure, last.rho])
         times.append((1000 * (decided - start), 1000 * (time.process_time() - start)))
     decision, charge = (sorted(column) for column in zip(*times, strict=True))
     return f"| {events} | {decision[20]:.1f} / {decision[-1]:.1f} | {charge[20]:.1f} / {charge[-1]:.1f} |"

@@ -21,12 +21,13 @@ from discreet.exact import UNBOUNDED
 from tiers import size
 
 MANY = 10**6
+ARMS = ("pure", "rho", "third")
 
 
 def history(charges) -> Overlap:
     found = Overlap()
     for charge in charges:
-        found.add(charge.region, pure=charge.pure, rho=charge.rho)
+        found.add(charge.region, [charge.pure, charge.rho, charge.third])
     return found
 
 
@@ -46,7 +47,7 @@ def typed(record):
 def check(world: World, source: random.Random) -> None:
     """Everything that an Overlap claims about a small world, against all of its points."""
     found = history(world.charges)
-    truth = {arm: world.loads(arm) for arm in ("pure", "rho")}
+    truth = {arm: world.loads(arm) for arm in ARMS}
     for arm, loads in truth.items():
         most = min(UNBOUNDED, max(loads, default=0))
         check_largest(found, world.question, arm, most)
@@ -58,21 +59,21 @@ def check(world: World, source: random.Random) -> None:
 
 
 def check_largest(found: Overlap, question: Region, arm: str, most: int) -> None:
-    solved = found.largest(question, arm=arm, nodes=MANY)
+    solved = found.largest(question, arm=ARMS.index(arm), nodes=MANY)
     assert solved.lower == solved.upper == most
     for nodes in (0, 2):
-        stopped = found.largest(question, arm=arm, nodes=nodes)
+        stopped = found.largest(question, arm=ARMS.index(arm), nodes=nodes)
         assert stopped.lower <= most <= stopped.upper
         assert stopped.nodes <= nodes
 
 
 def check_limits(found: Overlap, world: World, truth: dict[str, np.ndarray], limits: dict[str, int]) -> None:
     over = any(all(record) for record in zip(*(truth[arm] > limit for arm, limit in limits.items()), strict=True))
-    arms = {"pure": None, "rho": None} | limits
-    verdict = found.within(world.question, **arms, nodes=MANY)
+    arms = [limits.get(arm) for arm in ARMS]
+    verdict = found.within(world.question, arms, nodes=MANY)
     assert verdict.within == (not over)
     assert (verdict.witness is None) == verdict.within
-    stopped = found.within(world.question, **arms, nodes=2)
+    stopped = found.within(world.question, arms, nodes=2)
     assert not (stopped.within and over)
     for witness in (verdict.witness, stopped.witness):
         if witness is not None:
@@ -97,7 +98,7 @@ def check_dense(seed: int) -> int:
         )
         values = telling([charge.region for charge in charges], [f"c{number}" for number in range(5)])
         check(World(charges=charges, question=Region.whole(), values=values), source)
-        nodes.append(history(charges).largest(Region.whole(), arm="pure", nodes=MANY).nodes)
+        nodes.append(history(charges).largest(Region.whole(), arm=0, nodes=MANY).nodes)
     return min(nodes)
 
 
@@ -126,13 +127,13 @@ def test_many_dense_worlds():
 def test_the_arm_that_holds_may_differ_from_record_to_record():
     men, women = box(sex=ValueSet.of([1])), box(sex=ValueSet.of([0]))
     found = Overlap()
-    found.add(men, pure=UNBOUNDED, rho=10)
-    found.add(women, pure=300, rho=50)
-    assert found.within(Region.whole(), pure=300, rho=10).within
-    assert not found.within(Region.whole(), pure=300, rho=None).within
-    assert not found.within(Region.whole(), pure=None, rho=10).within
-    assert found.within(Region.whole(), pure=299, rho=10).witness == {"sex": 0}
-    assert found.within(Region.whole(), pure=300, rho=9).witness == {"sex": 1}
+    found.add(men, [UNBOUNDED, 10])
+    found.add(women, [300, 50])
+    assert found.within(Region.whole(), [300, 10]).within
+    assert not found.within(Region.whole(), [300, None]).within
+    assert not found.within(Region.whole(), [None, 10]).within
+    assert found.within(Region.whole(), [299, 10]).witness == {"sex": 0}
+    assert found.within(Region.whole(), [300, 9]).witness == {"sex": 1}
 
 
 # Mutants: each bug is planted and the checker has to see it.
@@ -241,18 +242,18 @@ def test_the_checker_sees_a_planted_bug(name, monkeypatch):
 def test_dropping_cells_that_are_no_peak_is_what_saves_nodes(monkeypatch):
     """A pruning that never fires would pass every test above."""
     charges = random_boxes(100, 1)
-    with_peaks = history(charges).largest(Region.whole(), arm="pure", nodes=MANY)
+    with_peaks = history(charges).largest(Region.whole(), arm=0, nodes=MANY)
     monkeypatch.setattr(worst_record_search, "peaks", lambda problem: np.ones(len(problem.cell), dtype=bool))
-    without = history(charges).largest(Region.whole(), arm="pure", nodes=MANY)
+    without = history(charges).largest(Region.whole(), arm=0, nodes=MANY)
     assert with_peaks.upper == without.upper
     assert with_peaks.nodes < without.nodes
 
 
 def test_a_large_node_counts_as_several(monkeypatch):
     found = history(random_boxes(100, 1))
-    once = found.largest(Region.whole(), arm="pure", nodes=1)
+    once = found.largest(Region.whole(), arm=0, nodes=1)
     monkeypatch.setattr(worst_record_search, "LARGE", 100)
-    several = found.largest(Region.whole(), arm="pure", nodes=1)
+    several = found.largest(Region.whole(), arm=0, nodes=1)
     assert (once.nodes, several.nodes) == (1, 4)
     assert once.upper == several.upper
 
@@ -302,14 +303,14 @@ def test_the_lectures_queries_cost_one_in_any_order(order):
     found, asked = Overlap(), []
     for name in order:
         region, loss = LECTURE[name]
-        found.add(region, pure=loss, rho=loss**2 // 2)
+        found.add(region, [loss, loss**2 // 2])
         asked.append(name)
         sex = max(LECTURE[name][1] if name in asked else 0 for name in ("male", "female"))
         spent = sex + sum(LECTURE[name][1] for name in ("all", "older") if name in asked)
-        bound = found.largest(Region.whole(), arm="pure")
+        bound = found.largest(Region.whole(), arm=0)
         assert bound.lower == bound.upper == spent
     assert bound.upper == 1000
-    men = found.largest(LECTURE["male"][0], arm="pure")
+    men = found.largest(LECTURE["male"][0], arm=0)
     assert men.lower == men.upper == 950
 
 
@@ -318,89 +319,89 @@ def test_the_lectures_queries_cost_one_in_any_order(order):
 
 def test_an_empty_history_and_a_region_of_nobody():
     found = Overlap()
-    assert found.largest(Region.whole(), arm="pure") == Bound(lower=0, upper=0, nodes=0)
-    assert found.within(Region.whole(), pure=0, rho=None).within
-    found.add(Region.whole(), pure=5, rho=5)
-    assert found.largest(Region(()), arm="pure").upper == 0
-    assert found.within(Region(()), pure=0, rho=0).within
+    assert found.largest(Region.whole(), arm=0) == Bound(lower=0, upper=0, nodes=0)
+    assert found.within(Region.whole(), [0, None]).within
+    found.add(Region.whole(), [5, 5])
+    assert found.largest(Region(()), arm=0).upper == 0
+    assert found.within(Region(()), [0, 0]).within
     nobody = box(name=ValueSet.interval(None, ""))
-    assert found.largest(nobody, arm="pure").upper == 0
-    assert found.within(nobody, pure=0, rho=0).within
+    assert found.largest(nobody, arm=0).upper == 0
+    assert found.within(nobody, [0, 0]).within
 
 
 def test_a_history_of_the_whole_table_only():
     found = Overlap()
-    found.add(Region.whole(), pure=3, rho=4)
-    found.add(Region.whole(), pure=3, rho=4)
+    found.add(Region.whole(), [3, 4])
+    found.add(Region.whole(), [3, 4])
     for region in (Region.whole(), box(age=ValueSet.of([3]), name=ValueSet.of(["x"]))):
-        assert found.largest(region, arm="rho") == Bound(lower=8, upper=8, nodes=1)
-        assert found.within(region, pure=6, rho=None).within
-        verdict = found.within(region, pure=5, rho=7)
+        assert found.largest(region, arm=1) == Bound(lower=8, upper=8, nodes=1)
+        assert found.within(region, [6, None]).within
+        verdict = found.within(region, [5, 7])
         assert not verdict.within
         assert verdict.witness in region
 
 
 def test_a_charge_on_nobody_costs_nobody():
     found = Overlap()
-    found.add(Region(()), pure=7, rho=7)
-    assert found.largest(Region.whole(), arm="pure") == Bound(lower=0, upper=0, nodes=1)
-    assert found.within(Region.whole(), pure=0, rho=None).within
+    found.add(Region(()), [7, 7])
+    assert found.largest(Region.whole(), arm=0) == Bound(lower=0, upper=0, nodes=1)
+    assert found.within(Region.whole(), [0, None]).within
 
 
 def test_no_room_at_all_is_over():
     found = Overlap()
-    found.add(box(age=ValueSet.of([3])), pure=7, rho=7)
+    found.add(box(age=ValueSet.of([3])), [7, 7])
     for limit in (-1, -(10**30)):
-        verdict = found.within(box(age=ValueSet.of([5])), pure=limit, rho=None)
+        verdict = found.within(box(age=ValueSet.of([5])), [limit, None])
         assert not verdict.within
         assert verdict.witness == {"age": 5}
 
 
 def test_a_decision_needs_a_limit_and_losses_are_not_negative():
     with pytest.raises(ValueError, match="needs a limit"):
-        Overlap().within(Region.whole(), pure=None, rho=None)
+        Overlap().within(Region.whole(), [None, None])
     with pytest.raises(ValueError, match="negative"):
-        Overlap().add(Region.whole(), pure=-1, rho=0)
+        Overlap().add(Region.whole(), [-1, 0])
 
 
 def test_null_is_a_person_too():
     found = Overlap()
-    found.add(box(age=ValueSet.of([3])), pure=7, rho=7)
-    found.add(box(age=ONLY_NULL), pure=9, rho=9)
-    found.add(box(age=NOT_NULL), pure=1, rho=1)
-    assert found.largest(Region.whole(), arm="pure").upper == 9
-    assert found.largest(box(age=NOT_NULL), arm="pure").upper == 8
-    assert found.within(Region.whole(), pure=8, rho=None).witness == {"age": None}
+    found.add(box(age=ValueSet.of([3])), [7, 7])
+    found.add(box(age=ONLY_NULL), [9, 9])
+    found.add(box(age=NOT_NULL), [1, 1])
+    assert found.largest(Region.whole(), arm=0).upper == 9
+    assert found.largest(box(age=NOT_NULL), arm=0).upper == 8
+    assert found.within(Region.whole(), [8, None]).witness == {"age": None}
 
 
 def test_a_question_cuts_no_cell_yet_is_asked_exactly():
     found = Overlap()
-    found.add(box(age=ValueSet.interval(10, 20)), pure=7, rho=7)
-    assert found.largest(box(age=ValueSet.interval(5, 10)), arm="pure").upper == 0
-    assert found.largest(box(age=ValueSet.interval(5, 11)), arm="pure").lower == 7
-    assert found.within(box(age=ValueSet.interval(19, 90)), pure=6, rho=None).witness == {"age": 19}
+    found.add(box(age=ValueSet.interval(10, 20)), [7, 7])
+    assert found.largest(box(age=ValueSet.interval(5, 10)), arm=0).upper == 0
+    assert found.largest(box(age=ValueSet.interval(5, 11)), arm=0).lower == 7
+    assert found.within(box(age=ValueSet.interval(19, 90)), [6, None]).witness == {"age": 19}
 
 
 def test_a_repeated_region_is_one_event():
     one, many = Overlap(), Overlap()
     region = box(age=ValueSet.interval(10, 20), sex=ValueSet.of([1]))
-    one.add(region, pure=700, rho=300)
+    one.add(region, [700, 300])
     for _ in range(100):
-        many.add(region, pure=7, rho=3)
+        many.add(region, [7, 3])
     assert many._losses == one._losses
-    assert many.largest(Region.whole(), arm="pure") == one.largest(Region.whole(), arm="pure")
+    assert many.largest(Region.whole(), arm=0) == one.largest(Region.whole(), arm=0)
 
 
 def test_a_copy_goes_its_own_way():
     charges = Clinic(1).charges(40)
     found = history(charges[:20])
-    before = found.largest(Region.whole(), arm="pure", nodes=MANY)
+    before = found.largest(Region.whole(), arm=0, nodes=MANY)
     twin = found.copy()
     for charge in charges[20:]:
-        twin.add(charge.region, pure=charge.pure, rho=charge.rho)
-    assert found.largest(Region.whole(), arm="pure", nodes=MANY) == before
-    fresh = history(charges).largest(Region.whole(), arm="pure", nodes=MANY)
-    assert twin.largest(Region.whole(), arm="pure", nodes=MANY) == fresh
+        twin.add(charge.region, [charge.pure, charge.rho, charge.third])
+    assert found.largest(Region.whole(), arm=0, nodes=MANY) == before
+    fresh = history(charges).largest(Region.whole(), arm=0, nodes=MANY)
+    assert twin.largest(Region.whole(), arm=0, nodes=MANY) == fresh
     assert fresh.upper > before.upper
 
 
@@ -411,7 +412,7 @@ def test_a_union_of_too_many_pieces_is_only_ever_widened(monkeypatch):
     for _ in range(size(60, 200)):
         world = worlds.world()
         most = min(UNBOUNDED, max(world.loads("pure"), default=0))
-        bound = history(world.charges).largest(world.question, arm="pure", nodes=MANY)
+        bound = history(world.charges).largest(world.question, arm=0, nodes=MANY)
         assert bound.upper >= most
         widened += bound.upper > most
     assert widened
@@ -420,13 +421,13 @@ def test_a_union_of_too_many_pieces_is_only_ever_widened(monkeypatch):
 def test_an_unbounded_loss_ends_the_pure_arm_for_those_it_touches_alone():
     found = Overlap()
     men, women = box(sex=ValueSet.of([1])), box(sex=ValueSet.of([0]))
-    found.add(men, pure=UNBOUNDED, rho=5)
-    found.add(men, pure=UNBOUNDED, rho=5)
-    found.add(women, pure=300, rho=2)
-    assert found.largest(Region.whole(), arm="pure").lower == UNBOUNDED
-    assert found.largest(Region.whole(), arm="pure").upper == UNBOUNDED
-    assert found.largest(women, arm="pure").upper == 300
-    assert not found.within(men, pure=UNBOUNDED, rho=None).within
+    found.add(men, [UNBOUNDED, 5])
+    found.add(men, [UNBOUNDED, 5])
+    found.add(women, [300, 2])
+    assert found.largest(Region.whole(), arm=0).lower == UNBOUNDED
+    assert found.largest(Region.whole(), arm=0).upper == UNBOUNDED
+    assert found.largest(women, arm=0).upper == 300
+    assert not found.within(men, [UNBOUNDED, None]).within
 
 
 def test_losses_too_large_for_64_bits_stay_safe():
@@ -443,11 +444,11 @@ def test_losses_too_large_for_64_bits_stay_safe():
         most = max(loads, default=0)
         found = history(huge)
         coarse += found._weights("rho", UNBOUNDED)[1] > 0
-        bound = found.largest(world.question, arm="rho", nodes=MANY)
+        bound = found.largest(world.question, arm=1, nodes=MANY)
         assert bound.lower <= min(most, UNBOUNDED) <= bound.upper
         assert bound.upper - bound.lower <= 13 * 2**8
         limit = source.choice([most - 1, most, most + 13 * 2**8])
-        verdict = found.within(world.question, pure=None, rho=limit, nodes=MANY)
+        verdict = found.within(world.question, [None, limit], nodes=MANY)
         over = min(limit, UNBOUNDED - 1) < most
         assert not (verdict.within and over)
         assert (verdict.witness is None) or over
@@ -461,9 +462,9 @@ def test_losses_too_large_for_64_bits_stay_safe():
 @pytest.mark.parametrize("make", [grid, clique, random_boxes])
 def test_a_stopped_search_brackets_the_solved_one(make):
     found = history(make(60, 5))
-    solved = found.largest(Region.whole(), arm="pure", nodes=MANY)
+    solved = found.largest(Region.whole(), arm=0, nodes=MANY)
     assert solved.lower == solved.upper
-    bounds = [found.largest(Region.whole(), arm="pure", nodes=nodes) for nodes in (0, 1, 3, 10, 30, 100)]
+    bounds = [found.largest(Region.whole(), arm=0, nodes=nodes) for nodes in (0, 1, 3, 10, 30, 100)]
     assert all(bound.lower <= solved.lower <= bound.upper for bound in bounds)
     assert bounds[0].upper == sum(charge.pure for charge in make(60, 5))
     assert bounds[1].upper < bounds[0].upper
@@ -474,19 +475,19 @@ def test_a_filter_in_the_loop_never_goes_over_and_beats_addition():
     limit, found, accepted = 300 * 10**6, Overlap(), []
     source = random.Random(4)
     for charge in Clinic(4, skew=0.2).charges(200):
-        verdict = found.within(charge.region, pure=limit - charge.pure, rho=None)
+        verdict = found.within(charge.region, [limit - charge.pure, None])
         assert verdict.within != (verdict.witness is not None)
         if verdict.within:
             accepted.append(charge)
-            found.add(charge.region, pure=charge.pure, rho=charge.rho)
+            found.add(charge.region, [charge.pure, charge.rho])
         else:
             assert verdict.witness in charge.region
             assert load(accepted, verdict.witness, "pure") + charge.pure > limit
-    most = found.largest(Region.whole(), arm="pure", nodes=MANY)
+    most = found.largest(Region.whole(), arm=0, nodes=MANY)
     assert most.lower == most.upper <= limit
     assert sum(charge.pure for charge in accepted) > 3 * limit
     for charge in source.sample(accepted, 20):
-        inside = found.largest(charge.region, arm="pure", nodes=MANY)
+        inside = found.largest(charge.region, arm=0, nodes=MANY)
         assert charge.pure <= inside.upper <= most.upper
 
 
@@ -495,11 +496,11 @@ from accounting.workloads import Clinic, UNBOUNDED
 from discreet.accounting.overlap import Overlap
 found = Overlap()
 for number, charge in enumerate(Clinic(7, skew=0.2).charges({charges})):
-    limits = dict(pure=3 * 10**8 - charge.pure, rho=35 * 10**8 - charge.rho)
-    verdict = found.within(charge.region, **limits, nodes=64)
-    print(verdict.within, verdict.witness, verdict.nodes, found.largest(charge.region, arm="rho", nodes=8))
+    limits = [3 * 10**8 - charge.pure, 35 * 10**8 - charge.rho]
+    verdict = found.within(charge.region, limits, nodes=64)
+    print(verdict.within, verdict.witness, verdict.nodes, found.largest(charge.region, arm=1, nodes=8))
     if verdict.within:
-        found.add(charge.region, pure=UNBOUNDED if number % 10 == 9 else charge.pure, rho=charge.rho)
+        found.add(charge.region, [UNBOUNDED if number % 10 == 9 else charge.pure, charge.rho])
 """
 
 

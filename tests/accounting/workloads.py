@@ -20,6 +20,11 @@ class Charge:
     pure: int
     rho: int
 
+    @property
+    def third(self) -> int:
+        """The loss in a third arm, which neither of the others makes needless."""
+        return min(self.pure, 3 * self.rho)
+
 
 # A clinic: ten columns, popular values, one to four columns a question.
 

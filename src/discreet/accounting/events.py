@@ -15,20 +15,32 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from discreet import exact
+from discreet.accounting import renyi
+from discreet.accounting.renyi import ORDERS
 from discreet.errors import LedgerFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """What one event costs: pure epsilon (None: no bound), zCDP rho, and delta for keys."""
+    """What one event costs: pure epsilon (None: no bound), zCDP rho, delta for keys, and a Rényi divergence at each of
+    `ORDERS`, by default what the other two imply: at most epsilon, and at most order * rho.
+    """
 
     epsilon: Fraction | None
     rho: Fraction
     delta: Fraction = Fraction(0)
+    orders: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.epsilon is not None and self.epsilon <= 0) or self.rho <= 0 or not 0 <= self.delta < 1:
             raise ValueError(f"a loss must be positive: {self}")
+        implied = tuple(
+            order * self.rho if self.epsilon is None else min(self.epsilon, order * self.rho) for order in ORDERS
+        )
+        curve = self.orders or implied
+        if len(curve) != len(ORDERS) or min(curve) <= 0:
+            raise ValueError(f"a loss must be positive at every order: {self}")
+        object.__setattr__(self, "orders", tuple(map(min, curve, implied)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +48,7 @@ class LaplaceEvent:
     """Discrete Laplace noise of `scale` on integers whose l1 distance is at most `l1`.
 
     Loss: epsilon = l1 / scale, since the mass at k and k + d differs by at most exp(|d| / scale);
-    rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4).
+    rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4); at an order `renyi.laplace_loss`.
     """
 
     scale: Fraction
@@ -136,6 +148,21 @@ class GapEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgottenEvent:
+    """As `GapEvent`, with a bound at each of `ORDERS` as well; the kind that is written now."""
+
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction
+    orders: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        Loss(epsilon=self.epsilon, rho=self.rho, delta=self.delta, orders=self.orders)
+        if len(self.orders) != len(ORDERS):
+            raise ValueError(f"not a gap: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationEvent:
     """A guarantee set aside for a program whose steps are chosen as it goes; together they lose at most this.
 
@@ -187,33 +214,42 @@ Event = (
     | ThresholdEvent
     | TopKEvent
     | GapEvent
+    | ForgottenEvent
     | ReservationEvent
     | ComposedEvent
 )
 
 
 def loss(event: Event) -> Loss:
-    """The cost of an event, exact.
+    """The cost of an event: epsilon, rho and delta exact, the orders as proved bounds.
 
-    >>> loss(LaplaceEvent(scale=Fraction(10), l1=1))
-    Loss(epsilon=Fraction(1, 10), rho=Fraction(1, 200), delta=Fraction(0, 1))
+    >>> cost = loss(LaplaceEvent(scale=Fraction(10), l1=1))
+    >>> cost.epsilon, cost.rho, [exact.show(order, digits=3, up=True) for order in cost.orders]
+    (Fraction(1, 10), Fraction(1, 200), ['0.0368', '0.0724', '0.091', '0.0971'])
     """
     match event:
         case LaplaceEvent(scale=scale, l1=l1):
-            return _pure(Fraction(l1) / scale)
+            return _laplace(scale, l1)
         case GaussianEvent(sigma2=sigma2, l2_squared=l2_squared):
             return Loss(epsilon=None, rho=Fraction(l2_squared) / (2 * sigma2))
         case ExponentialEvent(epsilon=epsilon):
-            return Loss(epsilon=epsilon, rho=epsilon**2 / 8)
+            return Loss(epsilon=epsilon, rho=epsilon**2 / 8, orders=_curve(epsilon))
         case PermuteAndFlipEvent(epsilon=epsilon):
             return _pure(epsilon)
         case ThresholdEvent(scale=scale, l1=l1, delta=delta):
-            epsilon = Fraction(l1) / scale
-            return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=delta)
+            return _laplace(scale, l1, delta)
         case TopKEvent(choices=choices, epsilon=epsilon, delta=delta):
-            return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta)
-        case GapEvent(epsilon=gap, rho=rho, delta=delta) | ReservationEvent(epsilon=gap, rho=rho, delta=delta):
+            orders = tuple(choices * min(renyi.pure_loss(epsilon, order), order * epsilon**2 / 8) for order in ORDERS)
+            return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta, orders=orders)
+        case GapEvent(epsilon=gap, rho=rho, delta=delta):
             return Loss(epsilon=gap, rho=rho, delta=delta)
+        case ForgottenEvent(epsilon=gap, rho=rho, delta=delta, orders=orders):
+            return Loss(epsilon=gap, rho=rho, delta=delta, orders=orders)
+        case ReservationEvent(epsilon=None, rho=rho, delta=delta):
+            return Loss(epsilon=None, rho=rho, delta=delta)
+        case ReservationEvent(epsilon=epsilon, rho=rho, delta=delta):
+            assert epsilon is not None
+            return Loss(epsilon=epsilon, rho=rho, delta=delta, orders=_curve(epsilon))
         case ComposedEvent(events=events):
             return _sum([loss(part) for part in events])
         case _:
@@ -221,7 +257,17 @@ def loss(event: Event) -> Loss:
 
 
 def _pure(epsilon: Fraction) -> Loss:
-    return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
+    return Loss(epsilon=epsilon, rho=epsilon**2 / 2, orders=_curve(epsilon))
+
+
+def _curve(epsilon: Fraction) -> tuple[Fraction, ...]:
+    return tuple(renyi.pure_loss(epsilon, order) for order in ORDERS)
+
+
+def _laplace(scale: Fraction, l1: int, delta: Fraction = Fraction(0)) -> Loss:
+    epsilon = Fraction(l1) / scale
+    orders = tuple(renyi.laplace_loss(scale, l1, order) for order in ORDERS)
+    return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=delta, orders=orders)
 
 
 def _sum(parts: list[Loss]) -> Loss:
@@ -230,6 +276,7 @@ def _sum(parts: list[Loss]) -> Loss:
         epsilon=None if None in pure else sum((part for part in pure if part is not None), Fraction(0)),
         rho=sum((part.rho for part in parts), Fraction(0)),
         delta=sum((part.delta for part in parts), Fraction(0)),
+        orders=tuple(map(sum, zip(*(part.orders for part in parts), strict=True))),
     )
 
 
@@ -241,6 +288,7 @@ _KINDS: dict[str, type[Any]] = {
     "threshold": ThresholdEvent,
     "top-k": TopKEvent,
     "gap": GapEvent,
+    "forgotten": ForgottenEvent,
     "reserved": ReservationEvent,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
@@ -252,8 +300,14 @@ def to_data(event: Event) -> dict[str, Any]:
         return {"kind": "together", "events": [to_data(part) for part in event.events]}
     fields = {name: getattr(event, name) for name in event.__slots__}
     return {"kind": _NAMES[type(event)]} | {
-        name: exact.write(value) if isinstance(value, Fraction) else value for name, value in fields.items()
+        name: _written(value) for name, value in fields.items()
     }
+
+
+def _written(value: Fraction | int | tuple[Fraction, ...] | None) -> Any:
+    if isinstance(value, tuple):
+        return [exact.write(part) for part in value]
+    return exact.write(value) if isinstance(value, Fraction) else value
 
 
 def from_data(data: object) -> Event:
@@ -275,9 +329,15 @@ def from_data(data: object) -> Event:
     return event
 
 
-def _field(value: object) -> Fraction | int | None:
+def _field(value: object) -> Fraction | int | tuple[Fraction, ...] | None:
+    if isinstance(value, list):
+        return tuple(_ratio(part) for part in value)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
+    return _ratio(value)
+
+
+def _ratio(value: object) -> Fraction:
     try:
         return exact.read(value)
     except ValueError as problem:

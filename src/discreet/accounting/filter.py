@@ -1,12 +1,14 @@
-"""The two-filter rule: may this charge be made? docs/proofs/filters.md proves it.
+"""The filters: may this charge be made? docs/proofs/filters.md proves the rule.
+
+Losses are counted in several arms at once: the pure sum of epsilons, zCDP's rho, and Rényi divergences at a few orders.
 
 A population's history is kept in segments, one for each version of each of its tables. Inside a
 segment, what counts is the most loaded *possible record*; across segments nothing ties a record
 here to a record there, so maxima add. A charge is accepted if the delta spent on keys stays within
 its limit and either
 
-- only this segment has ever been charged, and every possible record x in the question's region
-  keeps  pure(x) + p <= P  or  rho(x) + r <= R  (the arm may differ from record to record), or
+- only this segment has ever been charged, and every possible record x in the question's region keeps
+  loss(x) + cost <= limit  in one of the arms (which one may differ from record to record), or
 - one and the same arm holds for the sum over segments of their certified maxima.
 
 All numbers are whole units. The rule reads regions and losses, never data.
@@ -14,15 +16,15 @@ All numbers are whole units. The rule reads regions and losses, never data.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from discreet import exact
 from discreet.accounting.events import Loss
 from discreet.accounting.guarantee import FilterLimits
 from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
+from discreet.accounting.renyi import ORDERS
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
 
 #: Nodes of the search for a decision, and for tightening what is booked. Never a clock: a decision
@@ -33,29 +35,49 @@ BOOKING_NODES = 64
 #: The whole of a limit, in the unit of `Decision.used`.
 FULL = 10**12
 
-Arm = Literal["pure", "rho", "joint"]
+#: The arms, in the order of every vector; a decision names the one that holds for everybody, or JOINT.
+ARMS = ("pure", "rho", *(f"order {order}" for order in ORDERS))
+JOINT = "joint"
+
+_NO_LOSS = (0,) * len(ORDERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """A loss in the ledger's units, rounded up. `pure` is UNBOUNDED where there is no pure bound."""
+    """A loss in the ledger's units, rounded up. `pure` is UNBOUNDED where there is no pure bound.
+
+    `orders` is by default what `pure` and `rho` imply.
+    """
 
     pure: int
     rho: int
     delta: int
+    orders: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.orders:
+            most = UNBOUNDED if self.pure >= UNBOUNDED else self.pure * (RHO_UNITS // EPSILON_UNITS)
+            object.__setattr__(self, "orders", tuple(min(most, order * self.rho) for order in ORDERS))
+
+    @property
+    def arms(self) -> tuple[int, ...]:
+        """The loss in every arm."""
+        return (self.pure, self.rho, *self.orders)
 
     @staticmethod
     def of(loss: Loss) -> Cost:
         """The whole units that cover a loss.
 
         >>> from fractions import Fraction
-        >>> Cost.of(Loss(epsilon=Fraction(1, 3), rho=Fraction(1, 18)))
-        Cost(pure=333333334, rho=55555555556, delta=0)
+        >>> cost = Cost.of(Loss(epsilon=Fraction(1, 3), rho=Fraction(1, 18)))
+        >>> cost.pure, cost.rho, cost.delta
+        (333333334, 55555555556, 0)
         """
         return Cost(
             pure=UNBOUNDED if loss.epsilon is None else exact.units_up(loss.epsilon, EPSILON_UNITS),
             rho=exact.units_up(loss.rho, RHO_UNITS),
             delta=exact.units_up(loss.delta, DELTA_UNITS),
+            orders=tuple(exact.units_up(order, RHO_UNITS) for order in loss.orders),
         )
 
 
@@ -67,6 +89,32 @@ class Balance:
     rho: int = 0
     pure_sum: int = 0
     rho_sum: int = 0
+    orders: tuple[int, ...] = _NO_LOSS
+    order_sums: tuple[int, ...] = _NO_LOSS
+
+    @property
+    def arms(self) -> tuple[int, ...]:
+        """The bound on the fullest record in every arm."""
+        return (self.pure, self.rho, *self.orders)
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """The plain sum in every arm."""
+        return (self.pure_sum, self.rho_sum, *self.order_sums)
+
+    @staticmethod
+    def of(arms: Sequence[int], sums: Sequence[int] | None = None) -> Balance:
+        """A balance of these bounds and sums."""
+        pure_sum, rho_sum, *order_sums = sums or (0,) * len(ARMS)
+        pure, rho, *orders = arms
+        return Balance(
+            pure=pure,
+            rho=rho,
+            pure_sum=pure_sum,
+            rho_sum=rho_sum,
+            orders=tuple(orders),
+            order_sums=tuple(order_sums),
+        )
 
 
 @dataclass(slots=True)
@@ -78,7 +126,7 @@ class Segment:
 
     def book(self, region: Region, cost: Cost, balance: Balance) -> None:
         """Append a charge that was decided before."""
-        self.overlap.add(region, pure=cost.pure, rho=cost.rho)
+        self.overlap.add(region, cost.arms)
         self.balance = balance
 
 
@@ -90,7 +138,7 @@ class Decision:
     """
 
     accepted: bool
-    arm: Arm | None
+    arm: str | None
     inside: Balance
     balance: Balance
     delta: int
@@ -115,13 +163,12 @@ def decide(
     the arm may not differ from record to record, because neighbours differ by two of them (docs/proofs/filters.md).
     """
     here = segments.get(key) or Segment()
-    others = [segment.balance for name, segment in segments.items() if name != key]
-    elsewhere = Balance(pure=_add(*(other.pure for other in others)), rho=_add(*(other.rho for other in others)))
-    alone = _alone(elsewhere) and not one_arm
-    arm, nodes = _choose_arm(here, elsewhere, alone=alone, region=region, cost=cost, limits=limits)
-    inside = here.balance
-    if booking:
-        inside = _inside(here, region=region, cost=cost, arm=arm, elsewhere=elsewhere, limits=limits)
+    others = [segment.balance.arms for name, segment in segments.items() if name != key]
+    elsewhere = tuple(add_losses(*losses) for losses in zip(*others, strict=True)) or (0,) * len(ARMS)
+    alone = not any(elsewhere) and not one_arm
+    rooms = tuple(map(_room, limits.arms, elsewhere, cost.arms))
+    arm, nodes = _choose_arm(here, rooms, alone=alone, region=region, cost=cost)
+    inside = _inside(here, rooms, limits, region=region, arm=arm) if booking else here.balance
     balance = book_balance(here.balance, cost, inside)
     delta = delta_spent + cost.delta
     used = _used(balance, elsewhere, limits, certified=arm is not None and alone)
@@ -137,76 +184,75 @@ def decide(
 
 
 def _choose_arm(
-    here: Segment, elsewhere: Balance, *, alone: bool, region: Region, cost: Cost, limits: FilterLimits
-) -> tuple[Arm | None, int]:
-    """The first arm that holds: pure, then rho, then (in a lone segment) either for each record."""
-    room = _room(limits.pure, elsewhere.pure, cost.pure), _room(limits.rho, elsewhere.rho, cost.rho)
+    here: Segment, rooms: Sequence[int | None], *, alone: bool, region: Region, cost: Cost
+) -> tuple[str | None, int]:
+    """The first arm that holds for everybody, by plain addition or by a search; else, in a lone segment, one for each
+    record.
+
+    Not alone: the same arm must hold for every record here, not only in the region.
+    """
     nodes = 0
-    arm: Literal["pure", "rho"]
-    for arm, left, spent, loss in (
-        ("pure", room[0], here.balance.pure, cost.pure),
-        ("rho", room[1], here.balance.rho, cost.rho),
-    ):
-        # Not alone: the same arm must hold for every record here, not only in the region.
-        if left is None or (not alone and spent > left + loss):
-            continue
-        if spent <= left:
-            return arm, nodes  # plain addition is within
-        verdict = here.overlap.within(
-            region,
-            pure=left if arm == "pure" else None,
-            rho=left if arm == "rho" else None,
-            nodes=DECISION_NODES,
-        )
+    open_arms = [
+        number
+        for number, (room, spent, loss) in enumerate(zip(rooms, here.balance.arms, cost.arms, strict=True))
+        if room is not None and (alone or spent <= room + loss)
+    ]
+    for number in open_arms:
+        if here.balance.arms[number] <= (rooms[number] or 0):
+            return ARMS[number], nodes
+    for number in open_arms if not alone else open_arms[:1]:
+        only = [room if each == number else None for each, room in enumerate(rooms)]
+        verdict = here.overlap.within(region, only, nodes=DECISION_NODES)
         nodes += verdict.nodes
         if verdict.within:
-            return arm, nodes
-    if alone and None not in room:
-        verdict = here.overlap.within(region, pure=room[0], rho=room[1], nodes=DECISION_NODES)
+            return ARMS[number], nodes
+    if alone and len(open_arms) > 1:
+        verdict = here.overlap.within(region, rooms, nodes=DECISION_NODES)
         nodes += verdict.nodes
         if verdict.within:
-            return "joint", nodes
+            return JOINT, nodes
     return None, nodes
 
 
 def _inside(
-    here: Segment, *, region: Region, cost: Cost, arm: Arm | None, elsewhere: Balance, limits: FilterLimits
+    here: Segment, rooms: Sequence[int | None], limits: FilterLimits, *, region: Region, arm: str | None
 ) -> Balance:
     """U: certified bounds on what any record of the region has lost so far, in each arm."""
-    old = here.balance
-    inside_pure = here.overlap.largest(region, arm="pure", nodes=BOOKING_NODES).upper if old.pure else 0
-    inside_rho = here.overlap.largest(region, arm="rho", nodes=BOOKING_NODES).upper if old.rho else 0
-    room_pure = _room(limits.pure, elsewhere.pure, cost.pure)
-    room_rho = _room(limits.rho, elsewhere.rho, cost.rho)
-    if arm == "pure" and room_pure is not None:
-        inside_pure = min(inside_pure, room_pure)  # the decision proved it
-    if arm == "rho" and room_rho is not None:
-        inside_rho = min(inside_rho, room_rho)
-    return Balance(pure=inside_pure, rho=inside_rho)
+    pure, rho = (
+        here.overlap.largest(region, arm=number, nodes=BOOKING_NODES).upper if spent else 0
+        for number, spent in enumerate((here.balance.pure, here.balance.rho))
+    )
+    # What pure and rho imply at an order holds too; in a mixed history the orders' own bounds are smaller.
+    inside = [pure, rho, *Cost(pure=pure, rho=rho, delta=0).orders]
+    if any(here.balance.orders) and any(limit is not None for limit in limits.orders):
+        orders = here.overlap.upper_bounds(region, range(2, len(ARMS)))
+        inside[2:] = map(min, inside[2:], orders)
+    for number, room in enumerate(rooms):
+        if ARMS[number] == arm and room is not None:
+            inside[number] = min(inside[number], room)  # the decision proved it
+    return Balance.of(inside)
 
 
 def book_balance(old: Balance, cost: Cost, inside: Balance) -> Balance:
     """spent' = min(spent + loss, max(spent, U + loss)): never falls, never worse than addition.
 
     >>> spent, cost = Balance(pure=5, rho=5, pure_sum=9, rho_sum=9), Cost(pure=2, rho=2, delta=0)
-    >>> book_balance(spent, cost, Balance(pure=1, rho=4))
-    Balance(pure=5, rho=6, pure_sum=11, rho_sum=11)
+    >>> booked = book_balance(spent, cost, Balance(pure=1, rho=4))
+    >>> booked.pure, booked.rho, booked.pure_sum, booked.rho_sum
+    (5, 6, 11, 11)
     """
-    return Balance(
-        pure=min(_add(old.pure, cost.pure), max(old.pure, _add(inside.pure, cost.pure))),
-        rho=min(_add(old.rho, cost.rho), max(old.rho, _add(inside.rho, cost.rho))),
-        pure_sum=_add(old.pure_sum, cost.pure),
-        rho_sum=_add(old.rho_sum, cost.rho),
+    losses = zip(old.arms, cost.arms, inside.arms, strict=True)
+    return Balance.of(
+        [min(add_losses(spent, loss), max(spent, add_losses(most, loss))) for spent, loss, most in losses],
+        [add_losses(spent, loss) for spent, loss in zip(old.sums, cost.arms, strict=True)],
     )
 
 
-def _used(balance: Balance, elsewhere: Balance, limits: FilterLimits, *, certified: bool) -> int:
+def _used(balance: Balance, elsewhere: Sequence[int], limits: FilterLimits, *, certified: bool) -> int:
     """The share of the limit that is certainly not exceeded, rounded up; above FULL means over."""
     shares = [FULL] if certified else []
-    for spent, limit in (
-        (_add(balance.pure, elsewhere.pure), limits.pure),
-        (_add(balance.rho, elsewhere.rho), limits.rho),
-    ):
+    for here, others, limit in zip(balance.arms, elsewhere, limits.arms, strict=True):
+        spent = add_losses(here, others)
         if limit is not None and spent < UNBOUNDED:
             shares.append(-(-spent * FULL // limit) if limit else FULL + 1)
     return min([*shares, FULL + 1])
@@ -219,10 +265,6 @@ def _room(limit: int | None, elsewhere: int, loss: int) -> int | None:
     return limit - elsewhere - loss
 
 
-def _alone(elsewhere: Balance) -> bool:
-    return elsewhere.pure == 0 and elsewhere.rho == 0
-
-
-def _add(*parts: int) -> int:
+def add_losses(*parts: int) -> int:
     """A sum that stops at UNBOUNDED."""
     return min(UNBOUNDED, sum(parts))

@@ -7,12 +7,19 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from discreet import exact
+from discreet.accounting.renyi import ORDERS, conversion_cost
 from discreet.accounting.zcdp_conversion import epsilon_from_rho, rho_from_epsilon
 from discreet.errors import UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, MAX_BUDGET_EPSILON, RHO_UNITS
 
-#: Which filters may accept a charge: both (either suffices), the pure sum alone, or zCDP alone.
-Accounting = Literal["either", "pure", "zcdp"]
+#: Which arms may accept a charge, where one suffices: all of them (pure, zCDP and each of `ORDERS`), pure and zCDP (as in
+#: ledgers before 0.3), the pure sum alone, or zCDP alone.
+Accounting = Literal["renyi", "either", "pure", "zcdp"]
+
+#: How the delta that is not for keys is shared if all arms are on: most to zCDP, which serves histories of one kind of
+#: noise, the rest evenly to the orders, which serve mixed ones. Found by measuring (benchmarks/RESULTS.md, arms).
+ZCDP_SHARE = Fraction(3, 4)
+ORDER_SHARE = (1 - ZCDP_SHARE) / len(ORDERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +29,19 @@ class FilterLimits:
     pure: int | None
     rho: int | None
     delta_keys: int
+    orders: tuple[int | None, ...] = (None,) * len(ORDERS)
+
+    @property
+    def arms(self) -> tuple[int | None, ...]:
+        """The limits of all arms: pure, rho, then the orders."""
+        return (self.pure, self.rho, *self.orders)
 
     def for_changes(self) -> FilterLimits:
         """The same limits where neighbours change one unit, for losses that are counted by adding or removing one.
 
         Because: changing a unit is removing one and adding one; pure losses double, rho counts four times (the square
-        of two steps), delta for keys twice (docs/proofs/filters.md, invariants).
+        of two steps), delta for keys twice (docs/proofs/filters.md, invariants). The orders are off: two steps at one
+        order are bounded by larger orders only.
         """
         return FilterLimits(
             pure=None if self.pure is None else self.pure // 2,
@@ -40,13 +54,13 @@ class FilterLimits:
 class Guarantee:
     """(epsilon, delta) for the people of one population.
 
-    delta is split once: `delta_keys` for thresholds, the rest for converting rho.
+    delta is split once: `delta_keys` for thresholds, the rest for converting rho and the losses at Rényi orders.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     delta_keys: Fraction | None = None
-    accounting: Accounting = "either"
+    accounting: Accounting = "renyi"
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon <= MAX_BUDGET_EPSILON:
@@ -56,7 +70,7 @@ class Guarantee:
             )
         exact.probability(self.delta, name="delta")
         if self.accounting not in get_args(Accounting):
-            raise UsageError(f"accounting must be 'either', 'pure' or 'zcdp', got {self.accounting!r}")
+            raise UsageError(f"accounting must be 'renyi', 'either', 'pure' or 'zcdp', got {self.accounting!r}")
         if self.accounting == "zcdp" and self.delta_rho == 0:
             raise UsageError("accounting = 'zcdp' needs a delta above 0 to convert rho")
         if not 0 <= self.keys <= self.delta:
@@ -72,16 +86,26 @@ class Guarantee:
         return self.delta if self.accounting == "pure" else self.delta / 2
 
     @property
-    def delta_rho(self) -> Fraction:
-        """The delta set aside for converting rho."""
+    def delta_noise(self) -> Fraction:
+        """The delta that is not for thresholds."""
         return self.delta - self.keys
 
     @property
+    def delta_rho(self) -> Fraction:
+        """The delta set aside for converting rho."""
+        return self.delta_noise * (ZCDP_SHARE if self.accounting == "renyi" else 1)
+
+    @property
+    def delta_order(self) -> Fraction:
+        """The delta set aside for each Rényi order."""
+        return self.delta_noise * (ORDER_SHARE if self.accounting == "renyi" else 0)
+
+    @property
     def limits(self) -> FilterLimits:
-        """The integer limits of both filters.
+        """The integer limits of all arms.
 
         >>> Guarantee(epsilon=Fraction(3)).limits
-        FilterLimits(pure=3000000000, rho=None, delta_keys=0)
+        FilterLimits(pure=3000000000, rho=None, delta_keys=0, orders=(None, None, None, None))
         """
         wants_rho = self.accounting != "pure" and self.delta_rho > 0
         rho = rho_from_epsilon(self.epsilon, self.delta_rho) if wants_rho else None
@@ -89,19 +113,31 @@ class Guarantee:
             pure=None if self.accounting == "zcdp" else exact.units_down(self.epsilon, EPSILON_UNITS),
             rho=None if rho is None else exact.units_down(rho, RHO_UNITS),
             delta_keys=exact.units_down(self.keys, DELTA_UNITS),
+            orders=tuple(self._order_limit(order) for order in ORDERS),
         )
 
-    def spent_epsilon(self, *, pure: int, rho: int) -> Fraction:
-        """An upper bound on the largest loss of any record, given bounds on both sums, in epsilon.
+    def _order_limit(self, order: int) -> int | None:
+        """The largest loss at an order, in whole units, that implies (epsilon, its share of delta)-DP."""
+        if not self.delta_order:
+            return None
+        most = self.epsilon - conversion_cost(order, self.delta_order)
+        return exact.units_down(most, RHO_UNITS) if most > 0 else None
 
-        Because: every record is within the limit in one arm or the other, so the limit itself bounds
-        the smaller of the two; and min over arms of the maximum bounds the maximum of the minimum.
+    def spent_epsilon(self, *, pure: int, rho: int, orders: tuple[int, ...] | None = None) -> Fraction:
+        """An upper bound on the largest loss of any record, given bounds on the sums of all arms, in epsilon.
+
+        Because: every record is within the limit in one arm or another, so the limit itself bounds the smallest of
+        its losses; and min over arms of the maximum bounds the maximum of the minimum.
         """
         bounds = [self.epsilon]
         if self.accounting != "zcdp" and pure < exact.UNBOUNDED:
             bounds.append(Fraction(pure, EPSILON_UNITS))
         if self.accounting != "pure" and self.delta_rho > 0:
             bounds.append(epsilon_from_rho(Fraction(rho, RHO_UNITS), self.delta_rho))
+        if self.delta_order and orders is not None:
+            for order, loss in zip(ORDERS, orders, strict=True):
+                extra = conversion_cost(order, self.delta_order)
+                bounds.append(max(Fraction(0), Fraction(loss, RHO_UNITS) + extra) if loss else Fraction(0))
         return min(bounds)
 
     def to_data(self) -> dict[str, str]:

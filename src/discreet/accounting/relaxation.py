@@ -1,6 +1,6 @@
 """The bound: split every loss over the columns that it narrows, add up each column's fullest cell.
 
-A piece is a box with a weight in each arm (pure, rho, or one of them). A record takes one cell in each column and
+A piece is a box with a weight in each arm (`filter`). A record takes one cell in each column and
 holds the pieces in all of whose sides its cells lie; its load is the sum of their weights.
 
 Guarantee: a record's load is at most `RelaxedBound.total`, and if in one column it takes a cell that carries less
@@ -189,6 +189,12 @@ def tighten(problem: RelaxationProblem, number: int, *, steps: int, enough: int)
     arms = list(problem.arms)
     arms[number] = replace(arm, shares=chosen)
     return replace(problem, arms=tuple(arms))
+
+
+def share_split(problem: RelaxationProblem, number: int) -> RelaxationProblem:
+    """The same problem where all arms are split as one of them is."""
+    shares = problem.arms[number].shares
+    return replace(problem, arms=tuple(replace(arm, shares=shares) for arm in problem.arms))
 
 
 def _step(problem: RelaxationProblem, shares: Floats, energy: Floats, pieces: int) -> Floats:
