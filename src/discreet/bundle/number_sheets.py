@@ -32,7 +32,6 @@ MOST_ROWS = 100_000
 #: A list of noisy numbers unpacks to no more bytes.
 MOST_BYTES = 2**28
 
-
 #: More cells than this are no table to read; the numbers as they were drawn are there all the same.
 MOST_CELLS = 10_000
 
