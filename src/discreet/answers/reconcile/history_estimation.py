@@ -35,7 +35,6 @@ _MOST_ASKED = 500
 #: A released number that brings less than this share of a variance brings nothing.
 _NOTHING = 1e-15
 
-
 Edge = tuple[str, Value | None]
 #: For each edge the boxes that have it, as bits.
 Edges = dict[Edge, int]

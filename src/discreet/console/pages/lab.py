@@ -24,7 +24,6 @@ ATTACK_QUEUE = AttackQueue()
 #: How long a visit waits for what it started, before it is shown that it runs.
 PATIENCE_S = 1.0
 
-
 #: The table of patients is made k-anonymous for these k.
 KS = (2, 5, 20)
 
