@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab.evidence import Evidence
 from discreet.lab.pictures import bars
-from discreet.lab.privacy_audit.doubt import doubt_of
+from discreet.lab.privacy_audit.epsilon_lower_bound import doubt_of
 from discreet.lab.privacy_audit.target_list import all_targets
 from discreet.lab.privacy_audit.targets import QUICK_SAMPLES, SAMPLES, AuditOutcome, AuditTarget
 
