@@ -6,8 +6,8 @@ import gc
 import os
 import sys
 
-#: New objects before the collector looks at them, 700 unless told: while libraries load hardly any is garbage.
-_OBJECTS = 20_000
+#: So many new objects wait for the collector, not 700: while libraries load hardly any is garbage.
+_NEW_OBJECTS = 10_000
 
 
 def run() -> None:
@@ -15,7 +15,7 @@ def run() -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         # Before numpy is loaded: the products of a fit are small, and threads that wait for each other double its time.
         os.environ.setdefault(name, "1")
-    gc.set_threshold(_OBJECTS)
+    gc.set_threshold(_NEW_OBJECTS)
     begun = False
     try:
         from discreet.cli.main import call
@@ -27,5 +27,5 @@ def run() -> None:
             f"stopped; {'anything already charged stays charged' if begun else 'nothing was charged'}", file=sys.stderr
         )
         code = 130
-    gc.freeze()  # the process ends: whatever it loaded need not be searched for garbage once more
+    gc.freeze()  # the process ends, and what must be closed says so itself: no need to search all for garbage again
     sys.exit(code)
