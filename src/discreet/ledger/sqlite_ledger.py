@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet, finalize
+from weakref import WeakSet
 
 from discreet.errors import Command, LedgerFault, Message
 from discreet.ledger.chain import GENESIS, KINDS, LedgerEntry
@@ -151,7 +151,6 @@ class SqliteLedgerStore:
         self._file = _file_identity(path)
         self._pid = os.getpid()
         _OPEN.add(self)
-        finalize(self, connection.close)  # at the latest when the process ends: the last one to close empties the log
 
     @staticmethod
     def create(path: Path) -> SqliteLedgerStore:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from weakref import WeakSet, finalize
+from weakref import WeakSet
 
 from discreet.console.people.store_schema import VERSION
 from discreet.errors import StoreFault
@@ -48,7 +48,6 @@ class StoreConnection:
             self.close()
             self._make(self._path)
             self._connection, self._file = _connect(self._path), _identity(self._path)
-            finalize(self, self._connection.close)  # at the latest when the process ends
         return self._connection
 
     def close(self) -> None:
