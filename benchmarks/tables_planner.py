@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.inference.linear.solver_choice import solver_for
+from discreet.inference.linear.solvers import solver_for
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace

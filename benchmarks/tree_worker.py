@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from usage import peak_mib, start_of_peak
 
-from discreet.inference.linear.solver_choice import solver_for
+from discreet.inference.linear.solvers import solver_for
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.strategy_choice.strategy_plan import plan_strategy

@@ -60,7 +60,7 @@ sys.dont_write_bytecode = False
 
 
 #: Where durability is tested, or decided about by its own conftest.
-DURABLE = {"ledger", "crash", "collect", "engines"}
+DURABLE = {"ledger", "crash", "collector", "engines"}
 
 
 @pytest.fixture(scope="module", autouse=True)

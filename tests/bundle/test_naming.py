@@ -237,7 +237,9 @@ def test_releases_that_were_stored_without_names_are_drawn_as_they_are(patients,
 
 
 def test_a_publication_of_too_many_numbers_has_no_names(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.tables.publish.cell_names.MOST", 7)  # less than 8 cells of the nation
+    monkeypatch.setattr(
+        "discreet.tables.publish.publication_measurement.MOST_NAMED", 7
+    )  # less than 8 cells of the nation
     project = make_census(tmp_path / "p")
     release = project.publish(plan(tmp_path, PLAN), epsilon=1, to=tmp_path / "out").release
     assert names(project, release)[1] == {} and bars(project, release)

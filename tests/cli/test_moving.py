@@ -10,9 +10,9 @@ import pytest
 
 import discreet
 from clinic import make, run, say
-from collect.database import server
 from discreet.ledger import postgres_ledger as stores
 from discreet.project import folder
+from surveys.collector.database import server
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,22 @@ import pytest
 
 from clinic import make
 
-HEAVY = ("duckdb", "numpy", "pandas", "polars", "pyarrow", "pydantic", "pyspark", "scipy", "sqlglot", "starlette")
+HEAVY = (
+    *(
+        "duckdb",
+        "numpy",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "pydantic",
+        "pyspark",
+        "scipy",
+        "sqlglot",
+        "starlette",
+        "tomlkit",
+    ),
+    *("discreet.answers.sql", "discreet.inference", "discreet.sql.spark_dialect", "discreet.tables", "discreet.synth"),
+)
 COUNT = "SELECT count(*) FROM patients"
 
 
@@ -38,7 +53,21 @@ def test_a_budget_is_shown_without_an_engine_and_without_a_parser(tmp_path):
 def test_a_query_loads_what_it_needs_and_nothing_of_the_console(tmp_path):
     make(tmp_path)
     assert loaded(["query", COUNT, "--epsilon", "0.1"], tmp_path) >= {"numpy", "duckdb", "sqlglot"}  # these checks see
-    assert not loaded(["query", COUNT, "--epsilon", "0.1"], tmp_path) & {"pandas", "pydantic", "scipy", "starlette"}
+    repeated = loaded(["query", COUNT, "--epsilon", "0.1"], tmp_path)
+    assert repeated <= {"numpy", "duckdb", "sqlglot", "discreet.answers.sql"}
+    assert loaded(["query", COUNT, "--epsilon", "0.1", "--fresh"], tmp_path) == repeated
+    explained = loaded(["explain", COUNT, "--within", "5"], tmp_path)
+    assert explained >= {"discreet.inference", "discreet.sql.spark_dialect"}
+
+
+def test_a_verb_ends_with_its_ledger_closed_and_without_a_word(tmp_path):
+    """`run` tunes the collector. Were all frozen at the end, the log would stay, and DuckDB would tell of leaks."""
+    make(tmp_path)
+    program = "from discreet.cli import run; run()"
+    for words in (["query", COUNT, "--epsilon", "0.1"], ["budget"]):
+        done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert not list((tmp_path / ".discreet").glob("ledger.db-*"))  # the last to close removes the log
 
 
 def test_the_package_itself_loads_nothing(tmp_path):

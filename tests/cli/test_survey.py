@@ -13,12 +13,12 @@ import urllib.request
 import pytest
 
 from clinic import run, say
-from collect.asked import line, lines, sent
-from collect.serving import ask, served
 from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.collector.survey_store import ReportBatch
 from discreet.surveys.device import report_sender
+from surveys.collector.asked import line, lines, sent
+from surveys.collector.serving import ask, served
 
 DRINKING = ("survey", "new", "Did you go out drinking?", "--choices", "yes,no", "--epsilon", "1.1")
 

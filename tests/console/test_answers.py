@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from console.house import world
-from discreet.console.pages import citation, release_view
+from discreet.console.pages import answers, release_view
 from discreet.mechanisms.laplace import DiscreteLaplace
 
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
@@ -270,7 +270,7 @@ def test_cells_are_written_as_a_release_writes_them(project):
 
 def test_bibtex_is_not_broken_by_names(project, release):
     told = project.recall(release.id)
-    found = citation.citation(told, origin="http://x")
+    found = answers.citation(told, origin="http://x")
     assert found["bibtex"].count("{") == found["bibtex"].count("}")
     assert release.id in found["text"] and "epsilon 1" in found["text"] and "version 1" in found["text"]
-    assert citation._plain("a{b}_c\\") == r"a\{b\}\_c\textbackslash "
+    assert answers._plain_bibtex("a{b}_c\\") == r"a\{b\}\_c\textbackslash "

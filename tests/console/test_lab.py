@@ -13,7 +13,7 @@ import pytest
 from console.house import world
 from discreet.console.jobs import attack_queue, attack_trial
 from discreet.console.jobs.attack_queue import AttackQueue, TrialFailed, TrialKey
-from discreet.console.pages import attack_choices, attack_descriptions, lab
+from discreet.console.pages import attack_descriptions, lab
 from discreet.console.responses import RequestDenied
 from discreet.errors import UsageError
 from discreet.lab import pictures
@@ -315,13 +315,13 @@ def test_every_attack_is_told_in_three_sentences():
 
 
 def test_choices_are_few_and_usual_ones_among_them():
-    for attack, those in attack_choices.CHOICES.items():
+    for attack, those in attack_descriptions.CHOICES.items():
         assert attack in attack_descriptions.ATTACK_DESCRIPTIONS
         combinations = 1
         for each in those:
             combinations *= len(each.values)
         assert combinations <= attack_queue.MOST_KEPT
     with pytest.raises(ValueError, match="not a value"):
-        attack_choices.AttackChoice(name="a", words="A", values=("1",), usual="2")
+        attack_descriptions.AttackChoice(name="a", words="A", values=("1",), usual="2")
     with pytest.raises(UsageError, match="is not a setting"):
-        attack_choices.check_choices("floats", {"epsilon": "1"})
+        attack_descriptions.check_choices("floats", {"epsilon": "1"})

@@ -15,7 +15,7 @@ import uvicorn
 from console.alone import alone
 from console.house import clinic
 from discreet.cli.main import call
-from discreet.console.lock import NAME
+from discreet.console.app_state import LOCK_NAME
 from discreet.console.server import ConsoleServer
 
 
@@ -53,7 +53,7 @@ def test_one_console_serves_a_folder_and_a_second_is_told_where(folder, capsys):
         assert "setup" not in said
         with urllib.request.urlopen(told["setup"], timeout=5) as found:  # the first one's link holds
             assert b'name="password"' in found.read()
-        assert (folder / ".discreet" / NAME).stat().st_mode & 0o077 == 0
+        assert (folder / ".discreet" / LOCK_NAME).stat().st_mode & 0o077 == 0
     finally:
         code = ended(first)
     assert code == 0

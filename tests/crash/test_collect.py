@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from collect.asked import line, lines, survey
-from collect.database import server
-from collect.serving import served
 from crash.harness import Life, torture
 from discreet.surveys.collector import http_server
 from discreet.surveys.collector.enrolment import enrol
 from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_store import all_reports
+from surveys.collector.asked import line, lines, survey
+from surveys.collector.database import server
+from surveys.collector.serving import served
 from tiers import size
 
 SCRIPT = Path(__file__).with_name("collector.py")

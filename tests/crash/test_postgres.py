@@ -21,7 +21,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from collect.database import TRIES, server
 from crash.harness import IMPORTS, Life
 from crash.harness import torture as torture_lives
 from crash.spender import POINTS
@@ -31,6 +30,7 @@ from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import guarantee, make
+from surveys.collector.database import TRIES, server
 from tiers import size
 
 HERE = Path(__file__).parent

@@ -14,8 +14,8 @@ from discreet.engines.stop_signal import StopSignal, stoppable_by
 from discreet.errors import LedgerLocked, QueryFailed
 from discreet.sql.sql_writer import SqlWriter
 from engines.test_stopping import COUNT, SLOW, kinds, slow
+from kernel.test_program import BUDGET, LINES, cut_of, start
 from synth.worlds import PEOPLE, open_project
-from test_program import BUDGET, LINES, cut_of, start
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from discreet.engines.stop_signal import Stopped, StopSignal, check_stop, interr
 from discreet.errors import QueryFailed
 from discreet.sql.sql_writer import SqlWriter
 from engines.asking import asked, counted
+from kernel.test_program import BUDGET, LINES, cut_of, start
 from synth.worlds import PEOPLE, open_project
-from test_program import BUDGET, LINES, cut_of, start
 
 SLOW = "SELECT 0 AS cell, count(*) AS s0 FROM range(100000000000) WHERE range % 7 = 3"
 COUNT = "select count(*) from patients"

@@ -29,7 +29,7 @@ def test_it_is_committed_without_outputs():
         assert max(map(len, cell.source.splitlines())) <= 100
 
 
-@pytest.mark.deep  # faces are in tests/test_notebook.py
+@pytest.mark.deep  # faces are in tests/present/test_notebook.py
 @pytest.mark.filterwarnings("default")  # a kernel's own sockets and loops are not ours to warn of
 def test_it_runs_and_every_kind_of_result_has_a_face(tmp_path, monkeypatch):
     for name in ("HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "TMPDIR"):

@@ -10,9 +10,8 @@ from scipy import stats
 
 from discreet.errors import UsageError
 from discreet.lab.privacy_audit import binomial, demo, lower_bound, measure_epsilon, noise_laws, one_run_audit, sql
-from discreet.lab.privacy_audit.audit_suite import audit
+from discreet.lab.privacy_audit.audit_suite import audit, holm
 from discreet.lab.privacy_audit.epsilon_lower_bound import OutputSetCounts, count_output_set
-from discreet.lab.privacy_audit.holm import holm
 from discreet.lab.privacy_audit.target_list import all_targets
 from discreet.lab.privacy_audit.targets import (
     AuditOutcome,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from collect.database import server
 from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import Copies
+from surveys.collector.database import server
 
 #: Tests of what a ledger does, whatever it lies in, run on both. The rest are about SQLite's file.
 BOTH = {"test_ledger", "test_steps", "test_rows", "test_invariants"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import discreet.console
-from discreet.present.charts.standalone import standalone_svg
+from discreet.present.charts.svg import standalone_svg
 from discreet.present.html import TEMPLATES
 
 STATIC = Path(discreet.console.__file__).parent / "static"

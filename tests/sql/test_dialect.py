@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collect.database import server
 from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
 from discreet.plan.evaluate import holds_for_each, lower, upper, value, values
@@ -24,6 +23,7 @@ from engines.test_expressions import GROWING, extremes
 from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
 from sql.samples import SAMPLES
+from surveys.collector.database import server
 from tiers import examples
 
 POSTGRES = Emitter(dialect=PostgreSQLDialect())

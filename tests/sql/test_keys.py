@@ -13,8 +13,8 @@ from discreet.plan.calendar import FIRST_DAY, LAST_DAY, first_start, start_of
 from discreet.plan.evaluate import values
 from discreet.schema.column import CategoryColumn
 from discreet.schema.project_file import read_table
-from discreet.sql.calendar_periods import period_starts
 from discreet.sql.catalog import CatalogTable, PublicTable
+from discreet.sql.group_keys import period_starts
 from discreet.sql.query_parser import parse_query
 from sql.test_read import reading
 from tiers import examples

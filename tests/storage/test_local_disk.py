@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.storage.local_disk import filesystem_type, network_filesystem
+from discreet.storage.sqlite_file import filesystem_type, network_filesystem
 
 MOUNTS = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw

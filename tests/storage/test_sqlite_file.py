@@ -13,7 +13,7 @@ from discreet.console.people.people_store import PeopleStore
 from discreet.errors import DiscreetError, LedgerFault, StoreFault
 from discreet.ledger import backup
 from discreet.ledger.sqlite_ledger import SqliteLedgerStore
-from discreet.storage import local_disk, sqlite_file
+from discreet.storage import sqlite_file
 from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.device.device_store import DEVICE_FILE, open_device_store
 
@@ -103,7 +103,7 @@ def test_a_network_filesystem_is_refused(
     mounts = tmp_path / "mounts"
     mounts.write_text("27 1 254:0 / / rw - nfs4 server:/ rw\n")
     before = sorted(path.name for path in tmp_path.rglob("*"))
-    monkeypatch.setattr(local_disk, "_MOUNTS", mounts)
+    monkeypatch.setattr(sqlite_file, "_MOUNTS", mounts)
     with pytest.raises(error, match=r"network filesystem \(nfs4\)"):
         use(tmp_path)
     assert there or sorted(path.name for path in tmp_path.rglob("*")) == before, "nothing is made there"

@@ -9,7 +9,7 @@ from discreet.schema.column import CategoryColumn, NumberColumn
 from discreet.synth import synthesis as fit_file
 from discreet.synth.attribute import attribute_of
 from discreet.synth.cell_decoder import draw_codes
-from discreet.synth.cell_separation import MOST_APART
+from discreet.synth.constraints import MOST_APART
 from discreet.synth.constraints_file import read_constraints
 from discreet.synth.first_histograms import split_groups
 from discreet.synth.row_repair import broken_rows

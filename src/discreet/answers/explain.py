@@ -23,9 +23,12 @@ from discreet.plan import formula
 from discreet.plan.cell_statistics import Statistic, Sum, statistic_name
 from discreet.plan.price import ChooseBin, Discover, Law, Measure
 from discreet.present.cell_text import NULL
+from discreet.schema.address import scheme
+from discreet.sql.dialect import Dialect, DuckDBDialect
 from discreet.sql.emitter import Emitter
-from discreet.sql.engine_dialect import dialect_at
 from discreet.sql.parsed_query import OutputColumn
+from discreet.sql.postgres_dialect import PostgreSQLDialect
+from discreet.sql.spark_dialect import SparkDialect
 from discreet.sql.sql_writer import SqlWriter, display_names
 
 
@@ -264,3 +267,18 @@ def _side(version: Version, name: str, allowed: ValueSet) -> str:
     if allowed.null:
         words.append(NULL)
     return f"{name} is {' or '.join(words)}"
+
+
+def dialect_at(address: str) -> Dialect:
+    """What is written for the engine at an address of discreet.toml.
+
+    >>> dialect_at("postgresql://db/clinic").name
+    'postgresql'
+    """
+    match scheme(address):
+        case "postgresql" | "postgres":
+            return PostgreSQLDialect()
+        case "spark" | "sc":
+            return SparkDialect()
+        case _:
+            return DuckDBDialect()

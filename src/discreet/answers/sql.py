@@ -12,7 +12,6 @@ from discreet.answers.answer_release import make_release
 from discreet.answers.query_quote import QueryWish, quote
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
-from discreet.answers.reconcile.history_estimation import estimate_from_history
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
@@ -41,7 +40,7 @@ def ask(
     if stored_answer is not None:
         return make_release(stored_answer, wish, version=version, ledger=ledger, cached=True)
     earlier_estimate = (
-        None if fresh or reads is None else estimate_from_history(query, version=version, curator=curator, reads=reads)
+        None if fresh or reads is None else _estimate(query, version=version, curator=curator, reads=reads)
     )
     if earlier_estimate is not None and suffices(
         earlier_estimate, wish, version=version, guarantee=session.guarantee, ledger=ledger
@@ -50,12 +49,21 @@ def ask(
     helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
     measurement = measure_query(query, wish, session, earlier_estimate=helping)
     if helping is not None and reads is not None:
-        after = estimate_from_history(query, version=version, curator=curator, reads=reads)
+        after = _estimate(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(helping, measurement, after, wish)
         if both is not None:
             return combined_release(both, measurement, wish, version=version, ledger=ledger)
     reading = AnswerReading(query=query, measurement=measurement)
     return make_release(reading, wish, version=version, ledger=ledger, cached=False)
+
+
+def _estimate(
+    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads, without: str | None = None
+) -> EarlierEstimate | None:
+    """What earlier answers tell about a question, but for the release `without`."""
+    from discreet.answers.reconcile.history_estimation import estimate_from_history  # with all of its least squares
+
+    return estimate_from_history(query, version=version, curator=curator, reads=reads, without=without)
 
 
 def reread_release(
@@ -66,9 +74,9 @@ def reread_release(
     What was released since is looked at, too: it makes the answer more exact, and takes nothing away.
     """
     query, measurement, ledger = reading.query, reading.measurement, curator.ledger
-    before = estimate_from_history(query, version=version, curator=curator, reads=reads, without=measurement.id)
+    before = _estimate(query, version=version, curator=curator, reads=reads, without=measurement.id)
     if before is not None and helps(before, wish):
-        after = estimate_from_history(query, version=version, curator=curator, reads=reads)
+        after = _estimate(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(before, measurement, after, wish)
         if both is not None:
             return combined_release(both, measurement, wish, version=version, ledger=ledger)

@@ -95,7 +95,7 @@ def _marginals(stored: Mapping[str, Any], schema: Schema) -> dict[Where, list[Ce
 
 
 def _publication(stored: Mapping[str, Any]) -> dict[Where, list[Cell]]:
-    """The first list of a publication, by what `tables.publish.cell_names` stored of it."""
+    """The first list of a publication, by what `publication_measurement.cell_names` stored of it."""
     called = stored.get("called")
     if called is None:
         return {}

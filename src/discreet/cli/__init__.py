@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+#: So many new objects wait for the collector, not 700: while a verb loads its libraries hardly any is garbage.
+_NEW_OBJECTS = 10_000
 
 
 def run() -> None:
@@ -11,10 +15,14 @@ def run() -> None:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         # Before numpy is loaded: the products of a fit are small, and threads that wait for each other double its time.
         os.environ.setdefault(name, "1")
+    gc.disable()
+    gc.set_threshold(_NEW_OBJECTS)
     begun = False
     try:
         from discreet.cli.main import call
 
+        gc.freeze()  # what is loaded now stays, and is never searched; what a verb opens is, so that it is closed
+        gc.enable()
         begun = True
         code = call(sys.argv[1:])
     except KeyboardInterrupt:

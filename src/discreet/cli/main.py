@@ -14,8 +14,6 @@ import typer
 
 from discreet import __version__
 from discreet.cli import interruption, standard_streams, terminal
-from discreet.cli.add import add
-from discreet.cli.again import again
 from discreet.cli.anonymize import anonymize
 from discreet.cli.attacks import attack_app
 from discreet.cli.audit import audit
@@ -23,20 +21,17 @@ from discreet.cli.bounds import bounds
 from discreet.cli.budget_group import budget_app
 from discreet.cli.called_verb import app_for
 from discreet.cli.check import check
-from discreet.cli.explain import explain
 from discreet.cli.flags import HERE, Ignored, Json
-from discreet.cli.forget import forget
 from discreet.cli.graph import graph_app
 from discreet.cli.histogram import histogram
-from discreet.cli.init import init
 from discreet.cli.ledger import ledger_app
 from discreet.cli.marginals import marginals
+from discreet.cli.owner_verbs import add, forget, init, refresh
 from discreet.cli.people import people_app
 from discreet.cli.publish import publish
-from discreet.cli.query import query
+from discreet.cli.query import again, explain, query
 from discreet.cli.ranges import ranges
 from discreet.cli.reconcile import reconcile
-from discreet.cli.refresh import refresh
 from discreet.cli.release import release_app
 from discreet.cli.serve import serve
 from discreet.cli.stream import stream_app

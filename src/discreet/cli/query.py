@@ -1,4 +1,6 @@
-"""`discreet query`, also called `discreet ask`: charge the budget and answer."""
+"""The verbs of a query: `discreet explain` prices it, free; `query`, also called `ask`, charges the budget and answers;
+`again` measures an earlier one once more and combines the answers.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,27 @@ from discreet.errors import Command, Message, Statement, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
+
+
+def explain(
+    sql: Annotated[str, typer.Argument(help="The SQL query.")],
+    epsilon: Epsilon = None,
+    within: Within = None,
+    confidence: Confidence = "0.95",
+    delta: Delta = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Show what a query would cost, its expected error, and why. Free."""
+    import discreet
+
+    require_one_price(epsilon, within)
+    opened_project = discreet.open(project)
+    with terminal.with_owner_notes(opened_project):
+        explanation = opened_project.sql(sql).explain(
+            epsilon=epsilon, within=within, confidence=confidence, delta=delta
+        )
+    terminal.print_result(explanation.data, str(explanation), as_json=as_json)
 
 
 def query(
@@ -91,3 +114,23 @@ def _read(file: Path) -> str:
         raise UsageError(f"cannot read {str(file)!r}: {problem.strerror}") from None
     except UnicodeDecodeError:
         raise UsageError(f"{str(file)!r} is not UTF-8 text") from None
+
+
+def again(
+    release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="How much more privacy loss to spend on it.")],
+    confidence: Confidence = "0.95",
+    analyst: Analyst = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Measure an earlier query again and combine the answers. Charged."""
+    import discreet
+
+    opened_project = discreet.open(project)
+    engines = terminal.engines_of(opened_project)
+    with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
+        answered = opened_project.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
+    terminal.print_result(
+        answered.to_data(), terminal.answer_lines(answered, opened_project.budget(answered.table)), as_json=as_json
+    )

@@ -33,9 +33,8 @@ def serve(
 ) -> None:
     """Serve the console: tables, queries, answers, budgets, synthetic data and surveys, for owners and analysts."""
     require_extra("console", verb="serve")
-    from discreet.console.app_state import open_state
+    from discreet.console.app_state import ConsoleLock, open_state
     from discreet.console.listener import open_listener, origin_of, run_server, settings_of
-    from discreet.console.lock import ConsoleLock
     from discreet.project.folder import nearest_project_folder
 
     folder = nearest_project_folder(project)

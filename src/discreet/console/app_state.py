@@ -1,7 +1,10 @@
-"""What the console needs before it serves: the project, its people, the questions that run, a log."""
+"""What the console needs before it serves: the project, its people, the questions that run, a log; and the
+folder's lock."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 from discreet.console.access_log import AccessLog
@@ -10,6 +13,9 @@ from discreet.console.jobs.query_service import QueryService
 from discreet.console.people.people import People
 from discreet.console.project_handle import ProjectHandle
 from discreet.console.settings import Settings
+from discreet.errors import UsageError
+
+LOCK_NAME = "console.lock"
 
 
 def open_state(folder: Path, settings: Settings, *, log: Path | None = None) -> tuple[AppState, str | None]:
@@ -22,3 +28,31 @@ def open_state(folder: Path, settings: Settings, *, log: Path | None = None) -> 
     )
     state = AppState(handle=handle, people=people, queries=queries, settings=settings, access_log=access_log)
     return state, people.setup.link()
+
+
+class ConsoleLock:
+    """One console for a folder: a second one is refused, and told where the first is.
+
+    Two would each count questions at once, jobs and logins for themselves, and while there is no owner the link of the
+    second would end that of the first. Held while a console serves; a process that dies lets go of it. The file tells
+    where it is found.
+    """
+
+    def __init__(self, folder: Path, *, address: str) -> None:
+        self._handle = os.open(folder / ".discreet" / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            # Not flock: a forked child would hold that on after this process.
+            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            where = os.pread(self._handle, 300, 0).decode(errors="replace").strip()
+            os.close(self._handle)
+            raise UsageError(
+                f"a console already serves this folder{f', at {where}' if where else ''}",
+                hint="use that console, or stop it first",
+            ) from None
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, f"{address}\n".encode(), 0)
+
+    def close(self) -> None:
+        """Let go."""
+        os.close(self._handle)

@@ -12,12 +12,13 @@ file counts them anew: who has none left is not in it any more, as if the erased
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.engines import stream_counts
-from discreet.engines.network.degrees import degrees
 from discreet.engines.table_file import FROM, PERSON, TO, new_file, persons_file
 from discreet.errors import LedgerFault, UsageError
 
@@ -87,7 +88,7 @@ def _rewrite_persons(file: Path, beside: Path, numbers: list[int]) -> None:
     """Replace the side file of a declared table, which is rewritten already, by itself without these numbers."""
     import pyarrow.parquet as pq
 
-    recount = degrees(file)
+    recount = _degrees(file)
     with (
         pq.ParquetFile(beside) as old,
         new_file(beside) as stream,
@@ -107,3 +108,27 @@ def _without(batch: Any, whose: tuple[str, ...], numbers: list[int]) -> Any:
     for column in whose:
         batch = batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=erased)))
     return batch
+
+
+def _degrees(file: Path) -> Callable[[Any], Any] | None:
+    """What makes of a batch of the side file one with the edges that a table has now, without those who have none.
+
+    None where it is no table of ends.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as table:
+        if FROM not in table.schema_arrow.names:
+            return None
+        edge_table = table.read(columns=[FROM, TO])
+    exact_rows = np.bincount(np.concatenate([edge_table.column(name).to_numpy() for name in (FROM, TO)]), minlength=1)
+
+    def recounted(batch: Any) -> Any:
+        numbers = batch.column("number").to_numpy()
+        rows = np.where(numbers < len(exact_rows), exact_rows[np.minimum(numbers, len(exact_rows) - 1)], 0)
+        changed = batch.set_column(batch.schema.get_field_index("rows"), "rows", pa.array(rows, pa.int64()))
+        return changed.filter(pc.greater(changed.column("rows"), 0))
+
+    return recounted

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers import sql as answers
-from discreet.answers.batch import ask_batch
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.engine_registry import EngineRegistry
 from discreet.errors import Flag, Message, UsageError, no_release
@@ -33,8 +31,6 @@ from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
 from discreet.project.declaration import TableWish, propose_table
 from discreet.project.folder import ledger_path, make_project_folder, nearest_project_folder, refuse_state_inside
-from discreet.project.question import Question, query_session, wish_of
-from discreet.project.recall import RecalledRelease, read_back, recall_release, repeatable_statement
 from discreet.project.versions import ErasureReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
@@ -46,9 +42,11 @@ from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
     from discreet.answers import bounds as bounding
+    from discreet.project.question import Question
+    from discreet.project.recall import RecalledRelease
     from discreet.sql.catalog import PublicTable
 
-__all__ = ["BudgetStatus", "ErasureReport", "Project", "Question"]
+__all__ = ["BudgetStatus", "ErasureReport", "Project"]
 
 #: A question that counts longer than this is stopped; it stays charged.
 DEADLINE_S = 600.0
@@ -112,7 +110,9 @@ class Project:
 
     def sql(self, text: str) -> Question:
         """Parse an SQL query. Free: `ask` charges it. A refusal names the part of the query at fault."""
-        from discreet.sql.query_parser import parse_query  # with its parser, which what asks nothing need not load
+        # With the parser and all that answers, which what asks nothing need not load.
+        from discreet.project.question import Question
+        from discreet.sql.query_parser import parse_query
 
         return Question(project=self, query=parse_query(text, self.versions.catalog()))
 
@@ -128,6 +128,8 @@ class Project:
         key: str | None = None,
     ) -> list[Release]:
         """Answer several queries together, for one epsilon in total. Either all are charged or none."""
+        from discreet.answers.batch import ask_batch
+        from discreet.project.question import query_session, wish_of
         from discreet.sql.query_parser import parse_batch
 
         wish, asker = wish_of(epsilon, within, confidence, delta), self.asker(analyst, key)
@@ -184,6 +186,9 @@ class Project:
         key: str | None = None,
     ) -> Release:
         """Measure an earlier query of this project again and combine both answers. Charged."""
+        from discreet.answers.sql import again
+        from discreet.project.question import query_session, wish_of
+        from discreet.project.recall import repeatable_statement
         from discreet.sql.query_parser import parse_query
 
         asker = self.asker(analyst, key)
@@ -199,7 +204,7 @@ class Project:
                 hint="run the query on the newest version",
             )
         session = query_session(self, versions, asker)
-        return answers.again(query, release, wish_of(epsilon, None, confidence), session)
+        return again(query, release, wish_of(epsilon, None, confidence), session)
 
     def release(self, release: str, *, confidence: object = None, statement: int = 1, within: object = None) -> Release:
         """Read an SQL answer of this project back from the ledger, for any version. Free; `cost` is what was charged.
@@ -207,10 +212,14 @@ class Project:
         `statement`: which query of a batch, from 1. `within`: the precision that was asked for; if only the missing
         precision was charged, the answer is combined with the earlier ones. Releases of other kinds are refused.
         """
+        from discreet.project.recall import read_back
+
         return read_back(release, versions=self.versions, confidence=confidence, statement=statement, within=within)
 
     def recall(self, release: str) -> RecalledRelease:
         """What the ledger knows about a release of any kind: its kind, its analyst, its table and its cost. Free."""
+        from discreet.project.recall import recall_release
+
         return recall_release(release, ledger=self.ledger)
 
     def add(

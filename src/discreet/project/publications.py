@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from discreet import exact
 from discreet.errors import UsageError
 from discreet.kernel.project_session import open_session, quote_session
-from discreet.project.question import QueryProject, Question
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.dialect import identifier
 
 if TYPE_CHECKING:
     from discreet.answers.reconcile.agreement import Agreement
     from discreet.graph.project_network import Network
+    from discreet.project.question import QueryProject, Question
     from discreet.synth.fit_request import FitOptions
     from discreet.synth.inspect.model_comparison import Comparison
     from discreet.synth.model import Model

@@ -9,9 +9,7 @@ from typing import Any, Protocol
 from discreet import exact
 from discreet.answers import affordability, query_quote
 from discreet.answers import sql as answers
-from discreet.answers.explain import explain
 from discreet.answers.query_quote import QueryWish
-from discreet.answers.reconcile.history_estimation import estimate_from_history
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
 from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
@@ -54,6 +52,9 @@ class Question:
         delta: object = None,
     ) -> Explanation:
         """The sensitivity with its reasons, the noise, the expected error and the price. Free: no data is read."""
+        from discreet.answers.explain import explain  # with the dialects of all engines
+        from discreet.answers.reconcile.history_estimation import estimate_from_history
+
         wish = wish_of(epsilon, within, confidence, delta)
         project = self.project
         guarantee = project.guarantee(self.query.table)

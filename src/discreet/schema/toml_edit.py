@@ -6,16 +6,19 @@ import os
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
-
-import tomlkit
+from typing import TYPE_CHECKING, Any
 
 from discreet import exact
 from discreet.errors import ProjectError
 
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument  # slow to load, and most verbs write nothing here
+
 
 def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
     """Append [tables.NAME] and its columns to the file at `path`; comments and order stay."""
+    import tomlkit
+
     document = _parsed(path)
     tables = document.setdefault("tables", tomlkit.table(is_super_table=True))
     table = tomlkit.table()
@@ -30,7 +33,7 @@ def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mappi
     if columns:
         table.add("columns", listed)
     tables.add(name, table)
-    write(path, tomlkit.dumps(document))
+    write(path, document.as_string())
 
 
 def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
@@ -42,19 +45,21 @@ def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mappin
     for column, column_settings in columns.items():
         for key, value in column_settings.items():
             table["columns"][column][key] = _item(value)
-    write(path, tomlkit.dumps(document))
+    write(path, document.as_string())
 
 
 def set_ledger(path: Path, ledger: str) -> None:
     """Say where the ledger lies from now on; everything else stays."""
     document = _parsed(path)
-    project: Any = document.setdefault("project", tomlkit.table())
+    project: Any = document.setdefault("project", {})
     project["ledger"] = ledger
-    write(path, tomlkit.dumps(document))
+    write(path, document.as_string())
 
 
-def _parsed(path: Path) -> tomlkit.TOMLDocument:
+def _parsed(path: Path) -> TOMLDocument:
     """The file as it can be edited. What `toml_file` reads, this reads: a byte order mark is skipped."""
+    import tomlkit
+
     return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
 
 
@@ -74,6 +79,8 @@ def write(path: Path, text: str) -> None:
 
 def _item(value: Any) -> Any:
     """A value as TOML; a Fraction as the decimal number it was."""
+    import tomlkit
+
     if isinstance(value, Fraction):
         return tomlkit.value(exact.show(value, digits=40))
     if isinstance(value, Mapping):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from sqlglot import exp
 
+from discreet.plan.calendar import LAST_DAY, StartUnit, part_of
 from discreet.plan.cells import MOST_CELLS, MOST_VALUES, Axis
 from discreet.plan.expressions import Expression, Number, Start, Times, Whole, to_data
 from discreet.schema.column import Column, Label, MomentColumn
 from discreet.schema.column import NumberColumn as NumberColumn
-from discreet.sql.calendar_periods import day_labels, period_of, period_starts
 from discreet.sql.date_functions import count_periods
 from discreet.sql.expression_reader import ExpressionReader
 from discreet.sql.scope import Scope
@@ -21,6 +23,7 @@ from discreet.sql.typed_expression import (
     BooleanKind,
     CategoryKind,
     DateKind,
+    Kind,
     NumericKind,
     TextKind,
     TimestampKind,
@@ -37,6 +40,8 @@ _MOST_SEARCHED = 64
 
 #: Periods by the days that they have at least.
 _PERIODS = {"hour": Fraction(1, 24), "day": Fraction(1), "week": Fraction(7), "month": Fraction(28)}
+
+_MONTHS: dict[StartUnit, int] = {"year": 12, "quarter": 3, "month": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,3 +187,45 @@ def quantile_axis(operand: TypedExpression) -> Axis | None:
 def axis_order(axis: Axis) -> str:
     """Axes are in the order of what they are, so that spelling does not matter."""
     return repr((to_data(axis.of), axis.edges))
+
+
+def period_starts(unit: StartUnit, low: int, high: int, *, most: int) -> tuple[int, ...] | None:
+    """The day `low`, which starts a period, every later start up to `high`, and the one after it; None if over `most`.
+
+    Past the calendar's end the last period ends on the day after it. All at once: a century of months is a key like
+    any other.
+
+    >>> period_starts("month", 0, 40, most=100), period_starts("week", 4, 18, most=100)
+    ((0, 31, 59), (4, 11, 18, 25))
+    >>> period_starts("year", 0, 400, most=2)
+    """
+    if unit == "week":
+        start_days = np.arange(low, high + 8, 7)
+    else:
+        months = _MONTHS[unit]
+        first, last = (np.datetime64(day, "D").astype("M8[M]").astype(np.int64) for day in (low, high))
+        start_days = np.arange(first, last + months + 1, months).astype("M8[M]").astype("M8[D]").astype(np.int64)
+    # The first start beyond `high` closes the last period.
+    edges = start_days[: int(np.searchsorted(start_days, high, side="right")) + 1]
+    if len(edges) > most:
+        return None
+    return tuple(np.minimum(edges, LAST_DAY + 1).tolist())
+
+
+def period_of(unit: StartUnit, day: int) -> int:
+    """The number of the period that a day lies in, as `date_functions.count_periods` counts years, quarters and months.
+
+    >>> period_of("month", 31) - period_of("month", 0), period_of("quarter", -1) - period_of("quarter", 0)
+    (1, -1)
+    """
+    year, month = part_of("year", day), part_of("month", day)
+    counts: dict[StartUnit, int] = {"year": year, "quarter": year * 4 + (month + 2) // 3, "month": year * 12 + month}
+    return counts[unit]
+
+
+def day_labels(days: Sequence[int], kind: Kind, factor: int) -> list[str]:
+    """Days as people read them, `factor` codes to a day: dates, or timestamps at midnight."""
+    if (kind, factor) not in ((DateKind(), 1), (TimestampKind(), DAY_US)):
+        raise ValueError(f"not a moment of whole days: {kind}, {factor}")
+    dates: list[str] = np.datetime_as_string(np.array(days, dtype="M8[D]")).tolist()
+    return dates if factor == 1 else [f"{day} 00:00:00" for day in dates]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import re
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import Command, Flag, Message, Refused, Statement
 from discreet.sql.duckdb_grammar import syntax_fault
-from discreet.sql.keyword_typos import find_keyword_typo
 from discreet.sql.text_limits import SyntaxFault, argument_count_fault, size_fault, split_statements
 
 if TYPE_CHECKING:
@@ -25,6 +25,14 @@ _BEFORE_TABLE = re.compile(r"\b(?:from|join)\s+$", re.IGNORECASE)
 _SEVERAL = Message(
     "run the statements one by one, or all as one batch: ", Command("query", Flag("file", "FILE", short="f"))
 )
+
+_KEYWORDS = ("select", "from", "where", "group", "having", "order", "limit", "distinct", "between", "join", "with")
+#: Words of a text: what stands in quotes or behind a comment's sign is none.
+_WORD = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n\r]*|/\*.*?\*/|(?P<word>[a-z_]\w*)""", re.IGNORECASE | re.DOTALL
+)
+#: How alike two words must be: a letter left out, doubled, wrong or moved, and no more.
+_ALIKE = 0.72
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,3 +134,26 @@ def _quoting_hint(text: str, fault: SyntaxFault) -> str:
     if not word.isidentifier() or not _BEFORE_TABLE.search(text[: fault.start]):
         return ""
     return f'if {word} is a table, write its name in double quotes: "{word}"'
+
+
+def find_keyword_typo(text: str, *, until: int) -> SyntaxFault | None:
+    """The last word up to a fault that is no keyword and looks like one; None where there is none.
+
+    >>> find_keyword_typo("selct count(*) from patients", until=12).reason
+    "unexpected word 'selct'"
+    >>> find_keyword_typo("select orders from patients p p", until=30) is None
+    True
+    """
+    for word_match in reversed(list(_WORD.finditer(text))):
+        word = (word_match["word"] or "").lower()
+        if not word or word_match.start() > until or word in _KEYWORDS:
+            continue
+        meant = difflib.get_close_matches(word, _KEYWORDS, n=1, cutoff=_ALIKE)
+        if meant and word != meant[0] + "s":  # `orders` is a table more often than a slip
+            return SyntaxFault(
+                reason=f"unexpected word {word_match[0][:30]!r}",
+                hint=f"did you mean {meant[0].upper()}?",
+                start=word_match.start(),
+                end=word_match.end(),
+            )
+    return None

@@ -4,21 +4,24 @@ SqliteUse     what a file is used for: how sentences name it, and which error is
 make_file     a new file, read by its owner alone
 connect       a connection to a file that exists
 sqlite_faults the errors of SQLite and of the system, in one sentence each
+
+SQLite's locks and shared memory cannot be trusted over a network: `network_filesystem` says where a path is on one.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from discreet.errors import DiscreetError
-from discreet.storage.local_disk import network_filesystem
 
 #: Strict tables came with this SQLite.
 LEAST_SQLITE = (3, 37, 0)
@@ -33,6 +36,26 @@ SETTINGS: tuple[tuple[str, str, int], ...] = (
     ("trusted_schema", "OFF", 0),
     ("ignore_check_constraints", "OFF", 0),
 )
+
+NETWORK_FILESYSTEMS = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "9p",
+        "afs",
+        "ceph",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+    }
+)
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +165,33 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@lru_cache(maxsize=64)
+def filesystem_type(path: Path, mounts: str) -> str:
+    """The type of the filesystem under `path` by a mountinfo text; empty where it does not say.
+
+    >>> filesystem_type(Path("/data/x"), "1 0 0:1 / / rw - ext4 d rw\\n2 1 0:2 / /data rw shared:1 - nfs4 h:/ rw")
+    'nfs4'
+    """
+    best, best_type = -1, ""
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if len(fields) < 5 or not kind:
+            continue
+        point = Path(_ESCAPE.sub(lambda match: chr(int(match[1], 8)), fields[4]))
+        if (path == point or point in path.parents) and len(point.parts) >= best:
+            best, best_type = len(point.parts), kind[0]
+    return best_type
+
+
+def network_filesystem(path: Path, mounts: str | None = None) -> str:
+    """The kind of the network filesystem under `path`; empty where it is none, or the system does not say."""
+    if mounts is None:
+        try:
+            mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError:
+            return ""
+    kind = filesystem_type(path.resolve(), mounts)
+    return kind if kind in NETWORK_FILESYSTEMS else ""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting.region import Box, Region, ValueSet
-from discreet.answers.reconcile.region_edges import edges_of, may_determine
+from discreet.answers.reconcile.history_estimation import edges_of, may_determine
 from discreet.inference.reconcile import ColumnDomains, MeasuredNumber, Reconciliation
 from tiers import examples
 

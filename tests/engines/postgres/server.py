@@ -18,7 +18,6 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from collect.database import server
 from discreet.engines.engine import TableLocations
 from discreet.engines.postgres.postgres_engine import PostgresEngine
 from discreet.engines.postgres.postgres_source import qualified_name
@@ -26,6 +25,7 @@ from discreet.engines.postgres.schema_tables import side_table
 from discreet.engines.table_file import PERSON
 from discreet.engines.table_location import PostgresTable
 from discreet.sql.dialect import identifier
+from surveys.collector.database import server
 
 NOWHERE = Path("/")
 _numbers = itertools.count()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from discreet.inference.linear.whole_table import round_to_total
+from discreet.inference.linear.topdown import round_to_total
 from tiers import examples
 
 tables = arrays.arrays(np.float64, arrays.array_shapes(max_dims=3, max_side=4), elements=st.floats(-1e7, 1e7))

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from discreet.inference.linear.levels_solver import LevelsSolver
 from discreet.inference.linear.range_ends import RangeEnds
-from discreet.inference.linear.solver_choice import solver_for
 from discreet.inference.linear.solver_interface import Solver
+from discreet.inference.linear.solvers import WoodburySolver, solver_for
 from discreet.inference.linear.tree_level import TreeLevel
-from discreet.inference.linear.woodbury_solver import WoodburySolver
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.strategy import (
     DiagonalStrategy,

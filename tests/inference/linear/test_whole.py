@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.inference.linear import topdown
-from discreet.inference.linear.controlled_rounding import round_to_sums
 from discreet.inference.linear.simplex import project_to_sums
-from discreet.inference.linear.topdown import whole_tables
+from discreet.inference.linear.topdown import round_to_sums, whole_tables
 from discreet.inference.linear.transport import TableMargins, balance, round_to_margins
 from discreet.inference.linear.tree_least_squares import NodeTree
 

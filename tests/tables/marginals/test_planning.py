@@ -20,8 +20,7 @@ from discreet.plan.price import event_of
 from discreet.tables.marginals.marginal_workload import MarginalWorkload
 from discreet.tables.marginals.marginals_plan import gaussian_split, plan_marginals
 from discreet.tables.marginals.marginals_release import expected_rmse
-from discreet.tables.marginals.pure_split import _SplitSearch, pure_split
-from discreet.tables.marginals.table_cover import MOST_CELLS, cover
+from discreet.tables.marginals.pure_split import MOST_CELLS, _SplitSearch, cover, pure_split
 from inference.linear.residual_cases import marginal, rows
 from tiers import examples
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.inference.linear.solver_choice import solver_for
-from discreet.tables.strategy_choice import integer_strategy
+from discreet.inference.linear.solvers import solver_for
+from discreet.tables.strategy_choice import strategy_plan
 from discreet.tables.strategy_choice.factorisation import factorisation
 from discreet.tables.strategy_choice.level_trees import LevelTree, TreeSearch
 from discreet.tables.strategy_choice.p_identity import error, optimise_p_identity
-from discreet.tables.strategy_choice.range_atoms import atoms
+from discreet.tables.strategy_choice.strategy_plan import atoms
 from discreet.tables.strategy_choice.workload_error import mean_variance, sensitivity_squared
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes
 from tiers import examples
@@ -137,29 +137,29 @@ def test_a_lower_bound_is_below_every_strategy_tried():
 def test_rounding_costs_less_than_a_thousandth():
     for workload in (AllRanges(256), Prefixes(200)):
         tree = TreeSearch(workload, False).best(8)
-        strategy = integer_strategy.of_tree(workload.cells, tree)
+        strategy = strategy_plan.integer_tree(workload.cells, tree)
         exact = mean_variance(workload, solver_for(strategy)) * sensitivity_squared(strategy, gaussian=False)
         assert math.sqrt(exact / tree.variance) < 1.001
         wide = optimise_p_identity(workload, tree, seconds=0.2)
         assert wide is not None
-        strategy = integer_strategy.of_p_identity(wide.rows)
+        strategy = strategy_plan.integer_p_identity(wide.rows)
         exact = mean_variance(workload, solver_for(strategy)) * sensitivity_squared(strategy, gaussian=False)
         assert math.sqrt(exact / wide.variance) < 1.001
         assert len(set(strategy.column_l1.tolist())) == 1
         best = factorisation(workload, seconds=1.0)
         assert best is not None
-        strategy = integer_strategy.of_matrix(best.matrix)
+        strategy = strategy_plan.integer_matrix(best.matrix)
         exact = mean_variance(workload, solver_for(strategy)) * sensitivity_squared(strategy, gaussian=True)
         assert math.sqrt(exact / best.variance) < 1.001
 
 
 def test_simple_ratios_get_small_numbers():
-    strategy = integer_strategy.of_tree(8, LevelTree(sizes=(1, 2, 4), weights=(1.0, 0.5, 0.5), variance=1.0))
+    strategy = strategy_plan.integer_tree(8, LevelTree(sizes=(1, 2, 4), weights=(1.0, 0.5, 0.5), variance=1.0))
     assert strategy.to_data() == ["levels", 8, [[1, 2], [2, 1], [4, 1]]]
 
 
 def test_cells_drowned_by_wide_rows_are_not_rounded_away():
-    strategy = integer_strategy.of_p_identity(np.full((4, 4), 1e6))
+    strategy = strategy_plan.integer_p_identity(np.full((4, 4), 1e6))
     assert strategy.matrix()[:4].diagonal().tolist() == [1, 1, 1, 1] and strategy.sensitivity(1).l1 == 4097
     solver_for(strategy)
 

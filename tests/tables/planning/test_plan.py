@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.inference.linear.solver_choice import solver_for
+from discreet.inference.linear.solvers import solver_for
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace

@@ -18,8 +18,8 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.publish import publication_offer, publication_price, published_tables
 from discreet.tables.publish import publish as publishing
 from discreet.tables.publish.layout import lay_out
-from discreet.tables.publish.level_shares import _mean_variance
 from discreet.tables.publish.public_join import PublicPlaceJoin
+from discreet.tables.publish.publication_offer import _mean_variance
 from discreet.tables.publish.published_tables import half_widths
 from discreet.tables.publish.table_estimates import expected_accuracy, refine
 from tables.publish.census import BLOCKS, PLAN, exact_table, make, people, plan

@@ -1,6 +1,6 @@
 """Reconcile: the answers of a table's whole history, made to agree; and what they tell about questions not yet asked.
 
-exact_region         which records a query counts, as boxes, or that it is not known (region_edges: their edges)
+exact_region         which records a query counts, as boxes, or that it is not known
 released_numbers     released numbers with their exact regions and the distributions of their noise
 release_readers      how the releases of each kind are read; a registry
 history              every number of a version, and what stays out and why

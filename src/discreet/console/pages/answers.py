@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from discreet.console.console_text import console_text, console_texts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
-from discreet.console.pages import citation, release_view
+from discreet.console.pages import release_view
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable, Redirect, RequestDenied
 from discreet.console.routes import Route
@@ -36,6 +37,10 @@ OTHER_PAGES = {
     "model": "/synth/{}", "comparison": "/synth", "ranges": "/tables/{}", "marginals": "/tables/{}",
     "publish": "/tables/{}", "stream": "/tables",
 }  # fmt: skip
+
+#: Letters that mean something to BibTeX.
+_SPECIAL = re.compile(r"[\\{}$&#^_~%]")
+_SPELT = {"\\": r"\textbackslash ", "^": r"\^{}", "~": r"\~{}"}
 
 
 def index(context: RequestContext) -> HandlerResponse:
@@ -139,7 +144,7 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
         "noise": _noise(project, recalled_release),
         "elsewhere": None if elsewhere is None else elsewhere.format(quote(recalled_release.id, safe="")),
         "budget": None if table is None else public_facts.budget_json(project, table),
-        "cite": citation.citation(recalled_release, origin=context.settings.origin),
+        "cite": citation(recalled_release, origin=context.settings.origin),
         "published": published,
         "key": secrets.token_urlsafe(18),
         "stored": context.query_text("stored") == "1",
@@ -228,6 +233,44 @@ def again(context: RequestContext) -> HandlerResponse:
     except (DiscreetError, RequestDenied) as problem:
         return _page(context, problem=problem, epsilon=epsilon)
     return Redirect(to=f"/a/{quote(outcome.releases[0]['release'], safe='')}")
+
+
+def citation(recalled_release: RecalledRelease, *, origin: str) -> dict[str, Any]:
+    """How a release is cited: as text and as BibTeX, by public facts of the ledger.
+
+    `origin`: where the console is reached.
+    """
+    charge = recalled_release.charge
+    day, where = charge.time[:10], f"{origin}/r/{recalled_release.id}"
+    cost = _cost_words(recalled_release)
+    title = f"Release {recalled_release.id}: {recalled_release.words} of table {charge.table}, version {charge.version}"
+    sentence = (
+        f"Release {recalled_release.id}: {recalled_release.words}. Table {charge.table!r}, version {charge.version}, "
+        f"{day}. "
+        f"Differentially private at {cost}. Made with Discreet. {where} (if published)"
+    )
+    lines = [
+        f"@misc{{discreet-{re.sub('[^a-zA-Z0-9-]', '', recalled_release.id)},",
+        f"  title = {{{_plain_bibtex(title)}}},",
+        f"  year = {{{day[:4]}}},",
+        f"  note = {{{_plain_bibtex(f'Differentially private at {cost}; measured {day} with Discreet')}}},",
+        f"  howpublished = {{\\url{{{where}}}}},",
+        "}",
+    ]
+    return {"text": sentence, "bibtex": "\n".join(lines)}
+
+
+def _cost_words(recalled_release: RecalledRelease) -> str:
+    cost = recalled_release.cost
+    delta = f"delta {exact.show(cost.delta, up=True)}"
+    if cost.epsilon is not None:
+        return f"epsilon {exact.show(cost.epsilon, up=True)}, {delta}"
+    return f"rho {exact.show(cost.rho or cost.delta, up=True)} (zero-concentrated), {delta}"
+
+
+def _plain_bibtex(text: str) -> str:
+    """Without what BibTeX would read as its own."""
+    return _SPECIAL.sub(lambda special: _SPELT.get(special[0], f"\\{special[0]}"), text)
 
 
 ROUTES = (

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from discreet.console.jobs.attack_queue import AttackQueue, Trial, TrialKey
-from discreet.console.pages.anonymity_report import anonymity_lines
-from discreet.console.pages.attack_choices import CHOICES, read_choices
-from discreet.console.pages.attack_descriptions import ATTACK_DESCRIPTIONS
+from discreet.console.pages.attack_descriptions import ATTACK_DESCRIPTIONS, CHOICES, read_choices
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable, Redirect
 from discreet.console.routes import Route
+from discreet.lab.anonymize import AnonymityReport, anonymize, check
+from discreet.lab.attacks import homogeneity
 from discreet.lab.evidence import confidence_text, percent
 from discreet.lab.registry import ATTACKS, AttackEntry
+from discreet.lab.worlds import wards
 
 #: Results are of generated people: everybody sees the same, and they are gone with the server.
 ATTACK_QUEUE = AttackQueue()
 #: How long a visit waits for what it started, before it is shown that it runs.
 PATIENCE_S = 1.0
+
+#: The table of patients is made k-anonymous for these k.
+KS = (2, 5, 20)
 
 
 def index(context: RequestContext) -> HandlerResponse:
@@ -144,6 +149,32 @@ def _facts(trial: Trial) -> list[list[str]]:
 
 def _share(value: float | None, otherwise: str) -> str:
     return otherwise if value is None else percent(value)
+
+
+@cache
+def anonymity_lines() -> list[dict[str, Any]]:
+    """The table as it is, and made k-anonymous for a few k. The people and the method are always the same."""
+    people = wards.patients()
+    lines = [_anonymity_line("original", check(people, quasi=wards.QUASI, sensitive=[wards.SENSITIVE]), people)]
+    for k in KS:
+        made = anonymize(people, quasi=wards.QUASI, sensitive=[wards.SENSITIVE], k=k)
+        lines.append(_anonymity_line(f"made {k}-anonymous", made.after, made.table))
+    return lines
+
+
+def _anonymity_line(name: str, report: AnonymityReport, table: Any) -> dict[str, Any]:
+    attacked = homogeneity.homogeneity(table, quasi=wards.QUASI, sensitive=wards.SENSITIVE)
+    return {
+        "name": name,
+        "k": report.k,
+        "l": report.l,
+        "t": report.t,
+        "classes": report.classes,
+        "rows": report.rows,
+        "unique_share": report.unique_share,
+        "known_for_certain": attacked.success,
+        "guessed": float(attacked.details["guessed_with"]),
+    }
 
 
 ROUTES = (

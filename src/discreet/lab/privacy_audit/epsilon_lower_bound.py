@@ -22,7 +22,6 @@ from discreet.errors import UsageError
 from discreet.lab.evidence import Evidence, best_under, binomial_upper_tail, clopper_pearson
 from discreet.lab.pictures import bars
 from discreet.lab.privacy_audit import binomial
-from discreet.lab.privacy_audit.doubt import doubt_of
 
 Samples = NDArray[Any]
 #: Which of these outputs lie in the set.
@@ -34,6 +33,9 @@ _THRESHOLDS, _CELLS = 500, 512
 _PER_CELL = 50
 #: Sets are ranked by how they would do at this doubt.
 _DOUBT = 1e-4
+
+#: Beyond this float64 cannot tell a doubt from none once it is shared among a hundred tests.
+LEAST_DOUBT = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,3 +245,18 @@ def _wilson(share: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], ND
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     spread = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
     return middle - spread, middle + spread
+
+
+def doubt_of(confidence: float) -> float:
+    """One minus a confidence; refuses one that is no confidence, or more than can be computed with.
+
+    >>> round(doubt_of(0.99), 6)
+    0.01
+    """
+    doubt = 1 - confidence
+    if not LEAST_DOUBT <= round(doubt, 15) < 1:  # 1 - 1e-12 is itself not quite that
+        raise UsageError(
+            f"the confidence must be above 0 and at most {1 - LEAST_DOUBT:.12f}, not {confidence!r}",
+            hint="such as 0.99",
+        )
+    return doubt

@@ -2,7 +2,7 @@
  * Discreet on the respondent's own device: an answer goes in, a noised report comes out.
  *
  * One file, no dependencies, nothing sent anywhere. It flips the same coins in the same order as the
- * Python package (tests/local/vectors.json holds both to it, byte for byte) and trusts no survey: it
+ * Python package (tests/surveys/protocols/vectors.json holds both to it, byte for byte) and trusts no survey: it
  * computes the epsilon of the numbers it is given, and refuses those that cost more than they say.
  *
  *     import { Device, randomizer } from "./discreet-local.js";

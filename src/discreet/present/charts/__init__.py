@@ -15,7 +15,7 @@ from discreet.present.charts.curves import ChartCurve, CurvePanel, CurvePoint, c
 from discreet.present.charts.heat_map import HeatCell, heatmap
 from discreet.present.charts.line_chart import LinePoint, LineSeries, lines
 from discreet.present.charts.noise_distribution import Density, Mark, distribution
-from discreet.present.charts.standalone import standalone_svg
+from discreet.present.charts.svg import standalone_svg
 
 __all__ = [
     "Bar",

@@ -1,7 +1,7 @@
 """Coins as a respondent's device flips them: a bias that is a whole number of 256^planes, byte by byte.
 
 The order in which bytes are read is part of the contract: the JavaScript client reads the same
-bytes and sends the same report (tests/local/vectors.json).
+bytes and sends the same report (tests/surveys/protocols/vectors.json).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from discreet.errors import UsageError
 from discreet.inference.linear.residual_fit import ResidualPrecision, Residuals
 from discreet.inference.linear.residual_law import MarginalErrors
 from discreet.inference.linear.residual_part import Axes, ResidualPart, informative_axes
-from discreet.inference.linear.whole_table import round_to_total
+from discreet.inference.linear.topdown import round_to_total
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.mechanisms.noise_addition import Integers

@@ -23,11 +23,10 @@ from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.plan.cells import Axis
 from discreet.schema.column import Column, Label
 from discreet.schema.schema import closest_name_hint
-from discreet.tables.publish.empty_places import empty_places, split_rules
 from discreet.tables.publish.permitted_totals import exact_level, refuse_undeclared
 from discreet.tables.publish.place_hierarchy import PlaceHierarchy, Publics, axis_named, build_hierarchy, code_places
 from discreet.tables.publish.plan_file import PlanLevel, PublicationPlan, Query
-from discreet.tables.publish.possible_cells import bin_cutting_warnings, possible_cells
+from discreet.tables.publish.possible_cells import bin_cutting_warnings, empty_places, possible_cells, split_rules
 
 Wholes = NDArray[np.int64]
 

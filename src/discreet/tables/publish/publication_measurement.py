@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals, refu
 from discreet.kernel.program import Program
 from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_addition import Integers
-from discreet.tables.publish.cell_names import cell_names
+from discreet.mechanisms.packed_integers import pack_integers
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.permitted_totals import level_totals, totals_of
 from discreet.tables.publish.public_join import row_source
@@ -22,6 +23,9 @@ from discreet.tables.publish.publication_offer import PublicationOffer
 from discreet.tables.publish.publication_price import refuse_before_declaring, reserve_publication
 
 Progress = Callable[[str, float], None]
+
+#: More numbers than this are not named: nobody reads them one by one.
+MOST_NAMED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,3 +111,30 @@ def _exact_totals(layout: Layout, declared: str, release: str, curator: Curator)
     totals = ExactTotals(axes=layout.places.axes, totals=counted, by=layout.places.by)
     exact_totals = publish_exact_totals(curator, layout.version, totals, id_=declared, release=release, **source)
     return exact_totals.astype(np.int64)[rank]
+
+
+def cell_names(layout: Layout) -> dict[str, Any] | None:
+    """The cells of the first query of the topmost level that is measured, in the order of its numbers. Public facts
+    alone, for whoever reads the release without its plan.
+
+    Columns, their labels, and which label each number has: places first, then the attributes that the query tells
+    apart. None where there are too many.
+    """
+    level = next(level for level, queries in enumerate(layout.queries) if queries)
+    query, nodes = layout.queries[level][0], layout.places.tree.sizes[level]
+    if nodes * query.kinds > MOST_NAMED:
+        return None
+    one = np.unique(query.groups, return_index=True)[1]  # a cell of each group
+    path = zip(layout.levels[1 : level + 1], layout.places.path(level), strict=True)
+    columns = [(name, labels, np.repeat(at, query.kinds)) for name, (at, labels) in path]
+    columns += [
+        (name, labels, np.tile(at[one], nodes))
+        for name, labels, at in layout.cell_labels()
+        if (at == at[one][query.groups]).all()
+    ]
+    return {
+        "numbers": nodes * query.kinds,
+        "columns": [name for name, _, _ in columns],
+        "labels": [list(labels) for _, labels, _ in columns],
+        "codes": [pack_integers(codes) for _, _, codes in columns],
+    }

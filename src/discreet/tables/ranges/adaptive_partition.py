@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.events import ReservationEvent
 from discreet.inference.linear.bucket_solver import BucketSolver
-from discreet.inference.linear.solver_choice import solver_for
+from discreet.inference.linear.solvers import solver_for
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Measurable, Program
 from discreet.mechanisms.gaussian import DiscreteGaussian

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.errors import Flag, Message, UsageError
 from discreet.inference.linear.bucket_solver import BucketSolver
-from discreet.inference.linear.solver_choice import Solver, solver_for
+from discreet.inference.linear.solvers import Solver, solver_for
 from discreet.kernel.measurement import Law
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.strategy import Strategy

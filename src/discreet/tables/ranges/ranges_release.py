@@ -17,7 +17,7 @@ from discreet.accounting import events
 from discreet.accounting.events import ReservationEvent
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import Flag, Message, UsageError
-from discreet.inference.linear.solver_choice import solver_for
+from discreet.inference.linear.solvers import solver_for
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, law_from_data, law_to_data
 from discreet.kernel.program import Program

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from discreet.inference.linear.product_solver import ProductSolver
-from discreet.inference.linear.solver_choice import Solver
+from discreet.inference.linear.solvers import Solver
 from discreet.mechanisms.strategy.strategy import Strategy
 from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 
