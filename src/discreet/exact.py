@@ -143,7 +143,8 @@ def _outward(value: Decimal, *, up: bool) -> Fraction:
 
 def ln(value: Fraction, *, up: bool) -> Fraction:
     """A bound on the natural logarithm: at least it when `up`, else at most it."""
-    return _outward(_decimal(value, up=up).ln(_DIGITS), up=up)
+    near = _decimal(value, up=up)
+    return Fraction(0) if near == 1 else _outward(near.ln(_DIGITS), up=up)
 
 
 def exp(value: Fraction, *, up: bool) -> Fraction:

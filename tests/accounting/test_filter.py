@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
 from discreet.accounting.filter import FULL, Cost, Segment, decide
 from discreet.accounting.guarantee import FilterLimits, Guarantee
+from discreet.accounting.renyi import ORDERS
 from discreet.accounting.region import Box, Region, ValueSet
 from discreet.errors import UsageError
 from discreet.exact import EPSILON_UNITS, UNBOUNDED
@@ -71,10 +72,12 @@ def test_a_gaussian_ends_the_pure_arm_where_it_touches():
     gaussian = Cost.of(loss(GaussianEvent(sigma2=Fraction(1000), l2_squared=1)))
     assert gaussian.pure == UNBOUNDED
     assert charge(segments, "t", MALE, gaussian, limits).arm == "rho"
-    assert not charge(segments, "t", MALE, pure_cost("0.9"), limits).accepted
+    assert not charge(segments, "t", MALE, pure_cost("0.95"), limits).accepted
     assert charge(segments, "t", FEMALE, pure_cost("0.9"), limits).arm == "pure"
-    # Everybody: men hold by rho, women by rho no more; each record by its own arm.
-    assert charge(segments, "t", WHOLE, pure_cost("0.05"), limits).arm == "joint"
+    # Everybody: men hold by rho, women by rho no more; each record by its own arm. By an order all of them do.
+    two_arms = FilterLimits(pure=limits.pure, rho=limits.rho, delta_keys=0)
+    assert decide(segments, "t", region=WHOLE, cost=pure_cost("0.05"), delta_spent=0, limits=two_arms).arm == "joint"
+    assert charge(segments, "t", WHOLE, pure_cost("0.05"), limits).arm == "order 216"
 
 
 costs = st.builds(
@@ -139,8 +142,12 @@ def test_a_guarantee_makes_sense_from_birth(bad):
 
 
 def test_limits_of_each_accounting():
-    both = Guarantee(epsilon=Fraction(3), delta=Fraction(1, 10**6))
+    both = Guarantee(epsilon=Fraction(3), delta=Fraction(1, 10**6), accounting="either")
     assert both.delta_rho == both.keys == Fraction(1, 2 * 10**6)
+    assert both.limits.orders == (None,) * len(ORDERS)
+    every = Guarantee(epsilon=Fraction(3), delta=Fraction(1, 10**6))
+    assert None not in every.limits.arms
+    assert every.limits.rho < both.limits.rho
     pure = Guarantee(epsilon=Fraction(3), delta=Fraction(1, 10**6), accounting="pure")
     assert (pure.limits.rho, pure.keys) == (None, pure.delta)
     zcdp = Guarantee(epsilon=Fraction(3), delta=Fraction(1, 10**6), accounting="zcdp")

@@ -443,7 +443,7 @@ def test_losses_too_large_for_64_bits_stay_safe():
         loads = world.loads("rho")
         most = max(loads, default=0)
         found = history(huge)
-        coarse += found._weights("rho", UNBOUNDED)[1] > 0
+        coarse += found._weights(1, UNBOUNDED)[1] > 0
         bound = found.largest(world.question, arm=1, nodes=MANY)
         assert bound.lower <= min(most, UNBOUNDED) <= bound.upper
         assert bound.upper - bound.lower <= 13 * 2**8

@@ -114,7 +114,7 @@ def test_the_larger_of_two_guarantees_part_by_part():
     one = Guarantee(epsilon=Fraction(3), delta=Fraction(3, 10), delta_keys=Fraction(1, 10))
     other = Guarantee(epsilon=Fraction(2), delta=Fraction(3, 10), delta_keys=Fraction(2, 10))
     both = larger_guarantee(one, other)
-    assert (both.epsilon, both.keys, both.delta_rho) == (Fraction(3), Fraction(2, 10), Fraction(2, 10))
+    assert (both.epsilon, both.keys, both.delta_noise) == (Fraction(3), Fraction(2, 10), Fraction(2, 10))
 
 
 # -- sealed --------------------------------------------------------------------------------------

@@ -41,11 +41,11 @@ def test_needed_is_rounded_up_and_remaining_down(path: Path):
 def test_in_rho(path: Path):
     with make(path, guarantee(3, Fraction(1, 10**6), "zcdp")) as ledger:
         ask(ledger, gaussian("0.15"))
-        limit = Fraction(ledger.state.accounts["patients"].limits.rho, 10**12)
         found = refused(ledger, gaussian("0.125"))
+    before, after = (epsilon_from_rho(Fraction(rho), Fraction(1, 2 * 10**6)) for rho in ("0.15", "0.275"))
     assert found.reason == (
-        f"this request costs rho 0.125, but 'patients' has rho {exact.show(limit - Fraction('0.15'))} remaining of "
-        f"{exact.show(limit)} (epsilon 3 at delta 5e-07)"
+        f"this request costs the budget epsilon {exact.show(after - before, up=True)}, but 'patients' has "
+        f"{exact.show(3 - before)} remaining of 3"
     )
     assert found.needed["epsilon"] is not None and found.binding == "loss"
 
@@ -58,13 +58,14 @@ def test_when_all_of_rho_is_gone_nothing_remains(path: Path):
         assert ledger.account_status("patients").remaining.epsilon == 0
 
 
-def test_the_arm_that_is_nearer_is_named(path: Path):
+def test_what_is_needed_is_more_than_what_remains(path: Path):
     with make(path, guarantee(3, Fraction(1, 10**6))) as ledger:
         ask(ledger, gaussian("0.15"))
-        assert "costs rho 0.5" in refused(ledger, laplace(1)).reason
+        found = refused(ledger, laplace(2))
+        assert Fraction(found.needed["epsilon"]) > Fraction(found.remaining["epsilon"])
     with make(path.with_name("other.db"), guarantee(3, Fraction(1, 10**6))) as ledger:
         ask(ledger, laplace("2.5"))
-        assert "costs epsilon 1" in refused(ledger, laplace(1)).reason
+        assert "costs the budget epsilon 1," in refused(ledger, laplace(1)).reason
 
 
 def test_a_gaussian_without_delta(path: Path):

@@ -299,9 +299,7 @@ def to_data(event: Event) -> dict[str, Any]:
     if isinstance(event, ComposedEvent):
         return {"kind": "together", "events": [to_data(part) for part in event.events]}
     fields = {name: getattr(event, name) for name in event.__slots__}
-    return {"kind": _NAMES[type(event)]} | {
-        name: _written(value) for name, value in fields.items()
-    }
+    return {"kind": _NAMES[type(event)]} | {name: _written(value) for name, value in fields.items()}
 
 
 def _written(value: Fraction | int | tuple[Fraction, ...] | None) -> Any:

@@ -16,7 +16,7 @@ All numbers are whole units. The rule reads regions and losses, never data.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from discreet import exact
@@ -117,6 +117,17 @@ class Balance:
         )
 
 
+def sum_balances(balances: Iterable[Balance]) -> Balance:
+    """Balances of several segments together: maxima add, because nothing ties a record here to one there."""
+    every = list(balances)
+    if not every:
+        return Balance()
+    return Balance.of(
+        [add_losses(*losses) for losses in zip(*(balance.arms for balance in every), strict=True)],
+        [add_losses(*losses) for losses in zip(*(balance.sums for balance in every), strict=True)],
+    )
+
+
 @dataclass(slots=True)
 class Segment:
     """One version of one table: its balance and the history behind it."""
@@ -163,8 +174,7 @@ def decide(
     the arm may not differ from record to record, because neighbours differ by two of them (docs/proofs/filters.md).
     """
     here = segments.get(key) or Segment()
-    others = [segment.balance.arms for name, segment in segments.items() if name != key]
-    elsewhere = tuple(add_losses(*losses) for losses in zip(*others, strict=True)) or (0,) * len(ARMS)
+    elsewhere = sum_balances(segment.balance for name, segment in segments.items() if name != key).arms
     alone = not any(elsewhere) and not one_arm
     rooms = tuple(map(_room, limits.arms, elsewhere, cost.arms))
     arm, nodes = _choose_arm(here, rooms, alone=alone, region=region, cost=cost)

@@ -123,13 +123,12 @@ class Guarantee:
         most = self.epsilon - conversion_cost(order, self.delta_order)
         return exact.units_down(most, RHO_UNITS) if most > 0 else None
 
-    def spent_epsilon(self, *, pure: int, rho: int, orders: tuple[int, ...] | None = None) -> Fraction:
-        """An upper bound on the largest loss of any record, given bounds on the sums of all arms, in epsilon.
+    def implied_epsilon(self, *, pure: int, rho: int, orders: tuple[int, ...] | None = None) -> Fraction | None:
+        """The smallest epsilon that some arm implies, given bounds on the sums of all arms; None: no arm implies any.
 
-        Because: every record is within the limit in one arm or another, so the limit itself bounds the smallest of
-        its losses; and min over arms of the maximum bounds the maximum of the minimum.
+        Because: min over arms of the maximum bounds the maximum of the minimum.
         """
-        bounds = [self.epsilon]
+        bounds = []
         if self.accounting != "zcdp" and pure < exact.UNBOUNDED:
             bounds.append(Fraction(pure, EPSILON_UNITS))
         if self.accounting != "pure" and self.delta_rho > 0:
@@ -138,7 +137,7 @@ class Guarantee:
             for order, loss in zip(ORDERS, orders, strict=True):
                 extra = conversion_cost(order, self.delta_order)
                 bounds.append(max(Fraction(0), Fraction(loss, RHO_UNITS) + extra) if loss else Fraction(0))
-        return min(bounds)
+        return min(bounds, default=None)
 
     def to_data(self) -> dict[str, str]:
         """The guarantee as JSON data."""

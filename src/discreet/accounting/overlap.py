@@ -149,15 +149,13 @@ class Overlap:
         if not given:
             raise ValueError("a decision needs a limit")
         boxes = [box for box in region.boxes if is_possible(box)]
-        if not boxes or not self._losses and min(given.values()) >= 0:
+        if not boxes or (not self._losses and min(given.values()) >= 0):
             return Verdict(within=True, witness=None, nodes=0)
         if any(sum(self._losses[arm]) <= limit for arm, limit in given.items()):
             return Verdict(within=True, witness=None, nodes=0)  # by plain addition
         return self._search(boxes, self._undominated(given), given, nodes)
 
-    def _search(
-        self, boxes: Sequence[Box], limits: Mapping[int, int], given: Mapping[int, int], nodes: int
-    ) -> Verdict:
+    def _search(self, boxes: Sequence[Box], limits: Mapping[int, int], given: Mapping[int, int], nodes: int) -> Verdict:
         cut = [self._weights(arm, self._cap(arm, limit)) for arm, limit in limits.items()]
         outcome = search(
             whole_problem(self._cells.shape(), [weights for weights, _ in cut]),

@@ -8,9 +8,11 @@ from functools import cache
 
 from discreet import exact
 from discreet.accounting import events
+from discreet.accounting.events import LaplaceEvent, Loss
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import FilterLimits
-from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, quote_with_law, width_of
+from discreet.accounting.renyi import ORDERS, pure_loss
+from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, budget_cost, quote_with_law, width_of
 from discreet.errors import BudgetExceeded, Flag, Message, UsageError
 from discreet.ledger.account import RemainingByArm
 from discreet.ledger.ledger import Ledger
@@ -25,7 +27,8 @@ LOG_20, NORMAL_95 = math.log(20), 1.959964
 
 def budget_refusal(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> BudgetExceeded:
     """The refusal of a question that the budget does not hold, as a charge would give it."""
-    error = exceeded(account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event)), quoted.decision)
+    account, cost = account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event))
+    error = exceeded(account, cost, quoted.decision, budget_cost(quoted, ledger))
     smaller_delta = Message("a smaller ", Flag("delta"))
     error.hint = smaller_delta if error.binding == "keys" else affordable_hint(quoted, wish, ledger)
     return error
@@ -41,7 +44,7 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
     cheap = QueryWish(epsilon=epsilon, confidence=wish.confidence, delta=wish.delta)
     try:
         cheaper_price = quote_with_law(
-            quoted.query, cheap, version, quoted.guarantee, ledger, gaussian=_by_rho(left) > _by_pure(left)
+            quoted.query, cheap, version, quoted.guarantee, ledger, gaussian=quoted.guarantee.accounting == "zcdp"
         ).price
         widths = [width_of(cheaper_price, output, wish.confidence) for output in quoted.query.outputs]
         width = max((each for each in widths if each is not None), default=None)
@@ -59,14 +62,17 @@ def largest_question(room: RemainingByArm) -> Fraction:
     """The largest epsilon of one more count of everybody, rounded down; 0 where the budget has no room.
 
     Guarantee: any question of this --epsilon whose delta for keys fits is accepted. (One above it may be, too: where it
-        chooses, or measures several things, and so costs less rho; or where nobody has lost most by both filters.)
-    Because: it costs at most epsilon in the pure filter and epsilon^2 / 2 in the zCDP one, and one of the two has
-        that much room by plain addition.
+        chooses, or measures several things, and so costs less; or where nobody has lost most in every arm.)
+    Because: it costs at most epsilon in the pure arm, epsilon^2 / 2 in the zCDP one and `renyi.pure_loss` at an order,
+        and one of them has that much room by plain addition.
 
     >>> largest_question(RemainingByArm(pure=exact.EPSILON_UNITS, rho=2 * exact.RHO_UNITS))  # rho 2 is epsilon^2 / 2
     Fraction(2, 1)
     """
-    return min(Fraction(max(_by_pure(room), _by_rho(room)), 10**6), exact.MAX_QUESTION_EPSILON)
+    best = max(_by_pure(room), _by_rho(room))
+    for order, left in zip(ORDERS, room.orders, strict=True):
+        best = _by_order(order, left, best)
+    return min(Fraction(best, 10**6), exact.MAX_QUESTION_EPSILON)
 
 
 def _by_pure(room: RemainingByArm) -> int:
@@ -79,20 +85,39 @@ def _by_rho(room: RemainingByArm) -> int:
     return math.isqrt(2 * room.rho * 10**12 // exact.RHO_UNITS)
 
 
+def _by_order(order: int, left: int, best: int) -> int:
+    """The epsilon that an arm of this order holds, in millionths, if that is more than `best`."""
+
+    def fits(millionths: int) -> bool:
+        return exact.units_up(pure_loss(Fraction(millionths, 10**6), order), exact.RHO_UNITS) <= left
+
+    # An order's loss is at most epsilon, and at least epsilon less ln(2) / (order - 1).
+    low, high = best, (left * 10**6 // exact.RHO_UNITS) + 10**6 // (order - 1) + 1
+    if high <= low or not fits(low + 1):
+        return best
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
 def counts_left(limits: FilterLimits, room: RemainingByArm, *, width: int, rows: int = 1) -> int:
     """How many more counts of everybody, each within `width` at 95%, the budget holds."""
-    numbers = []
-    for gaussian, limit, left, units in (
-        (False, limits.pure, room.pure, exact.EPSILON_UNITS),
-        (False, limits.rho, room.rho, exact.RHO_UNITS),
-        (True, limits.rho, room.rho, exact.RHO_UNITS),
-    ):
-        if limit is None:
+    rooms = (room.pure, room.rho, *room.orders)
+    numbers = [0]
+    for gaussian in (False, True):
+        if gaussian and limits.rho is None:
             continue
         epsilon = epsilon_of_a_count(rows, width, gaussian=gaussian)
-        price_each = epsilon if units == exact.EPSILON_UNITS else epsilon**2 / 2
-        numbers.append(left // exact.units_up(price_each, units))
-    return max(numbers, default=0)
+        each = Cost.of(
+            Loss(epsilon=None, rho=epsilon**2 / 2)
+            if gaussian
+            else events.loss(LaplaceEvent(scale=rows / epsilon, l1=rows))
+        )
+        numbers += [
+            left // loss for limit, left, loss in zip(limits.arms, rooms, each.arms, strict=True) if limit is not None
+        ]
+    return max(numbers)
 
 
 @cache

@@ -12,9 +12,9 @@ from discreet.accounting import events
 from discreet.accounting.filter import Cost
 from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
-from discreet.answers.affordability import budget_refusal
+from discreet.answers.affordability import budget_refusal, largest_question
 from discreet.answers.answer_release import make_release
-from discreet.answers.query_quote import QueryWish, account_of, quote
+from discreet.answers.query_quote import QueryWish, account_of, budget_cost, quote
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.sql import measure_query, stored_reading
@@ -127,6 +127,7 @@ def _check_room(
 ) -> None:
     """Refuse, before anything is charged, a batch that the budget may not hold in full."""
     needed: dict[str, Fraction] = {}
+    costs: dict[str, Fraction] = {}
     deltas: dict[str, int] = {}
     for group, each in zip(batch.groups, wishes, strict=True):
         whole, session = batch.whole(group), sessions(group[0])
@@ -137,6 +138,7 @@ def _check_room(
         if not quoted.decision.accepted:
             raise budget_refusal(quoted, each, ledger)
         needed[version.population] = needed.get(version.population, Fraction(0)) + quoted.price.epsilon
+        costs[version.population] = costs.get(version.population, Fraction(0)) + budget_cost(quoted, ledger)
         account = account_of(quoted, ledger)
         delta = Cost.of(events.loss(quoted.price.event)).delta
         deltas[account.name] = deltas.get(account.name, account.delta) + delta
@@ -146,15 +148,13 @@ def _check_room(
                 hint=Message("run its statements one by one, or use a smaller ", Flag("delta")),
             )
         if session.asker.quota is not None:
-            check_quota(account, session.asker.name, needed=needed[account.name], quota=session.asker.quota)
+            check_quota(account, session.asker.name, needed=costs[account.name], quota=session.asker.quota)
     for group in batch.groups:
         session = sessions(group[0])
         version, limit = session.version, session.guarantee
         most = wish.epsilon if wish.epsilon is not None else needed.get(version.population, Fraction(0))
         room = session.ledger.remaining_by_arm(version.population, guarantee=limit)
-        pure = Fraction(room.pure, exact.EPSILON_UNITS) if limit.limits.pure is not None else Fraction(0)
-        rho = Fraction(room.rho, exact.RHO_UNITS) if limit.limits.rho is not None else Fraction(0)
-        if needed.get(version.population) and most > pure and most**2 / 2 > rho:
+        if needed.get(version.population) and most > largest_question(room):
             raise UsageError(
                 f"the batch may cost epsilon {exact.show(most, up=True)}, "
                 f"which may exceed the remaining budget of {version.population!r}",

@@ -78,22 +78,23 @@ def quote(
     """Price a question. Free; reads the ledger's public state and no data. `earlier_estimate`: --within buys only the
     rest.
 
-    Laplace keeps both filters alive. A Gaussian has less noise at the same rho but ends the pure filter
-    for the people it touches, so it is used only where the owner set accounting = "zcdp", or where the
-    pure filter cannot take the question any more and the zCDP filter can.
+    Laplace keeps every arm alive. A Gaussian has less noise at the same rho but ends the pure arm for the people it
+    touches, so it is used only where the owner set accounting = "zcdp", or where the pure arm cannot take the question
+    any more and a Gaussian costs the budget no more than Laplace noise.
     """
     priced = partial(
         quote_with_law, query, wish, version, guarantee, ledger, booking=booking, earlier_estimate=earlier_estimate
     )
     if guarantee.accounting == "zcdp":
         return replace(priced(gaussian=True), because="accounting = 'zcdp'")
-    laplace = replace(priced(gaussian=False), because="either filter can accept Laplace noise")
+    laplace = replace(priced(gaussian=False), because="every arm of the budget can take Laplace noise")
     if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not query.inquiry.statistics:
         return laplace
     gaussian = priced(gaussian=True)
-    if not gaussian.decision.accepted:
+    costs = budget_cost(gaussian, ledger), budget_cost(laplace, ledger)
+    if not gaussian.decision.accepted or (laplace.decision.accepted and costs[0] > costs[1]):
         return laplace
-    return replace(gaussian, because="the pure filter is full here; the zCDP filter is not")
+    return replace(gaussian, because="the pure sum is at its limit here, and Gaussian noise costs the budget no more")
 
 
 def quote_with_law(
@@ -215,6 +216,13 @@ def account_of(quoted: QueryQuote, ledger: Ledger) -> Account:
     """The account that pays; a new one where its population has none yet."""
     name = quoted.version.population
     return ledger.refresh().accounts.get(name) or Account(name=name, guarantee=quoted.guarantee)
+
+
+def budget_cost(quoted: QueryQuote, ledger: Ledger) -> Fraction:
+    """How far a question would raise the epsilon that is spent: what it costs the budget."""
+    version = quoted.version
+    moved = account_of(quoted, ledger).epsilon_moved((version.table, version.number), quoted.decision)
+    return quoted.price.epsilon if moved is None else moved
 
 
 def budget_after(quoted: QueryQuote, ledger: Ledger, *, free: bool) -> AccountStatus:

@@ -14,8 +14,8 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting import events
+from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.claims import combined_event, loss_of
 from discreet.bundle.verification_report import BundleCheck
@@ -119,16 +119,13 @@ def _limit(plan: Mapping[str, Any], ledger: Mapping[str, Any]) -> str:
         raise _Fails("more than the limit is spent")
     event = combined_event(events.from_data(plan["event"]), plan["release"], plan["payloads"])
     loss, limits = loss_of(event, doubled=plan["doubled"]), limit.limits
-    pure = limits.pure is not None and loss.epsilon is not None and loss.epsilon <= limit.epsilon
-    zcdp = limits.rho is not None and loss.rho <= Fraction(limits.rho, exact.RHO_UNITS)
-    if loss.delta > limit.keys or not (pure or zcdp):
+    cost = Cost.of(loss)
+    fits = any(most is not None and each <= most for each, most in zip(cost.arms, limits.arms, strict=True))
+    if loss.delta > limit.keys or not fits:
         raise _Undecided("this release alone exceeds the limit: that is allowed only if it can contain no one")
-    least = [limit.epsilon]
-    if limit.accounting != "zcdp" and loss.epsilon is not None:
-        least.append(loss.epsilon)
-    if limit.accounting != "pure" and limit.delta_rho > 0:
-        least.append(epsilon_from_rho(loss.rho, limit.delta_rho))
-    if spent < min(least) * _CLOSE:
+    orders = None if plan["doubled"] else cost.orders
+    implied = limit.implied_epsilon(pure=cost.pure, rho=cost.rho, orders=orders)
+    if spent < min(limit.epsilon, limit.epsilon if implied is None else implied) * _CLOSE:
         raise _Undecided("less is spent than this release loses: a release is free only if it can contain no one")
     return f"epsilon {exact.show(spent, up=True)} of {exact.show(limit.epsilon)} is spent"
 

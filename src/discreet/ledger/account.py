@@ -9,9 +9,19 @@ from fractions import Fraction
 from typing import cast
 
 from discreet import exact
-from discreet.accounting.filter import FULL, Balance, Cost, Decision, Segment, book_balance, decide
+from discreet.accounting.filter import (
+    FULL,
+    Balance,
+    Cost,
+    Decision,
+    Segment,
+    book_balance,
+    decide,
+    sum_balances,
+)
 from discreet.accounting.guarantee import FilterLimits, Guarantee
 from discreet.accounting.region import Region
+from discreet.accounting.renyi import ORDERS
 from discreet.errors import UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, UNBOUNDED
 
@@ -46,6 +56,12 @@ class RemainingByArm:
 
     pure: int
     rho: int
+    orders: tuple[int, ...] = (0,) * len(ORDERS)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no arm has any room."""
+        return not (self.pure or self.rho or any(self.orders))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,11 +114,7 @@ class Account:
     @property
     def total(self) -> Balance:
         """Certified maxima summed over segments, in whole units."""
-        balances = [segment.balance for segment in self.segments.values()]
-        return Balance(
-            pure=min(UNBOUNDED, sum(balance.pure for balance in balances)),
-            rho=min(UNBOUNDED, sum(balance.rho for balance in balances)),
-        )
+        return sum_balances(segment.balance for segment in self.segments.values())
 
     def decide(self, key: SegmentKey, *, region: Region, cost: Cost, booking: bool = True) -> Decision:
         """May this be charged? Books nothing; `booking` as in `filter.decide`."""
@@ -151,7 +163,7 @@ class Account:
     def fits_counted_double(self) -> bool:
         """Whether all that was charged so far stays within the limit if neighbours change one unit."""
         limits = (_ZERO_LIMITS if self.open_guarantee is None else self.open_guarantee.limits).for_changes()
-        arms = ((self.total.pure, limits.pure), (self.total.rho, limits.rho))
+        arms = zip(self.total.arms, limits.arms, strict=True)
         return self.delta <= limits.delta_keys and any(limit is not None and spent <= limit for spent, limit in arms)
 
     def seal(self, guarantee: Guarantee) -> None:
@@ -162,14 +174,16 @@ class Account:
 
     def remaining_by_arm(self) -> RemainingByArm:
         """What plain addition still allows."""
-        limits, total = self.limits, self.total
-        return RemainingByArm(pure=max(0, (limits.pure or 0) - total.pure), rho=max(0, (limits.rho or 0) - total.rho))
+        pure, rho, *orders = (
+            max(0, (limit or 0) - spent) for limit, spent in zip(self.limits.arms, self.total.arms, strict=True)
+        )
+        return RemainingByArm(pure=pure, rho=rho, orders=tuple(orders))
 
     def status(self) -> AccountStatus:
         """Limit, spent, remaining.
 
-        Epsilon is the better of the pure sum and the converted rho; delta is what thresholds have
-        spent, and the conversion's share as soon as the bound on epsilon rests on it.
+        Epsilon is the smallest that an arm implies; delta is what thresholds have spent, and the rest of the limit's
+        as soon as the bound on epsilon rests on an arm other than the pure one.
         """
         limit = Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
         spent = self._spent()
@@ -182,14 +196,26 @@ class Account:
             by_analyst=self.by_analyst(),
         )
 
+    def epsilon_moved(self, key: SegmentKey, decision: Decision) -> Fraction | None:
+        """How far a charge would raise the epsilon that is spent; None where no arm can take it at all.
+
+        The costs of all charges under one limit add up to what is spent. What goes beyond the limit counts too, so that a
+        refusal can say by how much.
+        """
+        opened = self.open_guarantee
+        others = [segment.balance for name, segment in self.segments.items() if name != key]
+        before = None if opened is None else self._implied(opened, self.total)
+        after = None if opened is None else self._implied(opened, sum_balances([*others, decision.balance]))
+        return None if before is None or after is None else max(Fraction(0), after - before)
+
     def pay(self, analyst: str, price: Fraction) -> None:
-        """Count a price to an analyst."""
+        """Count to an analyst what a charge cost the budget."""
         text = exact.write(price)
         self.prices[analyst, text] = self.prices.get((analyst, text), 0) + 1
         self.paid[analyst] = self.paid.get(analyst, 0) - (-price.numerator * EPSILON_UNITS // price.denominator)
 
     def by_analyst(self) -> dict[str, Fraction]:
-        """The sum of the prices that each named analyst paid."""
+        """What the charges of each named analyst cost the budget."""
         sums: dict[str, Fraction] = {}
         for (analyst, price), times in self.prices.items():
             sums[analyst] = sums.get(analyst, Fraction(0)) + times * exact.read(price)
@@ -205,24 +231,34 @@ class Account:
         if opened is None:
             return Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
         times = 2 if self.invariant else 1
-        pure, rho = min(UNBOUNDED, times * self.total.pure), min(UNBOUNDED, times**2 * self.total.rho)
-        epsilon = opened.spent_epsilon(pure=pure, rho=rho)
-        if self.remaining_by_arm() == RemainingByArm(pure=0, rho=0):
+        implied = self._implied(opened, self.total)
+        epsilon = opened.epsilon if implied is None else min(opened.epsilon, implied)
+        if self.remaining_by_arm().is_empty:
             epsilon = opened.epsilon  # the conversion, on its grid, stops just short of the limit
+        pure = min(UNBOUNDED, times * self.total.pure)
         by_pure = opened.accounting != "zcdp" and Fraction(pure, EPSILON_UNITS) <= epsilon
         delta = min(Fraction(times * self.delta, DELTA_UNITS), opened.keys)
         if epsilon > 0 and not by_pure:
-            delta += opened.delta_rho
+            delta += opened.delta_noise
         if sealed is not None:
             epsilon, delta = epsilon + sealed.epsilon, delta + sealed.delta
         return Amount(epsilon=epsilon, delta=delta)
+
+    def _implied(self, opened: Guarantee, total: Balance) -> Fraction | None:
+        """The epsilon that a total implies, counted double where an exact total was published: then by two arms alone."""
+        times = 2 if self.invariant else 1
+        return opened.implied_epsilon(
+            pure=min(UNBOUNDED, times * total.pure),
+            rho=min(UNBOUNDED, times**2 * total.rho),
+            orders=None if self.invariant else total.orders,
+        )
 
 
 def check_rise(old: Guarantee, new: Guarantee) -> None:
     """A grant may only raise: each part of it, so that no charge made before falls outside."""
     if new.accounting != old.accounting:
         raise UsageError(f"a grant cannot change the accounting from {old.accounting!r} to {new.accounting!r}")
-    if new.epsilon < old.epsilon or new.keys < old.keys or new.delta_rho < old.delta_rho:
+    if new.epsilon < old.epsilon or new.keys < old.keys or new.delta_noise < old.delta_noise:
         raise UsageError(
             f"a grant can only raise a limit; it is epsilon {exact.show(old.epsilon)}, delta {exact.show(old.delta)}"
         )
@@ -233,7 +269,7 @@ def larger_guarantee(one: Guarantee, other: Guarantee) -> Guarantee:
     keys = max(one.keys, other.keys)
     return Guarantee(
         epsilon=max(one.epsilon, other.epsilon),
-        delta=keys + max(one.delta_rho, other.delta_rho),
+        delta=keys + max(one.delta_noise, other.delta_noise),
         delta_keys=keys,
         accounting=one.accounting,
     )
@@ -241,7 +277,7 @@ def larger_guarantee(one: Guarantee, other: Guarantee) -> Guarantee:
 
 def check_balance_step(old: Balance, cost: Cost, inside: Balance, new: Balance) -> None:
     """A balance must follow from the one before, the cost and the bounds that were certified when it was made."""
-    whole = all(type(bound) is int and bound >= 0 for bound in (inside.pure, inside.rho))
+    whole = all(type(bound) is int and bound >= 0 for bound in inside.arms)
     if not whole or new != book_balance(old, cost, inside):
         raise ValueError("a balance does not follow from the one before it")
 

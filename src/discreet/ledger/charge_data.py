@@ -8,18 +8,23 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.filter import FULL, Balance, Cost, Decision
+from discreet.accounting.filter import FULL, Balance, Cost, Decision, book_balance
 from discreet.ledger.account import Account, SegmentKey
 
 
 def cost_of(body: dict[str, Any]) -> Cost:
-    """The cost that was booked, which must be that of the event."""
+    """The cost that was booked, which must be that of the event. A ledger before 0.3 booked no orders."""
     event, booked = body["event"], body["cost"]
-    plain = event.get("kind") != "together"
+    plain = event.get("kind") not in ("together", "forgotten")
     event_cost = _cost_of_event(tuple(event.items())) if plain else Cost.of(events.loss(events.from_data(event)))
-    if (event_cost.pure, event_cost.rho, event_cost.delta) != (booked["pure"], booked["rho"], booked["delta"]):
+    if {"orders": list(event_cost.orders)} | booked != cost_data(event_cost):
         raise ValueError("the cost is not the cost of its event")
     return event_cost
+
+
+def cost_data(cost: Cost) -> dict[str, Any]:
+    """A cost as JSON data."""
+    return {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta, "orders": list(cost.orders)}
 
 
 @lru_cache(maxsize=4096)
@@ -38,33 +43,45 @@ def book_charge(account: Account, key: SegmentKey, body: dict[str, Any], *, regi
     used = decision["used"]
     if not 0 <= used <= FULL:
         raise ValueError("the charge exceeds the limit")
-    pure, rho = decision["inside"]
+    before = account.segments[key].balance if key in account.segments else Balance()
+    inside = _inside_from(decision["inside"], before)
     account.book(
         key,
         region=region,
         cost=cost,
-        inside=Balance(pure=pure, rho=rho),
-        balance=balance_from(decision["balance"]),
+        inside=inside,
+        balance=balance_from(decision["balance"], book_balance(before, cost, inside)),
         used=used,
         seq=seq,
     )
 
 
-def balance_from(data: dict[str, int]) -> Balance:
-    """The balance that `balance_data` wrote."""
+def _inside_from(bounds: list[int], before: Balance) -> Balance:
+    """The certified bounds of every arm; a ledger before 0.3 has none of the orders, where plain addition holds."""
+    return Balance.of(bounds if len(bounds) > 2 else [*bounds, *before.orders])
+
+
+def balance_from(data: dict[str, Any], old: Balance | None = None) -> Balance:
+    """The balance that `balance_data` wrote. `old`: what to take for the orders where it has none, before 0.3."""
     pure, rho, pure_sum, rho_sum = data["pure"], data["rho"], data["pure_sum"], data["rho_sum"]
-    if not type(pure) is type(rho) is type(pure_sum) is type(rho_sum) is int:
+    orders, order_sums = data.get("orders"), data.get("order_sums")
+    if orders is None or order_sums is None:
+        implied = Cost(pure=pure, rho=rho, delta=0).orders, Cost(pure=pure_sum, rho=rho_sum, delta=0).orders
+        orders, order_sums = implied if old is None else (old.orders, old.order_sums)
+    if not all(type(each) is int for each in (pure, rho, pure_sum, rho_sum, *orders, *order_sums)):
         raise ValueError("a balance must consist of whole numbers")
-    return Balance(pure=pure, rho=rho, pure_sum=pure_sum, rho_sum=rho_sum)
+    return Balance.of([pure, rho, *orders], [pure_sum, rho_sum, *order_sums])
 
 
-def balance_data(balance: Balance) -> dict[str, int]:
+def balance_data(balance: Balance) -> dict[str, Any]:
     """A balance as JSON data."""
     return {
         "pure": balance.pure,
         "rho": balance.rho,
         "pure_sum": balance.pure_sum,
         "rho_sum": balance.rho_sum,
+        "orders": list(balance.orders),
+        "order_sums": list(balance.order_sums),
     }
 
 
@@ -74,7 +91,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
         "arm": decision.arm,
         "used": min(FULL, decision.used),
         "nodes": decision.nodes,
-        "inside": [decision.inside.pure, decision.inside.rho],
+        "inside": list(decision.inside.arms),
         "balance": balance_data(decision.balance),
     }
 

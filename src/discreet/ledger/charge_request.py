@@ -13,12 +13,13 @@ from discreet.accounting.events import Event
 from discreet.accounting.filter import Cost
 from discreet.accounting.region import Region
 from discreet.exact import MAX_QUESTION_EPSILON
+from discreet.ledger.charge_data import cost_data
 from discreet.ledger.entry_checks import check_name, region_data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who asks, and how much they may pay in all, by the prices of their questions.
+    """Who asks, and how much of the budget they may spend in all.
 
     `key`: a digest of the request; refused where something was charged under it.
     """
@@ -65,7 +66,7 @@ class ChargeRequest:
             "version": self.version,
             "region": region_data(self.region),
             "event": events.to_data(self.event),
-            "cost": {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta},
+            "cost": cost_data(cost),
             "analyst": None if asker.name is None else check_name(asker.name, what="an analyst's name"),
             "question": check_name(self.question, what="a question's hash"),
             "price": exact.write(exact.positive(self.price, name="epsilon", most=MAX_QUESTION_EPSILON)),

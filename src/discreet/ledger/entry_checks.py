@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.events import ComposedEvent, Event, GapEvent, ReservationEvent
+from discreet.accounting.events import ComposedEvent, Event, ForgottenEvent, GapEvent, ReservationEvent
 from discreet.accounting.filter import Cost
 from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, UsageError
@@ -34,6 +34,7 @@ def check_event(event: Event) -> Cost:
     if (
         decoded_event != event
         or _contains_event(event, GapEvent)
+        or _contains_event(event, ForgottenEvent)
         or (isinstance(event, ComposedEvent) and _contains_event(event, ReservationEvent))
     ):
         raise UsageError("this event cannot be charged")

@@ -1,7 +1,7 @@
 """Gaps: what a rolled-back ledger forgot, charged anew as a bound.
 
 The anchor remembers, for each segment, the certified maximum over records and the plain sum of all
-charges, in both arms, as they stood at its head. The restored ledger shares its first m entries with the
+charges, in every arm, as they stood at its head. The restored ledger shares its first m entries with the
 anchored one (found by digests, not assumed), and the fold of those m entries gives the plain sums at m.
 
 Guarantee: in each arm, the loss that any record suffered from entries after m of the anchored
@@ -34,7 +34,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounting import events
-from discreet.accounting.events import GapEvent
+from discreet.accounting.events import ForgottenEvent
 from discreet.accounting.filter import FULL, Balance, Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
@@ -42,7 +42,7 @@ from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
 from discreet.ledger.account import Account, SegmentKey, larger_guarantee
 from discreet.ledger.anchor import Head
 from discreet.ledger.chain import canonical_json
-from discreet.ledger.charge_data import balance_from, decision_data
+from discreet.ledger.charge_data import balance_from, cost_data, decision_data
 from discreet.ledger.state import LedgerState
 
 
@@ -96,7 +96,7 @@ def forgotten_payments(totals: dict[str, Any], common: Account | None) -> Iterat
             yield analyst, forgotten_units
 
 
-def forgotten_charges(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[SegmentKey, GapEvent]]:
+def forgotten_charges(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[SegmentKey, ForgottenEvent]]:
     """For each segment that the head knows, what was charged to it after the common entries."""
     if common is not None and _sealed(totals) != common.sealed:
         common = None  # the head counts from a filter that was opened later
@@ -106,18 +106,19 @@ def forgotten_charges(totals: dict[str, Any], common: Account | None) -> Iterato
         before = common.segments[key].balance if common and key in common.segments else Balance()
         loss = forgotten_loss(balance_from(data), before)
         if loss is not None:
-            yield key, _gap_event(*loss, delta=delta)
+            yield key, _gap_event(loss, delta=delta)
             delta = 0  # a population's delta is one sum: it is charged once
 
 
-def forgotten_loss(head: Balance, before: Balance) -> tuple[int, int] | None:
-    """The forgotten pure and zCDP loss of any record, in whole units; None where nothing was forgotten.
+def forgotten_loss(head: Balance, before: Balance) -> tuple[int, ...] | None:
+    """The forgotten loss of any record in every arm, in whole units; None where nothing was forgotten.
 
-    >>> forgotten_loss(Balance(pure=9, rho=9, pure_sum=20, rho_sum=20), Balance(pure=9, rho=9, pure_sum=16, rho_sum=12))
+    >>> head = Balance(pure=9, rho=9, pure_sum=20, rho_sum=20)
+    >>> forgotten_loss(head, Balance(pure=9, rho=9, pure_sum=16, rho_sum=12))[:2]
     (4, 8)
     """
-    rho = _bound(head.rho, head.rho_sum, before.rho_sum)
-    return (_bound(head.pure, head.pure_sum, before.pure_sum), rho) if rho else None
+    losses = tuple(map(_bound, head.arms, head.sums, before.sums))
+    return losses if losses[1] else None
 
 
 def _bound(maximum: int, total: int, before: int) -> int:
@@ -125,10 +126,12 @@ def _bound(maximum: int, total: int, before: int) -> int:
     return maximum if total >= UNBOUNDED or total < before else min(maximum, total - before)
 
 
-def _gap_event(pure: int, rho: int, *, delta: int) -> GapEvent:
-    return GapEvent(
+def _gap_event(loss: tuple[int, ...], *, delta: int) -> ForgottenEvent:
+    pure, rho, *orders = loss
+    return ForgottenEvent(
         epsilon=None if pure >= UNBOUNDED else Fraction(pure, EPSILON_UNITS),
         rho=Fraction(rho, RHO_UNITS),
+        orders=tuple(Fraction(max(1, order), RHO_UNITS) for order in orders),
         delta=Fraction(min(delta, DELTA_UNITS - 1), DELTA_UNITS),  # a delta of 1 is no event; the account is full
     )
 
@@ -155,7 +158,7 @@ def _adopt(accounts: dict[str, Account], name: str, totals: dict[str, Any], body
     return account
 
 
-def _charge(account: Account, key: SegmentKey, event: GapEvent) -> dict[str, Any]:
+def _charge(account: Account, key: SegmentKey, event: ForgottenEvent) -> dict[str, Any]:
     """Decide and book one forgotten loss. It is booked even where it goes over; then the account is full."""
     cost = Cost.of(events.loss(event))
     decision = account.decide(key, region=Region.whole(), cost=cost)
@@ -175,6 +178,6 @@ def _charge(account: Account, key: SegmentKey, event: GapEvent) -> dict[str, Any
         "table": key[0],
         "version": key[1],
         "event": events.to_data(event),
-        "cost": {"pure": cost.pure, "rho": cost.rho, "delta": cost.delta},
+        "cost": cost_data(cost),
         "decision": data,
     }

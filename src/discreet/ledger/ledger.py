@@ -184,7 +184,7 @@ class Ledger:
     def charge(self, request: ChargeRequest) -> ChargeRecord:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
 
-        Guarantee: after every charge that returns, the accepted history satisfies the two-filter rule; and one key
+        Guarantee: after every charge that returns, the accepted history satisfies the rule of the filters; and one key
             was charged once at most.
         Because: the decision reads a history that holds every committed charge (the newest entries are
             folded under a lock that all writers take) and is committed under the same lock.
@@ -205,14 +205,15 @@ class Ledger:
             account = self._chargeable(request.population, table, version)
             if request.stream is not None:
                 body["stream"] = stream_rows.check_stream(self.state, table, request.event, request.stream)
-            if asker.quota is not None:
-                needed = exact.number(request.price, name="epsilon")
-                check_quota(account, asker.name, needed=needed, quota=asker.quota)
             decision = account.decide((table, version), region=request.region, cost=cost)
-            if not decision.accepted:
-                raise charge_refusal(account, cost, decision)
+            moved = account.epsilon_moved((table, version), decision)
+            if not decision.accepted or moved is None:
+                raise charge_refusal(account, cost, decision, moved)
+            if asker.quota is not None:
+                check_quota(account, asker.name, needed=moved, quota=asker.quota)
             receipts.note_charge(id_)
-            self._journal.append("charge", {**body, "decision": decision_data(decision)})
+            units = exact.units_up(moved, exact.EPSILON_UNITS)
+            self._journal.append("charge", {**body, "moved": units, "decision": decision_data(decision)})
             return self.state.charges[id_]
 
         return self._journal.run_in_section(decide)

@@ -33,7 +33,10 @@ class VersionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChargeRecord:
-    """A charge that is in the ledger. An answer is stored under its id."""
+    """A charge that is in the ledger. An answer is stored under its id.
+
+    `price`: the epsilon that was asked for. `moved`: how far it raised the epsilon that its population has spent.
+    """
 
     id: str
     seq: int
@@ -45,6 +48,7 @@ class ChargeRecord:
     question: str
     price: Fraction
     cost: Cost
+    moved: Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

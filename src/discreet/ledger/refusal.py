@@ -1,4 +1,4 @@
-"""Refusals: what a question costs and what is left, in the terms that bind."""
+"""Refusals: what a question would cost the budget, and what is left."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from fractions import Fraction
 
 from discreet import exact
 from discreet.accounting.filter import Cost, Decision
-from discreet.accounting.guarantee import FilterLimits, Guarantee
-from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.errors import Binding, BudgetExceeded, UsageError
-from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
+from discreet.exact import DELTA_UNITS
 from discreet.ledger.account import Account
 
 
@@ -21,22 +19,25 @@ class DuplicateCharge(UsageError):
         self.id = id_
 
 
-def charge_refusal(account: Account, cost: Cost, decision: Decision) -> BudgetExceeded:
-    """Why a charge was not accepted: by its delta, by its pure epsilon, or by its rho."""
+def charge_refusal(account: Account, cost: Cost, decision: Decision, moved: Fraction | None) -> BudgetExceeded:
+    """Why a charge was not accepted: by its delta, or by what it costs the budget (`Account.epsilon_moved`)."""
     if decision.arm is not None:
-        return _by_delta(account, cost)
-    limits, total = account.limits, account.total
-    pure = _overshoot(total.pure, cost.pure, limits.pure)
-    rho = _overshoot(total.rho, cost.rho, limits.rho)
-    if account.open_guarantee is not None and rho is not None and (pure is None or rho < pure):
-        return _by_rho(account, account.open_guarantee, limits, cost)
-    if cost.pure >= UNBOUNDED:
+        return _by_delta(account, cost, moved)
+    if moved is None:  # nothing is open any more; what it would cost by itself
+        moved = account.guarantee.implied_epsilon(pure=cost.pure, rho=cost.rho, orders=cost.orders)
+    if moved is None:
         return _no_arm(account, cost)
-    return _by_pure(account, limits, cost)
+    left = account.status().remaining.epsilon
+    return _budget_exceeded(
+        f"this request costs the budget epsilon {exact.show(moved, up=True)}, but {account.name!r} has "
+        f"{exact.show(left)} remaining of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
+        needed=(moved, Fraction(cost.delta, DELTA_UNITS)),
+        left=(left, _delta_left(account)),
+    )
 
 
 def check_quota(account: Account, analyst: str | None, *, needed: Fraction, quota: Fraction) -> None:
-    """Refuse a question that would take an analyst beyond their quota. Prices add, whoever they touch."""
+    """Refuse a question that would take an analyst beyond their quota: what their questions cost the budget adds up."""
     if account.payers_unknown:
         raise _budget_exceeded(
             f"the ledger was restored, and it is unknown who paid for the lost charges of {account.name!r}, so "
@@ -67,46 +68,13 @@ def double_count_refusal(account: Account) -> BudgetExceeded:
     )
 
 
-def _overshoot(spent: int, loss: int, limit: int | None) -> Fraction | None:
-    """How far beyond its limit an arm would be; None where it cannot take this loss at all."""
-    if not limit or loss >= UNBOUNDED:
-        return None
-    return Fraction(spent + loss, limit)
-
-
-def _by_pure(account: Account, limits: FilterLimits, cost: Cost) -> BudgetExceeded:
-    needed = Fraction(cost.pure, EPSILON_UNITS)
-    left = Fraction(max(0, (limits.pure or 0) - account.total.pure), EPSILON_UNITS)
-    return _budget_exceeded(
-        f"this request costs epsilon {exact.show(needed, up=True)}, but {account.name!r} has "
-        f"{exact.show(left)} remaining of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
-        needed=(needed, Fraction(cost.delta, DELTA_UNITS)),
-        left=(left, _delta_left(account)),
-    )
-
-
-def _by_rho(account: Account, opened: Guarantee, limits: FilterLimits, cost: Cost) -> BudgetExceeded:
-    """In rho; as epsilon, what the conversion says before and after."""
-    limit = limits.rho or 0
-    spent = min(account.total.rho, limit)
-    before = epsilon_from_rho(Fraction(spent, RHO_UNITS), opened.delta_rho)
-    after = epsilon_from_rho(Fraction(spent + cost.rho, RHO_UNITS), opened.delta_rho)
-    return _budget_exceeded(
-        f"this request costs rho {exact.show(Fraction(cost.rho, RHO_UNITS), up=True)}, but {account.name!r} has rho "
-        f"{exact.show(Fraction(limit - spent, RHO_UNITS))} remaining of {exact.show(Fraction(limit, RHO_UNITS))} "
-        f"(epsilon {exact.show(opened.epsilon)} at delta {exact.show(opened.delta_rho)}){_double_count_note(account)}",
-        needed=(after - before, Fraction(cost.delta, DELTA_UNITS)),
-        left=(max(Fraction(0), opened.epsilon - before) if spent < limit else Fraction(0), _delta_left(account)),
-    )
-
-
-def _by_delta(account: Account, cost: Cost) -> BudgetExceeded:
+def _by_delta(account: Account, cost: Cost, moved: Fraction | None) -> BudgetExceeded:
     needed, left = Fraction(cost.delta, DELTA_UNITS), _delta_left(account)
     limit = Fraction(account.limits.delta_keys, DELTA_UNITS)
     return _budget_exceeded(
         f"this request costs delta {exact.show(needed, up=True)} for its keys, but {account.name!r} has "
         f"{exact.show(left)} remaining of {exact.show(limit)}",
-        needed=(None if cost.pure >= UNBOUNDED else Fraction(cost.pure, EPSILON_UNITS), needed),
+        needed=(moved, needed),
         left=(account.status().remaining.epsilon, left),
         binding="keys",
     )

@@ -59,6 +59,16 @@ SINGLE_HISTORY_ADOPTIONS = ("joined", "moved")
 MOST_FAILURES = 3
 
 
+def _moved(body: dict[str, Any]) -> Fraction:
+    """How far a charge raised what is spent; a ledger before 0.3 counted its price instead."""
+    if "moved" not in body:
+        return parse_price(body["price"])
+    units = body["moved"]
+    if type(units) is not int or units < 0:
+        raise ValueError("what a charge moved is not a whole number")
+    return Fraction(units, EPSILON_UNITS)
+
+
 @dataclass(slots=True)
 class LedgerState:
     """The fold. `digests[n - 1]` is the digest of entry n."""
@@ -310,6 +320,7 @@ class LedgerState:
             question=body["question"],
             price=parse_price(body["price"]),
             cost=cost_of(body),
+            moved=_moved(body),
         )
         key = (version.table, version.number)
         book_charge(account, key, body, region=canonical_json(body["region"]), cost=charge.cost, seq=entry.seq)
@@ -320,7 +331,7 @@ class LedgerState:
         if "stream" in body:
             self._stream(charge, events.from_data(body["event"]), **body["stream"])
         if charge.analyst is not None:
-            account.pay(charge.analyst, charge.price)
+            account.pay(charge.analyst, charge.moved)
         return EntryEffects(populations=(account.name,), segments=((account.name, key),), charge=charge.id)
 
     def _answer(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:

@@ -6,7 +6,7 @@ The guarantee is the limit. An edit of discreet.toml does not move it once the l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet import exact
@@ -134,7 +134,7 @@ def declared_limit(table: Table) -> Guarantee:
             hint="add budget = { epsilon = 3.0, delta = 1e-6 } below its source",
         )
     budget = table.budget
-    accounting: Accounting = budget.accounting  # type: ignore[assignment]
+    accounting: Accounting = budget.accounting or "renyi"  # type: ignore[assignment]
     return Guarantee(epsilon=budget.epsilon, delta=budget.delta, delta_keys=budget.delta_keys, accounting=accounting)
 
 
@@ -159,7 +159,7 @@ def limit_difference(table: Table, ledger: Ledger) -> str | None:
     """A sentence where the ledger's limit is not the one that discreet.toml declares: each part that differs."""
     if table.budget is None:
         return None
-    ledger_limit, file_limit = guarantee(table, ledger), declared_limit(table)
+    ledger_limit, file_limit = _both_limits(table, ledger)
     parts = _differing_parts(ledger_limit, file_limit, keys_declared=table.budget.delta_keys is not None)
     if not parts:
         return None
@@ -172,7 +172,7 @@ def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
     """The line that discreet.toml needs where it says less than was granted; None where it says as much or more."""
     if table.budget is None:
         return None
-    ledger_limit, file_limit = guarantee(table, ledger), declared_limit(table)
+    ledger_limit, file_limit = _both_limits(table, ledger)
     parts = _differing_parts(ledger_limit, file_limit, keys_declared=table.budget.delta_keys is not None)
     if not parts or not _file_lags(ledger_limit, file_limit):
         return None
@@ -182,13 +182,21 @@ def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
     return f"budget = {{ {', '.join(f'{name} = {_number(value)}' for name, value in named)} }}"
 
 
+def _both_limits(table: Table, ledger: Ledger) -> tuple[Guarantee, Guarantee]:
+    """The ledger's limit and the file's; a file that names no accounting means the ledger's."""
+    ledger_limit, file_limit = guarantee(table, ledger), declared_limit(table)
+    if table.budget is not None and table.budget.accounting is None:
+        file_limit = replace(file_limit, accounting=ledger_limit.accounting)
+    return ledger_limit, file_limit
+
+
 def _file_lags(ledger_limit: Guarantee, file_limit: Guarantee) -> bool:
     """Whether the file says no more than the ledger holds, so that there is nothing to grant."""
     return (
         ledger_limit.accounting == file_limit.accounting
         and ledger_limit.epsilon >= file_limit.epsilon
         and ledger_limit.keys >= file_limit.keys
-        and ledger_limit.delta_rho >= file_limit.delta_rho
+        and ledger_limit.delta_noise >= file_limit.delta_noise
     )
 
 

@@ -206,7 +206,7 @@ def _budget_of(
             delta_keys=None
             if "delta_keys" not in budget_settings
             else exact.probability(budget_settings["delta_keys"], name=f"{where} budget delta_keys"),
-            accounting=str(data.get("accounting", "either")),
+            accounting=str(data["accounting"]) if "accounting" in data else None,
         )
     except UsageError as problem:
         raise SchemaError(problem.reason, hint="budget = { epsilon = 3.0, delta = 1e-6 }") from None

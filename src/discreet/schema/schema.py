@@ -50,7 +50,7 @@ class Budget:
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     delta_keys: Fraction | None = None
-    accounting: str = "either"
+    accounting: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,9 @@ class StepPurchases:
             name = self.session.version.population
             accounts = self.session.ledger.refresh().accounts
             account = accounts.get(name) or Account(name=name, guarantee=self.session.guarantee)
-            problem: BudgetExceeded = charge_refusal(account, Cost.of(events.loss(event)), decision)
+            version = self.session.version
+            moved = account.epsilon_moved((version.table, version.number), decision)
+            problem: BudgetExceeded = charge_refusal(account, Cost.of(events.loss(event)), decision, moved)
             problem.hint = problem.hint or _hint(account, problem)
             raise problem
 
