@@ -8,6 +8,7 @@ import functools
 import itertools
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
+from discreet.cli import called_verb, main
 from discreet.engines import parquet_writer
 from order import Scheduling, place
 from tiers import DEEP, examples, mark_deep_cases, named
@@ -46,9 +48,20 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log) if config.option.dist == "loadfile" else None
 
 
-# A process builds its commands once, in about 80 ms, and nothing that a call does changes them. The suite makes
-# thousands of calls in one process; those that start processes of their own build theirs as everybody's do.
+@functools.cache
+def _app_of(app: typer.Typer, names: tuple[str, ...], completing: bool) -> typer.Typer:
+    return called_verb.app_for(app, names)
+
+
+def _app_for(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
+    """Stands for `cli.called_verb.app_for`, which looks at no more than this."""
+    return _app_of(app, tuple(word for word in words if word != "--")[:1], "_DISCREET_COMPLETE" in os.environ)
+
+
+# A process reads the flags of its verb once, in about 20 ms, and nothing that a call does changes them. The suite makes
+# thousands of calls in one process; those that start processes of their own read theirs as everybody's do.
 typer.main.get_command = functools.cache(typer.main.get_command)
+main.app_for = _app_for
 
 # As the command line does: a second thread of the linear algebra only takes the other worker's processor.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
