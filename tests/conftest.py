@@ -5,6 +5,7 @@ In the suite hypothesis takes the same examples every time: a landing must not h
 
 import ctypes
 import functools
+import gc
 import itertools
 import os
 import sys
@@ -42,6 +43,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
 
 
+def pytest_collection_finish():
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Whole files, as `--dist loadfile` hands them out, and Spark's to one worker."""
@@ -66,6 +75,10 @@ main.app_for = _app_for
 # As the command line does: a second thread of the linear algebra only takes the other worker's processor.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# The modules and cases of ten thousand tests live as long as the process; to look through them for what can be freed took
+# a fifteenth of its time.
+gc.set_threshold(50_000)
 
 # Asserts are rewritten and modules compiled once, and not by every worker and process of every run.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
