@@ -5,9 +5,12 @@ In the suite hypothesis takes the same examples every time: a landing must not h
 
 import ctypes
 import functools
+import gc
 import itertools
 import os
 import sys
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +20,8 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
+from discreet.cli import called_verb, main
+from discreet.engines import duckdb as duckdb_engine
 from discreet.engines import parquet_writer
 from order import Scheduling, place
 from tiers import DEEP, examples, mark_deep_cases, named
@@ -40,19 +45,42 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
 
 
+def pytest_collection_finish():
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Whole files, as `--dist loadfile` hands them out, and Spark's to one worker."""
     return Scheduling(config, log) if config.option.dist == "loadfile" else None
 
 
-# A process builds its commands once, in about 80 ms, and nothing that a call does changes them. The suite makes
-# thousands of calls in one process; those that start processes of their own build theirs as everybody's do.
+@functools.cache
+def _app_of(app: typer.Typer, names: tuple[str, ...], completing: bool) -> typer.Typer:
+    return called_verb.app_for(app, names)
+
+
+def _app_for(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
+    """Stands for `cli.called_verb.app_for`, which looks at no more than this."""
+    return _app_of(app, tuple(word for word in words if word != "--")[:1], "_DISCREET_COMPLETE" in os.environ)
+
+
+# A process reads the flags of its verb once, in about 20 ms, and nothing that a call does changes them. The suite makes
+# thousands of calls in one process; those that start processes of their own read theirs as everybody's do.
 typer.main.get_command = functools.cache(typer.main.get_command)
+main.app_for = _app_for
 
 # As the command line does: a second thread of the linear algebra only takes the other worker's processor.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# The modules and cases of ten thousand tests live as long as the process; to look through them for what can be freed took
+# a fifteenth of its time.
+gc.set_threshold(50_000)
 
 # Asserts are rewritten and modules compiled once, and not by every worker and process of every run.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -76,31 +104,53 @@ def _quick_files(request):
 WRITING = {"threads": 1, "memory_limit": "512MB", "temp_directory": ""}
 
 
-#: By process: after a fork it is made anew.
-_writers: dict[int, duckdb.DuckDBPyConnection] = {}
+#: By process and settings: after a fork they are made anew.
+_databases: dict[tuple, duckdb.DuckDBPyConnection] = {}
+
+
+def _cursor_of(settings: tuple, make: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
+    """A connection to the one database of this process with these settings. A cursor is a connection of its own, and
+    sees nothing that another has registered, nor its temporary tables. A parent's database is never closed in a child,
+    as in `sql.duckdb_grammar`: it keeps one reference for ever.
+    """
+    for process, *others in [key for key in _databases if key[0] != os.getpid()]:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_databases.pop((process, *others))))
+    key = (os.getpid(), *settings)
+    try:
+        cursor = _databases[key].cursor()
+        cursor.execute("SELECT 1").fetchall()  # one that failed within answers nothing more
+    except (KeyError, duckdb.Error):
+        _databases[key] = make()
+        cursor = _databases[key].cursor()
+    return cursor
 
 
 def _connected(name: str, *, config: dict) -> duckdb.DuckDBPyConnection:
-    """Stands for `duckdb.connect` in `engines.parquet_writer`. A parent's database is never closed in a child, as in
-    `sql.duckdb_grammar`: it keeps one reference for ever.
-    """
+    """Stands for `duckdb.connect` in `engines.parquet_writer`."""
     assert name == ":memory:" and config == WRITING
-    if os.getpid() not in _writers:
-        for parents in _writers.values():
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(parents))
-        _writers.clear()
-        _writers[os.getpid()] = duckdb.connect(name, config=config)
-    return _writers[os.getpid()].cursor()
+    return _cursor_of(("writing",), lambda: duckdb.connect(name, config=config))
+
+
+def _connected_engine(folders, *, threads, memory_mb, spill=None, connect=duckdb_engine._connect):
+    """Stands for `engines.duckdb._connect`: the database reaches the temporary files of all tests, not of one alone, and
+    has no folder for what its memory does not hold.
+    """
+    reached = (str(Path(tempfile.gettempdir()).resolve()),)
+    if not all(Path(folder).is_relative_to(reached[0]) for folder in folders):
+        return connect(folders, threads=threads, memory_mb=memory_mb, spill=spill)
+    settings = (reached, threads, memory_mb)
+    return _cursor_of(settings, lambda: connect(reached, threads=threads, memory_mb=memory_mb))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _quick_writing(request):
-    """Where the engines are not what is tested, a process writes its files through one database, and does not make a new
-    one in 30 ms for each: a cursor is a connection of its own, and sees nothing that another has registered.
+def _quick_databases(request):
+    """Where the engines are not what is tested, a process reads and writes its files through few databases, and does not
+    make a new one in 25 ms for each table and each file. What each reaches, and where it spills, tests/engines asks.
     """
     with pytest.MonkeyPatch.context() as patch:
         if not DURABLE & set(request.path.parts):
             patch.setattr(parquet_writer, "duckdb", SimpleNamespace(connect=_connected, Error=duckdb.Error))
+            patch.setattr(duckdb_engine, "_connect", _connected_engine)
         yield
 
 

@@ -109,35 +109,54 @@ def test_the_rewrite_of_a_refusal_is_a_statement(tmp_path):
 # --- Laws over the source.
 
 
-def texts(tree, among=None):
+def texts(nodes, among):
     """The string literals that are no docstrings."""
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree) if among is None else among:
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in among:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node
 
 
-def hints(tree):
-    for node in ast.walk(tree):
+def hints(nodes):
+    for node in nodes:
         if isinstance(node, ast.keyword) and node.arg == "hint":
             yield from ast.walk(node.value)
 
 
-def spelled_out(path, source):
+def spelled_out(path, nodes):
     """Where a message names a flag or a command in plain text. The command line may, but for its hints."""
-    tree = ast.parse(source)
-    among = hints(tree) if path.startswith("cli/") else None
-    allowed = next((text for name, text in NO_MESSAGES.items() if path.startswith(name)), "(?!)")
-    return [f"{path}:{node.lineno}" for node in texts(tree, among) if SPELLED.search(re.sub(allowed, "", node.value))]
+    among = hints(nodes) if path.startswith("cli/") else nodes
+    allowed = next((text for name, text in NO_MESSAGES.items() if path.startswith(name)), None)
+    return [
+        f"{path}:{node.lineno}"
+        for node in texts(nodes, among)
+        if SPELLED.search(node.value if allowed is None else re.sub(allowed, "", node.value))
+    ]
 
 
-def sources():
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).as_posix(), path.read_text(encoding="utf-8")
+def nodes_of(source):
+    return list(ast.walk(ast.parse(source)))
+
+
+@cache
+def read_package():
+    """What the laws look at, by one reading of the package: flags and commands that are spelled out, and all calls of
+    `Flag` and `Command`, each with its place.
+    """
+    spelled, called = [], []
+    for file in sorted(SOURCE.rglob("*.py")):
+        path, nodes = file.relative_to(SOURCE).as_posix(), nodes_of(file.read_text(encoding="utf-8"))
+        spelled += spelled_out(path, nodes)
+        called += [
+            (f"{path}:{node.lineno}", node)
+            for node in nodes
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Flag", "Command")
+        ]
+    return spelled, called
 
 
 def test_no_message_spells_a_flag_or_a_command():
-    assert [place for path, source in sources() for place in spelled_out(path, source)] == []
+    assert read_package()[0] == []
 
 
 @pytest.mark.parametrize(
@@ -154,7 +173,7 @@ def test_no_message_spells_a_flag_or_a_command():
     ],
 )
 def test_the_law_sees_what_is_spelled_out(path, source, lines):
-    assert len(spelled_out(path, source)) == lines
+    assert len(spelled_out(path, nodes_of(source))) == lines
 
 
 @cache
@@ -182,19 +201,8 @@ def verb_of(text, known):
     )
 
 
-@cache
-def all_calls():
-    """Every call of a name in the package, with its place."""
-    return [
-        (f"{path}:{node.lineno}", node)
-        for path, source in sources()
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    ]
-
-
 def calls(name):
-    return ((place, node) for place, node in all_calls() if node.func.id == name)
+    return ((place, node) for place, node in read_package()[1] if node.func.id == name)
 
 
 def constant(node):

@@ -6,6 +6,7 @@ a balance never falls.
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -302,6 +303,7 @@ def _schema(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
     return list(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"))
 
 
+@functools.cache
 def _expected_schema() -> list[tuple[Any, ...]]:
     """What an untouched ledger's schema reads like: made by the same SQLite, in memory."""
     connection = sqlite3.connect(":memory:")
