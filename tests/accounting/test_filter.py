@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
 from discreet.accounting.filter import FULL, Cost, Segment, decide
 from discreet.accounting.guarantee import FilterLimits, Guarantee
-from discreet.accounting.renyi import ORDERS
 from discreet.accounting.region import Box, Region, ValueSet
+from discreet.accounting.renyi import ORDERS
 from discreet.errors import UsageError
 from discreet.exact import EPSILON_UNITS, UNBOUNDED
 from tiers import examples

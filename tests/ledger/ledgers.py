@@ -23,7 +23,7 @@ WHOLE = Region.whole()
 _questions = itertools.count()
 
 
-def guarantee(epsilon: object = 3, delta: object = 0, accounting: str = "either") -> Guarantee:
+def guarantee(epsilon: object = 3, delta: object = 0, accounting: str = "renyi") -> Guarantee:
     return Guarantee(epsilon=Fraction(epsilon), delta=Fraction(delta), accounting=accounting)
 
 

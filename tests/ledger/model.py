@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.renyi import ORDERS
 
 #: The possible records, by the one column that regions speak of. None is NULL.
 RECORDS = (0, 1, 2, 3, None)
 Number = Fraction | float  # math.inf where a loss has no bound
+
+
+#: A loss in each arm: pure, rho, and divergences at the orders.
+Losses = tuple[Number, ...]
+
+
+def losses_of(epsilon: Fraction | None, rho: Fraction) -> Losses:
+    """What an epsilon costs at an order, by cosh; a Gaussian order * rho. In the ledger's millionths of a millionth."""
+    if epsilon is None:
+        return (math.inf, rho, *(order * rho for order in ORDERS))
+    with localcontext() as context:
+        context.prec = 60
+        exact = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
+
+        def cosh(number: Decimal) -> Decimal:
+            return (number.exp() + (-number).exp()) / 2
+
+        curves = [(cosh((order - Decimal("0.5")) * exact) / cosh(exact / 2)).ln() / (order - 1) for order in ORDERS]
+        return (epsilon, rho, *(Fraction(math.ceil(curve * 10**12), 10**12) for curve in curves))
 
 
 @dataclass(frozen=True)
@@ -18,8 +39,11 @@ class Paid:
     """A charge: whom it touches, what they lose."""
 
     who: frozenset[int | None]
-    pure: Number
-    rho: Fraction
+    losses: Losses
+
+
+def _sums(parts: list[Losses]) -> Losses:
+    return tuple(sum(each, Fraction(0)) for each in zip(*parts, strict=True)) or (Fraction(0),) * (2 + len(ORDERS))
 
 
 @dataclass
@@ -32,37 +56,30 @@ class Population:
     def copy(self) -> Population:
         return Population(self.guarantee, {key: list(paid) for key, paid in self.segments.items()})
 
-    def limits(self) -> tuple[Number, Number]:
-        """The pure limit and the rho limit; -1 where an arm is off."""
-        limits = self.guarantee.limits
-        pure = -1 if limits.pure is None else Fraction(limits.pure, 10**9)
-        rho = -1 if limits.rho is None else Fraction(limits.rho, 10**12)
-        return pure, rho
+    def within(self, losses: Losses) -> bool:
+        """Whether one arm holds."""
+        units = (10**9, *[10**12] * (1 + len(ORDERS)))
+        return any(
+            limit is not None and loss <= Fraction(limit, unit)
+            for loss, limit, unit in zip(losses, self.guarantee.limits.arms, units, strict=True)
+        )
 
-    def load(self, key: tuple[str, int], record: int | None) -> tuple[Number, Number]:
-        mine = [paid for paid in self.segments.get(key, []) if record in paid.who]
-        return sum((paid.pure for paid in mine), Fraction(0)), sum((paid.rho for paid in mine), Fraction(0))
+    def load(self, key: tuple[str, int], record: int | None) -> Losses:
+        return _sums([paid.losses for paid in self.segments.get(key, []) if record in paid.who])
 
-    def largest(self, key: tuple[str, int]) -> tuple[Number, Number]:
-        loads = [self.load(key, record) for record in RECORDS]
-        return max(pure for pure, _ in loads), max(rho for _, rho in loads)
+    def largest(self, key: tuple[str, int]) -> Losses:
+        return tuple(map(max, *(self.load(key, record) for record in RECORDS)))
 
-    def total(self) -> tuple[Number, Number]:
-        most = [self.largest(key) for key in self.segments]
-        return sum((pure for pure, _ in most), Fraction(0)), sum((rho for _, rho in most), Fraction(0))
+    def total(self) -> Losses:
+        return _sums([self.largest(key) for key in self.segments])
 
     def accepts(self, key: tuple[str, int], charge: Paid) -> bool:
         """Would every record stay within an arm (one segment), or all records within one arm (several)?"""
         after = self.copy()
         after.segments.setdefault(key, []).append(charge)
-        pure_limit, rho_limit = self.limits()
         if len(after.segments) == 1:
-            return all(
-                pure <= pure_limit or rho <= rho_limit
-                for pure, rho in (after.load(key, record) for record in charge.who)
-            )
-        pure, rho = after.total()
-        return pure <= pure_limit or rho <= rho_limit
+            return all(self.within(after.load(key, record)) for record in charge.who)
+        return self.within(after.total())
 
     def pay(self, key: tuple[str, int], charge: Paid) -> None:
         self.segments.setdefault(key, []).append(charge)
@@ -73,14 +90,8 @@ class Population:
         for key, paid in self.segments.items():
             kept = before.segments.get(key, []) if before else []
             if len(paid) > len(kept):
-                most = self.largest(key)
-                lost = paid[len(kept) :]
-                pure = sum((each.pure for each in lost), Fraction(0)) if _finite(paid) else math.inf
-                rho = sum((each.rho for each in lost), Fraction(0))
-                found[key] = Paid(frozenset(RECORDS), min(most[0], pure), min(most[1], rho))
+                lost = _sums([each.losses for each in paid[len(kept) :]])
+                # Only where every loss has a bound does the ledger know the plain sum.
+                plain = [math.inf if _sums([each.losses for each in paid])[0] == math.inf else lost[0], *lost[1:]]
+                found[key] = Paid(frozenset(RECORDS), tuple(map(min, self.largest(key), plain)))
         return found
-
-
-def _finite(paid: list[Paid]) -> bool:
-    """Only then does the ledger know the plain sum."""
-    return all(each.pure < math.inf for each in paid)

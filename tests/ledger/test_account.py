@@ -6,7 +6,7 @@ import pytest
 
 from discreet.accounting.events import loss
 from discreet.accounting.filter import FULL, Balance, Cost
-from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.guarantee import ZCDP_SHARE, Guarantee
 from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.errors import UsageError
@@ -51,13 +51,14 @@ def test_spent_by_rho_needs_the_deltas_share():
     account = Account(name="p", guarantee=guarantee(3, SMALL))
     assert spend(account, gaussian("0.01"))
     half = SMALL / 2
-    assert account.status().spent == Amount(epsilon=epsilon_from_rho(Fraction(1, 100), half), delta=half)
+    share = half * ZCDP_SHARE
+    assert account.status().spent == Amount(epsilon=epsilon_from_rho(Fraction(1, 100), share), delta=half)
 
 
 def test_remaining_is_never_below_nothing():
     account = Account(name="p", guarantee=guarantee(1))
     cost = Cost(pure=5 * 10**9, rho=10**12, delta=7)
-    balance = Balance(pure=cost.pure, rho=cost.rho, pure_sum=cost.pure, rho_sum=cost.rho)
+    balance = Balance.of(cost.arms, cost.arms)
     account.book(
         ("t", 1), region=canonical_json(WHOLE.to_data()), cost=cost, inside=Balance(), balance=balance, used=FULL, seq=1
     )
@@ -98,16 +99,18 @@ def test_balances_that_do_not_follow_are_refused(old: Balance, new: Balance):
 
 
 def test_balances_that_follow():
-    old = Balance(pure=5, rho=5, pure_sum=5, rho_sum=5)
-    cost = Cost(pure=2, rho=1, delta=0)
+    old = Balance.of([5] * 6, [5] * 6)
+    cost = Cost(pure=2, rho=1, delta=0, orders=(2, 2, 2, 2))
+    sums = [7, 6, 7, 7, 7, 7]
     for inside, pure, rho in ((0, 5, 5), (4, 6, 5), (5, 7, 6), (9, 7, 6)):
-        check_balance_step(
-            old, cost, Balance(pure=inside, rho=inside), Balance(pure=pure, rho=rho, pure_sum=7, rho_sum=6)
-        )
-    with pytest.raises(ValueError, match="does not follow"):  # booked at nothing, though the region was full
-        check_balance_step(old, cost, Balance(pure=5, rho=5), Balance(pure=5, rho=5, pure_sum=7, rho_sum=6))
-    endless = Balance(pure=UNBOUNDED, rho=6, pure_sum=UNBOUNDED, rho_sum=6)
-    check_balance_step(old, Cost(pure=UNBOUNDED, rho=1, delta=0), Balance(pure=5, rho=5), endless)
+        check_balance_step(old, cost, Balance.of([inside] * 6), Balance.of([pure, rho, *[pure] * 4], sums))
+    for arm in range(6):  # booked at nothing in one arm, though the region was full
+        booked = [7, 6, 7, 7, 7, 7]
+        booked[arm] = 5
+        with pytest.raises(ValueError, match="does not follow"):
+            check_balance_step(old, cost, Balance.of([5] * 6), Balance.of(booked, sums))
+    endless = Balance.of([UNBOUNDED, 6, 7, 7, 7, 7], [UNBOUNDED, 6, 7, 7, 7, 7])
+    check_balance_step(old, Cost(pure=UNBOUNDED, rho=1, delta=0, orders=(2,) * 4), Balance.of([5] * 6), endless)
 
 
 def test_the_larger_of_two_guarantees_part_by_part():

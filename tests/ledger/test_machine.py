@@ -32,7 +32,7 @@ from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from ledger.ledgers import ask, copy_ledger, gaussian, laplace
-from ledger.model import RECORDS, Paid, Population
+from ledger.model import RECORDS, Losses, Paid, Population, losses_of
 from tiers import size
 
 TABLES = {"patients": "people", "visits": "people", "staff": "staff"}
@@ -50,22 +50,22 @@ def region_of(who: frozenset[int | None]) -> Region:
     return Region.of([Box({"group": ValueSet(inside.runs, None in who)})])
 
 
-Loss = tuple[Event, Fraction | float, Fraction]
+Loss = tuple[Event, Losses]
 PEOPLE = st.one_of(
     st.sampled_from(RECORDS).map(lambda record: frozenset([record])),
     st.frozensets(st.sampled_from(RECORDS), min_size=1),
     st.just(frozenset(RECORDS)),
 )
-#: An event, its pure loss and its rho.
-LOSSES = st.sampled_from(EPSILONS).map(lambda epsilon: (laplace(epsilon), epsilon, epsilon**2 / 2)) | st.sampled_from(
-    RHOS
-).map(lambda rho: (gaussian(rho), math.inf, rho))
+#: An event, and what it loses in every arm.
+LOSSES = st.sampled_from(EPSILONS).map(
+    lambda epsilon: (laplace(epsilon), losses_of(epsilon, epsilon**2 / 2))
+) | st.sampled_from(RHOS).map(lambda rho: (gaussian(rho), losses_of(None, rho)))
 
 
 class LedgerMachine(RuleBasedStateMachine):
     """Owner and analysts at work, and an owner who restores old copies."""
 
-    @initialize(accounting=st.sampled_from(["either", "pure", "zcdp"]))
+    @initialize(accounting=st.sampled_from(["renyi", "renyi", "either", "pure", "zcdp"]))
     def begin(self, accounting: str) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=MEMORY))
         self.environment = pytest.MonkeyPatch()
@@ -95,9 +95,9 @@ class LedgerMachine(RuleBasedStateMachine):
     def charge(self, table: str, older: bool, who: frozenset[int | None], loss: Loss) -> None:
         known = sorted(self.ledger.state.versions[table])  # a rollback may have forgotten the newest
         key = (table, known[-2 if older and len(known) > 1 else -1])
-        event, pure, rho = loss
+        event, losses = loss
         population = self.model[TABLES[table]]
-        charge = Paid(who, pure, rho)
+        charge = Paid(who, losses)
         accepted = True
         try:
             ask(self.ledger, event, region=region_of(who), table=table, population=TABLES[table], version=key[1])
@@ -171,15 +171,19 @@ class LedgerMachine(RuleBasedStateMachine):
         for name, population in self.model.items():
             account = self.ledger.state.accounts[name]
             for key in population.segments:
-                pure, rho = population.largest(key)
+                pure, rho, *orders = population.largest(key)
                 found = account.segments[key].balance
                 assert found.pure == (UNBOUNDED if pure == math.inf else pure * 10**9)
                 assert found.rho == rho * 10**12
+                if population.guarantee.delta_order:
+                    assert list(found.orders) == [order * 10**12 for order in orders]
             assert set(account.segments) == set(population.segments)
-            pure, rho = population.total()
+            pure = population.total()[0]
             standing = account.status()
             assert standing.limit.epsilon == population.guarantee.epsilon
-            assert standing.spent.epsilon <= min(pure, standing.limit.epsilon) or population.limits()[0] < 0
+            assert (
+                standing.spent.epsilon <= min(pure, standing.limit.epsilon) or population.guarantee.limits.pure is None
+            )
             assert standing.spent.epsilon + standing.remaining.epsilon == standing.limit.epsilon
             assert standing.remaining.epsilon >= 0
 

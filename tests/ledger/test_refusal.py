@@ -7,6 +7,7 @@ import pytest
 
 from discreet import exact
 from discreet.accounting.events import ThresholdEvent
+from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.errors import BudgetExceeded
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import ask, gaussian, guarantee, laplace, make
@@ -44,7 +45,7 @@ def test_in_rho(path: Path):
         found = refused(ledger, gaussian("0.125"))
     before, after = (epsilon_from_rho(Fraction(rho), Fraction(1, 2 * 10**6)) for rho in ("0.15", "0.275"))
     assert found.reason == (
-        f"this request costs the budget epsilon {exact.show(after - before, up=True)}, but 'patients' has "
+        f"this request costs epsilon {exact.show(after - before, up=True)}, but 'patients' has "
         f"{exact.show(3 - before)} remaining of 3"
     )
     assert found.needed["epsilon"] is not None and found.binding == "loss"
@@ -65,7 +66,7 @@ def test_what_is_needed_is_more_than_what_remains(path: Path):
         assert Fraction(found.needed["epsilon"]) > Fraction(found.remaining["epsilon"])
     with make(path.with_name("other.db"), guarantee(3, Fraction(1, 10**6))) as ledger:
         ask(ledger, laplace("2.5"))
-        assert "costs the budget epsilon 1," in refused(ledger, laplace(1)).reason
+        assert "costs epsilon 1," in refused(ledger, laplace(1)).reason
 
 
 def test_a_gaussian_without_delta(path: Path):

@@ -118,7 +118,7 @@ class Overlap:
         )
 
     def upper_bounds(self, region: Region, arms: Sequence[int]) -> list[int]:
-        """Certified bounds on what a record of the region has lost in several arms: quick, and not as tight as `largest`.
+        """Certified bounds on what a record of the region has lost in several arms: quicker than `largest`, less tight.
 
         Because: the bound of `relaxation` holds for every split; all arms take the one that is good for the middle arm.
         """

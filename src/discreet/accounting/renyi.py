@@ -1,7 +1,7 @@
 """Rényi divergences of certain orders: what a mechanism costs there, and what such a loss implies.
 
-D_a(P || Q) = ln(E_Q[(P / Q)^a]) / (a - 1) for an order a > 1; a mechanism has the loss t at order a if D_a of its outputs
-on any two neighbours, either way round, is at most t. Losses of steps that are chosen as one goes add up.
+D_a(P || Q) = ln(E_Q[(P / Q)^a]) / (a - 1) for an order a > 1; a mechanism has the loss t at order a if D_a of its
+outputs on any two neighbours, either way round, is at most t. Losses of steps that are chosen as one goes add up.
 
 The orders are fixed for good, because a ledger keeps its sums in them. Four, each three times the one before, serve
 mixed histories as well as six did, within a tenth of a percent (benchmarks/RESULTS.md, arms).
@@ -45,10 +45,11 @@ def laplace_loss(scale: Fraction, l1: int, order: int) -> Fraction:
     Because: with q = e^(-1/scale) and r = q^(2a - 1), summing q^(a |k| + (1 - a) |k - d|) over k gives for one number
         that moves by d
 
-            E_Q[(P / Q)^a] = A e^((a - 1) d / scale) + (1 - A) e^(-a d / scale),  A = (1 + (1 - q) r / (1 - r)) / (1 + q).
+            E_Q[(P / Q)^a] = A e^((a - 1) d / scale) + (1 - A) e^(-a d / scale),
+            A = (1 + (1 - q) r / (1 - r)) / (1 + q).
 
-        Its logarithm is convex in d (a sum of exponentials) and 0 at d = 0. So it never falls, and the sum over several
-        numbers is at most that of one number that moves by all of their distances together.
+        Its logarithm is convex in d (a sum of exponentials), 0 at d = 0 and nowhere below 0. So it never falls, and the
+        sum over several numbers is at most that of one number that moves by all of their distances together.
 
     One step on whole numbers (l1 = 1) is randomized response itself; many small steps come near to continuous noise.
 

@@ -199,8 +199,8 @@ class Account:
     def epsilon_moved(self, key: SegmentKey, decision: Decision) -> Fraction | None:
         """How far a charge would raise the epsilon that is spent; None where no arm can take it at all.
 
-        The costs of all charges under one limit add up to what is spent. What goes beyond the limit counts too, so that a
-        refusal can say by how much.
+        The costs of all charges under one limit add up to what is spent. What goes beyond the limit counts too, so that
+        a refusal can say by how much.
         """
         opened = self.open_guarantee
         others = [segment.balance for name, segment in self.segments.items() if name != key]
@@ -245,7 +245,7 @@ class Account:
         return Amount(epsilon=epsilon, delta=delta)
 
     def _implied(self, opened: Guarantee, total: Balance) -> Fraction | None:
-        """The epsilon that a total implies, counted double where an exact total was published: then by two arms alone."""
+        """The epsilon that a total implies; counted double, and by two arms alone, once exact totals were published."""
         times = 2 if self.invariant else 1
         return opened.implied_epsilon(
             pure=min(UNBOUNDED, times * total.pure),

@@ -29,7 +29,7 @@ def charge_refusal(account: Account, cost: Cost, decision: Decision, moved: Frac
         return _no_arm(account, cost)
     left = account.status().remaining.epsilon
     return _budget_exceeded(
-        f"this request costs the budget epsilon {exact.show(moved, up=True)}, but {account.name!r} has "
+        f"this request costs epsilon {exact.show(moved, up=True)}, but {account.name!r} has "
         f"{exact.show(left)} remaining of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
         needed=(moved, Fraction(cost.delta, DELTA_UNITS)),
         left=(left, _delta_left(account)),
