@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
+from declared import ACCOUNTINGS
 from ed25519 import signed
-from measured import Loss, Steps, as_text, closed, converted, loss, ratio, text
+from measured import ORDERS, Loss, Steps, as_text, at_order, closed, converted, divergences, loss, ratio, text
 from members import check_payload, check_plan, check_question, check_step
 from programs import digest, models, moved
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
@@ -74,6 +75,7 @@ class Bundle:
         self.plan: Any = None
         self.proof: Any = None
         self.total: Loss = (None, Fraction(0), Fraction(0))
+        self.orders: list[Fraction] | None = None
         self.found: list[tuple[str, str, str]] = []
 
     def check(self, name: str, one: Callable[[], str]) -> bool:
@@ -265,6 +267,8 @@ class Bundle:
         if plan["invariants"] and not plan["doubled"]:
             raise Broken("exact totals are published, but losses do not count double")
         self.total = epsilon, rho, delta
+        every = {"kind": "together", "events": list(parts.values())}
+        self.orders = None if plan["doubled"] else divergences(every)
         same(proof["total"], as_text(self.total), "the total loss")
         return ", ".join(f"{name} {value}" for name, value in proof["total"].items() if value is not None)
 
@@ -331,15 +335,22 @@ class Bundle:
 
     def least(self) -> Fraction:
         """What is spent at least, by the accounting of the limit, if there can be a person in this release."""
+        exact = self.total[0]
+        implied = [each if each == exact else each * CLOSELY for each in self.implied()]
+        return min([ratio(self.plan["guarantee"]["epsilon"]), *implied])
+
+    def implied(self) -> list[Fraction]:
+        """The epsilons that this release implies by itself, by each arm of the accounting that takes it."""
         limit, (epsilon, rho, _) = self.plan["guarantee"], self.total
-        left, found = ratio(limit["delta"]) - ratio(limit["delta_keys"]), [ratio(limit["epsilon"])]
-        if limit["accounting"] not in ("pure", "zcdp", "either"):
+        left, kind = ratio(limit["delta"]) - ratio(limit["delta_keys"]), limit["accounting"]
+        if kind not in ACCOUNTINGS:
             raise Broken("an unknown accounting")
-        if limit["accounting"] != "zcdp" and epsilon is not None:
-            found.append(epsilon)
-        if limit["accounting"] != "pure" and left > 0:
-            found.append(converted(rho, left) * CLOSELY)
-        return min(found)
+        found = [epsilon] if kind != "zcdp" and epsilon is not None else []
+        if kind != "pure" and left > 0:
+            found.append(converted(rho, left * Fraction(3, 4) if kind == "renyi" else left))
+        if kind == "renyi" and left > 0 and self.orders is not None:
+            found += [at_order(lost, order, left / 16) for lost, order in zip(self.orders, ORDERS, strict=True)]
+        return found
 
     def computed(self) -> str:
         raise Open("tables of this kind are computed from all noisy numbers together, which is not repeated here")
@@ -357,7 +368,7 @@ class Bundle:
             raise Open(
                 "the delta of this release alone exceeds the limit: allowed only if no person can be in the release"
             )
-        spent, most, (epsilon, rho, _) = ratio(plan["spent"]), ratio(limit["epsilon"]), self.total
+        spent, most = ratio(plan["spent"]), ratio(limit["epsilon"])
         left = ratio(limit["delta"]) - ratio(limit["delta_keys"])  # to convert rho with
         if not 0 <= spent <= most or left < 0:
             raise Broken("more is spent than the limit allows")
@@ -365,9 +376,7 @@ class Bundle:
             if self.somebody():
                 raise Broken("less is spent than this release loses by itself")
             raise Open("less is spent than this release loses: a release is free only if no person can be in it")
-        pure = epsilon is not None and epsilon <= most
-        zcdp = left > 0 and rho <= most and converted(rho, left) <= most
-        if not (pure if limit["accounting"] == "pure" else zcdp if limit["accounting"] == "zcdp" else pure or zcdp):
+        if not any(each <= most for each in self.implied()):
             raise Open("this release alone exceeds the limit: allowed only if no person can be in it")
         return f"row {told['row']} of ledger {told['ledger']}, as of row {told['as_of']}; spent is within the limit"
 

@@ -8,7 +8,7 @@ from measured import closed
 from relation import Broken, Node, listed, whole
 
 LIMIT = {"epsilon", "delta", "delta_keys", "accounting"}
-ACCOUNTINGS = ("pure", "zcdp", "either")
+ACCOUNTINGS = ("pure", "zcdp", "either", "renyi")
 TABLE = {
     "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public", "population", "columns",
     "invariants", "ends", "directed",
@@ -32,7 +32,7 @@ def check_declared(table: str, declared: Node) -> None:
     budget = [each for name, each in declared.get("budget", {}).items() if name != "accounting"]
     if not all(map(number, [*budget, declared.get("rows_per_person_measured", 1)])):
         raise Broken(f"a declared number of {table} is not a number")
-    if declared.get("accounting", "either") not in ACCOUNTINGS:
+    if declared.get("accounting", "renyi") not in ACCOUNTINGS:
         raise Broken(f"{table} is declared with an unknown accounting")
     flags(declared, ("public", "directed"), table)
     whole(declared.get("rows_per_person", 1))

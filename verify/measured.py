@@ -20,6 +20,7 @@ from relation import TRUE, Broken, Open, Relation, columns, derive, whole
 UP, DOWN = (Context(prec=60, rounding=way, Emin=-(10**9), Emax=10**9) for way in (ROUND_CEILING, ROUND_FLOOR))
 CLOSE = 1 + Fraction(1, 10**15)
 FEW, MOST_CELLS = Fraction(1, 10**40), 2_000_000
+ORDERS = (8, 24, 72, 216)
 Loss = tuple[Fraction | None, Fraction, Fraction]  # epsilon (None: no pure bound), rho, delta
 
 
@@ -71,6 +72,54 @@ def loss(event: dict[str, Any]) -> Loss:
     raise Open(f"an unknown kind of event: {kind}")
 
 
+def divergences(event: dict[str, Any]) -> list[Fraction]:
+    """What an event costs as a Rényi divergence of each of ORDERS, rounded up: the least of what is known.
+
+    An order a of a rho-zCDP step: a rho. Of an epsilon-DP step: that of a coin that tells the truth with odds e^epsilon,
+    which every such step is made of. Of discrete Laplace noise: from its own sum over all whole numbers.
+    """
+    if event["kind"] == "together":
+        return [sum(each, Fraction(0)) for each in zip(*(divergences(part) for part in event["events"]), strict=True)]
+    epsilon, rho, _ = loss(event)
+    bounds = [[order * rho for order in ORDERS]]
+    if epsilon is not None:
+        choices = whole(event["choices"]) if event["kind"] == "top-k" else 1
+        bounds.append([choices * coin(epsilon / choices, order) for order in ORDERS])
+    if event["kind"] in ("laplace", "threshold"):
+        bounds.append([laplace(ratio(event["scale"]), whole(event["l1"]), order) for order in ORDERS])
+    return [min(each) for each in zip(*bounds, strict=True)]
+
+
+def coin(epsilon: Fraction, order: int) -> Fraction:
+    """ln(cosh((order - 1/2) epsilon) / cosh(epsilon / 2)) / (order - 1), rounded up."""
+    far = 1 + power(-(2 * order - 1) * epsilon, up=True)
+    near = 1 + power(-epsilon, up=False)
+    return min(epsilon, epsilon + (logarithm(far, up=True) - logarithm(near, up=False)) / (order - 1))
+
+
+def laplace(scale: Fraction, l1: int, order: int) -> Fraction:
+    """Of noise with mass in proportion to r^|k|, r = e^(-1 / scale), against the same moved by l1, rounded up.
+
+    Below both centres the ratio of the masses is at its largest, above both at its smallest, and between it falls by a
+    factor r^2 from one whole number to the next: three geometric series.
+    """
+    epsilon, step = l1 / scale, power(-1 / scale, up=True)
+    inner = power(-(2 * order - 1) / scale, up=True)  # from one whole number to the next, to this order
+    if step >= 1 or inner >= 1:
+        return coin(epsilon, order)
+    low = power(-1 / scale, up=False)
+    weight = min(Fraction(1), (1 + (1 - low) * inner / (1 - inner)) / (1 + low))
+    moment = weight + (1 - weight) * power(-(2 * order - 1) * epsilon, up=True)
+    return epsilon + logarithm(moment, up=True) / (order - 1)
+
+
+def at_order(divergence: Fraction, order: int, delta: Fraction) -> Fraction:
+    """An epsilon that a Rényi divergence of an order implies at this delta, rounded up."""
+    b = Fraction(order - 1)
+    tail = logarithm(1 / delta, up=True) + order * logarithm(b / order, up=True) - logarithm(b, up=False)
+    return max(Fraction(0), divergence + tail / b)
+
+
 def positive(value: Any) -> Fraction:
     if value <= 0:
         raise Broken("a number must be above 0")
@@ -115,6 +164,8 @@ def logarithm(value: Fraction, *, up: bool) -> Fraction:
     """A bound on ln(value), as `power` is one on its inverse."""
     context = UP if up else DOWN
     near = decimal(value, context).ln(context)
+    if not near:
+        return Fraction(0)  # of 1, and exact
     return Fraction(context.next_plus(near) if up else context.next_minus(near))
 
 
