@@ -74,7 +74,7 @@ def households(rows: int = 20_000) -> People:
 
 
 @contextmanager
-def project(given: People, *, numbers: tuple[str, ...] = (), accounting: str = "either") -> Iterator[Project]:
+def project(given: People, *, numbers: tuple[str, ...] = (), accounting: str = "renyi") -> Iterator[Project]:
     """A project over them with a budget that lasts, in a folder that goes away. `numbers`: whole numbers, not categories."""
     before = os.environ.get("DISCREET_STATE")
     with tempfile.TemporaryDirectory() as name:

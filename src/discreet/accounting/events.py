@@ -276,7 +276,7 @@ def _sum(parts: list[Loss]) -> Loss:
         epsilon=None if None in pure else sum((part for part in pure if part is not None), Fraction(0)),
         rho=sum((part.rho for part in parts), Fraction(0)),
         delta=sum((part.delta for part in parts), Fraction(0)),
-        orders=tuple(map(sum, zip(*(part.orders for part in parts), strict=True))),
+        orders=tuple(sum(each, Fraction(0)) for each in zip(*(part.orders for part in parts), strict=True)),
     )
 
 

@@ -66,8 +66,8 @@ class QueryBatch:
         for group, share in zip(self.groups, shares, strict=True):
             region = region_of(group[0].inquiry, group[0].reach)
             overlap = tables.setdefault(group[0].tables[0], Overlap())
-            overlap.add(region, pure=exact.units_up(share, exact.EPSILON_UNITS), rho=1)
-        fullest = sum(overlap.largest(Region.whole(), arm="pure", nodes=_NODES).upper for overlap in tables.values())
+            overlap.add(region, [exact.units_up(share, exact.EPSILON_UNITS)])
+        fullest = sum(overlap.largest(Region.whole(), arm=0, nodes=_NODES).upper for overlap in tables.values())
         rise = max(Fraction(1), total * exact.EPSILON_UNITS / fullest)
         return [Fraction(exact.units_down(share * rise, 10**9), 10**9) for share in shares]
 

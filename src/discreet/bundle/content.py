@@ -372,7 +372,7 @@ def explain_event(event: events.Event, *, person: str) -> list[str]:
         case events.ReservationEvent(epsilon=epsilon, rho=rho):
             size = f"rho {exact.show(rho, up=True)}" if epsilon is None else f"epsilon {exact.show(epsilon, up=True)}"
             return [f"a program whose steps together lose at most {size}, each drawn from one reservation"]
-        case events.GapEvent():
+        case events.GapEvent() | events.ForgottenEvent():
             return ["losses that are missing from a restored ledger, charged again"]
 
 

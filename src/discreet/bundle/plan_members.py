@@ -65,7 +65,7 @@ def check_members(plan: Mapping[str, Any]) -> None:
     if type(plan["question"]) is not str or not re.fullmatch(r"[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):
         raise UnknownMember("the query is not given by its digest")
     for schema in plan["schemas"].values():
-        if schema["declared"].get("accounting", "either") not in get_args(Accounting):
+        if schema["declared"].get("accounting", "renyi") not in get_args(Accounting):
             raise UnknownMember("a table is declared with an unknown accounting")
     _check_steps(plan)
     for name, text in plan["payloads"].items():

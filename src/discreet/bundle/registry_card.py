@@ -19,6 +19,7 @@ from discreet.schema.person_identity import describe
 
 _PRODUCTS = {"model": "Synthetic data"}
 _FILTERS = {
+    "renyi": "A pure filter, a zCDP filter and Rényi filters of four orders at once; for every person, one must hold",
     "either": "A pure filter and a zCDP filter at once; for every person, one of the two must hold",
     "pure": "A filter that sums pure losses",
     "zcdp": "A filter that sums zCDP losses",

@@ -41,7 +41,7 @@ def temporary_project(
     *,
     person: str = "",
     more: str = "",
-    accounting: str = "either",
+    accounting: str = "renyi",
     beside: Sequence[AuditTable] = (),
 ) -> Iterator[Project]:
     """A project whose table `people` has these columns (name to TOML) and lines of CSV, and tables beside it.
