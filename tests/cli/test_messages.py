@@ -301,7 +301,7 @@ def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):
             "{ epsilon = 1, delta = 1e-6, delta_keys = 1e-7 }",
             ["delta_keys 5e-07 (discreet.toml says 1e-07)"],
         ),
-        ("{ epsilon = 1, delta = 1e-6 }", '{ epsilon = 1, delta = 1e-6 }\naccounting = "zcdp"', ["accounting either"]),
+        ("{ epsilon = 1, delta = 1e-6 }", '{ epsilon = 1, delta = 1e-6 }\naccounting = "zcdp"', ["accounting renyi"]),
     ],
 )
 def test_what_differs_is_named_with_both_values(tmp_path, capsys, held, told, parts):

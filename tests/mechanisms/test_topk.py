@@ -328,7 +328,8 @@ def test_what_has_no_margin(bad):
 def test_its_event_is_stored():
     event = TopKChoice.within(k=3, epsilon=Fraction(1), delta=MILLIONTH).event()
     assert events.from_data(events.to_data(event)) == event
-    assert events.loss(event) == events.Loss(epsilon=Fraction(1), rho=Fraction(1, 24), delta=event.delta)
+    lost = events.loss(event)
+    assert (lost.epsilon, lost.rho, lost.delta) == (Fraction(1), Fraction(1, 24), event.delta)
     for bad in ({"choices": 0}, {"epsilon": "0/1"}, {"delta": "1/1"}, {"delta": "0/1"}):
         with pytest.raises(LedgerFault):
             events.from_data(events.to_data(event) | bad)

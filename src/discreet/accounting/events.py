@@ -48,7 +48,7 @@ class LaplaceEvent:
     """Discrete Laplace noise of `scale` on integers whose l1 distance is at most `l1`.
 
     Loss: epsilon = l1 / scale, since the mass at k and k + d differs by at most exp(|d| / scale);
-    rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4); at an order `renyi.laplace_loss`.
+    rho = epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4); at a Rényi order its own curve.
     """
 
     scale: Fraction

@@ -13,7 +13,7 @@ from discreet.errors import UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, MAX_BUDGET_EPSILON, RHO_UNITS
 
 #: Which arms may accept a charge, where one suffices: all of them (pure, zCDP and each of `ORDERS`), pure and zCDP (as
-#: in ledgers before 0.3), the pure sum alone, or zCDP alone.
+#: in ledgers before 0.2), the pure sum alone, or zCDP alone.
 Accounting = Literal["renyi", "either", "pure", "zcdp"]
 
 #: How the delta that is not for keys is shared if all arms are on: most to zCDP, which serves histories of one kind of

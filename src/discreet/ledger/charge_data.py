@@ -13,7 +13,7 @@ from discreet.ledger.account import Account, SegmentKey
 
 
 def cost_of(body: dict[str, Any]) -> Cost:
-    """The cost that was booked, which must be that of the event. A ledger before 0.3 booked no orders."""
+    """The cost that was booked, which must be that of the event. A ledger before 0.2 booked no orders."""
     event, booked = body["event"], body["cost"]
     plain = event.get("kind") not in ("together", "forgotten")
     event_cost = _cost_of_event(tuple(event.items())) if plain else Cost.of(events.loss(events.from_data(event)))
@@ -57,12 +57,12 @@ def book_charge(account: Account, key: SegmentKey, body: dict[str, Any], *, regi
 
 
 def _inside_from(bounds: list[int], before: Balance) -> Balance:
-    """The certified bounds of every arm; a ledger before 0.3 has none of the orders, where plain addition holds."""
+    """The certified bounds of every arm; a ledger before 0.2 has none of the orders, where plain addition holds."""
     return Balance.of(bounds if len(bounds) > 2 else [*bounds, *before.orders])
 
 
 def balance_from(data: dict[str, Any], old: Balance | None = None) -> Balance:
-    """The balance that `balance_data` wrote. `old`: what to take for the orders where it has none, before 0.3."""
+    """The balance that `balance_data` wrote. `old`: what to take for the orders where it has none, before 0.2."""
     pure, rho, pure_sum, rho_sum = data["pure"], data["rho"], data["pure_sum"], data["rho_sum"]
     orders, order_sums = data.get("orders"), data.get("order_sums")
     if orders is None or order_sums is None:

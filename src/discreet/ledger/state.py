@@ -60,7 +60,7 @@ MOST_FAILURES = 3
 
 
 def _moved(body: dict[str, Any]) -> Fraction:
-    """How far a charge raised what is spent; a ledger before 0.3 counted its price instead."""
+    """How far a charge raised what is spent; a ledger before 0.2 counted its price instead."""
     if "moved" not in body:
         return parse_price(body["price"])
     units = body["moved"]

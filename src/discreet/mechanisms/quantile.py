@@ -43,8 +43,9 @@ class QuantileChoice:
         rows * max(a, b - a), however they are spread. docs/proofs/quantiles.md has it at length.
 
     >>> choice = QuantileChoice(fraction=Fraction(1, 2), bins=100, rows=1, epsilon=Fraction(1))
-    >>> events.loss(choice.event())
-    Loss(epsilon=Fraction(1, 1), rho=Fraction(3, 64), delta=Fraction(0, 1))
+    >>> loss = events.loss(choice.event())
+    >>> loss.epsilon, loss.rho
+    (Fraction(1, 1), Fraction(3, 64))
     >>> round(float(choice.plus_minus()), 1)  # the estimate is off by so many ranks at most, at 95%
     15.1
     """

@@ -46,8 +46,9 @@ class RankChoice:
         score that moved both up and down by so much would pay twice for it; these move one way.
 
     >>> choice = RankChoice(dislikes=(Fraction(0), Fraction(1), Fraction(2)), spare=2, epsilon=Fraction(1, 2))
-    >>> events.loss(choice.event())
-    Loss(epsilon=Fraction(1, 2), rho=Fraction(1, 32), delta=Fraction(0, 1))
+    >>> loss = events.loss(choice.event())
+    >>> loss.epsilon, loss.rho
+    (Fraction(1, 2), Fraction(1, 32))
     >>> [round(chance, 3) for chance in choice.chances(np.array([80, 18, 3]))]  # 21, 3 and no rows lie beyond
     [0.0, 0.622, 0.377]
     """

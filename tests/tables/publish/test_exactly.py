@@ -30,7 +30,7 @@ def test_a_version_takes_over_what_the_owner_declares(tmp_path):
     assert make(tmp_path, extra=EXACT).version("people").schema.invariants == ("block",)
 
 
-@pytest.mark.parametrize("delta", ["5e-7", 0])
+@pytest.mark.parametrize("delta", ["3.75e-7", 0])
 def test_exact_totals_are_exact_and_kept_at_every_level_above(tmp_path, delta):
     project, rows = make(tmp_path, extra=EXACT), people()
     made = run(project, 'invariants = ["county"]\n' + PLAN, delta=delta)

@@ -115,7 +115,7 @@ def test_the_same_plan_again_is_free_and_the_same(tmp_path):
 
 def test_the_better_noise_is_taken_and_found_again(tmp_path):
     """Few levels: Laplace. When the pure sum is gone it does not fit, and what was published is still found."""
-    project = make(tmp_path)
+    project = make(tmp_path, extra='accounting = "either"\n')
     first = run(project)
     assert first.price.is_pure
     pure, rho = (
