@@ -75,7 +75,7 @@ def loss(event: dict[str, Any]) -> Loss:
 def divergences(event: dict[str, Any]) -> list[Fraction]:
     """What an event costs as a Rényi divergence of each of ORDERS, rounded up: the least of what is known.
 
-    An order a of a rho-zCDP step: a rho. Of an epsilon-DP step: that of a coin that tells the truth with odds e^epsilon,
+    Order a of a rho-zCDP step: a rho. Of an epsilon-DP step: that of a coin that tells the truth with odds e^epsilon,
     which every such step is made of. Of discrete Laplace noise: from its own sum over all whole numbers.
     """
     if event["kind"] == "together":
