@@ -133,7 +133,7 @@ class Overlap:
                 continue
             part = tighten(part, len(arms) // 2, steps=FIRST_STEPS, enough=0)
             part = share_split(part, len(arms) // 2)
-            most = [max(known, relax(part, number).total) for number, known in enumerate(most)]
+            most = [max(bound, relax(part, number).total) for number, bound in enumerate(most)]
         return [
             min(UNBOUNDED, bound << shift, sum(self._losses[arm]))
             for arm, bound, (_, shift) in zip(arms, most, cut, strict=True)
