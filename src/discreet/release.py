@@ -32,13 +32,22 @@ Bounds = tuple[float | str, float | str] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """Epsilon (None: there is no pure bound), rho and delta, of a query or of a population."""
+    """Epsilon (None: there is no pure bound), rho and delta, of a query or of a population.
+
+    `budget`: of a query, by how much it raised the epsilon that its population has spent. That is what it cost.
+    """
 
     epsilon: Fraction | None
     delta: Fraction
     rho: Fraction | None = None
+    budget: Fraction | None = None
 
     def __str__(self) -> str:
+        if self.budget == 0 and self.epsilon != 0:
+            return "nothing: other people have been queried more"
+        if self.budget is not None:
+            delta = f", delta {exact.show(self.delta, up=True)}" if self.delta else ""
+            return f"epsilon {exact.show(self.budget, up=True)}{delta}"
         epsilon = "no pure epsilon" if self.epsilon is None else f"epsilon {exact.show(self.epsilon)}"
         rho = "" if self.rho is None else f", rho {exact.show(self.rho)}"
         return f"{epsilon}{rho}, delta {exact.show(self.delta)}"
@@ -50,6 +59,8 @@ class Spending:
         }
         if self.rho is not None:
             data["rho"] = exact.as_float(self.rho, up=up)
+        if self.budget is not None:
+            data["budget"] = exact.as_float(self.budget, up=True)
         return data | {"delta": exact.as_float(self.delta, up=up)}
 
 
@@ -96,6 +107,7 @@ class Release:
     read_intervals: computes the intervals at a given confidence, from noisy values only.
     derived: the answer was computed from earlier releases, and nothing was charged.
     sources: the releases that the numbers are computed from, if there are others than this one.
+    charged: what the measurement cost the budget when it was charged; None if that is not known here.
     """
 
     id: str
@@ -108,6 +120,7 @@ class Release:
     cost: Spending
     spent: Spending
     remaining: Spending
+    charged: Fraction | None = None
     cached: bool = False
     derived: bool = False
     sources: tuple[str, ...] = ()
@@ -126,7 +139,7 @@ class Release:
     def purchase_cost(self) -> Spending:
         """What the measurement cost when it was charged. For a stored answer, that may be long ago."""
         loss = events.loss(self.event)
-        return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta)
+        return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta, budget=self.charged)
 
     def plus_minus(self, confidence: object = None) -> float:
         """The largest ± of any number: half of the widest interval."""
@@ -364,7 +377,9 @@ def _require_package(package: str) -> None:
 
 
 def _spending_text(cost: Spending, *, up: bool = True) -> str:
-    """What was paid, or is left: on a Gaussian it has no epsilon."""
+    """What was paid, or is left: what it cost the budget where that is known; else a Gaussian has no epsilon."""
+    if cost.budget is not None:
+        return f"epsilon {exact.show(cost.budget, up=up)}"
     if cost.epsilon is None:
         return f"rho {exact.show(cost.rho or Fraction(0), up=up)}"
     return f"epsilon {exact.show(cost.epsilon, up=up)}"

@@ -24,7 +24,7 @@ def test_the_contract_of_query(tmp_path, capsys):
     assert (data["version"], data["confidence"], data["cached"]) == (1, 0.95, False)
     assert data["columns"] == [{"name": "disease", "kind": "key"}, {"name": "n", "kind": "noisy", "least": 0}]
     assert [row[0] for row in data["rows"]] == ["allergy", "flu", "measles", "mumps", None]
-    assert data["cost"] == {"epsilon": 0.5, "rho": 0.125, "delta": 0.0}
+    assert data["cost"] == {"epsilon": 0.5, "rho": 0.125, "delta": 0.0, "budget": 0.5}
     assert data["spent"] == {"epsilon": 0.5, "delta": 0.0}
     assert data["remaining"] == {"epsilon": 0.5, "delta": 0.0}
     for (_, value), (nothing, (low, high)) in zip(data["rows"], data["intervals"], strict=True):
@@ -40,7 +40,7 @@ def test_the_contract_of_explain_which_is_free_and_touches_nothing(tmp_path, cap
     code, data, _ = run(capsys, tmp_path, "explain", BY_DISEASE, "--epsilon", "0.5")
     assert code == 0
     assert data["accepted"] is True
-    assert data["cost"] == {"epsilon": 0.5, "rho": 0.125, "delta": 0.0}
+    assert data["cost"] == {"epsilon": 0.5, "rho": 0.125, "delta": 0.0, "budget": 0.5}
     assert data["spent_after"]["epsilon"] == data["remaining_after"]["epsilon"] == 0.5
     assert {data["sensitivity"][key] for key in ("l0", "l1", "l2", "linf")} == {1}
     assert data["sensitivity"]["because"]
@@ -71,7 +71,7 @@ def test_a_repeat_is_free_in_any_spelling(tmp_path, capsys):
         assert again["cached"] is True
         assert again["rows"] == first["rows"]
         assert again["release"] == first["release"]
-        assert again["cost"] == {"epsilon": 0, "rho": 0, "delta": 0}
+        assert again["cost"] == {"epsilon": 0, "rho": 0, "delta": 0, "budget": 0}
         assert again["spent"] == first["spent"]
         assert not any("smaller epsilon" in warning for warning in again["warnings"])
     _, dearer, _ = run(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.5")
@@ -226,7 +226,7 @@ def test_zcdp_gets_gaussian_noise_and_says_so(tmp_path, capsys):
     _, told, _ = run(capsys, tmp_path, "explain", COUNT, "--epsilon", "0.1")
     assert told["noise"][0]["mechanism"] == "discrete Gaussian"
     _, data, _ = run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
-    assert data["cost"] == {"epsilon": None, "rho": 0.005, "delta": 0.0}
+    assert data["cost"] == {"epsilon": None, "rho": 0.005, "delta": 0.0, "budget": data["spent"]["epsilon"]}
     assert 0 < data["spent"]["epsilon"] < 1
     assert data["spent"]["delta"] == 5e-7
 
@@ -342,7 +342,7 @@ def test_python_facade(tmp_path):
     release = discreet.open(tmp_path / ".discreet").sql(BY_DISEASE).ask(epsilon=0.5)
     assert float(project.budget("patients").remaining.epsilon) == 0.5
     assert len(release) == len(list(release)) == 5
-    assert str(release.cost) == "epsilon 0.5, rho 0.125, delta 0"
+    assert str(release.cost) == "epsilon 0.5"
     assert str(release).splitlines()[0].split() == ["disease", "n"] and "± 6" in str(release)
     assert project.budget().population == "patients"
     assert release.interval("0.5")[0][1][1] - release.rows[0][1] < release.plus_minus()

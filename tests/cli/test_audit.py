@@ -251,7 +251,7 @@ def test_explain_of_a_stored_answer_costs_nothing(tmp_path, capsys):
     run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.9")
     before = rows_of_ledger(tmp_path)
     _, told, _ = run(capsys, tmp_path, "explain", COUNT, "--epsilon", "0.9")
-    assert told["cost"] == {"epsilon": 0, "rho": 0, "delta": 0}
+    assert told["cost"] == {"epsilon": 0, "rho": 0, "delta": 0, "budget": 0}
     assert told["spent_after"]["epsilon"] == 0.9
     assert rows_of_ledger(tmp_path) == before
 

@@ -23,7 +23,7 @@ def test_statistics_come_with_intervals_and_a_card(tmp_path, capsys):
     assert len(degrees["at_least"]) == len(degrees["nodes"]) == len(degrees["intervals"]) == 30
     mixing = told["statistics"]["mixing"]
     assert mixing["by"] == "colour" and mixing["labels"] == ["blue", "red"] and len(mixing["edges"][1]) == 2
-    assert told["cost"] == {"epsilon": 6.0, "rho": 18.0, "delta": 0.0} and not told["cached"]
+    assert told["cost"] == {"epsilon": 6.0, "rho": 18.0, "delta": 0.0, "budget": 6.0} and not told["cached"]
     rows = rows_of_ledger(tmp_path)
     code, again, _ = run(capsys, tmp_path, *WORDS, "--epsilon", "6")
     assert code == 0 and again["cached"] and again["statistics"] == told["statistics"]

@@ -110,7 +110,7 @@ def test_people_see_tables(project, tmp_path, capsys):
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "--epsilon", "1", "--weight", "sex,ward=3")
     assert code == 0 and "age" not in text
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "sex", "--epsilon", "2")
-    assert "on 1 table:" in text and "spent of epsilon 20" in text
+    assert "on 1 table:" in text and "spent of 20" in text
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "sex", "--epsilon", "3", "--plan")
     assert text.startswith("1 table with 2 cells\n")
 

@@ -44,7 +44,7 @@ def test_a_price_is_free(folder, capsys):
 def test_people_read_what_happened(folder, capsys):
     words = ("publish", str(folder / "plan.toml"), "--epsilon", "1", "--delta", "0", "--to", str(folder / "out"))
     code, text, _ = say(capsys, folder, *words)
-    assert code == 0 and "cost epsilon 1 for each row; one row is added or removed" in text
+    assert code == 0 and "guarantee: epsilon 1 for each row; one row is added or removed" in text
     assert "county" in text and "typical error" in text and "spent of" in text
 
 
@@ -61,7 +61,7 @@ def test_who_is_protected_has_one_name(tmp_path, capsys, person, exact):
     code, text, _ = say(capsys, tmp_path, *words)
     name, who = ("person", "person, at most 5 rows") if person else ("row", "row")
     happens = f"one {name} is " + ("changed, and the exact totals stay the same" if exact else "added or removed")
-    assert code == 0 and f"cost epsilon {2 if exact else 1} for each {who}; {happens}\n" in text
+    assert code == 0 and f"guarantee: epsilon {2 if exact else 1} for each {who}; {happens}\n" in text
     card = (tmp_path / "out" / "card.html").read_text()
     assert f"Protected: each {who}. Neighbours: {happens}." in card
     assert json.loads((tmp_path / "out" / "card.json").read_text())["guarantee"]["neighbours"] == happens

@@ -66,13 +66,13 @@ def test_for_people(project, capsys):
     assert "at most 2 times in total" in said(capsys, project, plan=True, **TERMS)
     text = said(capsys, project, **TERMS)
     assert text.startswith("charged once, for all steps\n") and "then discreet stream next visits daily" in text
-    assert " spent of epsilon 10" in text and "note: each person is counted at most 2 times in total" in text
+    assert " spent of 10" in text and "note: each person is counted at most 2 times in total" in text
     assert "this stream already exists: free" in said(capsys, project, **TERMS)
     text = said(capsys, project, step=True, label="monday", between=[("1", "")])
     assert "1 monday" in text and "±" in text and "steps 1 to now" in text
     assert "1 of 30 steps taken" in text
     cli.run_stream(project, "visits", "pure", epsilon="1", delta="0", horizon="3")
-    assert "epsilon 1 (pure)" in capsys.readouterr().out
+    assert "cost epsilon 1 in all" in capsys.readouterr().out
     cli.list_streams(project, "visits")
     assert capsys.readouterr().out == "daily: 1 of 30 steps\npure: 0 of 3 steps\n"
     cli.list_streams(project, "visits", as_json=True)

@@ -11,7 +11,7 @@ allergy  3,399 ± 6
 NULL        1 ± 6 ~
 
 ± 95% confidence interval of the added noise, per number. ~ below the noise: treat as unknown.
-cost epsilon 0.5; epsilon 0.5 spent of epsilon 1.5. Release r-dylaivm2vigm7wmf, version 1.
+cost epsilon 0.5; epsilon 0.5 spent of 1.5, 1 remaining. Release r-dylaivm2vigm7wmf, version 1.
 note: 1 of 5 numbers are below the noise; use a larger epsilon or wider groups to see more
 """
 ASKED = 'discreet query "SELECT disease, count(*) AS n FROM patients GROUP BY disease" --epsilon 0.5'
@@ -57,7 +57,7 @@ def test_chance_does_not_matter(was, becomes):
     [
         ("disease   ", "illness   "),
         ("cost epsilon 0.5", "cost epsilon 0.6"),
-        ("of epsilon 1.5", "of epsilon 15"),
+        ("of 1.5,", "of 15,"),
         ("version 1.", "version 2."),
         ("3,399 ± 6", "3,399 ± 7"),
         ("95% confidence", "90% confidence"),

@@ -209,8 +209,9 @@ def _choose_arm(
     ]
     for number in open_arms:
         if here.balance.arms[number] <= (rooms[number] or 0):
-            return ARMS[number], nodes
-    for number in open_arms if not alone else open_arms[:1]:
+            return ARMS[number], nodes  # plain addition is within
+        if alone and number:
+            continue  # the search below looks at all arms at once; the pure one comes first, because it ends none
         only = [room if each == number else None for each, room in enumerate(rooms)]
         verdict = here.overlap.within(region, only, nodes=DECISION_NODES)
         nodes += verdict.nodes

@@ -18,6 +18,7 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
     """A reading as a release, with where the budget stands."""
     standing = ledger.account_status(version.population)
     measurement = reading.measurement
+    charged = ledger.state.charges[measurement.id].moved
     release = Release(
         id=measurement.id,
         table=version.table,
@@ -26,7 +27,8 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         rows=reading.rows,
         event=measurement.event,
         confidence=wish.confidence,
-        cost=FREE if cached else cost_of(measurement.event),
+        cost=FREE if cached else cost_of(measurement.event, charged),
+        charged=charged,
         spent=spending(standing.spent),
         remaining=spending(standing.remaining),
         cached=cached,

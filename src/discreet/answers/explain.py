@@ -9,7 +9,16 @@ from discreet import exact
 from discreet.accounting.region import ValueSet
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.answers.caveats import invariant_caveats
-from discreet.answers.query_quote import FREE, QueryQuote, budget_after, cost_of, laws_of, spending, width_of
+from discreet.answers.query_quote import (
+    FREE,
+    QueryQuote,
+    budget_after,
+    budget_cost,
+    cost_of,
+    laws_of,
+    spending,
+    width_of,
+)
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_data
 from discreet.answers.refine import AnswerReading
@@ -48,7 +57,7 @@ def explain(
     """
     free = stored_reading is not None or enough
     after = budget_after(quoted, ledger, free=free)
-    cost = FREE if free else cost_of(quoted.price.event)
+    cost = FREE if free else cost_of(quoted.price.event, budget_cost(quoted, ledger))
     parts = _parts(quoted)
     return {
         "accepted": True,

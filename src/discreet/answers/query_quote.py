@@ -21,7 +21,7 @@ from discreet.release import Spending
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
 from discreet.sql.query_text import QueryText
 
-FREE = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0))
+FREE = Spending(epsilon=Fraction(0), rho=Fraction(0), delta=Fraction(0), budget=Fraction(0))
 
 
 #: A question that discovers keys takes this share of the delta that is set aside for keys, unless told.
@@ -235,7 +235,7 @@ def budget_after(quoted: QueryQuote, ledger: Ledger, *, free: bool) -> AccountSt
     return replace(account, segments=segments, delta=decision.delta).status()
 
 
-def cost_of(event: events.Event) -> Spending:
-    """An event's cost for people: on a Gaussian epsilon is None, for it has no pure bound."""
+def cost_of(event: events.Event, budget: Fraction | None = None) -> Spending:
+    """An event's cost for people: on a Gaussian epsilon is None, for it has no pure bound. `budget`: see `Spending`."""
     loss = events.loss(event)
-    return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta)
+    return Spending(epsilon=loss.epsilon, rho=loss.rho, delta=loss.delta, budget=budget)

@@ -32,7 +32,7 @@ from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.graph.model.graph_model import GraphModel
-    from discreet.project.project import BudgetStatus
+    from discreet.project.project import Project
 
 
 def synth(
@@ -77,7 +77,7 @@ def synth(
             made.save(model)
     data = _data(made) | {"file": None if output is None else str(output), "rows": rows}
     data |= {"model": None if model is None else str(model)}
-    terminal.print_result(data, plain_lines(_words(made, data, opened_project.budget(table))), as_json=as_json)
+    terminal.print_result(data, plain_lines(_words(made, data, opened_project)), as_json=as_json)
 
 
 def _write(made: GraphModel, file: RowFile, seed: int | None) -> int:
@@ -119,9 +119,9 @@ def _data(made: GraphModel) -> dict[str, Any]:
     }
 
 
-def _words(made: GraphModel, data: dict[str, Any], budget_status: BudgetStatus) -> list[str]:
-    epsilon = data["cost"]["epsilon"]
-    price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
+def _words(made: GraphModel, data: dict[str, Any], project: Project) -> list[str]:
+    budget_status = project.budget(data["table"])
+    price = terminal.cost_words(project, made.card.release)
     paid = f"stored model: free (it cost {price})" if made.card.repeat else f"cost {price}"
     blocks = f", in {data['blocks']} blocks by {data['by']}" if data["by"] is not None else ""
     lines = [f"model of about {made.nodes:,} nodes and {made.edges:,} edges{blocks}"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet import exact
 from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
 from discreet.errors import Flag, Message, UsageError
@@ -128,12 +127,12 @@ def _publication_output(made: PublishedTables, to: Path, project: Project) -> tu
         "spent": budget_status.spent.to_data(up=True),
         "remaining": budget_status.remaining.to_data(up=False),
     }
-    what = "published before, so free now; it cost" if made.cached else "cost"
+    what = "published before, with" if made.cached else "guarantee:"
     lines = [f"wrote {len(files)} tables of about {data['rows']:,} rows, and card.html, to {to}"]
     lines += [*_levels(data["levels"]), f"{what} {_guarantee(data['guarantee'])}"]
     if budget_status.spent.epsilon is not None and budget_status.limit.epsilon is not None:
-        spent, limit = exact.show(budget_status.spent.epsilon, up=True), exact.show(budget_status.limit.epsilon)
-        lines.append(f"epsilon {spent} spent of {limit}. Release {made.release}.")
+        paid_words = "free" if made.cached else f"cost {terminal.cost_words(project, made.release)}"
+        lines.append(f"{paid_words}; {terminal.spent_words(budget_status)}. Release {made.release}.")
     lines += [*data["exact"], *(f"note: {note}" for note in data["notes"])]
     return data, lines
 

@@ -16,7 +16,7 @@ from discreet.cli.verb_app import VerbApp
 from discreet.errors import Command, Message, UsageError
 
 if TYPE_CHECKING:
-    from discreet.project.project import BudgetStatus, Project
+    from discreet.project.project import Project
     from discreet.tables.stream.stream import TableStream
     from discreet.tables.stream.stream_plan import StreamPlan
     from discreet.tables.stream.stream_row import StreamEstimate
@@ -160,7 +160,7 @@ def run_stream(
     for file in files:
         _write(file, stream, data["rows"])
     paid = "" if epsilon is None else "this stream already exists: free\n" if there else "charged once, for all steps\n"
-    words = [*_words(stream, paid, project.budget(table)), *_interval_words(estimates)]
+    words = [*_words(stream, paid, project), *_interval_words(estimates)]
     terminal.print_result(data, [*words, *(f"note: {one}" for one in data["warnings"])], as_json=as_json)
 
 
@@ -209,7 +209,7 @@ def _plan_words(plan: StreamPlan) -> list[str]:
     ]
 
 
-def _words(stream: TableStream, paid: str, budget_status: BudgetStatus) -> list[Any]:
+def _words(stream: TableStream, paid: str, project: Project) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column("step", no_wrap=True)
     for name in ("new rows", "rows so far"):
@@ -233,8 +233,9 @@ def _words(stream: TableStream, paid: str, budget_status: BudgetStatus) -> list[
         ),
         *([table, ""] if rows else []),
         f"{paid}{left}",
-        f"cost {stream.plan.price} in all; steps and reading are free. ± 95% confidence interval.",
-        f"{terminal.spent_words(budget_status)}. Release {stream.id}.",
+        f"cost {terminal.cost_words(project, stream.id)} in all; steps and reading are free. "
+        "± 95% confidence interval.",
+        f"{terminal.spent_words(project.budget(stream.table))}. Release {stream.id}.",
     ]
 
 

@@ -92,7 +92,7 @@ def fit(
     if output is not None:
         with _charged(f"the model is fitted, charged and saved as {saved}, but could not be saved as {output}"):
             made.save(output)
-    data, text = _fit_output(made, output or saved)
+    data, text = _fit_output(made, output or saved, opened_project)
     terminal.print_result(data, text, as_json=as_json)
 
 
@@ -258,7 +258,7 @@ def _progress() -> Iterator[Any]:
         yield lambda word, done: bar.update(task, description=word, completed=done)
 
 
-def _fit_output(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
+def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
     card = made.card
     data = {
         "model": str(path),
@@ -274,9 +274,14 @@ def _fit_output(made: Model, path: Path) -> tuple[dict[str, Any], list[str]]:
         "because": card.because,
         "warnings": list(card.warnings),
     }
-    paid = "it costs nothing" if card.epsilon is None else _paid(card)
-    paid = f"fitted before, so free now; it cost {paid}" if card.repeat else f"cost {paid}" if card.epsilon else paid
-    lines = [f"fitted {card.kind} to {card.table!r}, version {card.version}: {card.because}".rstrip(": "), paid]
+    paid = terminal.cost_words(project, card.release)
+    paid = f"fitted before, so free now; it cost {paid}" if card.repeat else f"cost {paid}"
+    spent = "" if card.release is None else f"; {terminal.spent_words(project.budget(card.table))}"
+    by_itself = "" if card.epsilon is None else f". By itself the model has {_guarantee_words(card)}"
+    lines = [
+        f"fitted {card.kind} to {card.table!r}, version {card.version}: {card.because}".rstrip(": "),
+        f"{paid}{spent}{by_itself}.",
+    ]
     if card.shares:
         lines.append("budget split: " + ", ".join(f"{name} {float(share):.0%}" for name, share in card.shares.items()))
     lines += [f"note: {warning}" for warning in card.warnings]
@@ -295,7 +300,7 @@ def _cost(card: ModelCard) -> dict[str, float | None]:
     }
 
 
-def _paid(card: ModelCard) -> str:
+def _guarantee_words(card: ModelCard) -> str:
     assert card.epsilon is not None
     delta = f", delta {exact.show(card.delta, up=True)}" if card.delta else ""
     rho = f" (rho {exact.show(card.rho, up=True)})" if card.rho is not None else ""

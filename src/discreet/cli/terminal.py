@@ -134,9 +134,9 @@ def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
         lines.append(f"… {len(release.rows) - MOST_ROWS:,} more rows; -o FILE.csv writes them all")
-    stored = f"stored answer: free (it cost {_spending(release.purchase_cost)})" if release.cached else ""
+    stored = f"stored answer: free (it cost {release.purchase_cost})" if release.cached else ""
     free = stored or ("derived from earlier answers: free" if release.derived else "")
-    price = free or f"cost {_spending(release.cost)}"
+    price = free or f"cost {release.cost}"
     lines += [
         "",
         _legend(release),
@@ -169,8 +169,22 @@ def _right(text: str, width: int) -> str:
 
 
 def spent_words(budget_status: BudgetStatus) -> str:
-    """Where a budget stands, in a few words."""
-    return f"{_spending(budget_status.spent)} spent of {_spending(budget_status.limit)}"
+    """Where a budget stands, in a few words: what is spent of it, and what remains."""
+    limit, spent, remaining = budget_status.limit, budget_status.spent, budget_status.remaining
+    if limit.epsilon is None or spent.epsilon is None or remaining.epsilon is None:
+        return f"{_spending(spent)} spent of {_spending(limit)}"
+    return (
+        f"epsilon {exact.show(spent.epsilon, up=True)} spent of {exact.show(limit.epsilon)}, "
+        f"{exact.show(remaining.epsilon)} remaining"
+    )
+
+
+def cost_words(project: Project, release: str | None) -> str:
+    """What a release cost the budget."""
+    charge = project.ledger.state.charges.get(release or "")
+    if charge is None or charge.moved == 0:
+        return "nothing"
+    return f"epsilon {exact.show(charge.moved, up=True)}"
 
 
 def _legend(release: Release) -> str:

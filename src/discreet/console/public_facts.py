@@ -20,7 +20,8 @@ MOST_VALUES = 60
 
 def spending_json(amount: Spending, *, up: bool) -> dict[str, Any]:
     """Numbers, and the words that people read: spent rounded up, remaining down."""
-    epsilon = None if amount.epsilon is None else exact.show(amount.epsilon, up=up)
+    shown = amount.epsilon if amount.budget is None else amount.budget
+    epsilon = None if shown is None else exact.show(shown, up=up)
     return {**amount.to_data(up=up), "words": f"epsilon {epsilon or DASH}, delta {exact.show(amount.delta, up=up)}"}
 
 
@@ -160,7 +161,7 @@ def charge_json(project: Project, ledger_charge: ChargeRecord) -> dict[str, Any]
         "version": ledger_charge.version,
         "analyst": ledger_charge.analyst,
         "time": to_minute(ledger_charge.time),
-        "price": exact.as_float(ledger_charge.price, up=True),
+        "price": exact.as_float(ledger_charge.moved, up=True),
         "kind": kind,
         "answered": ledger_charge.id in state.answers,
     }

@@ -81,6 +81,11 @@ class ReservationSteps:
         return self._event
 
     @property
+    def budget_cost(self) -> Fraction:
+        """By how much the reservation raised the epsilon that its population has spent."""
+        return self._curator.ledger.state.charges[self.id].moved
+
+    @property
     def steps(self) -> int:
         """How many steps were taken, in this run or read back."""
         return len(self._spent)

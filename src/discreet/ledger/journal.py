@@ -9,7 +9,7 @@ what the disk holds is then unknown here, and only opening anew, from the disk, 
 
 In PostgreSQL other machines write too, each with an anchor of its own. An anchor is then behind by what the others
 appended, and catches up. A server that went away may come back: what it holds is then read anew, whole. Threads that
-wait for each other there share a transaction, and its commit; see turns.py.
+wait for each other there share a transaction, and its commit; see group_commit.py.
 """
 
 from __future__ import annotations

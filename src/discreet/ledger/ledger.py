@@ -258,7 +258,7 @@ class Ledger:
     def step(self, id_: str, event: Event, *, of: str, number: int | None = None) -> StepRecord:
         """Draw a step of a program from its reservation; the one of this number, where it was drawn before.
 
-        When this returns, the step is on the disk; see `steps.take`.
+        When this returns, the step is on the disk; see `reservation_steps`.
         """
 
         def draw() -> StepRecord:

@@ -137,8 +137,7 @@ class Explanation:
             return f"nothing: {estimate_text(estimate_data)}"
         if self.data["stored"] is not None:
             return f"nothing: release {self.data['stored']['release']} already answers it"
-        price = f"rho {cost['rho']}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']}"
-        return price + (f", delta {cost['delta']}" if cost["delta"] else "")
+        return f"epsilon {cost.get('budget', cost['epsilon'])}" + (f", delta {cost['delta']}" if cost["delta"] else "")
 
     @property
     def widths(self) -> list[tuple[str, float]]:

@@ -178,7 +178,7 @@ def _recalled_release(
     also: tuple[str, ...] = (),
     about: Mapping[str, Any] | None = None,
 ) -> RecalledRelease:
-    cost = _charged_spending(charge) if event is None else cost_of(event)
+    cost = replace(_charged_spending(charge) if event is None else cost_of(event), budget=charge.moved)
     return RecalledRelease(
         id=charge.id, kind=kind, charge=charge, cost=cost, texts=texts, also=also, event=event, about=about or {}
     )

@@ -207,6 +207,7 @@ def _spending(data: Mapping[str, Any]) -> Spending:
         epsilon=None if data["epsilon"] is None else exact.number(data["epsilon"], name="epsilon"),
         delta=exact.number(data["delta"], name="delta"),
         rho=None if rho is None else exact.number(rho, name="rho"),
+        budget=None if data.get("budget") is None else exact.number(data["budget"], name="budget"),
     )
 
 

@@ -115,7 +115,7 @@ def _release(
         rows=reading.rows,
         event=measurement.event,
         confidence=wish.confidence,
-        cost=cost_of(measurement.event) if bought else FREE,
+        cost=cost_of(measurement.event, ledger.state.charges[measurement.id].moved) if bought else FREE,
         spent=spending(standing.spent),
         remaining=spending(standing.remaining),
         derived=not bought,

@@ -2,7 +2,7 @@
 
 Guarantee: where something is told, each cell's estimate is a weighted sum of released numbers whose expectation is the
     exact number, for every table that fits the declaration; and `parts` is the law of its error.
-Because: regions are exact (exactly.py), so what holds between their indicator functions holds between the exact
+Because: regions are exact, so what holds between their indicator functions holds between the exact
     numbers; `inference.reconcile` proves each such relation before it uses it; and the noises of released numbers are
     independent, with mean 0 and the laws that were stored with them.
 

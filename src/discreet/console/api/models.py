@@ -109,11 +109,15 @@ def _numbers(wish: AccuracyBody) -> dict[str, Any]:
 
 
 class SpendingModel(AnswerModel):
-    """Epsilon (null: no pure bound), delta, and rho if it is known. Spent is rounded up, remaining is rounded down."""
+    """Epsilon (null: no pure bound), delta, and rho if it is known. Spent is rounded up, remaining is rounded down.
+
+    `budget`: of a query, what it adds to the epsilon that is spent.
+    """
 
     epsilon: float | None
     delta: float
     rho: float | None = None
+    budget: float | None = None
 
 
 class SensitivityModel(AnswerModel):

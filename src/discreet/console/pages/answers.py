@@ -154,12 +154,8 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
 
 
 def _spending(recalled_release: RecalledRelease) -> dict[str, Any]:
-    """A cost in numbers and words; a Gaussian has no pure epsilon, and says its rho."""
-    spending = public_facts.spending_json(recalled_release.cost, up=True)
-    if recalled_release.cost.epsilon is None and recalled_release.cost.rho is not None:
-        delta = exact.show(recalled_release.cost.delta, up=True)
-        spending["words"] = f"rho {exact.show(recalled_release.cost.rho, up=True)} (no pure epsilon), delta {delta}"
-    return spending
+    """What it cost the budget, in numbers and words."""
+    return public_facts.spending_json(recalled_release.cost, up=True)
 
 
 def _noise(project: Project, recalled_release: RecalledRelease) -> list[str]:

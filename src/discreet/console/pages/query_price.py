@@ -90,7 +90,7 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
                 text=text, within=query_request.within, confidence=query_request.confidence, delta=query_request.delta
             )
             explanations.append(without_infinities(asking.explain(alone).data))
-        most = sum(each["cost"]["epsilon"] or 0.0 for each in explanations)
+        most = sum(each["cost"]["budget"] for each in explanations)
         cost = {"epsilon": most, "words": f"at most epsilon {most:.6g} in total"}
     else:
         cost = {
@@ -120,7 +120,7 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
 
 def _with_words(cost: Mapping[str, Any]) -> dict[str, Any]:
     """A cost with its sentence; delta is always said."""
-    epsilon = f"rho {cost['rho']:.6g}" if cost["epsilon"] is None else f"epsilon {cost['epsilon']:.6g}"
+    epsilon = f"epsilon {cost.get('budget', cost['epsilon']):.6g}"
     return {**cost, "words": f"{epsilon}, delta {cost['delta']:.6g}"}
 
 

@@ -208,9 +208,9 @@ def expected_rmse(planned: MarginalsPlan, precision: ResidualPrecision) -> float
     return math.sqrt(sums / math.fsum(shares))
 
 
-def reservation_cost(event: ReservationEvent) -> Spending:
+def reservation_cost(event: ReservationEvent, budget: Fraction | None = None) -> Spending:
     """What a reservation costs, as people are told."""
-    return Spending(epsilon=event.epsilon, rho=event.rho, delta=event.delta)
+    return Spending(epsilon=event.epsilon, rho=event.rho, delta=event.delta, budget=budget)
 
 
 def release_marginals(
@@ -244,7 +244,7 @@ def release_marginals(
         laws=laws,
         residuals=Residuals.fit(planned.precision(laws), noisy),
         confidence=confidence,
-        cost=reservation_cost(program.event),
+        cost=reservation_cost(program.event, program.budget_cost),
         cached=cached,
         warnings=warnings,
     )

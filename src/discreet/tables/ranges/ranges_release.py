@@ -253,7 +253,7 @@ def _read(
         noisy=np.zeros(0, dtype=np.int64),
         words=payload["words"],
         expected_rmse=payload["expected_rmse"],
-        cost=FREE if cached else cost_of(program.event),
+        cost=FREE if cached else cost_of(program.event, curator.ledger.state.charges[reservation_id].moved),
         cached=cached,
         warnings=(
             "no range counts rows where the column is NULL",
