@@ -35,7 +35,7 @@ def test_the_sum_of_the_parts(tmp_path, capsys, monkeypatch, closed):
     numbers = data["numbers"]
     assert [number["value"] for number in numbers] == [2005, 1001, 995]
     assert [number["release"] for number in numbers] == [answer["release"] for answer in answers]
-    assert data["cost"] == {"epsilon": 0.0, "rho": 0.0, "delta": 0.0, "budget": 0.0} and data["left_out"] == []
+    assert data["cost"] == {"epsilon": 0.0, "rho": 0.0, "delta": 0.0} and data["left_out"] == []
     found = [number["reconciled"] for number in numbers]
     ratios = [number["reconciled_error"] / number["standard_error"] for number in numbers]
     if closed:

@@ -72,7 +72,7 @@ def test_for_people(project, capsys):
     assert "1 monday" in text and "±" in text and "steps 1 to now" in text
     assert "1 of 30 steps taken" in text
     cli.run_stream(project, "visits", "pure", epsilon="1", delta="0", horizon="3")
-    assert "cost epsilon 1 in all" in capsys.readouterr().out
+    assert "in all; steps and reading are free" in capsys.readouterr().out
     cli.list_streams(project, "visits")
     assert capsys.readouterr().out == "daily: 1 of 30 steps\npure: 0 of 3 steps\n"
     cli.list_streams(project, "visits", as_json=True)

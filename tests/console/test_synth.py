@@ -52,7 +52,8 @@ def test_the_price_is_free_and_is_what_is_charged(clinic, browser):
     told = browser.get("/synth/new.json", params={**FIT, "epsilon": "1.5"}).json()["quote"]
     assert (told["model"], told["because"], told["price"]["fits"]) == ("mst", "you chose it", True)
     assert told["guarantee"] == {"epsilon": 1.5, "delta": 3.75e-07}
-    assert "rho 0.0" in browser.text("/synth/new?table=patients&model=mst&epsilon=1.5")
+    words = told["price"]["cost"]["words"]
+    assert words.startswith("epsilon 1.") and words in browser.text("/synth/new?table=patients&model=mst&epsilon=1.5")
     assert len(charges(clinic)) == before
     to = sent(browser, "/synth/new", {**FIT, "epsilon": "1.5"})
     card = browser.get(f"{to}.json").json()["report"]["card"]

@@ -173,7 +173,7 @@ def test_an_arm_for_each_record_is_caught(monkeypatch):
     """Men full in the pure arm, women in rho: a change of a man into a woman is within neither."""
     from discreet.ledger import account as module
 
-    budget = guarantee(2, Fraction(1, 10**6))
+    budget = guarantee(2, Fraction(1, 10**6), "either")
     known = module.decide
     history = [({0}, laplace(Fraction(1, 2)), True), ({0}, laplace(Fraction(1, 2)), False)]
     history += [({1}, gaussian(Fraction(1, 200)), False)] * 12

@@ -185,7 +185,7 @@ def test_a_forgotten_population_protects_whom_it_was_opened_to_protect(path: Pat
 
 
 def test_a_forgotten_gaussian_ends_the_pure_arm_for_everybody(path: Path, copies: Copies):
-    with make(path, guarantee(3, SMALL)) as ledger:
+    with make(path, guarantee(3, SMALL, "either")) as ledger:
         ask(ledger, laplace("0.1"))
     copies.take("old")
     with Ledger.open(path) as ledger:

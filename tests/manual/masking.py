@@ -17,6 +17,7 @@ _KEPT = [
     for words in (
         rf'\b(?:epsilon|delta|rho|version)"?[ =:]+{_NUMBER}(?:/\d+)?(?![\d.,]*\d)',
         rf"{_NUMBER} remaining of\b",
+        rf"\bspent of {_NUMBER}, {_NUMBER} remaining\b",
         rf"\bremaining of {_NUMBER}",
         rf"{_NUMBER} remains\b",
         rf"{_NUMBER} entries verified\b",
