@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
-from discreet.accounting.filter import FULL, Cost, Segment, decide
+from discreet.accounting.filter import ARMS, FULL, Cost, Segment, decide
 from discreet.accounting.guarantee import FilterLimits, Guarantee
 from discreet.accounting.region import Box, Region, ValueSet
 from discreet.accounting.renyi import ORDERS
@@ -80,16 +80,29 @@ def test_a_gaussian_ends_the_pure_arm_where_it_touches():
     assert charge(segments, "t", WHOLE, pure_cost("0.05"), limits).arm == "order 216"
 
 
+def test_one_open_arm_other_than_the_pure_is_searched_too():
+    limits = FilterLimits(pure=None, rho=10, delta_keys=0)
+    segments = {}
+    cost = Cost(pure=UNBOUNDED, rho=6, delta=0)
+    assert charge(segments, "t", MALE, cost, limits).arm == "rho"
+    assert charge(segments, "t", FEMALE, cost, limits).arm == "rho"
+    assert not charge(segments, "t", FEMALE, cost, limits).accepted
+
+
+ROOMS = st.none() | st.integers(0, 12)
 costs = st.builds(
-    lambda pure, rho: Cost(pure=pure, rho=rho, delta=0), st.integers(1, 6) | st.just(UNBOUNDED), st.integers(1, 6)
+    lambda pure, rho, orders: Cost(pure=pure, rho=rho, delta=0, orders=orders),
+    st.integers(1, 6) | st.just(UNBOUNDED),
+    st.integers(1, 6),
+    st.tuples(*[st.integers(1, 6)] * 4),
 )
 charges = st.lists(st.tuples(st.sampled_from(REGIONS), costs), min_size=1, max_size=8)
 
 
 @settings(max_examples=examples(300))
-@given(charges, st.none() | st.integers(0, 12), st.none() | st.integers(0, 12))
-def test_one_segment_follows_the_definition(asked, pure, rho):
-    limits = FilterLimits(pure=pure, rho=rho, delta_keys=0)
+@given(charges, ROOMS, ROOMS, st.just((None,) * 4) | st.tuples(ROOMS, st.none(), ROOMS, st.none()))
+def test_one_segment_follows_the_definition(asked, pure, rho, orders):
+    limits = FilterLimits(pure=pure, rho=rho, delta_keys=0, orders=orders)
     segments, history = {}, []
     for region, cost in asked:
         trial = [*history, (region, cost)]
@@ -101,17 +114,20 @@ def test_one_segment_follows_the_definition(asked, pure, rho):
             fullest = max(min(UNBOUNDED, sums(history, record)[0]) for record in RECORDS)
             assert decision.balance.pure == fullest  # small worlds are solved exactly
             assert decision.balance.rho == max(sums(history, record)[1] for record in RECORDS)
+            for arm, most in enumerate(decision.balance.arms):  # a bound in every arm, whether it is used or not
+                assert most >= max(min(UNBOUNDED, sums(history, record)[arm]) for record in RECORDS)
             assert decision.used <= FULL
 
 
 def sums(history, record):
-    inside = [cost for region, cost in history if record in region]
-    return sum(cost.pure for cost in inside), sum(cost.rho for cost in inside)
+    inside = [cost.arms for region, cost in history if record in region]
+    return tuple(map(sum, zip(*inside, strict=True))) or (0,) * len(ARMS)
 
 
 def within(history, record, limits):
-    pure, rho = sums(history, record)
-    return (limits.pure is not None and pure <= limits.pure) or (limits.rho is not None and rho <= limits.rho)
+    return any(
+        limit is not None and loss <= limit for loss, limit in zip(sums(history, record), limits.arms, strict=True)
+    )
 
 
 @settings(max_examples=examples(200))

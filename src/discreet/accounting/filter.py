@@ -217,11 +217,11 @@ def _choose_arm(
         nodes += verdict.nodes
         if verdict.within:
             return ARMS[number], nodes
-    if alone and len(open_arms) > 1:
+    if alone and any(open_arms):
         verdict = here.overlap.within(region, rooms, nodes=DECISION_NODES)
         nodes += verdict.nodes
         if verdict.within:
-            return JOINT, nodes
+            return JOINT if len(open_arms) > 1 else ARMS[open_arms[0]], nodes
     return None, nodes
 
 
