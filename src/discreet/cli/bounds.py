@@ -135,9 +135,8 @@ def _spending(purchase: BoughtBounds | Bias) -> dict[str, Any]:
 def _cost_line(purchase: BoughtBounds | Bias) -> str:
     if not purchase.cost.epsilon:
         return "stored answers: free"
-    delta = f", delta {exact.show(purchase.cost.delta, up=True)}" if purchase.cost.delta else ""
     left = "" if purchase.remaining.epsilon is None else f"; epsilon {exact.show(purchase.remaining.epsilon)} remains"
-    return f"cost epsilon {exact.show(purchase.cost.epsilon, up=True)}{delta}{left}"
+    return f"cost {purchase.cost}{left}"
 
 
 def bias_output(bias: Bias) -> tuple[dict[str, Any], list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from discreet.accounting.events import Event
@@ -11,6 +12,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.kernel.curator import Curator
 from discreet.kernel.version import Version
+from discreet.ledger.account import Account
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.schema.schema import Table
@@ -52,6 +54,12 @@ class Session:
             guarantee=self.guarantee,
             booking=booking,
         )
+
+    def epsilon_moved(self, decision: Decision) -> Fraction | None:
+        """How far a charge that was previewed would raise the epsilon that is spent."""
+        name = self.version.population
+        account = self.ledger.state.accounts.get(name) or Account(name=name, guarantee=self.guarantee)
+        return account.epsilon_moved((self.version.table, self.version.number), decision)
 
 
 class TableVersions(Protocol):

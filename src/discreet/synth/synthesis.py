@@ -259,8 +259,32 @@ def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> 
                 Flag("columns"),
                 ", or declare their values: finding them spends delta",
             )
+        elif problem.binding == "loss":
+            problem.hint = _affordable_hint(request, session, texts=event.delta > 0)
         raise
     return id_, False
+
+
+def _affordable_hint(request: FitRequest, session: Session, *, texts: bool) -> Message:
+    """The largest epsilon, in thousandths, at which the budget holds the same fit."""
+    assert request.epsilon is not None
+
+    def fits(thousandths: int) -> bool:
+        try:
+            smaller = reservation(session.guarantee, replace(request, epsilon=Fraction(thousandths, 1000)), texts=texts)
+        except UsageError:  # so small that no noise is large enough
+            return False
+        return session.preview(smaller, booking=False).accepted
+
+    low, high = 0, int(request.epsilon * 1000)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    if not low:
+        return Message(
+            "no budget remains for a fit; ask the owner to grant more, or use a model that was fitted before"
+        )
+    return Message(Flag("epsilon", exact.show(Fraction(low, 1000))), " fits; or ask the owner to grant more")
 
 
 def _card(

@@ -37,7 +37,8 @@ class ReservationTerms:
         )
 
     def event(self, session: Session) -> ReservationEvent:
-        """The reservation: pure Laplace noise, unless a delta is given or only the zCDP filter can take it.
+        """The reservation: pure Laplace noise, unless a delta is given, or the pure arm is full and Gaussian noise
+        costs the budget no more.
 
         As for questions in SQL: an epsilon without a delta costs rho = epsilon^2 / 2 on Gaussian noise.
         """
@@ -50,9 +51,15 @@ class ReservationTerms:
             return ReservationEvent(epsilon=None, rho=self._rho(guarantee), delta=Fraction(0))
         if guarantee.accounting == "zcdp":
             return gaussian
-        if guarantee.limits.rho is None or _accepting_arm(pure, session) == "pure":
+        by_laplace = session.preview(pure, booking=False)
+        if guarantee.limits.rho is None or by_laplace.arm == "pure":
             return pure
-        return gaussian if _accepting_arm(gaussian, session) is not None else pure
+        by_gauss = session.preview(gaussian, booking=False)
+        costs = session.epsilon_moved(by_gauss), session.epsilon_moved(by_laplace)
+        dearer = costs[0] is None or (costs[1] is not None and costs[0] > costs[1])
+        if not by_gauss.accepted or (by_laplace.accepted and dearer):
+            return pure
+        return gaussian
 
     def _rho(self, guarantee: Guarantee) -> Fraction:
         assert self.delta is not None
@@ -73,8 +80,8 @@ class ReservationTerms:
         if event.epsilon is not None or self.delta is not None or guarantee.accounting == "zcdp":
             return []
         return [
-            "the pure part of the budget is spent, so the noise is Gaussian: this costs rho "
-            f"{exact.show(event.rho, up=True)} of the (epsilon, delta) budget, and no pure epsilon"
+            "the sum of epsilons is at its limit, so the noise is Gaussian (rho "
+            f"{exact.show(event.rho, up=True)}): it costs the budget no more than Laplace noise, and is smaller"
         ]
 
 
@@ -96,10 +103,6 @@ def count_caveats(version: Version, curator: Curator, columns: Sequence[str] = (
     read = [(version.table, column) for column in columns]
     notes = declared_table_caveats({version.table: version.schema}, read)
     return notes + invariant_caveats(curator.ledger, version.population)
-
-
-def _accepting_arm(event: ReservationEvent, session: Session) -> str | None:
-    return session.preview(event, booking=False).arm
 
 
 def reserve(

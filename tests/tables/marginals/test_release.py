@@ -276,16 +276,16 @@ def test_one_string_is_one_name(tmp_path):
 
 def test_the_reader_is_told_what_is_left_out_and_which_noise_it_is(tmp_path):
     lines = [f"{line},p{number}" for number, line in enumerate(LINES)]
-    table = 'person = "who"\nrows_per_person = 5'
+    table = 'person = "who"\nrows_per_person = 5\naccounting = "either"'
     project = people(tmp_path, columns=COLUMNS | {"who": None}, lines=lines, table=table)
     (limit,) = release(project, "sex", **PURE).warnings
     assert "at most 5 rows" in limit
     release(project, "ward", **ZCDP)  # ends the pure part
     told = release(project, "ward", epsilon="0.5")
     assert "at most 5 rows per person, other values of ward are" in told.warnings[0]
-    assert "pure part of the budget is spent" in told.warnings[1]
+    assert "sum of epsilons is at its limit" in told.warnings[1]
     assert release(project, "sex", **PURE).warnings == (limit,)  # as it was measured, not as it would be now
-    assert "pure part of the budget is spent" in price(project, "sex", epsilon="0.4").warnings[1]
+    assert "sum of epsilons is at its limit" in price(project, "sex", epsilon="0.4").warnings[1]
 
 
 def test_noise_that_cannot_be_drawn_is_refused_before_it_is_paid(tmp_path):

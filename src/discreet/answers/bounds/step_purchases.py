@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from discreet import exact
 from discreet.accounting import events
@@ -27,7 +28,7 @@ class StepPurchases:
     session: Session
     text: str
     releases: list[str] = field(default_factory=list)
-    _paid: list[Event] = field(default_factory=list)
+    _paid: dict[str, Event] = field(default_factory=dict)
 
     def buy(self, price: Price, *, coming: Sequence[Event] = ()) -> Measurement:
         """Measure a step, or read what was measured for it at no smaller epsilon: an errand cut short goes on free.
@@ -42,7 +43,7 @@ class StepPurchases:
                 return curator.stored_measurement(id_)
         self._refuse_unaffordable(price, coming)
         measured = curator.measure(price, [version], text=self.text, asker=self.session.asker)
-        self._paid.append(measured.event)
+        self._paid[measured.id] = measured.event
         self.releases.append(measured.id)
         return measured
 
@@ -63,7 +64,11 @@ class StepPurchases:
     @property
     def cost(self) -> Spending:
         """What the errand was charged."""
-        return cost_of(ComposedEvent(events=tuple(self._paid))) if self._paid else FREE
+        if not self._paid:
+            return FREE
+        charges = self.session.ledger.state.charges
+        moved = sum((charges[id_].moved for id_ in self._paid), Fraction(0))
+        return cost_of(ComposedEvent(events=tuple(self._paid.values())), moved)
 
 
 def _hint(account: Account, problem: BudgetExceeded) -> str:
