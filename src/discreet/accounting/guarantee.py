@@ -110,8 +110,8 @@ class Guarantee:
         wants_rho = self.accounting != "pure" and self.delta_rho > 0
         rho = rho_from_epsilon(self.epsilon, self.delta_rho) if wants_rho else None
         return FilterLimits(
-            pure=None if self.accounting == "zcdp" else exact.units_down(self.epsilon, EPSILON_UNITS),
-            rho=None if rho is None else exact.units_down(rho, RHO_UNITS),
+            pure=None if self.accounting == "zcdp" else _limit(self.epsilon, EPSILON_UNITS),
+            rho=None if rho is None else _limit(rho, RHO_UNITS),
             delta_keys=exact.units_down(self.keys, DELTA_UNITS),
             orders=tuple(self._order_limit(order) for order in ORDERS),
         )
@@ -121,7 +121,7 @@ class Guarantee:
         if not self.delta_order:
             return None
         most = self.epsilon - conversion_cost(order, self.delta_order)
-        return exact.units_down(most, RHO_UNITS) if most > 0 else None
+        return _limit(most, RHO_UNITS) if most > 0 else None
 
     def implied_epsilon(self, *, pure: int, rho: int, orders: tuple[int, ...] | None = None) -> Fraction | None:
         """The smallest epsilon that some arm implies, given bounds on the sums of all arms; None: no arm implies any.
@@ -157,3 +157,8 @@ class Guarantee:
             delta_keys=exact.read(data["delta_keys"]),
             accounting=data["accounting"],  # type: ignore[arg-type]
         )
+
+
+def _limit(most: Fraction, units: int) -> int:
+    """A limit in whole units. A sum that has stopped at UNBOUNDED is within none."""
+    return min(exact.units_down(most, units), exact.UNBOUNDED - 1)

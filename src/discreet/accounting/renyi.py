@@ -11,6 +11,7 @@ Every number that leaves is a proved bound, rounded to the safe side.
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,6 +19,10 @@ from discreet import exact
 
 #: The orders in which a ledger keeps sums.
 ORDERS = (8, 24, 72, 216)
+
+#: Fifty digits, every sum, product and quotient rounded to one side. (Decimals, because a ledger has many events.)
+_UP, _DOWN = (Context(prec=50, rounding=side, Emin=-(10**6), Emax=10**6) for side in (ROUND_CEILING, ROUND_FLOOR))
+_TINY = Decimal("1e-86")  # more than e^-200
 
 
 @lru_cache(maxsize=4096)
@@ -33,9 +38,10 @@ def pure_loss(epsilon: Fraction, order: int) -> Fraction:
     >>> exact.show(pure_loss(Fraction(1), 8), up=True)
     '0.955249'
     """
-    rise = 1 + exact.exp(-(2 * order - 1) * epsilon, up=True)
-    fall = 1 + exact.exp(-epsilon, up=False)
-    return min(epsilon, epsilon + (exact.ln(rise, up=True) - exact.ln(fall, up=False)) / (order - 1))
+    far = _UP.add(1, _power(-(2 * order - 1) * epsilon, up=True))
+    near = _DOWN.add(1, _power(-epsilon, up=False))
+    fall = _UP.divide(_UP.subtract(_ln(far, up=True), _ln(near, up=False)), order - 1)
+    return min(epsilon, epsilon + Fraction(fall))
 
 
 @lru_cache(maxsize=4096)
@@ -58,15 +64,35 @@ def laplace_loss(scale: Fraction, l1: int, order: int) -> Fraction:
     >>> exact.show(laplace_loss(Fraction(1000), 1000, 8), up=True)
     '0.910199'
     """
-    odd = 2 * order - 1
-    low, high = exact.exp(-1 / scale, up=False), exact.exp(-1 / scale, up=True)
-    power = exact.exp(-odd / scale, up=True)
-    if high >= 1 or power >= 1:
-        return pure_loss(Fraction(l1) / scale, order)
-    share = min(Fraction(1), (1 + (1 - low) * power / (1 - power)) / (1 + low))
-    epsilon = Fraction(l1) / scale
-    moment = share + (1 - share) * exact.exp(-odd * epsilon, up=True)
-    return min(pure_loss(epsilon, order), epsilon + exact.ln(moment, up=True) / (order - 1))
+    odd, epsilon = 2 * order - 1, Fraction(l1) / scale
+    low, inner = _power(-1 / scale, up=False), _power(-odd / scale, up=True)
+    if l1 == 1 or inner >= 1:
+        return pure_loss(epsilon, order)
+    beyond = _UP.divide(_UP.multiply(_UP.subtract(1, low), inner), _DOWN.subtract(1, inner))
+    share = min(Decimal(1), _UP.divide(_UP.add(1, beyond), _DOWN.add(1, low)))
+    rest = _UP.multiply(_UP.subtract(1, share), _power(-odd * epsilon, up=True))
+    fall = _UP.divide(_ln(_UP.add(share, rest), up=True), order - 1)
+    return min(pure_loss(epsilon, order), epsilon + Fraction(fall))
+
+
+@lru_cache(maxsize=4096)
+def _power(value: Fraction, *, up: bool) -> Decimal:
+    """A bound on e to the `value`, which is at most 0. What is smaller than e^-200 is between 0 and that.
+
+    Because: `exp` is rounded to the nearest whatever the context says, so one step outward is a bound.
+    """
+    context = _UP if up else _DOWN
+    if value < -200:
+        return _TINY if up else Decimal(0)
+    power = context.divide(Decimal(value.numerator), Decimal(value.denominator)).exp(context)
+    return context.next_plus(power) if up else context.next_minus(power)
+
+
+def _ln(value: Decimal, *, up: bool) -> Decimal:
+    """A bound on the natural logarithm; that of 1 is exact."""
+    context = _UP if up else _DOWN
+    near = value.ln(context)
+    return near if value == 1 else context.next_plus(near) if up else context.next_minus(near)
 
 
 @lru_cache(maxsize=4096)

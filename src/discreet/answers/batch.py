@@ -4,6 +4,7 @@ costs the most that one person loses, not the sum."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -14,13 +15,15 @@ from discreet.accounting.overlap import Overlap
 from discreet.accounting.region import Region
 from discreet.answers.affordability import budget_refusal, largest_question
 from discreet.answers.answer_release import make_release
-from discreet.answers.query_quote import QueryWish, account_of, budget_cost, quote
+from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, quote
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.sql import measure_query, stored_reading
 from discreet.engines.stop_signal import after_partial_charge
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import Session
+from discreet.ledger.account import Account
+from discreet.ledger.chain import canonical_json
 from discreet.ledger.refusal import check_quota
 from discreet.plan.price import region_of
 from discreet.release import Release
@@ -128,6 +131,7 @@ def _check_room(
     """Refuse, before anything is charged, a batch that the budget may not hold in full."""
     needed: dict[str, Fraction] = {}
     costs: dict[str, Fraction] = {}
+    trials: dict[str, Account] = {}
     deltas: dict[str, int] = {}
     for group, each in zip(batch.groups, wishes, strict=True):
         whole, session = batch.whole(group), sessions(group[0])
@@ -138,8 +142,9 @@ def _check_room(
         if not quoted.decision.accepted:
             raise budget_refusal(quoted, each, ledger)
         needed[version.population] = needed.get(version.population, Fraction(0)) + quoted.price.epsilon
-        costs[version.population] = costs.get(version.population, Fraction(0)) + budget_cost(quoted, ledger)
         account = account_of(quoted, ledger)
+        trial = trials.setdefault(account.name, deepcopy(account))
+        costs[account.name] = costs.get(account.name, Fraction(0)) + _try(trial, quoted)
         delta = Cost.of(events.loss(quoted.price.event)).delta
         deltas[account.name] = deltas.get(account.name, account.delta) + delta
         if deltas[account.name] > limit.limits.delta_keys:
@@ -160,3 +165,21 @@ def _check_room(
                 f"which may exceed the remaining budget of {version.population!r}",
                 hint=Message("run its statements one by one, or use a smaller ", Flag("epsilon")),
             )
+
+
+def _try(trial: Account, quoted: QueryQuote) -> Fraction:
+    """Book a statement on a copy of the account, after those before it; return what it costs the budget there."""
+    key, region = (quoted.version.table, quoted.version.number), quoted.price.region
+    cost = Cost.of(events.loss(quoted.price.event))
+    decision = trial.decide(key, region=region, cost=cost)
+    moved = trial.epsilon_moved(key, decision)
+    trial.book(
+        key,
+        region=canonical_json(region.to_data()),
+        cost=cost,
+        inside=decision.inside,
+        balance=decision.balance,
+        used=0,
+        seq=trial.seq,
+    )
+    return quoted.price.epsilon if moved is None else moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import cast
 
@@ -199,9 +199,13 @@ class Account:
     def epsilon_moved(self, key: SegmentKey, decision: Decision) -> Fraction | None:
         """How far a charge would raise the epsilon that is spent; None where no arm can take it at all.
 
-        The costs of all charges under one limit add up to what is spent. What goes beyond the limit counts too, so that
-        a refusal can say by how much.
+        The costs of all charges under one limit add up to what is spent. Of a charge that is not accepted, what goes
+        beyond the limit counts too, so that a refusal can say by how much.
         """
+        if decision.accepted:
+            segments = {**self.segments, key: Segment(balance=decision.balance)}
+            after_it = replace(self, segments=segments, delta=decision.delta)
+            return max(Fraction(0), after_it._spent().epsilon - self._spent().epsilon)
         opened = self.open_guarantee
         others = [segment.balance for name, segment in self.segments.items() if name != key]
         before = None if opened is None else self._implied(opened, self.total)
@@ -238,7 +242,7 @@ class Account:
         pure = min(UNBOUNDED, times * self.total.pure)
         by_pure = opened.accounting != "zcdp" and Fraction(pure, EPSILON_UNITS) <= epsilon
         delta = min(Fraction(times * self.delta, DELTA_UNITS), opened.keys)
-        if epsilon > 0 and not by_pure:
+        if self.total.rho > 0 and not by_pure:  # an arm may imply an epsilon of 0, at its delta
             delta += opened.delta_noise
         if sealed is not None:
             epsilon, delta = epsilon + sealed.epsilon, delta + sealed.delta

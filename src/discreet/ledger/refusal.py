@@ -7,7 +7,7 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.filter import Cost, Decision
 from discreet.errors import Binding, BudgetExceeded, UsageError
-from discreet.exact import DELTA_UNITS
+from discreet.exact import DELTA_UNITS, EPSILON_UNITS
 from discreet.ledger.account import Account
 
 
@@ -28,10 +28,23 @@ def charge_refusal(account: Account, cost: Cost, decision: Decision, moved: Frac
     if moved is None:
         return _no_arm(account, cost)
     left = account.status().remaining.epsilon
+    if moved <= left:
+        return _by_these_people(account, cost, left)
     return _budget_exceeded(
         f"this request costs epsilon {exact.show(moved, up=True)}, but {account.name!r} has "
         f"{exact.show(left)} remaining of {exact.show(account.guarantee.epsilon)}{_double_count_note(account)}",
         needed=(moved, Fraction(cost.delta, DELTA_UNITS)),
+        left=(left, _delta_left(account)),
+    )
+
+
+def _by_these_people(account: Account, cost: Cost, left: Fraction) -> BudgetExceeded:
+    """Somebody whom the request asks about is over in every arm, though no arm's maximum over all moves so far."""
+    opened = account.open_guarantee or account.guarantee
+    alone = opened.implied_epsilon(pure=cost.pure, rho=cost.rho, orders=cost.orders)
+    return _budget_exceeded(
+        f"some of the people that this request asks about have too little remaining of the budget of {account.name!r}",
+        needed=(max(left, alone or left) + Fraction(1, EPSILON_UNITS), Fraction(cost.delta, DELTA_UNITS)),
         left=(left, _delta_left(account)),
     )
 
