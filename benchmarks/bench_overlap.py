@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from pathlib import Path
 
 from results import write_section
@@ -14,6 +15,9 @@ from results import write_section
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from accounting.workloads import Charge, Clinic, clique, grid, random_boxes
+from discreet.accounting.events import GaussianEvent, LaplaceEvent, loss
+from discreet.accounting.filter import Cost, Decision, Segment, decide
+from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.overlap import Overlap, Verdict
 from discreet.accounting.region import Region
 from discreet.exact import UNBOUNDED
@@ -66,6 +70,37 @@ def fixed(kind: str, events: int) -> Iterable[str]:
             for charge in clinic.charges(60):
                 watch.decide(lambda c=charge: found.within(c.region, [limit - c.pure, None], nodes=NODES))
         yield f"| {kind} | {events:,} | {share}% | {watch.row()} |"
+
+
+def arms_loop(kind: str, events: int, seed: int, accounting: str) -> str:
+    """The same with the ledger's own costs and limits at delta 1e-6: decide in all arms, bound what is booked, append."""
+    watch, segments, booked = Watch(), {}, 0
+    limits = Guarantee(epsilon=Fraction(1, 2), delta=Fraction(1, 10**6), accounting=accounting).limits
+    for number, charge in enumerate(Clinic(seed, skew=SKEWS[kind]).charges(events)):
+        epsilon, rho = Fraction(charge.pure, 10**9), Fraction(charge.rho, 10**12)
+        law = (
+            GaussianEvent(sigma2=1 / (2 * rho), l2_squared=1)
+            if number % 10 == 9
+            else LaplaceEvent(scale=1 / epsilon, l1=1)
+        )
+        cost = Cost.of(loss(law))
+        verdict = watch.decide(
+            lambda r=charge.region, c=cost: _Decided(
+                decide(segments, "t", region=r, cost=c, delta_spent=0, limits=limits)
+            )
+        )
+        if verdict.within:
+            booked += 1
+            segments.setdefault("t", Segment()).book(charge.region, cost, verdict.decision.balance)
+    name = {"renyi": "six arms", "either": "two arms"}[accounting]
+    return f"| {kind} | {events:,} | {seed} | {name}, with booking | {watch.row()} | |"
+
+
+class _Decided:
+    """A decision as a verdict."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision, self.within, self.witness, self.nodes = decision, decision.accepted, {}, decision.nodes
 
 
 def loop(kind: str, events: int, seed: int, *, joint: bool) -> str:
@@ -150,6 +185,17 @@ def main() -> None:
                 for events, seed in ((600, 1), (1000, 1), (1000, 2), (2500, 1))
                 for joint in (False, True)
                 if not (joint and events == 2500)
+            ),
+        ),
+        table(
+            "The ledger's own rule in the loop, every tenth question a Gaussian: two arms against six, each decision with the "
+            "bounds that are booked.",
+            f"| values | questions | seed | arms | {TAIL} |",
+            (
+                arms_loop(kind, 1000, seed, accounting)
+                for kind in SKEWS
+                for seed in (1, 2)
+                for accounting in ("either", "renyi")
             ),
         ),
         table(

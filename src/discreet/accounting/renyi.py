@@ -65,8 +65,10 @@ def laplace_loss(scale: Fraction, l1: int, order: int) -> Fraction:
     '0.910199'
     """
     odd, epsilon = 2 * order - 1, Fraction(l1) / scale
+    if l1 == 1:
+        return pure_loss(epsilon, order)
     low, inner = _power(-1 / scale, up=False), _power(-odd / scale, up=True)
-    if l1 == 1 or inner >= 1:
+    if inner >= 1:
         return pure_loss(epsilon, order)
     beyond = _UP.divide(_UP.multiply(_UP.subtract(1, low), inner), _DOWN.subtract(1, inner))
     share = min(Decimal(1), _UP.divide(_UP.add(1, beyond), _DOWN.add(1, low)))
