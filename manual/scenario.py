@@ -100,6 +100,8 @@ CALLS = [
     ("query", "query -f batch.sql --epsilon 1"),
     ("again", "again RELEASE --epsilon 1"),
     ("budget show", "budget"),
+    ("tables", "tables"),
+    ("releases", "releases"),
     ("histogram", "histogram patients sex --epsilon 1"),
     ("ranges", "ranges patients age --epsilon 1 --plan"),
     ("ranges", "ranges patients age --epsilon 1 --between 20..59 --quantile 0.5"),

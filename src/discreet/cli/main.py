@@ -25,6 +25,7 @@ from discreet.cli.flags import HERE, Ignored, Json
 from discreet.cli.graph import graph_app
 from discreet.cli.histogram import histogram
 from discreet.cli.ledger import ledger_app
+from discreet.cli.listings import releases, tables
 from discreet.cli.marginals import marginals
 from discreet.cli.owner_verbs import add, forget, init, refresh
 from discreet.cli.people import people_app
@@ -71,6 +72,8 @@ _WRONG_USAGE: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__n
 #: For the list of verbs, whose lines are short; `VERB --help` tells the whole. Others fit as they are.
 _SHORT = {
     "add": "Declare a table in discreet.toml: column names and types.",
+    "tables": "List the declared tables, with version and budget.",
+    "releases": "List what was released: when, what, for how much.",
     "refresh": "Make a new version of a table from its source.",
     "explain": "Show what a query would cost, and its expected error.",
     "again": "Measure an earlier query again and combine the answers.",
@@ -99,7 +102,24 @@ def version(project: Ignored = HERE, as_json: Json = False) -> None:
 
 # In the order of the help text, which begins with what one begins with.
 for _verb_function in (
-    *(init, add, refresh, explain, query, again, demo, version, forget, bounds, histogram, ranges, marginals, publish),
+    *(
+        init,
+        add,
+        tables,
+        refresh,
+        explain,
+        query,
+        again,
+        releases,
+        demo,
+        version,
+        forget,
+        bounds,
+        histogram,
+        ranges,
+        marginals,
+        publish,
+    ),
     *(reconcile, serve, anonymize, check, audit),
 ):
     app.command(short_help=_SHORT.get(_verb_function.__name__))(_verb_function)
