@@ -46,7 +46,7 @@ def test_a_mark_survives_a_restart_and_is_no_session(people, ada, tmp_path, cloc
 @pytest.mark.parametrize("place", range(0, 43, 6))
 def test_a_changed_mark_is_unknown(people, ada, place):
     cookie = people.attempt("Ada", GOOD, address="192.0.2.1").browser
-    changed = "B" if cookie[place] == "A" else "A"
+    changed = "Q" if cookie[place] == "A" else "A"  # not B: the last letter has two bits that say nothing
     assert not known(people, cookie[:place] + changed + cookie[place + 1 :])
 
 
