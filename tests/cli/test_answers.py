@@ -240,7 +240,7 @@ def test_gaussian_noise_takes_over_when_the_pure_filter_is_full(tmp_path):
     assert kinds == ["LaplaceEvent"] * 33 + ["GaussianEvent"]  # 33 x 0.03 < 1 < 34 x 0.03
     assert release.cost.epsilon is None and release.spent.epsilon < 1
     told = project.sql(f"{COUNT} where age > 50").explain(epsilon="0.03")
-    assert "pure sum is at its limit" in told["noise"][0]["because"] and told["filter"] == "rho"
+    assert "sum of epsilons is at its limit" in told["noise"][0]["because"] and told["filter"] == "rho"
     # The young were in few of those questions: their pure filter is open, and they get Laplace.
     young = project.sql(f"{COUNT} where age < 3").explain(epsilon="0.03")
     assert young["noise"][0]["mechanism"] == "discrete Laplace"

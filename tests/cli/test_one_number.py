@@ -70,6 +70,15 @@ def test_a_refusal_has_a_try_that_works_when_typed(tmp_path, capsys, words):
     assert run(capsys, tmp_path, *words, "--epsilon", smaller)[0] == 0
 
 
+def test_explain_says_why_the_noise_is_what_it_is(tmp_path, capsys):
+    make(tmp_path, budget="{ epsilon = 10, delta = 1e-6 }")
+    _, data, _ = run(capsys, tmp_path, "explain", COUNT, "--epsilon", "0.5")
+    assert "has room for Laplace noise" in data["because"]
+    assert run(capsys, tmp_path, *WORK[2])[0] == 0  # Gaussian: it has no sum of epsilons
+    _, data, _ = run(capsys, tmp_path, "explain", COUNT, "--epsilon", "0.5")
+    assert "Laplace noise costs the budget less than Gaussian noise here" in data["because"]
+
+
 def test_the_largest_count_that_budget_names_is_true_when_tried(tmp_path, capsys):
     make(tmp_path, budget="{ epsilon = 3, delta = 1e-6 }")
     for words in WORK[:3]:

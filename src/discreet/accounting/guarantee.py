@@ -17,7 +17,7 @@ from discreet.exact import DELTA_UNITS, EPSILON_UNITS, MAX_BUDGET_EPSILON, RHO_U
 Accounting = Literal["renyi", "either", "pure", "zcdp"]
 
 #: How the delta that is not for keys is shared if all arms are on: most to zCDP, which serves histories of one kind of
-#: noise, the rest evenly to the orders, which serve mixed ones. Found by measuring (benchmarks/RESULTS.md, arms).
+#: noise, the rest evenly to the orders, which serve mixed ones. Found by measuring (RESULTS.md, accounting).
 ZCDP_SHARE = Fraction(3, 4)
 ORDER_SHARE = (1 - ZCDP_SHARE) / len(ORDERS)
 

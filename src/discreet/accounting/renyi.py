@@ -4,7 +4,7 @@ D_a(P || Q) = ln(E_Q[(P / Q)^a]) / (a - 1) for an order a > 1; a mechanism has t
 outputs on any two neighbours, either way round, is at most t. Losses of steps that are chosen as one goes add up.
 
 The orders are fixed for good, because a ledger keeps its sums in them. Four, each three times the one before, serve
-mixed histories as well as six did, within a tenth of a percent (benchmarks/RESULTS.md, arms).
+mixed histories as well as six did, within a tenth of a percent (benchmarks/RESULTS.md, accounting).
 
 Every number that leaves is a proved bound, rounded to the safe side.
 """

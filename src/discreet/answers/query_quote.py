@@ -87,14 +87,15 @@ def quote(
     )
     if guarantee.accounting == "zcdp":
         return replace(priced(gaussian=True), because="accounting = 'zcdp'")
-    laplace = replace(priced(gaussian=False), because="every arm of the budget can take Laplace noise")
+    laplace = replace(priced(gaussian=False), because="the sum of epsilons has room for Laplace noise")
     if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not query.inquiry.statistics:
         return laplace
     gaussian = priced(gaussian=True)
     costs = budget_cost(gaussian, ledger), budget_cost(laplace, ledger)
     if not gaussian.decision.accepted or (laplace.decision.accepted and costs[0] > costs[1]):
-        return laplace
-    return replace(gaussian, because="the pure sum is at its limit here, and Gaussian noise costs the budget no more")
+        return replace(laplace, because="Laplace noise costs the budget less than Gaussian noise here")
+    because = "the sum of epsilons is at its limit here, and Gaussian noise costs the budget no more"
+    return replace(gaussian, because=because)
 
 
 def quote_with_law(
