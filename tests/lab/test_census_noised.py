@@ -102,8 +102,13 @@ def test_newcomers_are_drawn_where_records_are_many(monkeypatch):
 
 
 def test_the_evidence_under_noise():
-    # Many seconds: on a busy machine a solver that runs out of them says that it does not know.
+    # Many seconds: on a busy machine a solver that runs out of them says that it does not know. The band misses a table
+    # 5 times in 100, and then nobody may fit it: 6 tables in a row are missed less than once in a million runs.
     found = census.attack(seven_people(), epsilon=1, most=50, seconds=1200)
+    for _ in range(5):
+        if found.details["solutions"]:
+            break
+        found = census.attack(seven_people(), epsilon=1, most=50, seconds=1200)
     assert found.bound is not None and found.success < 0.05 < found.details["without_noise"]["newcomers_named"]
     assert found.details["solutions"] == 50 and not found.details["complete"]
     assert found.details["certain"]["records"] == []
