@@ -24,6 +24,9 @@ from discreet.errors import LedgerFault
 class Loss:
     """What one event costs: pure epsilon (None: no bound), zCDP rho, delta for keys, and a Rényi divergence at each of
     `ORDERS`, by default what the other two imply: at most epsilon, and at most order * rho.
+
+    These are what it adds in each arm of the filters. For most events each is a bound of its own, too; of a refinement
+    the epsilon is only the difference to what was paid before, and implies nothing at an order.
     """
 
     epsilon: Fraction | None
@@ -34,13 +37,15 @@ class Loss:
     def __post_init__(self) -> None:
         if (self.epsilon is not None and self.epsilon <= 0) or self.rho <= 0 or not 0 <= self.delta < 1:
             raise ValueError(f"a loss must be positive: {self}")
-        implied = tuple(
-            order * self.rho if self.epsilon is None else min(self.epsilon, order * self.rho) for order in ORDERS
-        )
-        curve = self.orders or implied
+        curve = self.orders or _implied_orders(self.epsilon, self.rho)
         if len(curve) != len(ORDERS) or min(curve) <= 0:
             raise ValueError(f"a loss must be positive at every order: {self}")
-        object.__setattr__(self, "orders", tuple(map(min, curve, implied)))
+        object.__setattr__(self, "orders", tuple(map(min, curve, _implied_orders(None, self.rho))))
+
+
+def _implied_orders(epsilon: Fraction | None, rho: Fraction) -> tuple[Fraction, ...]:
+    """What a pure bound and a zCDP bound imply at each of `ORDERS`."""
+    return tuple(order * rho if epsilon is None else min(epsilon, order * rho) for order in ORDERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,24 @@ class LaplaceEvent:
     def __post_init__(self) -> None:
         if self.scale <= 0 or self.l1 < 1:
             raise ValueError(f"not a Laplace event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefinedEvent:
+    """Integers that were released with discrete Laplace noise of scale `earlier`, released again with noise of the
+    smaller `scale`, drawn so that the earlier noise is the new one and an independent rest; and refined this once.
+
+    Loss: epsilon = l1 / scale - l1 / earlier, since both answers together lose l1 / scale; rho = (l1 / scale)^2 / 2 and
+    at a Rényi order what the second answer loses at most, given the first (docs/proofs/instalments.md).
+    """
+
+    earlier: Fraction
+    scale: Fraction
+    l1: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.scale < self.earlier or self.l1 < 1:
+            raise ValueError(f"not a refinement: {self}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +229,38 @@ def compose(parts: Sequence[Event]) -> Event:
     return parts[0] if len(parts) == 1 else ComposedEvent(events=tuple(parts))
 
 
+def refinement_of(earlier: Event, scales: Sequence[Fraction]) -> Event | None:
+    """What it would be to measure again, with noise of these smaller scales, what an event measured; None where it is
+    not Laplace noise alone.
+    """
+    parts = earlier.events if isinstance(earlier, ComposedEvent) else (earlier,)
+    if len(parts) != len(scales):
+        return None
+    refined: list[Event] = []
+    for part, scale in zip(parts, scales, strict=True):
+        if not isinstance(part, LaplaceEvent | RefinedEvent) or scale >= part.scale:
+            return None
+        refined.append(RefinedEvent(earlier=part.scale, scale=scale, l1=part.l1))
+    return compose(refined)
+
+
+def by_itself(event: Event) -> Event:
+    """What an answer's noise is, whatever was paid before: of a refinement, Laplace noise of its scale.
+
+    Because: an answer that was refined is the refined one with an independent rest, so it tells nothing more.
+    """
+    match event:
+        case RefinedEvent(scale=scale, l1=l1):
+            return LaplaceEvent(scale=scale, l1=l1)
+        case ComposedEvent(events=parts):
+            return ComposedEvent(events=tuple(by_itself(part) for part in parts))
+        case _:
+            return event
+
+
 Event = (
     LaplaceEvent
+    | RefinedEvent
     | GaussianEvent
     | ExponentialEvent
     | PermuteAndFlipEvent
@@ -230,6 +283,12 @@ def loss(event: Event) -> Loss:
     match event:
         case LaplaceEvent(scale=scale, l1=l1):
             return _laplace(scale, l1)
+        case RefinedEvent(earlier=earlier, scale=scale, l1=l1):
+            return Loss(
+                epsilon=l1 / scale - l1 / earlier,
+                rho=(l1 / scale) ** 2 / 2,
+                orders=tuple(renyi.refined_loss(earlier, scale, l1, order) for order in ORDERS),
+            )
         case GaussianEvent(sigma2=sigma2, l2_squared=l2_squared):
             return Loss(epsilon=None, rho=Fraction(l2_squared) / (2 * sigma2))
         case ExponentialEvent(epsilon=epsilon):
@@ -239,7 +298,9 @@ def loss(event: Event) -> Loss:
         case ThresholdEvent(scale=scale, l1=l1, delta=delta):
             return _laplace(scale, l1, delta)
         case TopKEvent(choices=choices, epsilon=epsilon, delta=delta):
-            orders = tuple(choices * min(renyi.pure_loss(epsilon, order), order * epsilon**2 / 8) for order in ORDERS)
+            orders = tuple(
+                choices * min(each, order * epsilon**2 / 8) for each, order in zip(_curve(epsilon), ORDERS, strict=True)
+            )
             return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta, orders=orders)
         case GapEvent(epsilon=gap, rho=rho, delta=delta):
             return Loss(epsilon=gap, rho=rho, delta=delta)
@@ -261,12 +322,12 @@ def _pure(epsilon: Fraction) -> Loss:
 
 
 def _curve(epsilon: Fraction) -> tuple[Fraction, ...]:
-    return tuple(renyi.pure_loss(epsilon, order) for order in ORDERS)
+    return tuple(min(epsilon, renyi.pure_loss(epsilon, order)) for order in ORDERS)
 
 
 def _laplace(scale: Fraction, l1: int, delta: Fraction = Fraction(0)) -> Loss:
     epsilon = Fraction(l1) / scale
-    orders = tuple(renyi.laplace_loss(scale, l1, order) for order in ORDERS)
+    orders = tuple(min(epsilon, renyi.laplace_loss(scale, l1, order)) for order in ORDERS)
     return Loss(epsilon=epsilon, rho=epsilon**2 / 2, delta=delta, orders=orders)
 
 
@@ -282,6 +343,7 @@ def _sum(parts: list[Loss]) -> Loss:
 
 _KINDS: dict[str, type[Any]] = {
     "laplace": LaplaceEvent,
+    "refined": RefinedEvent,
     "gaussian": GaussianEvent,
     "exponential": ExponentialEvent,
     "permute-and-flip": PermuteAndFlipEvent,

@@ -64,6 +64,11 @@ class Cost:
         """The loss in every arm."""
         return (self.pure, self.rho, *self.orders)
 
+    @property
+    def pure_bounds_orders(self) -> bool:
+        """Whether the loss at no order is larger than the pure one."""
+        return self.pure >= UNBOUNDED or max(self.orders) <= self.pure * (RHO_UNITS // EPSILON_UNITS)
+
     @staticmethod
     def of(loss: Loss) -> Cost:
         """The whole units that cover a loss.
@@ -134,10 +139,13 @@ class Segment:
 
     balance: Balance = field(default_factory=Balance)
     overlap: Overlap = field(default_factory=Overlap)
+    #: Whether the pure sum bounds the sums at the orders. A refinement adds less to it than to them.
+    pure_bounds_orders: bool = True
 
     def book(self, region: Region, cost: Cost, balance: Balance) -> None:
         """Append a charge that was decided before."""
         self.overlap.add(region, cost.arms)
+        self.pure_bounds_orders = self.pure_bounds_orders and cost.pure_bounds_orders
         self.balance = balance
 
 
@@ -234,7 +242,8 @@ def _inside(
         for number, spent in enumerate((here.balance.pure, here.balance.rho))
     )
     # What pure and rho imply at an order holds too; in a mixed history the orders' own bounds are smaller.
-    inside = [pure, rho, *Cost(pure=pure, rho=rho, delta=0).orders]
+    implying = pure if here.pure_bounds_orders else UNBOUNDED
+    inside = [pure, rho, *Cost(pure=implying, rho=rho, delta=0).orders]
     if any(here.balance.orders) and any(limit is not None for limit in limits.orders):
         orders = here.overlap.upper_bounds(region, range(2, len(ARMS)))
         inside[2:] = map(min, inside[2:], orders)

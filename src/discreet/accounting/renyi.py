@@ -77,6 +77,43 @@ def laplace_loss(scale: Fraction, l1: int, order: int) -> Fraction:
     return min(pure_loss(epsilon, order), epsilon + Fraction(fall))
 
 
+#: A range of losses is cut into so many parts, each bounded by its ends.
+_PARTS = 32
+
+
+@lru_cache(maxsize=4096)
+def refined_loss(earlier: Fraction, scale: Fraction, l1: int, order: int) -> Fraction:
+    """What an answer with noise of `scale` costs at an order given the answer of scale `earlier` that it refines (see
+    docs/proofs/instalments.md), on integers at l1 distance at most `l1`; rounded up.
+
+    Because: given the first answer, whose log likelihood ratio is some (2 j - l1) / earlier, that of the second lies
+        between -l1 / scale and l1 / scale, each less that of the first; and of all ratios in a range whose mean is 1,
+        that at the two ends alone has the largest divergence, which grows with the range.
+
+    >>> exact.show(refined_loss(Fraction(10), Fraction(5), 1, 8), up=True)
+    '0.142443'
+    """
+    most = l1 / scale
+    if l1 <= _PARTS:
+        ends = [(place, place) for place in (Fraction(2 * j - l1) / earlier for j in range(l1 + 1))]
+    else:
+        edges = [Fraction(2 * part - _PARTS, _PARTS) * l1 / earlier for part in range(_PARTS + 1)]
+        ends = list(zip(edges, edges[1:], strict=False))
+    return max(_two_point_loss(most + high, most - low, order) for low, high in ends)
+
+
+def _two_point_loss(below: Fraction, above: Fraction, order: int) -> Fraction:
+    """The divergence where a log likelihood ratio of mean 1 is -below or above, rounded up: above +
+    ln((1 - e^-below + (1 - e^-above) e^-(order below + (order - 1) above)) / (1 - e^-(below + above))) / (order - 1).
+    """
+    rest = _UP.multiply(
+        _UP.subtract(1, _power(-above, up=False)), _power(-(order * below + (order - 1) * above), up=True)
+    )
+    over = _UP.add(_UP.subtract(1, _power(-below, up=False)), rest)
+    share = _UP.divide(over, _DOWN.subtract(1, _power(-(below + above), up=True)))
+    return min(above, above + Fraction(_UP.divide(_ln(share, up=True), order - 1)))
+
+
 @lru_cache(maxsize=4096)
 def _power(value: Fraction, *, up: bool) -> Decimal:
     """A bound on e to the `value`, which is at most 0. What is smaller than e^-200 is between 0 and that.

@@ -159,6 +159,9 @@ class Curator:
             `price.event` on the records of `price.region`, and the ledger holds it before data is read.
         Because: each step's sensitivity bounds how far its cells move (plan/stability), its mechanism is
             exact for that bound (mechanisms/), losses add, and everything after reads noisy values alone.
+            A refinement is exact together with the release that it refines, which the ledger lets be refined once
+            and, where rows were erased since, not at all: also not if that was after the charge, for then nothing is
+            stored (`LedgerState.refinable`).
         """
         tables = self.tables(price, versions, publics or {})
         version = versions[0]
@@ -174,6 +177,7 @@ class Curator:
                 price=price.epsilon,
                 asker=asker,
                 reads=[(read.table, read.number) for read in versions[1:]],
+                refines=price.refines,
             )
         )
         with deadline.watch_deadline() as time_over:
@@ -221,8 +225,9 @@ class Curator:
         parts: list[Part] = []
         happened: list[Event] = []
         discovered_axis: DiscoveredAxis | None = None
+        refined = None if price.refines is None else self.stored_measurement(price.refines)
         for step in price.steps:
-            part, events = self._step(step, price, tables, discovered_axis)
+            part, events = self._step(step, price, tables, discovered_axis, refined)
             if isinstance(part, DiscoveredKeys) and isinstance(step, Discover):
                 discovered_axis = DiscoveredAxis(of=step.keys, keys=part.keys)
             parts.append(part)
@@ -230,17 +235,25 @@ class Curator:
         return tuple(parts), compose(happened)
 
     def _step(
-        self, step: Step, price: Price, tables: TableLocations, discovered_axis: DiscoveredAxis | None
+        self,
+        step: Step,
+        price: Price,
+        tables: TableLocations,
+        discovered_axis: DiscoveredAxis | None,
+        refined: Measurement | None,
     ) -> tuple[Part, list[Event]]:
         match step:
             case Discover():
                 return self._discover(step, price, tables)
             case Measure(cells=cells):
                 exact_values = self._count(replace(cells, discovered_axis=discovered_axis), price, tables)
-                drawn = [
-                    self.add_noise(law, exact, moves)
-                    for law, exact, moves in zip(step.laws, exact_values, step.moves, strict=True)
-                ]
+                if refined is None:
+                    drawn = [
+                        self.add_noise(law, exact, moves)
+                        for law, exact, moves in zip(step.laws, exact_values, step.moves, strict=True)
+                    ]
+                else:
+                    drawn = self._refine(step, exact_values, refined)
                 noisy = tuple(tuple(values.tolist()) for values, _ in drawn)
                 part = NoisyCells(place=step.place, statistics=step.statistics, noisy_values=noisy, laws=step.laws)
                 return part, [event for _, event in drawn]
@@ -271,6 +284,16 @@ class Curator:
         if isinstance(law, DiscreteLaplace):
             return law.release(exact_values, l1=moves.l1, bits=self._bits)
         return law.release(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
+
+    def _refine(
+        self, step: Measure, exact_values: tuple[Integers, ...], refined: Measurement
+    ) -> list[tuple[Integers, Event]]:
+        """Less noise on exact cells, drawn given the noise that an earlier release has on them."""
+        earlier = refined.noisy_cells(step.place, step.statistics, step.earlier)
+        return [
+            part.release(exact, noisy.reshape(exact.shape), l1=moves.l1, bits=self._bits)
+            for part, exact, noisy, moves in zip(step.refinements(), exact_values, earlier, step.moves, strict=True)
+        ]
 
     def choose(self, mechanism: ExponentialMechanism | Ladder, exact_scores: Integers) -> tuple[int, Event]:
         """A choice by exact scores, and the event that this was. For steps that are paid, in `program`."""

@@ -6,15 +6,19 @@ Post-processing begins here: a measurement holds noisy values alone.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, assert_never
+
+import numpy as np
 
 from discreet import exact
 from discreet.accounting import events
 from discreet.errors import LedgerFault
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_addition import Integers
 
 Law = DiscreteLaplace | DiscreteGaussian
 
@@ -94,6 +98,13 @@ class Measurement:
             event=events.from_data(data["event"]),
             also=tuple(data.get("also", ())),
         )
+
+    def noisy_cells(self, place: int, statistics: Sequence[int], laws: Sequence[Law]) -> list[Integers]:
+        """The cells of these statistics in one grouping set, which must have noise of these laws."""
+        part = next(part for part in self.parts if isinstance(part, NoisyCells) and part.place == place)
+        if tuple(statistics) != part.statistics or tuple(laws) != part.laws:
+            raise ValueError("the stored answer is not of these cells")
+        return [np.array(values, dtype=object) for values in part.noisy_values]
 
     @property
     def laws(self) -> list[Law]:

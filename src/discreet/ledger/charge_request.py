@@ -39,7 +39,7 @@ class ChargeRequest:
 
     `once`: a reservation for the same question that can go on is returned, and not charged again. `stream`: the map
     whose rows this pays for. `reads`: the versions of other tables that the question joins; refused where one of them
-    is stale.
+    is stale. `refines`: the release that this one makes more exact; refused where it may not be refined any more.
     """
 
     population: str
@@ -53,13 +53,16 @@ class ChargeRequest:
     once: bool = False
     stream: dict[str, Any] | None = None
     reads: Sequence[tuple[str, int]] = ()
+    refines: str | None = None
 
     def to_data(self, id_: str, cost: Cost) -> dict[str, Any]:
         """The charge as an entry of the ledger, checked; without its decision."""
         asker = self.asker
         keyed = {} if asker.key is None else {"key": check_name(asker.key, what="a key's digest")}
+        refining = {} if self.refines is None else {"refines": self.refines}
         return {
             **keyed,
+            **refining,
             "id": id_,
             "population": self.population,
             "table": self.table,

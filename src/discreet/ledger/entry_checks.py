@@ -6,7 +6,14 @@ from typing import Any
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.events import ComposedEvent, Event, ForgottenEvent, GapEvent, ReservationEvent
+from discreet.accounting.events import (
+    ComposedEvent,
+    Event,
+    ForgottenEvent,
+    GapEvent,
+    RefinedEvent,
+    ReservationEvent,
+)
 from discreet.accounting.filter import Cost
 from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, UsageError
@@ -46,7 +53,7 @@ def check_event(event: Event) -> Cost:
 def check_step_event(event: Event) -> None:
     """A step is drawn from a reservation, and reserves nothing itself."""
     check_event(event)
-    if isinstance(event, ReservationEvent):
+    if isinstance(event, ReservationEvent) or _contains_event(event, RefinedEvent):
         raise UsageError("this event cannot be a step of a reservation")
 
 

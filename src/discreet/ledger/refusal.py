@@ -9,6 +9,7 @@ from discreet.accounting.filter import Cost, Decision
 from discreet.errors import Binding, BudgetExceeded, UsageError
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS
 from discreet.ledger.account import Account
+from discreet.ledger.state import LedgerState
 
 
 class DuplicateCharge(UsageError):
@@ -17,6 +18,18 @@ class DuplicateCharge(UsageError):
     def __init__(self, id_: str) -> None:
         super().__init__(f"this request was already charged, under {id_}", hint="read that release")
         self.id = id_
+
+
+class ClosedRefinement(UsageError):
+    """A release that may not be refined any more: it was, or rows or the ledger changed since. Nothing was charged."""
+
+
+def refuse_closed_refinement(state: LedgerState, release: str) -> None:
+    """Refuse to refine a release that was refined in the meantime, or whose rows changed."""
+    if release not in state.refinements.open_releases:
+        raise ClosedRefinement(
+            f"release {release} was refined, or its rows changed, a moment ago", hint="run the command again"
+        )
 
 
 def charge_refusal(account: Account, cost: Cost, decision: Decision, moved: Fraction | None) -> BudgetExceeded:

@@ -43,6 +43,7 @@ from discreet.ledger.records import (
     StreamRowRecord,
     VersionRecord,
 )
+from discreet.ledger.refinements import Refinements
 from discreet.schema.person_identity import Naming
 
 FORMAT = 1
@@ -92,6 +93,7 @@ class LedgerState:
     invariants: dict[str, Invariant] = field(default_factory=dict)
     streams: dict[str, StreamRecord] = field(default_factory=dict)
     charge_of_key: dict[str, str] = field(default_factory=dict)
+    refinements: Refinements = field(default_factory=Refinements)
     #: Whether a row has a time finer than a second, or a file named by one, as earlier versions wrote them.
     fine_times: bool = False
 
@@ -322,8 +324,10 @@ class LedgerState:
             cost=cost_of(body),
             moved=_moved(body),
         )
-        key = (version.table, version.number)
-        book_charge(account, key, body, region=canonical_json(body["region"]), cost=charge.cost, seq=entry.seq)
+        key, region = (version.table, version.number), canonical_json(body["region"])
+        measured = canonical_json([account.name, *key, charge.question, region])
+        self.refinements.fold_charge(body, measured=measured, answered=body.get("refines") in self.answers)
+        book_charge(account, key, body, region=region, cost=charge.cost, seq=entry.seq)
         self.charges[charge.id] = charge
         if body["event"]["kind"] == "reserved":
             event = cast(events.ReservationEvent, events.from_data(body["event"]))
@@ -342,6 +346,7 @@ class LedgerState:
             self.answers[body["id"]] = stored
             return EntryEffects()
         charge = self.charges[body["id"]]
+        self.refinements.fold_answer(charge.id)
         self.answers[charge.id] = stored
         self.questions.setdefault((charge.table, charge.version, charge.question), []).append(charge.id)
         return EntryEffects()
@@ -440,6 +445,7 @@ class LedgerState:
         self._repay(body)
         self.gap_seqs[body["head"]["digest"]] = entry.seq
         self._close_reservations()
+        self.refinements.close()
         for account in self.accounts.values():
             account.seq = entry.seq
         return EntryEffects(everything=True)
@@ -468,6 +474,7 @@ class LedgerState:
     def _adopt(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         if body["state"] not in SINGLE_HISTORY_ADOPTIONS:
             self._close_reservations()
+        self.refinements.close()
         for name in body["sealed"]:
             self.accounts[name].seal(self.accounts[name].guarantee)
             self.accounts[name].payers_unknown = True
@@ -479,4 +486,5 @@ class LedgerState:
             raise ValueError("a tombstone has no tag")
         for table in body["tables"]:
             self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
+        self.refinements.close()
         return EntryEffects()

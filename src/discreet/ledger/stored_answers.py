@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.errors import LedgerTampered, UsageError
+from discreet.errors import LedgerTampered, QueryFailed, UsageError
 from discreet.ledger.journal import Journal, sha256_of
 from discreet.ledger.state import LedgerState
 
@@ -17,6 +17,8 @@ def store_answer(journal: Journal, state: LedgerState, id_: str, payload: str) -
         raise UsageError(f"nothing was charged under {id_!r}")
     if id_ in state.answers:
         return read_answer(journal, state, id_)
+    if not state.refinements.may_answer(id_):
+        raise QueryFailed
     sha256 = sha256_of(payload)
     journal.append("answer", {"id": id_, "sha256": sha256}, payload=(id_, sha256, payload))
     return payload

@@ -124,12 +124,12 @@ def magnitudes(scale: Fraction, size: int, bits: Bits) -> tuple[NDArray[np.float
     words = bits.words(size)
     if scale <= geometric.MOST_SCALE:
         return Geometric(scale=scale, folded=True).magnitudes(words, bits=bits), words
-    unsigned = _wide_magnitudes(scale, words, bits)
+    unsigned = wide_magnitudes(scale, words, bits)
     # Zero is drawn with either sign, so that one of the two must be drawn again to count it once.
     while (again := np.flatnonzero((unsigned == 0) & (words & np.uint64(1) == 1))).size:
         words = words.copy()
         words[again] = bits.words(again.size)
-        unsigned[again] = _wide_magnitudes(scale, words[again], bits)
+        unsigned[again] = wide_magnitudes(scale, words[again], bits)
     return unsigned, words
 
 
@@ -138,7 +138,7 @@ def apply_signs(unsigned: NDArray[np.float64], words: NDArray[np.uint64]) -> NDA
     return ((words << np.uint64(63)) | unsigned.view(np.uint64)).view(np.float64).astype(np.int64)
 
 
-def _wide_magnitudes(scale: Fraction, words: NDArray[np.uint64], bits: Bits) -> NDArray[np.float64]:
+def wide_magnitudes(scale: Fraction, words: NDArray[np.uint64], bits: Bits) -> NDArray[np.float64]:
     """Geometric magnitudes of a scale beyond what one float64 logarithm can carry.
 
     Because: for G geometric of `scale` and m = 2^shift, G = m H + R where H is geometric of

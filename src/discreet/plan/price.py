@@ -17,6 +17,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
 from discreet.mechanisms.rank_choice import RankChoice
+from discreet.mechanisms.refinement import Refinement
 from discreet.mechanisms.threshold import KeyThreshold, threshold_for
 from discreet.mechanisms.topk import TopKChoice, topk_is_cheaper
 from discreet.plan.cell_statistics import PersonCount, RowCount
@@ -47,6 +48,8 @@ class Measure:
 
     The numbers of steps, `place`, `statistics`, `quantile` and `answers`, are those of `Inquiry.order`: an answer is
     stored by what it is, and any spelling of the question can read it.
+
+    `earlier`: the laws of the answer that this refines, or none.
     """
 
     place: int
@@ -55,9 +58,17 @@ class Measure:
     moves: tuple[Sensitivity, ...]
     laws: tuple[Law, ...]
     shares: tuple[Fraction, ...]
+    earlier: tuple[DiscreteLaplace, ...] = ()
 
     def events(self) -> list[Event]:
+        if self.earlier:
+            return [part.event(l1=moves.l1) for part, moves in zip(self.refinements(), self.moves, strict=True)]
         return [event_of(law, moves) for law, moves in zip(self.laws, self.moves, strict=True)]
+
+    def refinements(self) -> list[Refinement]:
+        """From the noise of the earlier answer to that of this one, for each statistic."""
+        pairs = zip(self.earlier, self.laws, strict=True)
+        return [Refinement(earlier=earlier, law=law) for earlier, law in pairs if isinstance(law, DiscreteLaplace)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +108,14 @@ class Price:
     """An inquiry, its steps with their noise, and the event that they will be.
 
     `epsilon` is what was asked: on pure mechanisms it is the pure loss, on a Gaussian only the price
-    rho = epsilon^2 / 2.
+    rho = epsilon^2 / 2. `refines`: the release that this one makes more exact; then epsilon is what both lose together.
     """
 
     inquiry: Inquiry
     reach: UnitReach
     epsilon: Fraction
     steps: tuple[Step, ...]
+    refines: str | None = None
 
     @cached_property
     def event(self) -> Event:

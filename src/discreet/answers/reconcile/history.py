@@ -117,6 +117,9 @@ def _numbers_of_release(
         return [], [ExclusionReason(reason=f"it is about version {charge.version}, which has other rows")]
     if charge.seq < since:
         return [], [ExclusionReason(reason="it was answered before a person was forgotten, so it is about other rows")]
+    later = curator.ledger.state.refinements.refined_by.get(charge.id)
+    if later is not None and later in curator.ledger.state.answers:
+        return [], [ExclusionReason(reason=f"{later} is the same measurement with less noise")]
     if charge.id not in _READ.numbers_of_release:
         stored = ReconcilableRelease(charge=charge, version=version, curator=curator, reads=reads)
         _READ.add(

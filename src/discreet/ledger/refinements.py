@@ -1,0 +1,78 @@
+"""Refinements: which releases may still be made more exact for the difference, and which were.
+
+Guarantee: in the pure arm a release and its refinement cost together what the refinement alone does; so a release is
+    refined once at most, about the same rows, and never where another history of the ledger may have refined it too.
+Because: both are noise on the same integers, the second drawn given the first (docs/proofs/instalments.md). Two
+    refinements of one release would each be cheap by themselves and tell more than both; so a release that was refined
+    leaves the open ones, in the entry that charges its refinement. Rows change by `forget` alone, and a ledger that was
+    restored, or adopted elsewhere, does not know what was refined after the copy: either closes every release, and
+    keeps the answer of a refinement that was charged before from being stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.accounting import events
+from discreet.accounting.events import ComposedEvent, Event, RefinedEvent
+
+_REFINABLE = ("laplace", "refined")
+
+
+@dataclass(slots=True)
+class Refinements:
+    """Releases that may be refined, with what they measured; and, by release, what refined it."""
+
+    open_releases: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
+    refined_by: dict[str, str] = field(default_factory=dict)
+    #: Refinements that were charged and have no answer yet.
+    waiting: set[str] = field(default_factory=set)
+
+    def fold_charge(self, body: dict[str, Any], *, measured: str, answered: bool) -> None:
+        """Take in a charge. `measured`: what and whom it is about; `answered`: whether what it refines has an answer."""
+        event, id_, refines = body["event"], body["id"], body.get("refines")
+        if any(part["kind"] == "refined" for part in _parts(event)) or refines is not None:
+            before, earlier = self.open_releases.pop(str(refines))
+            if before != measured or not answered or not _refines(events.from_data(event), events.from_data(earlier)):
+                raise ValueError("a refinement is not of the release that it names")
+            self.refined_by[str(refines)] = id_
+            self.waiting.add(id_)
+        if "stream" not in body and all(part["kind"] in _REFINABLE for part in _parts(event)):
+            self.open_releases[id_] = measured, event
+
+    def close(self) -> None:
+        """Nothing that was released so far may be refined any more."""
+        self.open_releases.clear()
+
+    def fold_answer(self, id_: str) -> None:
+        """Take in that a charge has its answer now."""
+        if not self.may_answer(id_):
+            raise ValueError("the rows of a refinement were changed before it was answered")
+        self.waiting.discard(id_)
+
+    def may_answer(self, id_: str) -> bool:
+        """Whether what a charge drew is still about the rows that the release it refines was about."""
+        return id_ not in self.waiting or id_ in self.open_releases
+
+    def last(self, release: str) -> str:
+        """The release itself, or what refined it last."""
+        while release in self.refined_by:
+            release = self.refined_by[release]
+        return release
+
+
+def _parts(event: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The single events of an event, as JSON data."""
+    if event["kind"] != "together":
+        yield event
+        return
+    for part in event["events"]:
+        yield from _parts(part)
+
+
+def _refines(event: Event, earlier: Event) -> bool:
+    parts = event.events if isinstance(event, ComposedEvent) else (event,)
+    scales = [part.scale for part in parts if isinstance(part, RefinedEvent)]
+    return event == events.refinement_of(earlier, scales)
