@@ -43,7 +43,7 @@ def closed(told: Any, known: set[str], what: str) -> None:
 
 
 def loss(event: dict[str, Any]) -> Loss:
-    """What an event costs, by its mathematics alone."""
+    """What an event costs, by its mathematics alone; a refinement as the noise that it has, as if nothing was paid."""
     kind, none = event["kind"], Fraction(0)
     closed(event, EVENTS.get(kind, set(event)), "an event")
     if kind == "together":
@@ -53,7 +53,9 @@ def loss(event: dict[str, Any]) -> Loss:
             raise Open("too many long numbers to add up")
         total = None if None in pure else sum((each or none for each in pure), none)
         return total, sum((part[1] for part in parts), none), sum((part[2] for part in parts), none)
-    if kind in ("laplace", "threshold"):
+    if kind == "refined" and not ratio(event["earlier"]) > ratio(event["scale"]):
+        raise Broken("a refinement has no less noise than what it refines")
+    if kind in ("laplace", "refined", "threshold"):
         epsilon = positive(whole(event["l1"])) / positive(ratio(event["scale"]))
         return epsilon, epsilon**2 / 2, positive(ratio(event["delta"])) if kind == "threshold" else none
     if kind == "gaussian":
@@ -85,7 +87,7 @@ def divergences(event: dict[str, Any]) -> list[Fraction]:
     if epsilon is not None:
         choices = whole(event["choices"]) if event["kind"] == "top-k" else 1
         bounds.append([choices * coin(epsilon / choices, order) for order in ORDERS])
-    if event["kind"] in ("laplace", "threshold"):
+    if event["kind"] in ("laplace", "refined", "threshold"):
         bounds.append([laplace(ratio(event["scale"]), whole(event["l1"]), order) for order in ORDERS])
     return [min(each) for each in zip(*bounds, strict=True)]
 
@@ -227,6 +229,7 @@ def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] |
 EVENTS = {
     "together": {"kind", "events"},
     "laplace": {"kind", "scale", "l1"},
+    "refined": {"kind", "earlier", "scale", "l1"},
     "gaussian": {"kind", "sigma2", "l2_squared"},
     "threshold": {"kind", "scale", "l1", "delta"},
     "exponential": {"kind", "epsilon"},
@@ -300,7 +303,8 @@ class Steps:
         constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
         far, numbers = moves(statistic, self.relation.rows, touched, terms), self.found * self.groups(place)
-        laplace = {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}
+        drawn = {"earlier": event["earlier"]} if event["kind"] == "refined" else {}
+        laplace = drawn | {"kind": "refined" if drawn else "laplace", "scale": law.get("scale"), "l1": far["l1"]}
         gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
         if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != event:
             raise Broken("the event does not match this noise distribution and this sensitivity")

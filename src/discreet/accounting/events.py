@@ -244,6 +244,13 @@ def refinement_of(earlier: Event, scales: Sequence[Fraction]) -> Event | None:
     return compose(refined)
 
 
+def is_refinement(event: Event) -> bool:
+    """Whether an event makes an earlier answer more exact."""
+    return isinstance(event, RefinedEvent) or (
+        isinstance(event, ComposedEvent) and any(is_refinement(part) for part in event.events)
+    )
+
+
 def by_itself(event: Event) -> Event:
     """What an answer's noise is, whatever was paid before: of a refinement, Laplace noise of its scale.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from discreet import exact
 
@@ -98,7 +99,7 @@ def refined_loss(earlier: Fraction, scale: Fraction, l1: int, order: int) -> Fra
         ends = [(place, place) for place in (Fraction(2 * j - l1) / earlier for j in range(l1 + 1))]
     else:
         edges = [Fraction(2 * part - _PARTS, _PARTS) * l1 / earlier for part in range(_PARTS + 1)]
-        ends = list(zip(edges, edges[1:], strict=False))
+        ends = list(pairwise(edges))
     return max(_two_point_loss(most + high, most - low, order) for low, high in ends)
 
 

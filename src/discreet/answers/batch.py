@@ -108,8 +108,10 @@ def ask_batch(
         if stored_answer is not None:
             measurement = stored_answer.measurement
         else:
+            version, limit, ledger = session.version, session.guarantee, session.ledger
+            quoted = quote(whole, each, version=version, guarantee=limit, ledger=ledger, booking=False)
             with after_partial_charge(paid):
-                measurement = measure_query(whole, each, replace(session, asker=own))
+                measurement = measure_query(whole, each, replace(session, asker=own), quoted)
             paid = True
         for turn, question in enumerate(group):
             reading = AnswerReading(

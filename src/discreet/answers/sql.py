@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from discreet.accounting.events import is_refinement
 from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
-from discreet.answers.query_quote import QueryWish, quote
+from discreet.answers.instalments import cheaper, quote_within, refined_quote
+from discreet.answers.query_quote import QueryQuote, QueryWish, quote
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
@@ -47,8 +49,18 @@ def ask(
     ):
         return derived_release(earlier_estimate, wish, version=version, curator=curator)
     helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
-    measurement = measure_query(query, wish, session, earlier_estimate=helping)
-    if helping is not None and reads is not None:
+    quoted = quote_within(
+        query,
+        wish,
+        version=version,
+        guarantee=session.guarantee,
+        curator=curator,
+        booking=False,
+        earlier_estimate=helping,
+        fresh=fresh,
+    )  # the charge books
+    measurement = measure_query(query, wish, session, quoted)
+    if helping is not None and reads is not None and quoted.price.refines is None:
         after = _estimate(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(helping, measurement, after, wish)
         if both is not None:
@@ -74,6 +86,8 @@ def reread_release(
     What was released since is looked at, too: it makes the answer more exact, and takes nothing away.
     """
     query, measurement, ledger = reading.query, reading.measurement, curator.ledger
+    if is_refinement(measurement.event):  # priced by itself
+        return make_release(reading, wish, version=version, ledger=ledger, cached=False)
     before = _estimate(query, version=version, curator=curator, reads=reads, without=measurement.id)
     if before is not None and helps(before, wish):
         after = _estimate(query, version=version, curator=curator, reads=reads)
@@ -87,23 +101,11 @@ def measure_query(
     query: ParsedQuery,
     wish: QueryWish,
     session: Session,
+    quoted: QueryQuote,
     *,
     also: tuple[str, ...] = (),
-    earlier_estimate: EarlierEstimate | None = None,
 ) -> Measurement:
-    """Charge a question and measure it. `also`: earlier measurements of the same cells that it is read with.
-
-    `earlier_estimate`: what is known already, so that --within buys only the rest.
-    """
-    quoted = quote(
-        query,
-        wish,
-        version=session.version,
-        guarantee=session.guarantee,
-        ledger=session.ledger,
-        booking=False,
-        earlier_estimate=earlier_estimate,
-    )  # the charge books
+    """Charge a question as quoted and measure it. `also`: earlier measurements of its cells that it is read with."""
     try:
         return session.curator.measure(
             quoted.price, session.versions, text=query.text, publics=query.publics, asker=session.asker, also=also
@@ -115,13 +117,18 @@ def measure_query(
 
 
 def again(query: ParsedQuery, earlier: str, wish: QueryWish, session: Session) -> Release:
-    """Measure an earlier question once more, and read both together: counts and sums by inverse variance.
+    """Make an earlier answer more exact: refined, or measured once more and both read together, counts and sums by
+    inverse variance; whichever costs the budget less.
 
     Quantiles and discovered keys are measured again, not averaged.
     """
-    first = session.curator.stored_measurement(earlier)
-    also = () if query.inquiry.keys else (earlier, *first.also)
-    new = measure_query(query, wish, session, also=also)
+    version, guarantee, curator = session.version, session.guarantee, session.curator
+    first = curator.stored_measurement(session.ledger.refresh().refinements.last(earlier))
+    anew = quote(query, wish, version=version, guarantee=guarantee, ledger=session.ledger, booking=False)
+    refined = refined_quote(query, wish, first, version=version, guarantee=guarantee, curator=curator)
+    quoted = cheaper(anew, refined, curator)
+    also = () if query.inquiry.keys else first.also if quoted.price.refines else (first.id, *first.also)
+    new = measure_query(query, wish, session, quoted, also=also)
     reading = _reading(query, new, session.curator)
     return make_release(reading, wish, version=session.version, ledger=session.ledger, cached=False)
 

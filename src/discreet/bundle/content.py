@@ -351,6 +351,8 @@ def explain_event(event: events.Event, *, person: str) -> list[str]:
             return list(dict.fromkeys(line for part in parts for line in explain_event(part, person=person)))
         case events.LaplaceEvent(scale=scale, l1=l1):
             return [_noise("Laplace", f"scale {exact.show(scale)}", person, f"by at most {l1:,} in total")]
+        case events.RefinedEvent():
+            return explain_event(events.by_itself(event), person=person)
         case events.GaussianEvent(sigma2=sigma2, l2_squared=moved):
             size = exact.show(exact.sqrt(Fraction(moved), up=True), up=True)
             sigma = exact.show(exact.sqrt(sigma2, up=False))

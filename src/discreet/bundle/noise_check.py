@@ -125,8 +125,9 @@ def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
     match step["kind"]:
         case "noise":
             law: Mapping[str, Any] = step["law"]
-            size, moved = _NOISE.get(event["kind"], ("", ""))
-            if law["kind"] != f"discrete-{event['kind']}" or event.get(size) != law.get(size):
+            drawn = "laplace" if event["kind"] == "refined" else event["kind"]
+            size, moved = _NOISE.get(drawn, ("", ""))
+            if law["kind"] != f"discrete-{drawn}" or event.get(size) != law.get(size):
                 raise ReplayMismatch("an event names another noise distribution than the one that was drawn from")
             if not moved or event[moved] != step[moved]:
                 raise ReplayMismatch("an event has too little noise for the declared privacy unit")

@@ -52,7 +52,9 @@ def proof_of(
             "rows": schema.unit.rows,
             "persons": plan["schemas"][plan["table"]].get("persons", []),
         },
-        "losses": {id_: _data(events.loss(event)) for id_, event in {release: own, **earlier}.items()},
+        "losses": {
+            id_: _data(events.loss(events.by_itself(event))) for id_, event in {release: own, **earlier}.items()
+        },
         "total": _data(loss_of(combined_event(own, release, payloads), doubled=plan["doubled"])),
         "doubled": plan["doubled"],
         "limit": plan["guarantee"],

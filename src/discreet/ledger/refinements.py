@@ -31,7 +31,7 @@ class Refinements:
     waiting: set[str] = field(default_factory=set)
 
     def fold_charge(self, body: dict[str, Any], *, measured: str, answered: bool) -> None:
-        """Take in a charge. `measured`: what and whom it is about; `answered`: whether what it refines has an answer."""
+        """Take in a charge. `measured`: what and whom it is about; `answered`: whether what it refines is answered."""
         event, id_, refines = body["event"], body["id"], body.get("refines")
         if any(part["kind"] == "refined" for part in _parts(event)) or refines is not None:
             before, earlier = self.open_releases.pop(str(refines))
@@ -55,6 +55,10 @@ class Refinements:
     def may_answer(self, id_: str) -> bool:
         """Whether what a charge drew is still about the rows that the release it refines was about."""
         return id_ not in self.waiting or id_ in self.open_releases
+
+    def refined(self, id_: str) -> str | None:
+        """The release that a charge makes more exact."""
+        return next((release for release, later in self.refined_by.items() if later == id_), None)
 
     def last(self, release: str) -> str:
         """The release itself, or what refined it last."""

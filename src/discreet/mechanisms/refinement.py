@@ -4,8 +4,9 @@ With q = exp(-1/scale), noise of a larger scale is noise of a smaller one plus a
 
     Laplace(earlier) = Laplace(scale) + M,
 
-where M is 0 with probability (1 - q1)^2 q2 / ((1 - q2)^2 q1) and else Laplace(earlier); q1 is that of `earlier` and q2 that of `scale`. So the second noise can be drawn given the first, and the first
-answer is the second with an independent rest: it tells nothing more. docs/proofs/instalments.md has the proofs.
+where M is 0 with probability (1 - q1)^2 q2 / ((1 - q2)^2 q1) and else Laplace(earlier); q1 is that of `earlier` and q2
+that of `scale`. So the second noise can be drawn given the first, and the first answer is the second with an
+independent rest: it tells nothing more. docs/proofs/instalments.md has the proofs.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from discreet import exact
-from discreet.answers import affordability, query_quote
+from discreet.answers import affordability, instalments
 from discreet.answers import sql as answers
 from discreet.answers.query_quote import QueryWish
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
@@ -74,12 +74,13 @@ class Question:
         helping = (
             earlier_estimate if earlier_estimate is not None and not enough and helps(earlier_estimate, wish) else None
         )
-        quoted = query_quote.quote(
-            query, wish, version=version, guarantee=guarantee, ledger=ledger, earlier_estimate=helping
+        quoted = instalments.quote_within(
+            query, wish, version=version, guarantee=guarantee, curator=curator, earlier_estimate=helping
         )
         if stored_reading is None and not enough and not quoted.decision.accepted:
             raise affordability.budget_refusal(quoted, wish, ledger)
-        shown = earlier_estimate if enough else estimate_behind_price(helping, quoted.price, wish)
+        told = None if quoted.price.refines is not None else helping
+        shown = earlier_estimate if enough else estimate_behind_price(told, quoted.price, wish)
         explanation = Explanation(
             data=explain(
                 quoted, stored_reading, confidence=wish.confidence, ledger=ledger, earlier_estimate=shown, enough=enough

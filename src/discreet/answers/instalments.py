@@ -1,0 +1,130 @@
+"""Precision in instalments: an answer is made more exact for the difference, by noise that is drawn given its noise.
+
+Where that costs the budget more than new, independent noise would (it may, once the sum of epsilons is not what holds),
+the question is measured anew and both answers are combined, as ever. Which of the two is decided by the ledger's public
+state. docs/proofs/instalments.md proves what a refinement costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.accounting.guarantee import Guarantee
+from discreet.answers.query_quote import QueryQuote, QueryWish, budget_cost, quote, quote_with_law
+from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
+from discreet.errors import UsageError
+from discreet.exact import MAX_QUESTION_EPSILON
+from discreet.kernel.curator import Curator
+from discreet.kernel.measurement import Measurement, NoisyCells
+from discreet.kernel.version import Version
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.price import Measure, Price
+from discreet.sql.parsed_query import ParsedQuery
+
+
+def quote_within(
+    query: ParsedQuery,
+    wish: QueryWish,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+    booking: bool = True,
+    earlier_estimate: EarlierEstimate | None = None,
+    fresh: bool = False,
+) -> QueryQuote:
+    """Price a question: measured anew, beside what earlier answers tell, or, unless it is to be `fresh`, by refining
+    its most exact answer where a width is wished for.
+    """
+    anew = quote(
+        query,
+        wish,
+        version=version,
+        guarantee=guarantee,
+        ledger=curator.ledger,
+        booking=booking,
+        earlier_estimate=earlier_estimate,
+    )
+    if wish.within is None or fresh:
+        return anew
+    release = most_exact_open(query, version=version, curator=curator)
+    if release is None:
+        return anew
+    refined = refined_quote(query, wish, release, version=version, guarantee=guarantee, curator=curator)
+    return cheaper(anew, refined, curator)
+
+
+def most_exact_open(query: ParsedQuery, *, version: Version, curator: Curator) -> Measurement | None:
+    """The most exact stored answer to this very question that may be refined."""
+    ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
+    open_releases = curator.ledger.state.refinements.open_releases
+    candidates = [curator.stored_measurement(id_) for id_ in ids if id_ in open_releases]
+    return min(candidates, key=lambda each: max(float(law.variance()) for law in each.laws), default=None)
+
+
+def refined_quote(
+    query: ParsedQuery,
+    wish: QueryWish,
+    release: Measurement,
+    *,
+    version: Version,
+    guarantee: Guarantee,
+    curator: Curator,
+) -> QueryQuote | None:
+    """Price a refinement of a release: with an epsilon, by so much more; None where it cannot be refined so."""
+    ledger = curator.ledger
+    if release.id not in ledger.state.refinements.open_releases:
+        return None
+    if wish.epsilon is not None:
+        wish = replace(wish, epsilon=min(MAX_QUESTION_EPSILON, wish.epsilon + ledger.state.charges[release.id].price))
+    try:
+        quoted = quote_with_law(query, wish, version, guarantee, ledger, gaussian=False, booking=False)
+    except UsageError:  # noise so small that nobody draws it, or no epsilon brings the numbers within
+        return None
+    price = _refining(quoted.price, release)
+    if price is None:
+        return None
+    decision = ledger.preview(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=price.region,
+        event=price.event,
+        guarantee=guarantee,
+    )
+    because = f"only the difference to release {release.id} is charged, which it makes more precise"
+    return replace(quoted, price=price, decision=decision, because=because)
+
+
+def _refining(price: Price, release: Measurement) -> Price | None:
+    """A price for measuring anew as one for refining a release; None where those are other cells or have less noise."""
+    parts = {part.place: part for part in release.parts if isinstance(part, NoisyCells)}
+    steps = []
+    for step in price.steps:
+        part = parts.get(step.place) if isinstance(step, Measure) else None
+        if not isinstance(step, Measure) or part is None or part.statistics != step.statistics:
+            return None
+        earlier = [law for law in part.laws if isinstance(law, DiscreteLaplace)]
+        if len(earlier) != len(step.laws) or any(
+            not isinstance(law, DiscreteLaplace) or law.scale >= before.scale
+            for law, before in zip(step.laws, earlier, strict=True)
+        ):
+            return None
+        steps.append(replace(step, earlier=tuple(earlier)))
+    if len(steps) != len(release.parts):
+        return None
+    return replace(price, steps=tuple(steps), refines=release.id)
+
+
+def cheaper(anew: QueryQuote, refined: QueryQuote | None, curator: Curator) -> QueryQuote:
+    """What costs the budget less; a refinement, where both cost the same: it has less noise."""
+    if refined is None or not refined.decision.accepted:
+        return anew
+    if anew.decision.accepted and _cost(anew, curator) < _cost(refined, curator):
+        return anew
+    return refined
+
+
+def _cost(quoted: QueryQuote, curator: Curator) -> Fraction:
+    return budget_cost(quoted, curator.ledger)
