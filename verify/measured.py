@@ -53,8 +53,8 @@ def loss(event: dict[str, Any]) -> Loss:
             raise Open("too many long numbers to add up")
         total = None if None in pure else sum((each or none for each in pure), none)
         return total, sum((part[1] for part in parts), none), sum((part[2] for part in parts), none)
-    if kind == "refined" and not ratio(event["earlier"]) > ratio(event["scale"]):
-        raise Broken("a refinement has no less noise than what it refines")
+    if kind == "refined":  # less noise than what it refines
+        positive(ratio(event["earlier"]) - ratio(event["scale"]))
     if kind in ("laplace", "refined", "threshold"):
         epsilon = positive(whole(event["l1"])) / positive(ratio(event["scale"]))
         return epsilon, epsilon**2 / 2, positive(ratio(event["delta"])) if kind == "threshold" else none
@@ -129,10 +129,9 @@ def positive(value: Any) -> Fraction:
 
 
 def as_text(parts: Loss) -> dict[str, Any]:
-    names = ("epsilon", "rho", "delta")
     return {
         name: None if part is None else f"{part.numerator}/{part.denominator}"
-        for name, part in zip(names, parts, strict=True)
+        for name, part in zip(("epsilon", "rho", "delta"), parts, strict=True)
     }
 
 
@@ -303,10 +302,11 @@ class Steps:
         constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
         far, numbers = moves(statistic, self.relation.rows, touched, terms), self.found * self.groups(place)
-        drawn = {"earlier": event["earlier"]} if event["kind"] == "refined" else {}
-        laplace = drawn | {"kind": "refined" if drawn else "laplace", "scale": law.get("scale"), "l1": far["l1"]}
+        earlier = {name: event[name] for name in event if name == "earlier" and event["kind"] == "refined"}
+        laplace = earlier | {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}
+        drawn = event | {"kind": "laplace"} if event["kind"] == "refined" else event
         gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
-        if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != event:
+        if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != drawn:
             raise Broken("the event does not match this noise distribution and this sensitivity")
         if len(part["noisy"][vector]) != numbers or not all(type(each) is int for each in part["noisy"][vector]):
             raise Broken("the number of noisy numbers differs from the number of cells")

@@ -91,6 +91,11 @@ class RecalledRelease:
     lacks: Lacks | None = None
 
     @property
+    def cost_of_numbers(self) -> Spending:
+        """What its numbers lose by themselves: a refinement counts as the noise that it has, whatever was paid before."""
+        return self.cost if self.event is None else cost_of(events.by_itself(self.event))
+
+    @property
     def words(self) -> str:
         """What it is, for people."""
         return KINDS[self.kind] if self.lacks is None else f"{KINDS[self.kind]} ({_LACKS[self.lacks]})"
@@ -165,7 +170,7 @@ def _recalled_answer(charge: ChargeRecord, stored_answer: Mapping[str, Any]) -> 
     if text.startswith(BOUNDS_TEXT_START):
         return _recalled_release(charge, "bounds", event, about={"asked": text})
     texts = tuple(split_statements(text))
-    kind = "batch" if len(texts) > 1 else "again" if also else "question"
+    kind = "batch" if len(texts) > 1 else "again" if also or events.is_refinement(event) else "question"
     return _recalled_release(charge, kind, event, texts=texts, also=also)
 
 

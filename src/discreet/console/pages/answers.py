@@ -257,7 +257,7 @@ def citation(recalled_release: RecalledRelease, *, origin: str) -> dict[str, Any
 
 
 def _cost_words(recalled_release: RecalledRelease) -> str:
-    cost = recalled_release.cost
+    cost = recalled_release.cost_of_numbers
     delta = f"delta {exact.show(cost.delta, up=True)}"
     if cost.epsilon is not None:
         return f"epsilon {exact.show(cost.epsilon, up=True)}, {delta}"

@@ -90,7 +90,9 @@ class BundleCache:
         own = self.recall(project, release)
         maybe_events = [own.event, *(self.recall(project, each).event for each in own.also)]
         recorded_events = [event for event in maybe_events if event is not None]
-        return events.compose(recorded_events) if len(recorded_events) == len(maybe_events) else None
+        if len(recorded_events) != len(maybe_events):
+            return None
+        return events.by_itself(events.compose(recorded_events))
 
     def find(self, project: Project, publication: Publication) -> PublishedBundle:
         """The bundle of a publication. Of two visits at once both may make it; it is the same."""
