@@ -302,9 +302,8 @@ class Steps:
         constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
         far, numbers = moves(statistic, self.relation.rows, touched, terms), self.found * self.groups(place)
-        earlier = {name: event[name] for name in event if name == "earlier" and event["kind"] == "refined"}
-        laplace = earlier | {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}
-        drawn = event | {"kind": "laplace"} if event["kind"] == "refined" else event
+        drawn = {"kind": "laplace", "scale": event["scale"], "l1": event["l1"]} if event["kind"] == "refined" else event
+        laplace = {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}
         gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
         if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != drawn:
             raise Broken("the event does not match this noise distribution and this sensitivity")

@@ -29,7 +29,7 @@ from discreet.ledger.journal import Journal
 from discreet.ledger.ledger_location import LedgerLocation, parse_location
 from discreet.ledger.owner_acts import refuse_stale
 from discreet.ledger.records import ChargeRecord, Reservation, StepRecord
-from discreet.ledger.refusal import DuplicateCharge, charge_refusal, check_quota, refuse_closed_refinement
+from discreet.ledger.refusal import DuplicateCharge, charge_refusal, check_quota, refuse_refinement
 from discreet.ledger.repair import LedgerVerification, RepairOutcome
 from discreet.ledger.state import LedgerState
 from discreet.ledger.store_factory import connection_warnings
@@ -203,8 +203,7 @@ class Ledger:
             for read in request.reads:
                 refuse_stale(self.state, *read)
             account = self._chargeable(request.population, table, version)
-            if request.refines is not None:
-                refuse_closed_refinement(self.state, request.refines)
+            refuse_refinement(self.state, body)
             if request.stream is not None:
                 body["stream"] = stream_rows.check_stream(self.state, table, request.event, request.stream)
             decision = account.decide((table, version), region=request.region, cost=cost)

@@ -17,6 +17,7 @@ from typing import Any
 
 from discreet.accounting import events
 from discreet.accounting.events import ComposedEvent, Event, RefinedEvent
+from discreet.ledger.chain import canonical_json
 
 _REFINABLE = ("laplace", "refined")
 
@@ -30,17 +31,28 @@ class Refinements:
     #: Refinements that were charged and have no answer yet.
     waiting: set[str] = field(default_factory=set)
 
-    def fold_charge(self, body: dict[str, Any], *, measured: str, answered: bool) -> None:
-        """Take in a charge. `measured`: what and whom it is about; `answered`: whether what it refines is answered."""
+    def check(self, body: dict[str, Any], *, answered: bool) -> None:
+        """Raise where a charge refines what it may not. `answered`: whether what it refines has an answer."""
+        event, refines = body["event"], body.get("refines")
+        if refines is None and not any(part["kind"] == "refined" for part in _parts(event)):
+            return
+        measured, earlier = self.open_releases[str(refines)]
+        if (
+            measured != _measured(body)
+            or not answered
+            or not _refines(events.from_data(event), events.from_data(earlier))
+        ):
+            raise ValueError("a refinement is not of the release that it names")
+
+    def fold_charge(self, body: dict[str, Any]) -> None:
+        """Take in a charge that was checked."""
         event, id_, refines = body["event"], body["id"], body.get("refines")
-        if any(part["kind"] == "refined" for part in _parts(event)) or refines is not None:
-            before, earlier = self.open_releases.pop(str(refines))
-            if before != measured or not answered or not _refines(events.from_data(event), events.from_data(earlier)):
-                raise ValueError("a refinement is not of the release that it names")
-            self.refined_by[str(refines)] = id_
+        if refines is not None:
+            del self.open_releases[refines]
+            self.refined_by[refines] = id_
             self.waiting.add(id_)
         if "stream" not in body and all(part["kind"] in _REFINABLE for part in _parts(event)):
-            self.open_releases[id_] = measured, event
+            self.open_releases[id_] = _measured(body), event
 
     def close(self) -> None:
         """Nothing that was released so far may be refined any more."""
@@ -65,6 +77,11 @@ class Refinements:
         while release in self.refined_by:
             release = self.refined_by[release]
         return release
+
+
+def _measured(body: dict[str, Any]) -> str:
+    """What a charge measures, and of whom."""
+    return canonical_json([body[name] for name in ("population", "table", "version", "question", "region")])
 
 
 def _parts(event: dict[str, Any]) -> Iterator[dict[str, Any]]:

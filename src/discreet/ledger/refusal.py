@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from discreet import exact
 from discreet.accounting.filter import Cost, Decision
@@ -24,12 +25,17 @@ class ClosedRefinement(UsageError):
     """A release that may not be refined any more: it was, or rows or the ledger changed since. Nothing was charged."""
 
 
-def refuse_closed_refinement(state: LedgerState, release: str) -> None:
-    """Refuse to refine a release that was refined in the meantime, or whose rows changed."""
-    if release not in state.refinements.open_releases:
+def refuse_refinement(state: LedgerState, body: dict[str, Any]) -> None:
+    """Refuse a charge that would refine a release which was refined in the meantime, or whose rows changed."""
+    release = body.get("refines")
+    if release is not None and release not in state.refinements.open_releases:
         raise ClosedRefinement(
             f"release {release} was refined, or its rows changed, a moment ago", hint="run the command again"
         )
+    try:
+        state.check_refinement(body)
+    except (KeyError, ValueError) as problem:
+        raise UsageError("this charge does not refine the release that it names") from problem
 
 
 def charge_refusal(account: Account, cost: Cost, decision: Decision, moved: Fraction | None) -> BudgetExceeded:

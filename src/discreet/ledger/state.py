@@ -181,6 +181,10 @@ class LedgerState:
         """Whether something was charged, or said, that an answer may be stored under."""
         return id_ in self.charges or id_ in self.steps or id_ in self.invariants
 
+    def check_refinement(self, body: dict[str, Any]) -> None:
+        """Raise where a charge refines a release which it may not."""
+        self.refinements.check(body, answered=body.get("refines") in self.answers)
+
     def is_locked(self, table: str) -> bool:
         """Whether too many charged questions on this table failed."""
         return self.failures.get(table, 0) >= MOST_FAILURES
@@ -309,6 +313,7 @@ class LedgerState:
         account = self.accounts[body["population"]]
         if body["id"] in self.charges or version.population != account.name:
             raise ValueError("this was already charged, or the charge belongs to another population")
+        self.check_refinement(body)
         if "key" in body and self.charge_of_key.setdefault(str(body["key"]), body["id"]) != body["id"]:
             raise ValueError("this key was already used for a charge")
         charge = ChargeRecord(
@@ -324,10 +329,9 @@ class LedgerState:
             cost=cost_of(body),
             moved=_moved(body),
         )
-        key, region = (version.table, version.number), canonical_json(body["region"])
-        measured = canonical_json([account.name, *key, charge.question, region])
-        self.refinements.fold_charge(body, measured=measured, answered=body.get("refines") in self.answers)
-        book_charge(account, key, body, region=region, cost=charge.cost, seq=entry.seq)
+        key = (version.table, version.number)
+        book_charge(account, key, body, region=canonical_json(body["region"]), cost=charge.cost, seq=entry.seq)
+        self.refinements.fold_charge(body)
         self.charges[charge.id] = charge
         if body["event"]["kind"] == "reserved":
             event = cast(events.ReservationEvent, events.from_data(body["event"]))
