@@ -162,6 +162,10 @@ def test_again_pays_once_for_a_form_and_reads_both_together(clinic, project, bro
     second = project.release(sent[0].headers["location"].removeprefix("/a/"))
     assert second.plus_minus() < first.plus_minus()
     assert f'href="/a/{first.id}"' in browser.get(f"/a/{second.id}").text
+    assert f'href="/a/{second.id}"' in browser.get(f"/a/{first.id}").text
+    within = browser.post(f"/a/{second.id}/again", {"key": f"{key}x", "within": str(second.plus_minus() / 2)})
+    third = project.release(within.headers["location"].removeprefix("/a/"))
+    assert within.status_code == 303 and third.plus_minus() <= second.plus_minus() / 2
     bad = browser.post(f"/a/{first.id}/again", {"key": key, "epsilon": "much"})
     assert bad.status_code == 400 and 'role="alert"' in bad.text
 
@@ -228,7 +232,7 @@ def test_an_older_version_is_shown_and_cannot_be_measured_again(tmp_path):
     project.refresh("patients")
     words = browser.text(f"/a/{old.id}")
     assert "version 1 (the newest is 2)" in words and old.cell_text(0, 1) in words
-    assert "cannot be measured again" in words and "Pay and measure again" not in words
+    assert "cannot be made more precise" in words and "Pay and make it" not in words
     made.house.close()
 
 

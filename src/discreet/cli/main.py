@@ -76,7 +76,7 @@ _SHORT = {
     "releases": "List what was released: when, what, for how much.",
     "refresh": "Make a new version of a table from its source.",
     "explain": "Show what a query would cost, and its expected error.",
-    "again": "Measure an earlier query again and combine the answers.",
+    "again": "Make an earlier answer more precise.",
     "query": "Charge the budget and answer a query.",
     "demo": "Tour a generated clinic, until its budget runs out.",
     "forget": "Erase a person from a table and tables that refer to it.",

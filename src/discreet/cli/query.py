@@ -1,5 +1,5 @@
 """The verbs of a query: `discreet explain` prices it, free; `query`, also called `ask`, charges the budget and answers;
-`again` measures an earlier one once more and combines the answers.
+`again` makes an earlier answer more precise.
 """
 
 from __future__ import annotations
@@ -118,19 +118,24 @@ def _read(file: Path) -> str:
 
 def again(
     release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
-    epsilon: Annotated[str, typer.Option("--epsilon", help="How much more privacy loss to spend on it.")],
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much more privacy loss to spend on it.")] = None,
+    within: Annotated[
+        str | None, typer.Option("--within", help="How precise it should be, plus or minus, instead of --epsilon.")
+    ] = None,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Measure an earlier query again and combine the answers. Charged."""
+    """Make an earlier answer more precise. Charged: only the difference to what was paid, where that is cheaper than
+    measuring it anew and combining both.
+    """
     import discreet
 
     opened_project = discreet.open(project)
     engines = terminal.engines_of(opened_project)
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
-        answered = opened_project.again(release, epsilon=epsilon, confidence=confidence, analyst=analyst)
+        answered = opened_project.again(release, epsilon=epsilon, within=within, confidence=confidence, analyst=analyst)
     terminal.print_result(
         answered.to_data(), terminal.answer_lines(answered, opened_project.budget(answered.table)), as_json=as_json
     )

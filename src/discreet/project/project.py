@@ -180,13 +180,17 @@ class Project:
         self,
         release: str,
         *,
-        epsilon: object,
+        epsilon: object = None,
+        within: object = None,
         confidence: object = "0.95",
         analyst: str | None = None,
         key: str | None = None,
     ) -> Release:
-        """Measure an earlier query of this project again and combine both answers. Charged."""
-        from discreet.answers.sql import again
+        """Make an earlier answer more precise: by so much more `epsilon`, or to be `within` plus or minus.
+
+        Charged: only the difference to what was paid, where the budget allows that (docs/proofs/instalments.md).
+        """
+        from discreet.answers.sql import again, ask
         from discreet.project.question import query_session, wish_of
         from discreet.project.recall import repeatable_statement
         from discreet.sql.query_parser import parse_query
@@ -203,8 +207,10 @@ class Project:
                 f"release {release} is about version {charge.version} of {charge.table!r}, which is not the newest",
                 hint="run the query on the newest version",
             )
-        session = query_session(self, versions, asker)
-        return again(query, release, wish_of(epsilon, None, confidence), session)
+        session, wish = query_session(self, versions, asker), wish_of(epsilon, within, confidence)
+        if within is not None:
+            return ask(query, wish, session, fresh=False, reads=lambda text: self.sql(text).query)
+        return again(query, release, wish, session)
 
     def release(self, release: str, *, confidence: object = None, statement: int = 1, within: object = None) -> Release:
         """Read an SQL answer of this project back from the ledger, for any version. Free; `cost` is what was charged.

@@ -52,9 +52,17 @@ class Remote:
         """An SQL query. The server parses it when you call `explain` or `ask`."""
         return RemoteQuestion(remote=self, text=text)
 
-    def again(self, release: str, *, epsilon: object, confidence: object = "0.95", key: str | None = None) -> Release:
-        """Measure an earlier query again and combine both answers. Charged."""
-        body = _decimal_fields(epsilon=epsilon, confidence=confidence)
+    def again(
+        self,
+        release: str,
+        *,
+        epsilon: object = None,
+        within: object = None,
+        confidence: object = "0.95",
+        key: str | None = None,
+    ) -> Release:
+        """Make an earlier answer more precise: by so much more `epsilon`, or to be `within` plus or minus. Charged."""
+        body = _decimal_fields(epsilon=epsilon, within=within, confidence=confidence)
         return self.send_paid(f"/releases/{quote(release, safe='')}/again", body, key)
 
     def release(self, release: str, *, confidence: object = None) -> Release:

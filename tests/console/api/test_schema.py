@@ -51,7 +51,8 @@ class Caller:
         people = self.served.house.people
         if people.tokens.find(self.token).why_not(people.clock()):
             self.token = self.served.token(self.name, self.role)
-        if number % 2 and isinstance(case.body, dict) and {"epsilon", "sql", "confidence"} & set(case.body):
+        priced = isinstance(case.body, dict) and {"epsilon", "sql", "confidence"} & set(case.body)
+        if number % 2 and (priced or case.path.endswith("/again")):
             told = {"sql": SQL[number % len(SQL)]} if "sql" in case.body else {}
             case.body = {**told, "epsilon": "0.01"}
         if number % 2 and "release" in case.path_parameters and self.served.charges:

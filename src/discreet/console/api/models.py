@@ -68,14 +68,19 @@ class QueryBody(ExplainBody):
 
 
 class AgainBody(BodyModel):
-    """An earlier query, to measure again."""
+    """An earlier answer, to be made more precise: by so much more epsilon, or to be within plus or minus."""
 
-    epsilon: Decimal
+    epsilon: Decimal | None = Field(default=None, description="How much more epsilon to spend. Alternative: within.")
+    within: Decimal | None = Field(default=None, description="The precision, as plus or minus. Alternative: epsilon.")
     confidence: Decimal = "0.95"
 
     def to_query_request(self, release: str) -> QueryRequest:
         return QueryRequest(
-            kind="again", text=release, epsilon=text_of(self.epsilon), confidence=text_of(self.confidence)
+            kind="again",
+            text=release,
+            epsilon=None if self.epsilon is None else text_of(self.epsilon),
+            within=None if self.within is None else text_of(self.within),
+            confidence=text_of(self.confidence),
         )
 
 

@@ -45,8 +45,8 @@ class QueryRequest:
             raise UsageError(f"a number must have at most {LONGEST_NUMBER} digits")
         if self.fresh and self.kind != "query":
             raise UsageError("new noise can be drawn for a single query only, not for a batch")
-        if self.kind == "again" and (self.epsilon is None or self.within is not None or self.delta is not None):
-            raise UsageError("measuring again needs an epsilon", hint="epsilon 0.1")
+        if self.kind == "again" and self.delta is not None:
+            raise UsageError("a delta is for discovered keys, which are not measured again")
         wish_of(self.epsilon, self.within, self.confidence, self.delta)
 
     def digest(self) -> bytes:
@@ -62,7 +62,7 @@ class QueryRequest:
         """Pay and answer. Too many rows are refused before anything is charged."""
         more: dict[str, Any] = {"confidence": self.confidence, "analyst": analyst, "key": key}
         if self.kind == "again":
-            return [project.again(self.text, epsilon=self.epsilon, **more)]
+            return [project.again(self.text, epsilon=self.epsilon, within=self.within, **more)]
         more |= {"epsilon": self.epsilon, "within": self.within, "delta": self.delta}
         if self.kind == "batch":
             for statement in parse_batch(self.text, project.versions.catalog()):

@@ -89,7 +89,7 @@ def show(context: RequestContext) -> HandlerResponse:
     return _page(context)
 
 
-def _page(context: RequestContext, *, problem: Exception | None = None, epsilon: str = "") -> Page:
+def _page(context: RequestContext, *, problem: Exception | None = None, epsilon: str = "", within: str = "") -> Page:
     project, recalled_release = context.handle.project, _recall(context)
     if _statement(context) > max(1, len(recalled_release.texts)):
         raise NotFound
@@ -114,7 +114,7 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
         }
     if problem is not None:
         data["problem_again"] = error_json(error_report_of(problem))
-    data["epsilon"] = epsilon
+    data |= {"epsilon": epsilon, "within": within}
     table = None if release is None else release_view.file_table(data)
     status = 200 if problem is None else error_report_of(problem).status
     return Page(template="answer.html", data=data, table=table, status=status)
@@ -140,6 +140,8 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
         "texts": list(recalled_release.texts),
         "statement": _statement(context),
         "also": list(recalled_release.also),
+        "refines": project.ledger.state.refinements.refined(recalled_release.id),
+        "refined_by": project.ledger.state.refinements.refined_by.get(recalled_release.id),
         "about": dict(recalled_release.about),
         "noise": _noise(project, recalled_release),
         "elsewhere": None if elsewhere is None else elsewhere.format(quote(recalled_release.id, safe="")),
@@ -220,14 +222,19 @@ def parquet(context: RequestContext) -> HandlerResponse:
 
 
 def again(context: RequestContext) -> HandlerResponse:
-    """Measure it once more, and read both together. Charged, once for its form."""
-    recalled_release, epsilon = _recall(context), context.field("epsilon").strip()
+    """Make it more precise. Charged, once for its form."""
+    recalled_release, epsilon, within = (
+        _recall(context),
+        *(context.field(name).strip() for name in ("epsilon", "within")),
+    )
     try:
-        query_request = QueryRequest(kind="again", text=recalled_release.id, epsilon=epsilon or None)
+        query_request = QueryRequest(
+            kind="again", text=recalled_release.id, epsilon=epsilon or None, within=within or None
+        )
         key = f"{context.field('key')}-{query_request.digest().hex()[:16]}"
         outcome = context.queries.ask(query_request, context.visitor, key=key, began=context.began)
     except (DiscreetError, RequestDenied) as problem:
-        return _page(context, problem=problem, epsilon=epsilon)
+        return _page(context, problem=problem, epsilon=epsilon, within=within)
     return Redirect(to=f"/a/{quote(outcome.releases[0]['release'], safe='')}")
 
 

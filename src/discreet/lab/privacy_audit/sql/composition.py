@@ -69,13 +69,12 @@ def _ask_parts(opened: Project) -> NDArray[np.float64]:
 
 
 def _ask_again(opened: Project) -> NDArray[np.float64]:
-    """One question for epsilon 1, and measured again for as much.
+    """One question for epsilon 1, and made more precise for as much.
 
-    What is shown then is the mean of two equally noisy answers, so that the second can be told from the first.
+    The second answer alone is looked at: the first is that one with more noise, which tells nothing.
     """
     first = opened.sql(BY_CELL.format(where="")).ask(epsilon=1)
-    both = release_values(opened.again(first.id, epsilon=1))
-    return np.hstack([release_values(first), 2 * both - release_values(first)])
+    return release_values(opened.again(first.id, epsilon=1))
 
 
 def _ask_batch(opened: Project) -> NDArray[np.float64]:
