@@ -16,9 +16,10 @@ from discreet.cli import standard_streams
 from discreet.errors import DiscreetError, UsageError
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
+    from discreet.accounting.guarantee import Guarantee
     from discreet.cli.row_file import RowFile
     from discreet.ledger.repair import LedgerVerification, RepairOutcome
-    from discreet.project.project import BudgetStatus, ErasureReport, Project
+    from discreet.project.project import BudgetStatus, ErasureReport, Project, RemovalReport
     from discreet.release import Release, Spending
     from discreet.schema.schema import Table
 
@@ -197,6 +198,15 @@ def _legend(release: Release) -> str:
     return legend(release.confidence, mark="~" if below_noise else "", dash=bool(hidden))
 
 
+def remove_output(report: RemovalReport) -> tuple[dict[str, Any], str]:
+    """What removing a table took away."""
+    made = f"{report.versions:,} version{'s' * (report.versions != 1)}"
+    text = f"removed {report.table!r}: its declaration, and {made}; its source is unchanged"
+    if report.missing:
+        text += f"\n  these files could not be deleted; delete them: {', '.join(report.missing)}"
+    return {"table": report.table, "versions": report.versions, "left": list(report.missing)}, text
+
+
 def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
     """What forgetting erased: exact, for the owner only."""
     tables = ", ".join(erased.tables)
@@ -234,6 +244,12 @@ def _spending(spending: Spending, *, up: bool = True) -> str:
         return f"rho {exact.show(rho, up=up)} (no pure epsilon)"
     delta = f", delta {exact.show(spending.delta, up=up)}" if spending.delta else ""
     return f"epsilon {exact.show(spending.epsilon, up=up)}{delta}"
+
+
+def limit_words(limit: Guarantee) -> str:
+    """A limit in a few words."""
+    words = f"epsilon {exact.show(limit.epsilon)}" + (f", delta {exact.show(limit.delta)}" if limit.delta else "")
+    return words if limit.accounting == "renyi" else f"{words}, accounting {limit.accounting}"
 
 
 def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[str, Any], list[Any]]:

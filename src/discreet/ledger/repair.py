@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.accounting.guarantee import Guarantee
 from discreet.errors import Flag, LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, Message, UsageError
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
@@ -114,6 +115,14 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
     with closing(Journal.attach(path)) as journal, journal.section():
         journal.append("adopt", {"state": "joined" if shared else "copied", "sealed": []})
     return repaired
+
+
+def limits_to_spend(path: LedgerLocation) -> dict[str, Guarantee]:
+    """What adopting a ledger without its state folder would spend: the limits that this copy knows, by population."""
+    with closing(open_ledger_store(path)) as store:
+        _refuse_if_anchored(ledger_id(store))
+        accounts = load_in_snapshot(store, None).accounts
+        return {name: accounts[name].guarantee for name in sorted(accounts)}
 
 
 def _integrity_problem(path: LedgerLocation) -> str:

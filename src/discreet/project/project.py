@@ -29,15 +29,15 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import TableWish, propose_table
+from discreet.project.declaration import TableWish, propose_table, refuse_needed_table
 from discreet.project.folder import ledger_path, make_project_folder, nearest_project_folder, refuse_state_inside
-from discreet.project.versions import ErasureReport, Versions
+from discreet.project.versions import ErasureReport, RemovalReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
 from discreet.schema.edge_table import refuse_edge_table
 from discreet.schema.project_file import NAME, read_file
 from discreet.schema.schema import Table, closest_name_hint
-from discreet.schema.toml_edit import add_table, set_keys
+from discreet.schema.toml_edit import add_table, set_keys, text_without_table, write
 from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from discreet.project.recall import RecalledRelease
     from discreet.sql.catalog import PublicTable
 
-__all__ = ["BudgetStatus", "ErasureReport", "Project"]
+__all__ = ["BudgetStatus", "ErasureReport", "Project", "RemovalReport"]
 
 #: A question that counts longer than this is stopped; it stays charged.
 DEADLINE_S = 600.0
@@ -331,6 +331,24 @@ class Project:
     def refresh(self, name: str) -> tuple[int, DeclarationOutcome]:
         """Make a new version of a declared table from its source. For the owner."""
         return self.versions.refresh(name)
+
+    def remove(self, name: str) -> RemovalReport:
+        """Remove a table that nobody has asked about: from discreet.toml, the ledger and the stored versions.
+
+        Its source stays. Refused once something was released about its people. For the owner.
+        """
+        table = next((each for each in self.file.tables if each.lower() == name.lower()), name)
+        if table not in {*self.file.tables, *self.ledger.refresh().versions}:
+            self.table(table)  # says that there is none, and which there are
+        text = None
+        if table in self.file.tables:
+            refuse_needed_table(table, self.file.tables, charges=self.ledger.state.charges)
+            text = text_without_table(self.folder / NAME, table)
+        report = self.versions.remove_versions(table)
+        if text is not None:
+            write(self.folder / NAME, text)
+            self._reload_file()
+        return report
 
     def edited_places(self, name: str) -> list[str]:
         """The public tables that exact totals of a table were grouped by and that were edited since."""

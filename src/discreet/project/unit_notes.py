@@ -103,16 +103,6 @@ def other_identity_notes(table: Table, *, state: LedgerState) -> list[str]:
     ]
 
 
-def restart_hint(table: str) -> str:
-    """How a ledger that holds no charge begins anew. (Where it holds one, `init` refuses.)"""
-    return Message(
-        "remove .discreet/ledger.db* and .discreet/tables, then run ",
-        Command("init"),
-        " and ",
-        Command("refresh", table),
-    )
-
-
 def _same_people(table: Table, others: Iterable[Table]) -> list[str]:
     """A note where another table names its people by a column of the same name, and has a budget of its own."""
     if table.schema.unit.ends:
