@@ -91,6 +91,7 @@ root = "clinic"
 CALLS = [
     ("init", "init --project other"),
     ("add", "add more.csv --public"),
+    ("remove", "remove more --yes"),
     ("refresh", "refresh patients"),
     ("refresh", "refresh friends"),
     ("refresh", "refresh visits --check"),

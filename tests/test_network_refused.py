@@ -150,7 +150,7 @@ WORDS = {
 }
 NOT_ABOUT_ROWS = {
     *("init", "add", "refresh", "again", "forget", "demo", "version", "serve", "anonymize"),
-    *("check", "audit", "tables", "releases"),
+    *("check", "audit", "tables", "releases", "remove"),
 }
 
 

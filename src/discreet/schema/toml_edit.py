@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,9 @@ def text_without_table(path: Path, name: str) -> str:
     rest = _data(text)
     del rest["tables"][name]
     for edited in (_without_sections(text, ["tables", name]), _without_entry(text, name)):
-        if edited is not None and _data(edited) == rest:
-            return edited
+        with suppress(UsageError):  # not TOML any more: a line that only looked like a header
+            if edited is not None and _data(edited) == rest:
+                return edited
     raise ProjectError(
         f"the declaration of {name!r} in {path.name} is written in a way that cannot be removed by a program",
         hint=f"remove it from {path.name} by hand, then run the same command again",
