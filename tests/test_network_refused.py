@@ -86,7 +86,7 @@ OTHERS = {
         "forget",
         "grant",
     ),
-    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "private"),
+    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "private", "remove"),
     *(
         "public",
         "recall",

@@ -98,8 +98,8 @@ def gap_body(state: LedgerState, common: LedgerState, head: Head, *, cause: str)
 def _forgotten_removals(state: LedgerState, removed: dict[str, int]) -> Iterator[tuple[str, int]]:
     """Tables that were removed after the restored copy was made; not those that were asked about in it since."""
     for table, number in removed.items():
-        asked = any(charge.table == table for charge in state.charges.values())
-        if state.removed.get(table, 0) < number and not asked:
+        is_charged = any(charge.table == table for charge in state.charges.values())
+        if state.removed.get(table, 0) < number and not is_charged:
             yield table, number
 
 
