@@ -12,7 +12,7 @@ import typer
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json, Yes, confirm, two_ends
 from discreet.cli.version_notes import edited_warning, encoding_notes, refresh_output
-from discreet.errors import Command, Flag
+from discreet.errors import Command, Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee
@@ -24,6 +24,12 @@ def init(
     delta: Annotated[
         str | None, typer.Option("--delta", help="Delta of that budget; 0 means pure differential privacy.")
     ] = None,
+    practice: Annotated[
+        bool, typer.Option("--practice", help="A project for generated or public data only; it can never become real.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="With --practice: delete its ledger and stored tables, and start again.")
+    ] = False,
     project: Annotated[Path, typer.Option("--project", help="Folder of the new project. Default: this one.")] = HERE,
     as_json: Json = False,
 ) -> None:
@@ -31,15 +37,32 @@ def init(
     import discreet
     from discreet.schema.project_file import NAME
 
+    if again:
+        _start_again(project, practice=practice, budget=epsilon is not None or delta is not None, as_json=as_json)
+        return
     declared = (project / NAME).exists()
     above = next((folder for folder in project.resolve().parents if (folder / NAME).exists()), None)
-    made = discreet.init(project, epsilon=epsilon, delta=delta)
+    made = discreet.init(project, epsilon=epsilon, delta=delta, practice=practice)
     data, text = terminal.init_output(made, declared=declared)
     if above is not None:
         terminal.print_notes(
             [f"there is also a project in {above}; two projects about the same people have two budgets"]
         )
     terminal.print_result(data, text, as_json=as_json)
+
+
+def _start_again(project: Path, *, practice: bool, budget: bool, as_json: bool) -> None:
+    from discreet.project.folder import start_practice_again
+    from discreet.schema.project_file import NAME
+
+    if not practice or budget:
+        raise UsageError(
+            "--again starts a practice project again, with the budgets that are declared in discreet.toml",
+            hint=Message(Command("init", Flag("practice", True), Flag("again", True))),
+        )
+    folder = start_practice_again(project)
+    text = f"started this practice project again: its ledger and stored tables are empty, {NAME} is unchanged"
+    terminal.print_result({"project": str(folder), "made": ["ledger"]}, text, as_json=as_json)
 
 
 def add(

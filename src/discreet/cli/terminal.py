@@ -14,6 +14,7 @@ from rich.text import Text as RichText
 from discreet import exact
 from discreet.cli import standard_streams
 from discreet.errors import DiscreetError, UsageError
+from discreet.ledger.receipts import practice_was_opened
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
     from discreet.accounting.guarantee import Guarantee
@@ -28,7 +29,8 @@ MOST_ROWS = 60
 
 
 def print_result(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: bool) -> None:
-    """Print one of the two."""
+    """Print one of the two. What was read from a practice project says so."""
+    data = {**data, "practice": True} if practice_was_opened() else data
     with standard_streams.flush_or_raise():
         if as_json:
             standard_streams.write_json(data)

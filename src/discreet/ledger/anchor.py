@@ -209,8 +209,11 @@ def _digest_at(file: FileIO, seq: int) -> str:
     return os.pread(file.fileno(), DIGEST_BYTES, (seq - 1) * DIGEST_BYTES).hex()
 
 
-def has_charged_ledger(where: LedgerLocation) -> bool:
-    """Whether a ledger with charges was made there: then a new one would be a new budget."""
+def has_charged_ledger(where: LedgerLocation, *, practice: bool = False) -> bool:
+    """Whether a ledger with charges was made there: then a new one would be a new budget.
+
+    practice: one that was made for practice does not count, for it is about nobody.
+    """
     for note in sorted(state_root().glob("*/path")):
         try:
             if note.read_bytes() != location_mark(where):
@@ -218,6 +221,8 @@ def has_charged_ledger(where: LedgerLocation) -> bool:
             totals = Anchor.at(note.parent).read().totals
         except (OSError, LedgerFault):
             return True  # something was here, and what it spent cannot be read
+        if practice and totals.get("practice") is True:
+            continue
         if any(account["segments"] or account["sealed"] for account in totals["populations"].values()):
             return True
     return False

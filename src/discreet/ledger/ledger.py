@@ -43,16 +43,17 @@ class Ledger:
         self._journal = journal
 
     @staticmethod
-    def create(path: LedgerLocation | str) -> Ledger:
+    def create(path: LedgerLocation | str, *, practice: bool = False) -> Ledger:
         """Make a new ledger at a path or an address (postgresql://…), and its anchor in the state folder."""
-        return Ledger(Journal.create(parse_location(path)))
+        return Ledger(Journal.create(parse_location(path), practice=practice))
 
     @staticmethod
     def open(path: LedgerLocation | str) -> Ledger:
         """Open a ledger: the whole chain is verified, folded, and compared with its tables and its anchor."""
         ledger = Ledger(Journal.attach(parse_location(path)))
         try:
-            ledger.refresh()
+            if ledger.refresh().practice:
+                receipts.note_practice()
         except BaseException:
             ledger.close()
             raise

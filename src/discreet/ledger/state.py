@@ -74,6 +74,8 @@ class LedgerState:
     """The fold. `digests[n - 1]` is the digest of entry n."""
 
     ledger: str = ""
+    #: A project for generated or public data, which may be made anew: said by its first entry, and so for good.
+    practice: bool = False
     digests: list[str] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)
     versions: dict[str, dict[int, VersionRecord]] = field(default_factory=dict)
@@ -195,7 +197,7 @@ class LedgerState:
             "owners": dict(self.population_of_table),
             "forgotten": {table: dict(tags) for table, tags in self.forgotten.items()},
             "removed": dict(self.removed),
-        }
+        } | ({"practice": True} if self.practice else {})
 
     def _fold(self, entry: LedgerEntry) -> EntryEffects:
         body = entry.data()
@@ -237,7 +239,7 @@ class LedgerState:
     def _open(self, body: dict[str, Any]) -> EntryEffects:
         if body["format"] != FORMAT:
             raise LedgerFault(f"the ledger has format {body['format']!r}", hint="upgrade: a newer version wrote it")
-        self.ledger = body["ledger"]
+        self.ledger, self.practice = body["ledger"], body.get("practice", False) is True
         return EntryEffects()
 
     def _population(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:

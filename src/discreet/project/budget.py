@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee
 from discreet.answers import affordability, query_quote
-from discreet.answers.caveats import invariant_caveats
+from discreet.answers.caveats import ledger_caveats
 from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
 from discreet.ledger.account import Account, RemainingByArm
 from discreet.ledger.ledger import Ledger
@@ -98,7 +98,7 @@ def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
         accounting=guarantee(table, ledger).accounting,
         counts=_counts(table.schema.unit, limits, room),
         largest_question=affordability.largest_question(room),
-        notes=(*invariant_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
+        notes=(*ledger_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
     )
 
 

@@ -30,7 +30,13 @@ from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
 from discreet.project.declaration import TableWish, propose_table, refuse_needed_table
-from discreet.project.folder import ledger_path, make_project_folder, nearest_project_folder, refuse_state_inside
+from discreet.project.folder import (
+    ledger_path,
+    make_project_folder,
+    nearest_project_folder,
+    refuse_other_mark,
+    refuse_state_inside,
+)
 from discreet.project.versions import ErasureReport, RemovalReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
@@ -66,9 +72,11 @@ class Project:
         return Project(nearest_project_folder(path))
 
     @staticmethod
-    def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Project:
+    def make(
+        path: str | PathLike[str], *, epsilon: object = None, delta: object = None, practice: bool = False
+    ) -> Project:
         """Create discreet.toml and an empty ledger. Refuses to overwrite."""
-        return Project(make_project_folder(path, epsilon=epsilon, delta=delta))
+        return Project(make_project_folder(path, epsilon=epsilon, delta=delta, practice=practice))
 
     @cached_property
     def ledger_path(self) -> LedgerLocation:
@@ -79,7 +87,9 @@ class Project:
     def ledger(self) -> Ledger:
         """The open ledger, verified."""
         refuse_state_inside(self.folder)
-        return Ledger.open(self.ledger_path)
+        ledger = Ledger.open(self.ledger_path)
+        refuse_other_mark(self.file, ledger)
+        return ledger
 
     @cached_property
     def curator(self) -> Curator:
