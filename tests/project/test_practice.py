@@ -116,7 +116,7 @@ def test_copies_and_adoptions_keep_the_mark(tmp_path, capsys, monkeypatch):
 
 def bundle(project, folder):
     release = project.sql(COUNT).ask(epsilon=0.5)
-    bundles.write(project, release.id, folder)
+    bundles.write(bundles.make_bundle(project, release.id), folder)
     checked = subprocess.run(
         [sys.executable, str(CHECKER), str(folder), "--json"], capture_output=True, text=True, env={**os.environ}
     )
@@ -142,11 +142,11 @@ def test_a_bundle_without_the_mark_would_be_called_proved(tmp_path, monkeypatch)
 
 def test_every_page_of_the_console_says_so():
     from discreet.console import render
-    from discreet.console.visitor import PUBLIC
+    from discreet.console.visitor import Visitor
 
     page = Page(template="learn.html", data={"lessons": [], "attacks": []})
-    assert "Practice project." in render.html(page, PUBLIC, path="/learn", practice=True)
-    assert "Practice project." not in render.html(page, PUBLIC, path="/learn")
+    assert "Practice project." in render.html(page, Visitor(), path="/learn", practice=True)
+    assert "Practice project." not in render.html(page, Visitor(), path="/learn")
 
 
 def test_a_damaged_ledger_is_not_deleted(tmp_path):
