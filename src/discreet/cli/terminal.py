@@ -91,6 +91,8 @@ def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], st
         private = [name for name, table in project.file.tables.items() if not table.public]
         text = "created the ledger; discreet.toml was here already and is unchanged\n"
         text += f"next: discreet refresh {private[0]}" if private else "next: discreet add FILE"
+    if project.file.practice:
+        text = f"a practice project, for generated or public data: it protects nobody and never becomes real\n{text}"
     return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
 
 

@@ -45,6 +45,8 @@ class Ledger:
     @staticmethod
     def create(path: LedgerLocation | str, *, practice: bool = False) -> Ledger:
         """Make a new ledger at a path or an address (postgresql://…), and its anchor in the state folder."""
+        if practice:
+            receipts.note_practice()
         return Ledger(Journal.create(parse_location(path), practice=practice))
 
     @staticmethod
