@@ -90,7 +90,9 @@ root = "clinic"
 #: what was printed last under that key. A verb that serves prints none.
 CALLS = [
     ("init", "init --project other"),
+    ("init", "init --practice --project practice"),
     ("add", "add more.csv --public"),
+    ("remove", "remove more --yes"),
     ("refresh", "refresh patients"),
     ("refresh", "refresh friends"),
     ("refresh", "refresh visits --check"),

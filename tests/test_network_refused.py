@@ -86,7 +86,7 @@ OTHERS = {
         "forget",
         "grant",
     ),
-    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "private"),
+    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "private", "remove"),
     *(
         "public",
         "recall",
@@ -150,7 +150,7 @@ WORDS = {
 }
 NOT_ABOUT_ROWS = {
     *("init", "add", "refresh", "again", "forget", "demo", "version", "serve", "anonymize"),
-    *("check", "audit", "tables", "releases"),
+    *("check", "audit", "tables", "releases", "remove"),
 }
 
 

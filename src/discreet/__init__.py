@@ -58,11 +58,13 @@ def connect(url: str, token: str) -> Remote:
     return connect(url, token)
 
 
-def init(path: str | PathLike[str] = ".", *, epsilon: object = None, delta: object = None) -> Project:
-    """Create a project folder: discreet.toml and an empty ledger."""
+def init(
+    path: str | PathLike[str] = ".", *, epsilon: object = None, delta: object = None, practice: bool = False
+) -> Project:
+    """Create a project folder: discreet.toml and an empty ledger. `practice`: for generated or public data."""
     from discreet.project.project import Project
 
-    return Project.make(path, epsilon=epsilon, delta=delta)
+    return Project.make(path, epsilon=epsilon, delta=delta, practice=practice)
 
 
 def load(path: str | PathLike[str]) -> Model:

@@ -87,6 +87,7 @@ METHODS = {
     "ledger adopt": ("project.adopt", 1),
     "publish": ("project.publish", 1),
     "refresh": ("project.refresh", 1),
+    "remove": ("project.remove", 1),
     "synth fit": ("project.synthesize", 1),
 }
 

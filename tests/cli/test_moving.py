@@ -116,7 +116,10 @@ def test_a_machine_joins_with_a_state_folder_or_says_that_it_is_alone(
     assert code == 0 and "the other machines can continue" in out and "never use it again" not in out
     assert run(capsys, tmp_path / "here", "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.25
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "three"))
-    code, out, _ = say(capsys, tmp_path / "here", "ledger", "adopt", "--alone")
+    code, told, _ = run(capsys, tmp_path / "here", "ledger", "adopt", "--alone")
+    assert code == 2 and "the whole budget of patients (epsilon 1) counts as spent" in told["reason"]
+    assert told["hint"] == "discreet ledger adopt --alone --yes"
+    code, out, _ = say(capsys, tmp_path / "here", "ledger", "adopt", "--alone", "--yes")
     assert code == 0 and "a new key" in out and "the whole budget counts as spent" in out
     assert run(capsys, tmp_path / "here", "query", BY_SEX, "--epsilon", "0.1")[0] == 4
 

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 from discreet.accounting.events import Event
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Box, Region, ValueSet
-from discreet.errors import BudgetExceeded, LedgerRolledBack
+from discreet.errors import BudgetExceeded, LedgerRolledBack, UsageError
 from discreet.exact import UNBOUNDED
 from discreet.ledger import repair
 from discreet.ledger.ledger import Ledger
@@ -82,6 +82,7 @@ class LedgerMachine(RuleBasedStateMachine):
         for table, population in TABLES.items():
             self.ledger.add_version(table, population=population, schema={}, source={})
         self.copy: tuple[dict[str, Population], int] | None = None
+        self.restored = False
 
     def place(self) -> LedgerLocation:
         return self.folder / "ledger.db"
@@ -120,6 +121,21 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger.grant(name, new)
         self.model[name].guarantee = new
 
+    @rule(name=st.sampled_from(["people", "staff"]), epsilon=st.sampled_from(["0.5", "1", "4"]))
+    def correct(self, name: str, epsilon: str) -> None:
+        """Lower or raise a limit: while nothing was charged, and no copy was ever restored."""
+        old = self.model[name].guarantee
+        new = Guarantee(epsilon=Fraction(epsilon), delta=old.delta, accounting=old.accounting)
+        if new == old:
+            return
+        try:
+            self.ledger.correct(name, new)
+        except UsageError:
+            assert self.model[name].segments or self.restored
+            return
+        assert not self.model[name].segments and not self.restored
+        self.model[name].guarantee = new
+
     @rule()
     def restart(self) -> None:
         self.ledger.close()
@@ -144,6 +160,7 @@ class LedgerMachine(RuleBasedStateMachine):
             with pytest.raises(LedgerRolledBack):
                 Ledger.open(self.path)
             repair.acknowledge(self.path)
+            self.restored = True
             for name, kept in old.items():
                 restored = Population(self.model[name].guarantee, kept.copy().segments)
                 for key, charge in self.model[name].forgotten(kept).items():

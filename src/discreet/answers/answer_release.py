@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.answers.answer_columns import columns_of
-from discreet.answers.caveats import caveats, invariant_caveats
+from discreet.answers.caveats import caveats, ledger_caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
 from discreet.errors import Command, Flag, Message, Piece
@@ -63,7 +63,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
             f"only the {len(reading.discovered_keys.keys):,} most common of the discovered keys fit into one answer"
         )
     population = ledger.state.charges[release.id].population
-    warnings += [] if release.cached else invariant_caveats(ledger, population)
+    warnings += practice_caveats(ledger) if release.cached else ledger_caveats(ledger, population)
     return [*warnings, *_below_noise_warnings(release)]
 
 

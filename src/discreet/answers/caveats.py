@@ -13,6 +13,11 @@ from discreet.schema.column import CategoryColumn, Label, MomentColumn, NumberCo
 from discreet.schema.schema import Schema
 from discreet.sql.parsed_query import ParsedQuery
 
+#: On every answer of a practice project.
+PRACTICE = (
+    "this is a practice project, for generated or public data: its budget can be started again, so it protects nobody"
+)
+
 #: So many columns are named in a sentence.
 _NAMED = 8
 
@@ -70,14 +75,20 @@ def _number(label: Label) -> str:
     return f"{label:,}" if isinstance(label, int | float) else str(label)
 
 
-def invariant_caveats(ledger: Ledger, population: str) -> list[str]:
-    """What it means that an exact total of these people was published; nothing where none was."""
+def practice_caveats(ledger: Ledger) -> list[str]:
+    """What every answer of a practice project says."""
+    return [PRACTICE] if ledger.state.practice else []
+
+
+def ledger_caveats(ledger: Ledger, population: str) -> list[str]:
+    """What the ledger says of everything that is released about a population: practice, and exact totals."""
     account = ledger.state.accounts.get(population)
     if account is None or not account.invariant:
-        return []
+        return practice_caveats(ledger)
     return [
+        *practice_caveats(ledger),
         "exact totals of these people were published: whether a person is in the table is not protected, only their "
-        "attributes are, and every charge, old and new, counts double"
+        "attributes are, and every charge, old and new, counts double",
     ]
 
 

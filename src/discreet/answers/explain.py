@@ -8,7 +8,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.region import ValueSet
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.answers.caveats import invariant_caveats
+from discreet.answers.caveats import ledger_caveats
 from discreet.answers.query_quote import (
     FREE,
     QueryQuote,
@@ -76,7 +76,7 @@ def explain(
         "confidence": float(confidence),
         "region": region_words(quoted),
         "filter": quoted.decision.arm or "none",
-        "because": "; ".join([quoted.because, *invariant_caveats(ledger, quoted.version.population)]),
+        "because": "; ".join([quoted.because, *ledger_caveats(ledger, quoted.version.population)]),
         "engine_sql": ";\n".join(_sql(quoted)),
     }
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
+from discreet.answers.caveats import PRACTICE
 from discreet.bundle import card_yaml, manifest, number_names, proof, sheet
 from discreet.bundle.about import About
 from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.card_page import page_of
 from discreet.bundle.content import BundleContent, content_of
+from discreet.bundle.guarantee_check import PRACTICE_MARK
 from discreet.bundle.registry_card import card_of, rho_in_words
 from discreet.bundle.sheet import Sheet
 from discreet.bundle.sheet_chart import chart_of, room_of
@@ -76,9 +78,9 @@ def plan_file(plan: Mapping[str, Any]) -> bytes:
 def pages(content: BundleContent) -> dict[str, bytes]:
     """The files for people: both cards, and the chart where there is one."""
     card, chart = card_of(content), _chart(content)
-    page = page_of(
-        card, content.sheets, chart, warnings=content.warnings, words=rho_in_words(content), sampled=content.sampled
-    )
+    practice = (PRACTICE,) if str(content.ledger["ledger"]).startswith(PRACTICE_MARK) else ()
+    warnings = (*practice, *content.warnings)
+    page = page_of(card, content.sheets, chart, warnings=warnings, words=rho_in_words(content), sampled=content.sampled)
     return {
         "card.html": page.encode(),
         "card.yaml": card_yaml.write(card).encode(),

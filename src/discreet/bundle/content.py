@@ -26,6 +26,7 @@ from discreet.bundle import answer_replay, networks, proof
 from discreet.bundle.about import About
 from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.claims import claims_of, combined_event, releases_combined_with
+from discreet.bundle.guarantee_check import PRACTICE_MARK
 from discreet.bundle.number_sheets import model_sheet, noisy_number_sheets, stored_sheets
 from discreet.bundle.sheet import Sheet
 from discreet.errors import Flag, Message, UsageError, no_release
@@ -332,7 +333,7 @@ def _step(entry: LedgerEntry) -> dict[str, Any]:
 
 def _ledger_commitment(ledger: Ledger, release: str, entry: LedgerEntry) -> dict[str, Any]:
     return {
-        "ledger": ledger.state.ledger,
+        "ledger": f"{PRACTICE_MARK}{ledger.state.ledger}" if ledger.state.practice else ledger.state.ledger,
         "row": entry.seq,
         "commitment": commitment(ledger, release, entry.digest),
     }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import Flag, Message, UsageError
+from discreet.errors import Command, Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -43,6 +44,9 @@ Analyst = Annotated[str | None, typer.Option("--analyst", help="Name of the anal
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")]
 
 
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+
 #: How verbs about networks name them.
 Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
 Nodes = Annotated[str | None, typer.Option("--nodes", help="Table of the network's nodes.")]
@@ -55,6 +59,15 @@ Gaussian = Annotated[
 
 
 HERE = Path(".")
+
+
+def confirm(act: str, *, command: Command, yes: bool) -> None:
+    """Ask before something that cannot be undone. `act`: what will happen; `command`: what to type instead."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"{act}. Nothing was changed, because this was not confirmed", hint=Message(command))
+    typer.confirm(f"{act[:1].upper()}{act[1:]}. Go on?", abort=True, err=True)
 
 
 def require_one_price(epsilon: str | None, within: str | None) -> None:

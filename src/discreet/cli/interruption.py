@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 
 #: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
 FREE = frozenset(
-    {"init", "add", "refresh", "forget", "explain", "budget", "version", "reconcile", "release"}
+    {"init", "add", "refresh", "remove", "forget", "explain", "budget", "version", "reconcile", "release"}
     | {"ledger verify", "ledger show", "ledger export", "ledger backup", "synth sample", "graph spread"}
     | {"stream show", "stream list", "serve", "survey", "people", "audit", "anonymize", "attack", "check"}
 )

@@ -6,14 +6,17 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
+from discreet.cli.flags import HERE, Folder, Json, Yes, confirm, refuse_unwritable_output
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import UsageError
+from discreet.errors import Command, Flag, UsageError
+
+if TYPE_CHECKING:
+    from discreet.project.project import Project
 
 ledger_app = VerbApp(no_args_is_help=True, help="The ledger: verify, show, export, unlock, back up or move it.")
 
@@ -118,19 +121,29 @@ def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
 @ledger_app.command("adopt")
 def adopt(
     state: Annotated[
-        Path | None, typer.Option("--state", help="The ledger's state folder, copied from its old machine.")
+        Path | None,
+        typer.Option(
+            "--state", metavar="FOLDER", help="The ledger's state folder, copied from its old machine; spends nothing."
+        ),
     ] = None,
     alone: Annotated[
         bool,
         typer.Option("--alone", help="No machine has a state folder of this PostgreSQL ledger: lock out all others."),
     ] = False,
+    yes: Yes = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Use a ledger on this machine, or join those that share it. Without its state folder, every budget is spent."""
+    """Use a ledger on this machine, or join those that share it. Without --state FOLDER, every budget is spent.
+
+    With the state folder of its old machine nothing is spent. Without it, it is unknown what was charged after this
+    copy was made, so everything counts as spent; this is asked for before it is done.
+    """
     import discreet
 
     opened_project = discreet.open(project)
+    if state is None:
+        _confirm_spending(opened_project, alone=alone, yes=yes)
     data, text = terminal.repair_output(opened_project.adopt(state, alone=alone), opened_project)
     if isinstance(opened_project.ledger_path, Path):
         text += "\nthe ledger continues here: never use it again on its old machine, or its budget is spent twice"
@@ -141,6 +154,23 @@ def adopt(
     if state is None:
         text += "\nif a limit was raised after this copy was made, the copy does not include it: grant that much less"
     terminal.print_result(data, text, as_json=as_json)
+
+
+def _confirm_spending(project: Project, *, alone: bool, yes: bool) -> None:
+    """Say what adopting without a state folder spends, and ask."""
+    from discreet.ledger.repair import limits_to_spend
+
+    limits = limits_to_spend(project.ledger_path)
+    if not limits or (not alone and not isinstance(project.ledger_path, Path)):  # adopting says that it needs --alone
+        return
+    listed = ", ".join(f"{name} ({terminal.limit_words(limit)})" for name, limit in limits.items())
+    flags = [Flag("alone", True)] if alone else []
+    confirm(
+        f"without --state FOLDER (a copy of the state folder of the ledger's old machine), the whole budget of "
+        f"{listed} counts as spent",
+        command=Command("ledger adopt", *flags, Flag("yes", True)),
+        yes=yes,
+    )
 
 
 @ledger_app.command("backup", short_help="Write a checked copy of the ledger to a new file.")

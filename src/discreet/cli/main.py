@@ -27,7 +27,7 @@ from discreet.cli.histogram import histogram
 from discreet.cli.ledger import ledger_app
 from discreet.cli.listings import releases, tables
 from discreet.cli.marginals import marginals
-from discreet.cli.owner_verbs import add, forget, init, refresh
+from discreet.cli.owner_verbs import add, forget, init, refresh, remove
 from discreet.cli.people import people_app
 from discreet.cli.publish import publish
 from discreet.cli.query import again, explain, query
@@ -75,6 +75,7 @@ _SHORT = {
     "tables": "List the declared tables, with version and budget.",
     "releases": "List what was released: when, what, for how much.",
     "refresh": "Make a new version of a table from its source.",
+    "remove": "Remove a table that nobody has asked about.",
     "explain": "Show what a query would cost, and its expected error.",
     "again": "Make an earlier answer more precise.",
     "query": "Charge the budget and answer a query.",
@@ -113,6 +114,7 @@ for _verb_function in (
         releases,
         demo,
         version,
+        remove,
         forget,
         bounds,
         histogram,

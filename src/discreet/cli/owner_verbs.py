@@ -1,5 +1,5 @@
 """The owner's verbs: `discreet init` creates a project folder, `add` declares a table, `refresh` makes a new version of
-it from its source, `forget` erases a person.
+it from its source, `remove` takes a table away, `forget` erases a person.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json, two_ends
+from discreet.cli.flags import HERE, Folder, Json, Yes, confirm, two_ends
 from discreet.cli.version_notes import edited_warning, encoding_notes, refresh_output
+from discreet.errors import Command, Flag, Message, UsageError
 
 if TYPE_CHECKING:
+    from discreet.accounting.guarantee import Guarantee
     from discreet.project.project import Project
 
 
@@ -22,6 +24,12 @@ def init(
     delta: Annotated[
         str | None, typer.Option("--delta", help="Delta of that budget; 0 means pure differential privacy.")
     ] = None,
+    practice: Annotated[
+        bool, typer.Option("--practice", help="A project for generated or public data only; it can never become real.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="With --practice: delete its ledger and stored tables, and start again.")
+    ] = False,
     project: Annotated[Path, typer.Option("--project", help="Folder of the new project. Default: this one.")] = HERE,
     as_json: Json = False,
 ) -> None:
@@ -29,15 +37,32 @@ def init(
     import discreet
     from discreet.schema.project_file import NAME
 
+    if again:
+        _start_again(project, practice=practice, budget=epsilon is not None or delta is not None, as_json=as_json)
+        return
     declared = (project / NAME).exists()
     above = next((folder for folder in project.resolve().parents if (folder / NAME).exists()), None)
-    made = discreet.init(project, epsilon=epsilon, delta=delta)
+    made = discreet.init(project, epsilon=epsilon, delta=delta, practice=practice)
     data, text = terminal.init_output(made, declared=declared)
     if above is not None:
         terminal.print_notes(
             [f"there is also a project in {above}; two projects about the same people have two budgets"]
         )
     terminal.print_result(data, text, as_json=as_json)
+
+
+def _start_again(project: Path, *, practice: bool, budget: bool, as_json: bool) -> None:
+    from discreet.project.folder import start_practice_again
+    from discreet.schema.project_file import NAME
+
+    if not practice or budget:
+        raise UsageError(
+            "--again starts a practice project again, with the budgets that are declared in discreet.toml",
+            hint=Message(Command("init", Flag("practice", True), Flag("again", True))),
+        )
+    folder = start_practice_again(project)
+    text = f"started this practice project again: its ledger and stored tables are empty, {NAME} is unchanged"
+    terminal.print_result({"project": str(folder), "made": ["ledger"]}, text, as_json=as_json)
 
 
 def add(
@@ -104,15 +129,35 @@ def refresh(
         words = "the source has changed" if changed else "the source has not changed since the newest version was made"
         terminal.print_result({"table": table, "changed": changed}, words, as_json=as_json)
         return
+    before = _ledger_limit(opened_project, table)
     with terminal.progress(f"making {table}", engines=[opened_project.table(table).engine]):
         version, making = opened_project.refresh(table)
+    corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
     charges = opened_project.ledger.refresh().charges.values()
     answered = any(charge.table == opened_project.table(table).name and charge.version < version for charge in charges)
     data, text = refresh_output(opened_project.table(table), version, making, answered=answered)
-    terminal.print_result(data, text, as_json=as_json)
+    lines = [text, *(f"  {note}" for note in corrected)]
+    terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
     edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
     settled = _settled_notes(opened_project, table) if version == 1 else []
     terminal.print_notes([*encoding_notes(opened_project, opened_project.table(table)), *edited, *settled])
+
+
+def _ledger_limit(project: Project, name: str) -> tuple[str, Guarantee] | None:
+    """The population and the limit that the ledger has for a table; None where it has none yet."""
+    state, table = project.ledger.refresh(), project.table(name)
+    population = state.population_of_table.get(table.name)
+    return None if population is None else (population, state.account(population).guarantee)
+
+
+def _corrected_notes(before: tuple[str, Guarantee] | None, after: tuple[str, Guarantee] | None) -> list[str]:
+    """What a refresh corrected of population and limit, which it does only while nothing was released."""
+    if before is None or after is None or before == after:
+        return []
+    if before[0] != after[0]:
+        return [f"it now belongs to population {after[0]!r} (before: {before[0]!r}), with that budget"]
+    new, old = (terminal.limit_words(limit) for _, limit in (after, before))
+    return [f"the limit of {after[0]!r} is now {new} (before: {old}); nothing was released yet"]
 
 
 def _settled_notes(project: Project, name: str) -> list[str]:
@@ -123,9 +168,29 @@ def _settled_notes(project: Project, name: str) -> list[str]:
     others = [other for other in project.file.tables.values() if other.name != table.name]
     state = project.ledger.refresh()
     return [
-        *row_unit_notes(table, others, fixed=state.is_unit_fixed(table.population)),
+        *row_unit_notes(table, others, fixed=state.is_fixed(table.population)),
         *other_identity_notes(table, state=state),
     ]
+
+
+def remove(
+    table: Annotated[str, typer.Argument(help="A table that nobody has asked about yet.")],
+    yes: Yes = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Remove a table that nobody has asked about. Its source file stays. For the owner."""
+    import discreet
+
+    opened_project = discreet.open(project)
+    confirm(
+        f"this removes the declaration of {table!r} from discreet.toml and deletes its stored versions; its source "
+        "stays",
+        command=Command("remove", table, Flag("yes", True)),
+        yes=yes,
+    )
+    data, text = terminal.remove_output(opened_project.remove(table))
+    terminal.print_result(data, text, as_json=as_json)
 
 
 def forget(

@@ -14,11 +14,13 @@ from rich.text import Text as RichText
 from discreet import exact
 from discreet.cli import standard_streams
 from discreet.errors import DiscreetError, UsageError
+from discreet.ledger.receipts import practice_was_opened
 
 if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engine
+    from discreet.accounting.guarantee import Guarantee
     from discreet.cli.row_file import RowFile
     from discreet.ledger.repair import LedgerVerification, RepairOutcome
-    from discreet.project.project import BudgetStatus, ErasureReport, Project
+    from discreet.project.project import BudgetStatus, ErasureReport, Project, RemovalReport
     from discreet.release import Release, Spending
     from discreet.schema.schema import Table
 
@@ -27,7 +29,8 @@ MOST_ROWS = 60
 
 
 def print_result(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: bool) -> None:
-    """Print one of the two."""
+    """Print one of the two. What was read from a practice project says so."""
+    data = {**data, "practice": True} if practice_was_opened() else data
     with standard_streams.flush_or_raise():
         if as_json:
             standard_streams.write_json(data)
@@ -88,6 +91,8 @@ def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], st
         private = [name for name, table in project.file.tables.items() if not table.public]
         text = "created the ledger; discreet.toml was here already and is unchanged\n"
         text += f"next: discreet refresh {private[0]}" if private else "next: discreet add FILE"
+    if project.file.practice:
+        text = f"a practice project, for generated or public data: it protects nobody and never becomes real\n{text}"
     return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
 
 
@@ -197,6 +202,15 @@ def _legend(release: Release) -> str:
     return legend(release.confidence, mark="~" if below_noise else "", dash=bool(hidden))
 
 
+def remove_output(report: RemovalReport) -> tuple[dict[str, Any], str]:
+    """What removing a table took away."""
+    made = f"{report.versions:,} version{'s' * (report.versions != 1)}"
+    text = f"removed {report.table!r}: its declaration, and {made}; its source is unchanged"
+    if report.missing:
+        text += f"\n  these files could not be deleted; delete them: {', '.join(report.missing)}"
+    return {"table": report.table, "versions": report.versions, "left": list(report.missing)}, text
+
+
 def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
     """What forgetting erased: exact, for the owner only."""
     tables = ", ".join(erased.tables)
@@ -234,6 +248,12 @@ def _spending(spending: Spending, *, up: bool = True) -> str:
         return f"rho {exact.show(rho, up=up)} (no pure epsilon)"
     delta = f", delta {exact.show(spending.delta, up=up)}" if spending.delta else ""
     return f"epsilon {exact.show(spending.epsilon, up=up)}{delta}"
+
+
+def limit_words(limit: Guarantee) -> str:
+    """A limit in a few words."""
+    words = f"epsilon {exact.show(limit.epsilon)}" + (f", delta {exact.show(limit.delta)}" if limit.delta else "")
+    return words if limit.accounting == "renyi" else f"{words}, accounting {limit.accounting}"
 
 
 def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[str, Any], list[Any]]:

@@ -237,7 +237,8 @@ def _response(
             name = (request.url.path.rstrip("/").rpartition("/")[2] or "index").removesuffix(".csv")
             return _download_response(render.csv_of(grid).encode(), "text/csv; charset=utf-8", f"{name}.csv")
         case Page():
-            shown = render.html(answer, visitor, path=request.url.path, query=request.url.query)
+            practice = state.handle.project.ledger.state.practice
+            shown = render.html(answer, visitor, path=request.url.path, query=request.url.query, practice=practice)
             return Response(shown, answer.status, media_type="text/html; charset=utf-8")
         case Redirect():
             response: Response = RedirectResponse(_with_format(answer.to, page_format), status_code=303)

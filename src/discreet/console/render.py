@@ -36,10 +36,13 @@ def _charts() -> Any:
     return charts
 
 
-def html(page: Page, visitor: Visitor, *, path: str, query: str = "") -> str:
-    """A page as people see it. Templates get its data by name, `visitor`, `path` and what its twins are reached by."""
+def html(page: Page, visitor: Visitor, *, path: str, query: str = "", practice: bool = False) -> str:
+    """A page as people see it. Templates get its data by name, `visitor`, `path` and what its twins are reached by.
+
+    practice: the project is for generated or public data, and every page says so.
+    """
     template = _environment().get_template(page.template)
-    about = {"visitor": visitor, "path": path, "query": f"?{query}" if query else ""}
+    about = {"visitor": visitor, "path": path, "query": f"?{query}" if query else "", "practice": practice}
     return template.render({**page.data, **about})
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.events import ReservationEvent
-from discreet.answers.caveats import invariant_caveats
+from discreet.answers.caveats import ledger_caveats
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.graph.degree_limit import CANDIDATES
 from discreet.graph.edge_ends import clamping_warnings
@@ -155,7 +155,7 @@ def release(request: GraphRequest, terms: ReservationTerms, session: Session, *,
         warnings=(
             *warnings_of(shape, request.nodes, drawn.limit),
             *clamping_warnings(version, request.source.ends),
-            *invariant_caveats(curator.ledger, version.population),
+            *ledger_caveats(curator.ledger, version.population),
             *terms.notes(event, session.guarantee),
         ),
         **estimates(shape, drawn, codes),

@@ -81,6 +81,9 @@ class Account:
     `paid`: the sum of prices of each analyst in whole units, every price rounded up; the anchor keeps it, so that a
     restore forgets no payment. `payers_unknown`: something was forgotten, and nobody knows who paid for it. Every
     quota then counts as used up, until the owner grants.
+
+    `corrected`: the entry that last set another limit, while nothing was charged. `restored`: a gap was charged in this
+    ledger, so what it knows of this population may not be all.
     """
 
     name: str
@@ -94,6 +97,8 @@ class Account:
     prices: dict[tuple[str, str], int] = field(default_factory=dict)
     paid: dict[str, int] = field(default_factory=dict)
     payers_unknown: bool = False
+    corrected: int = 0
+    restored: bool = False
     seq: int = 0
     segment_seqs: dict[SegmentKey, int] = field(default_factory=dict)
     _unread_charges: dict[SegmentKey, list[tuple[str, Cost]]] = field(default_factory=dict)
@@ -159,6 +164,10 @@ class Account:
         """A larger limit. What was lost stays lost."""
         check_rise(self.guarantee, guarantee)
         self.guarantee = guarantee
+
+    def correct(self, guarantee: Guarantee, *, seq: int) -> None:
+        """Another limit, larger or smaller; `LedgerState` decides when that may be."""
+        self.guarantee, self.corrected, self.seq = guarantee, seq, seq
 
     def fits_counted_double(self) -> bool:
         """Whether all that was charged so far stays within the limit if neighbours change one unit."""
@@ -277,6 +286,16 @@ def larger_guarantee(one: Guarantee, other: Guarantee) -> Guarantee:
         delta_keys=keys,
         accounting=one.accounting,
     )
+
+
+def smaller_guarantee(one: Guarantee, other: Guarantee) -> Guarantee:
+    """The smaller of two guarantees, part by part; pure, without delta, where the parts make none together."""
+    epsilon, keys = min(one.epsilon, other.epsilon), min(one.keys, other.keys)
+    delta = keys + min(one.delta_noise, other.delta_noise)
+    try:
+        return Guarantee(epsilon=epsilon, delta=delta, delta_keys=keys, accounting=one.accounting)
+    except UsageError:
+        return Guarantee(epsilon=epsilon, delta_keys=Fraction(0), accounting="pure")
 
 
 def check_balance_step(old: Balance, cost: Cost, inside: Balance, new: Balance) -> None:

@@ -27,7 +27,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import Command, LedgerFault, Message
+from discreet.errors import Command, Flag, LedgerFault, Message
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.filesystem import state_root
 from discreet.ledger.ledger_location import LedgerLocation, location_mark
@@ -100,7 +100,9 @@ class Anchor:
             raise AnchorMissing(
                 "this machine has no state folder for the ledger, so a rollback could not be detected",
                 hint=Message(
-                    "run ", Command("ledger adopt"), " with the state folder of the machine that the ledger comes from"
+                    "run ",
+                    Command("ledger adopt", Flag("state", "FOLDER")),
+                    " with a copy of the state folder of the machine that the ledger comes from",
                 ),
             ) from fault
         anchor.read()
@@ -117,7 +119,11 @@ class Anchor:
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise AnchorMissing(
                 "the ledger's state folder is damaged: its head cannot be read",
-                hint=Message("restore the state folder, or run ", Command("ledger adopt")),
+                hint=Message(
+                    "restore the state folder, or run ",
+                    Command("ledger adopt", Flag("state", "FOLDER")),
+                    " with a copy of it",
+                ),
             ) from fault
 
     def write(self, head: Head, digests: Sequence[str], *, stored_count: int) -> None:
@@ -203,8 +209,11 @@ def _digest_at(file: FileIO, seq: int) -> str:
     return os.pread(file.fileno(), DIGEST_BYTES, (seq - 1) * DIGEST_BYTES).hex()
 
 
-def has_charged_ledger(where: LedgerLocation) -> bool:
-    """Whether a ledger with charges was made there: then a new one would be a new budget."""
+def has_charged_ledger(where: LedgerLocation, *, practice: bool = False) -> bool:
+    """Whether a ledger with charges was made there: then a new one would be a new budget.
+
+    practice: one that was made for practice does not count, for it is about nobody.
+    """
     for note in sorted(state_root().glob("*/path")):
         try:
             if note.read_bytes() != location_mark(where):
@@ -212,6 +221,8 @@ def has_charged_ledger(where: LedgerLocation) -> bool:
             totals = Anchor.at(note.parent).read().totals
         except (OSError, LedgerFault):
             return True  # something was here, and what it spent cannot be read
+        if practice and totals.get("practice") is True:
+            continue
         if any(account["segments"] or account["sealed"] for account in totals["populations"].values()):
             return True
     return False

@@ -98,12 +98,18 @@ def decision_data(decision: Decision) -> dict[str, Any]:
 
 def account_totals(account: Account) -> dict[str, Any]:
     marks = {"invariant": account.invariant, "payers_unknown": account.payers_unknown}
-    return {name: True for name, holds in marks.items() if holds} | {
-        "guarantee": account.guarantee.to_data(),
-        "sealed": None if account.sealed is None else account.sealed.to_data(),
-        "delta": account.delta,
-        "paid": dict(account.paid),
-        "segments": [
-            [table, version, balance_data(segment.balance)] for (table, version), segment in account.segments.items()
-        ],
-    }
+    corrected = {"corrected": account.corrected} if account.corrected else {}
+    return (
+        {name: True for name, holds in marks.items() if holds}
+        | corrected
+        | {
+            "guarantee": account.guarantee.to_data(),
+            "sealed": None if account.sealed is None else account.sealed.to_data(),
+            "delta": account.delta,
+            "paid": dict(account.paid),
+            "segments": [
+                [table, version, balance_data(segment.balance)]
+                for (table, version), segment in account.segments.items()
+            ],
+        }
+    )

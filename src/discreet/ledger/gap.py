@@ -21,6 +21,15 @@ Because: payments are plain sums, every price rounded up to a whole unit; the he
     are those of the forgotten ones, and are added to what the restored ledger knows. An anchor that was written
     before payments were kept tells of nobody: then every quota counts as used up until the owner grants.
 
+A limit that was corrected (before anything was charged) is smaller or larger than the one that a restored ledger knows.
+Guarantee: no population has a larger limit than the anchor had seen, nor than the restored ledger had where that
+    corrected its own.
+Because: where only the anchored history changed the limit after the common entries, that one stands; where both did,
+    the smaller of each part. Where nobody corrected one, limits only rise, and the larger one was granted.
+
+A table that was removed in the anchored history is removed here too, or its people could be asked under the population
+that it was taken out of.
+
 And whom each population protects, and by which columns: a ledger from before a population was opened would else let it
 be opened for rows, or for visits, where patients were promised. (An anchor that was written before these were kept
 tells of none.)
@@ -39,7 +48,7 @@ from discreet.accounting.filter import FULL, Balance, Cost
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.exact import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, UNBOUNDED
-from discreet.ledger.account import Account, SegmentKey, larger_guarantee
+from discreet.ledger.account import Account, SegmentKey, larger_guarantee, smaller_guarantee
 from discreet.ledger.anchor import Head
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.charge_data import balance_from, cost_data, decision_data
@@ -62,16 +71,20 @@ def gap_body(state: LedgerState, common: LedgerState, head: Head, *, cause: str)
         "versions": {
             table: number for table, number in head.totals["versions"].items() if number >= state.next_version(table)
         },
-        "owners": {
-            table: name for table, name in head.totals["owners"].items() if table not in state.population_of_table
-        },
+        "owners": {},
         "forgotten": head.totals.get("forgotten", {}),
+        "removed": dict(_forgotten_removals(state, head.totals.get("removed", {}))),
         "invariants": [name for name, totals in head.totals["populations"].items() if totals.get("invariant")],
         "paid": [],
         "payers_unknown": [],
     }
+    body["owners"] = {
+        table: name
+        for table, name in head.totals["owners"].items()
+        if table not in state.population_of_table or table in body["removed"]
+    }
     for name, totals in head.totals["populations"].items():
-        account = _adopt(accounts, name, totals, body)
+        account = _adopt(accounts, name, totals, body, common=common)
         for key, event in forgotten_charges(totals, common.accounts.get(name)):
             body["charges"].append(_charge(account, key, event))
         body["paid"] += [
@@ -82,9 +95,17 @@ def gap_body(state: LedgerState, common: LedgerState, head: Head, *, cause: str)
     return body
 
 
+def _forgotten_removals(state: LedgerState, removed: dict[str, int]) -> Iterator[tuple[str, int]]:
+    """Tables that were removed after the restored copy was made; not those that were asked about in it since."""
+    for table, number in removed.items():
+        is_charged = any(charge.table == table for charge in state.charges.values())
+        if state.removed.get(table, 0) < number and not is_charged:
+            yield table, number
+
+
 def _is_unit_forgotten(state: LedgerState, population: str, unit: str) -> bool:
     """Whether a restored ledger knows of no unit, or of one that was corrected after it: nothing is charged there."""
-    return state.units.get(population) != unit and not state.is_unit_fixed(population)
+    return state.units.get(population) != unit and not state.is_fixed(population)
 
 
 def forgotten_payments(totals: dict[str, Any], common: Account | None) -> Iterator[tuple[str, int]]:
@@ -140,22 +161,34 @@ def _sealed(totals: dict[str, Any]) -> Guarantee | None:
     return None if totals["sealed"] is None else Guarantee.from_data(totals["sealed"])
 
 
-def _adopt(accounts: dict[str, Account], name: str, totals: dict[str, Any], body: dict[str, Any]) -> Account:
-    """The account with the head's guarantee where that is larger, and sealed where the head's was."""
+def _adopt(
+    accounts: dict[str, Account], name: str, totals: dict[str, Any], body: dict[str, Any], *, common: LedgerState
+) -> Account:
+    """The account with the limit that both histories leave it (`_limit`), and sealed where the head's was."""
     guarantee = Guarantee.from_data(totals["guarantee"])
     account = accounts.get(name)
     if account is None:
         account = accounts[name] = Account(name=name, guarantee=guarantee)
         body["guarantees"][name] = guarantee.to_data()
-    elif larger_guarantee(account.guarantee, guarantee) != account.guarantee:
-        account.raise_to(larger_guarantee(account.guarantee, guarantee))
-        body["guarantees"][name] = account.guarantee.to_data()
+    elif (limit := _limit(account, totals, common)) != account.guarantee:
+        account.guarantee = limit
+        body["guarantees"][name] = limit.to_data()
     account.invariant = account.invariant or bool(totals.get("invariant"))
     sealed = _sealed(totals)
     if sealed is not None and sealed != account.sealed:
         body["sealed"][name] = sealed.to_data()
         account.seal(sealed)
     return account
+
+
+def _limit(account: Account, totals: dict[str, Any], common: LedgerState) -> Guarantee:
+    """The limit of a restored account: the larger one that was granted, unless one was corrected meanwhile."""
+    guarantee, before = Guarantee.from_data(totals["guarantee"]), common.accounts.get(account.name)
+    if max(account.corrected, totals.get("corrected", 0)) <= common.seq or totals["sealed"] is not None:
+        return larger_guarantee(account.guarantee, guarantee)
+    if before is not None and before.guarantee == account.guarantee:
+        return guarantee
+    return smaller_guarantee(account.guarantee, guarantee)
 
 
 def _charge(account: Account, key: SegmentKey, event: ForgottenEvent) -> dict[str, Any]:

@@ -58,9 +58,9 @@ class Journal:
         _JOURNALS.add(self)
 
     @staticmethod
-    def create(path: LedgerLocation) -> Journal:
+    def create(path: LedgerLocation, *, practice: bool = False) -> Journal:
         """A new ledger. It appears at `path` only when it is whole and anchored."""
-        create_ledger(path)
+        create_ledger(path, practice=practice)
         return Journal.attach(path)
 
     @staticmethod

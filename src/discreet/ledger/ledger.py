@@ -28,7 +28,7 @@ from discreet.ledger.entry_checks import check_event, check_json_object, check_n
 from discreet.ledger.journal import Journal
 from discreet.ledger.ledger_location import LedgerLocation, parse_location
 from discreet.ledger.owner_acts import refuse_stale
-from discreet.ledger.records import ChargeRecord, Reservation, StepRecord
+from discreet.ledger.records import ChargeRecord, Reservation, StepRecord, VersionRecord
 from discreet.ledger.refusal import DuplicateCharge, charge_refusal, check_quota, refuse_refinement
 from discreet.ledger.repair import LedgerVerification, RepairOutcome
 from discreet.ledger.state import LedgerState
@@ -43,16 +43,19 @@ class Ledger:
         self._journal = journal
 
     @staticmethod
-    def create(path: LedgerLocation | str) -> Ledger:
+    def create(path: LedgerLocation | str, *, practice: bool = False) -> Ledger:
         """Make a new ledger at a path or an address (postgresql://…), and its anchor in the state folder."""
-        return Ledger(Journal.create(parse_location(path)))
+        if practice:
+            receipts.note_practice()
+        return Ledger(Journal.create(parse_location(path), practice=practice))
 
     @staticmethod
     def open(path: LedgerLocation | str) -> Ledger:
         """Open a ledger: the whole chain is verified, folded, and compared with its tables and its anchor."""
         ledger = Ledger(Journal.attach(parse_location(path)))
         try:
-            ledger.refresh()
+            if ledger.refresh().practice:
+                receipts.note_practice()
         except BaseException:
             ledger.close()
             raise
@@ -110,6 +113,19 @@ class Ledger:
         """Raise a population's limit to `guarantee`. What was lost stays lost."""
         with self._journal.section():
             owner_acts.raise_limit(self._journal, self.state, population, guarantee)
+
+    def correct(self, population: str, guarantee: Guarantee) -> None:
+        """Set another limit of a population, larger or smaller. Refused once something was released about it."""
+        with self._journal.section():
+            owner_acts.correct_limit(self._journal, self.state, population, guarantee)
+
+    def remove_table(self, table: str) -> tuple[VersionRecord, ...]:
+        """Take a table out of its population, and return its versions. Refused once something was released about it.
+
+        Its source may then be declared under any population, for nobody has lost anything by it.
+        """
+        with self._journal.section():
+            return owner_acts.remove_table(self._journal, self.state, table)
 
     def next_version(self, table: str) -> int:
         """The number that the next version of a table will have."""

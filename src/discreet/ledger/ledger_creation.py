@@ -16,21 +16,21 @@ from discreet.ledger.sqlite_ledger import SqliteLedgerStore
 from discreet.ledger.state import FORMAT, LedgerState
 
 
-def create_ledger(where: LedgerLocation) -> None:
-    """A new ledger. It appears only when it is whole and anchored."""
+def create_ledger(where: LedgerLocation, *, practice: bool = False) -> None:
+    """A new ledger. It appears only when it is whole and anchored. practice: for generated or public data, for good."""
     if isinstance(where, DatabaseAddress):
-        _create_tables(where)
+        _create_tables(where, practice=practice)
     elif where.exists():
         raise UsageError(f"there is already a ledger at {where.name!r}")
     else:
-        _create_file(where)
+        _create_file(where, practice=practice)
 
 
-def _create_file(path: Path) -> None:
+def _create_file(path: Path, *, practice: bool) -> None:
     """A file under another name, its anchor, and then the file's name."""
-    _refuse_missing_ledger(path)
+    _refuse_missing_ledger(path, practice=practice)
     _make_folder(path.parent)
-    anchor, entry = _anchor_and_first_entry(path)
+    anchor, entry = _anchor_and_first_entry(path, practice=practice)
     draft = path.with_name(f".{path.name}.{anchor.folder.name}")
     store = SqliteLedgerStore.create(draft)
     try:
@@ -43,13 +43,13 @@ def _create_file(path: Path) -> None:
     _publish(draft, path)
 
 
-def _create_tables(address: DatabaseAddress) -> None:
+def _create_tables(address: DatabaseAddress, *, practice: bool) -> None:
     """Tables and anchor. The anchor first: if the commit's outcome is not known, there is no ledger or a whole one."""
     store = PostgresLedgerStore.create(address)
     try:
-        _refuse_missing_ledger(address)
+        _refuse_missing_ledger(address, practice=practice)
         store.make()
-        anchor, entry = _anchor_and_first_entry(address)
+        anchor, entry = _anchor_and_first_entry(address, practice=practice)
         _write_first_head(anchor, _append_first_entry(store, entry))
         store.commit()
     except BaseException:
@@ -59,8 +59,9 @@ def _create_tables(address: DatabaseAddress) -> None:
         store.close()
 
 
-def _refuse_missing_ledger(where: LedgerLocation) -> None:
-    if has_charged_ledger(where):
+def _refuse_missing_ledger(where: LedgerLocation, *, practice: bool) -> None:
+    """Refuse where a ledger was charged; after one for practice another for practice may be made, and no real one."""
+    if has_charged_ledger(where, practice=practice):
         raise LedgerFault(
             "a ledger with charges was here and is gone: a new one would give the same people a new budget",
             hint=Message(
@@ -69,12 +70,12 @@ def _refuse_missing_ledger(where: LedgerLocation) -> None:
         )
 
 
-def _anchor_and_first_entry(where: LedgerLocation) -> tuple[Anchor, LedgerEntry]:
+def _anchor_and_first_entry(where: LedgerLocation, *, practice: bool) -> tuple[Anchor, LedgerEntry]:
     """A new anchor, and the entry that a ledger begins with."""
     ledger = new_id()
     anchor = Anchor.make(ledger)
     anchor.record_location(where)
-    body = {"ledger": ledger, "format": FORMAT}
+    body = {"ledger": ledger, "format": FORMAT} | ({"practice": True} if practice else {})
     return anchor, chain.make_entry(seq=1, kind="open", body=body, previous=chain.GENESIS, key=anchor.key)
 
 

@@ -10,6 +10,7 @@ from discreet.errors import Command, Message, UsageError
 from discreet.ledger.account import check_rise
 from discreet.ledger.entry_checks import check_name
 from discreet.ledger.journal import Journal
+from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
 from discreet.schema.person_identity import Naming, describe, naming_of, same_persons, sources_of
 
@@ -22,10 +23,9 @@ def declare_population(
     account = state.accounts.get(name)
     if account is None:
         journal.append("population", {"population": name, "guarantee": data, "unit": unit})
-    elif state.units.get(name, unit) != unit and state.is_unit_fixed(name):
+    elif state.units.get(name, unit) != unit and state.is_fixed(name):
         raise UsageError(
-            f"population {name!r} protects each {state.units[name]}. Answers about it were released, so this "
-            "cannot change",
+            f"population {name!r} protects each {state.units[name]}. {why_fixed(state, name)}, so this cannot change",
             hint="declare `person` as before",
         )
     elif account.guarantee.to_data() != data:
@@ -35,6 +35,50 @@ def declare_population(
         )
     elif state.units.get(name, unit) != unit:
         journal.append("population", {"population": name, "guarantee": data, "unit": unit})
+
+
+def why_fixed(state: LedgerState, population: str, *, whom: str = "it") -> str:
+    """Why a population stays as it is, as the beginning of a sentence."""
+    account = state.account(population)
+    if account.charges or account.invariant:
+        return f"Answers about {whom} were released"
+    if account.sealed is not None:
+        return f"The ledger was adopted without its state folder, so answers about {whom} may have been released"
+    if account.restored:
+        return f"The ledger was restored from an old copy, so answers about {whom} may have been released"
+    return f"Somebody was forgotten in {whom}"
+
+
+def correct_limit(journal: Journal, state: LedgerState, population: str, guarantee: Guarantee) -> None:
+    """Set another limit, larger or smaller, while nothing was released about the people; see `LedgerState._correct`."""
+    account = state.account(population)
+    if account.guarantee.to_data() == guarantee.to_data():
+        return
+    if state.is_fixed(population):
+        raise UsageError(
+            f"{why_fixed(state, population)}, so the limit of {population!r} can only be raised",
+            hint=Message("correct the file, or run ", Command("budget grant"), " to raise the limit"),
+        )
+    unit = state.units.get(population, "row")
+    journal.append("population", {"population": population, "guarantee": guarantee.to_data(), "unit": unit})
+
+
+def remove_table(journal: Journal, state: LedgerState, table: str) -> tuple[VersionRecord, ...]:
+    """Take a table out of its population, while nothing was released about the people; its versions as they were."""
+    population = state.population_of_table.get(table)
+    if population is None:
+        return ()
+    if state.is_fixed(population):
+        because = why_fixed(state, population, whom=f"population {population!r}")
+        raise UsageError(
+            f"{because}, so its table {table!r} cannot be removed: the ledger must remember which people are in its "
+            "source, or they could get a second budget",
+            hint="leave the table in place: a table that nobody asks about costs nothing",
+        )
+    versions = tuple(state.versions.get(table, {}).values())
+    body = {"population": population, "guarantee": state.account(population).guarantee.to_data()}
+    journal.append("population", body | {"unit": state.units.get(population, "row"), "removed": [table]})
+    return versions
 
 
 def raise_limit(journal: Journal, state: LedgerState, population: str, guarantee: Guarantee) -> None:
@@ -76,13 +120,14 @@ def add_version(
 def refuse_other_naming(state: LedgerState, population: str, table: str, naming: Naming) -> None:
     """Refuse a version that identifies people otherwise than before, once something was released about them."""
     unit = state.protected_units.get(population)
-    other = None if unit is None or not state.is_unit_fixed(population) else unit.conflict(table, naming)
+    other = None if unit is None or not state.is_fixed(population) else unit.conflict(table, naming)
     if unit is None or other is None:
         return
     by = describe(unit.namings[other])
+    because = why_fixed(state, population, whom=f"population {population!r}")
     raise UsageError(
-        f"{other!r} identifies people by {by}. Answers about population {population!r} were released, so this cannot "
-        "change: the limit is a promise to these people",
+        f"{other!r} identifies people by {by}. {because}, so this cannot change: the limit is a promise to these "
+        "people",
         hint="declare `person` as before, with the same column names and types; rows_per_person may change",
     )
 
@@ -90,7 +135,7 @@ def refuse_other_naming(state: LedgerState, population: str, table: str, naming:
 def is_unit_correction(state: LedgerState, population: str, table: str, naming: Naming) -> bool:
     """Whether a version corrects whom its population protects: all others are stale from then on."""
     unit = state.protected_units.get(population)
-    return unit is not None and not state.is_unit_fixed(population) and unit.conflict(table, naming) is not None
+    return unit is not None and not state.is_fixed(population) and unit.conflict(table, naming) is not None
 
 
 def refuse_shared_source(state: LedgerState, body: dict[str, Any], *, is_unit_correction: bool) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+_practice: ContextVar[list[bool] | None] = ContextVar("discreet_practice", default=None)
 _receipts: ContextVar[list[str] | None] = ContextVar("discreet_receipts", default=None)
 
 
@@ -13,11 +14,24 @@ _receipts: ContextVar[list[str] | None] = ContextVar("discreet_receipts", defaul
 def collect_receipts() -> Iterator[list[str]]:
     """The ids of charges that are asked for inside, as they come. One that is not in the ledger was not made."""
     charge_ids: list[str] = []
-    before = _receipts.set(charge_ids)
+    before, practice = _receipts.set(charge_ids), _practice.set([])
     try:
         yield charge_ids
     finally:
         _receipts.reset(before)
+        _practice.reset(practice)
+
+
+def note_practice() -> None:
+    """A ledger that was made for practice was opened in here."""
+    marks = _practice.get()
+    if marks is not None:
+        marks.append(True)
+
+
+def practice_was_opened() -> bool:
+    """Whether `note_practice` was called in here."""
+    return bool(_practice.get())
 
 
 def note_charge(id_: str) -> None:

@@ -8,7 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.errors import Flag, LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, Message, UsageError
+from discreet.accounting.guarantee import Guarantee
+from discreet.errors import (
+    Command,
+    Flag,
+    LedgerFault,
+    LedgerLocked,
+    LedgerRolledBack,
+    LedgerTampered,
+    Message,
+    UsageError,
+)
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import new_id
@@ -114,6 +124,35 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
     with closing(Journal.attach(path)) as journal, journal.section():
         journal.append("adopt", {"state": "joined" if shared else "copied", "sealed": []})
     return repaired
+
+
+def not_practice() -> UsageError:
+    """Why a real ledger is not deleted."""
+    return UsageError(
+        "this is a real project: its ledger is permanent, because what was released cannot be taken back",
+        hint=Message("run ", Command("init", Flag("practice", True)), " in another folder"),
+    )
+
+
+def delete_practice_ledger(path: Path) -> None:
+    """Delete a ledger that was made for practice. Any other one is refused.
+
+    Only where the whole chain verifies with its key: else nobody knows what it was made for. Its anchor stays, which
+    keeps a real ledger from being made in its place.
+    """
+    with closing(Journal.attach(path)) as journal:
+        if not journal.state.practice:
+            raise not_practice()
+    for ending in ("-wal", "-shm", ""):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def limits_to_spend(path: LedgerLocation) -> dict[str, Guarantee]:
+    """What adopting a ledger without its state folder would spend: the limits that this copy knows, by population."""
+    with closing(open_ledger_store(path)) as store:
+        _refuse_if_anchored(ledger_id(store))
+        accounts = load_in_snapshot(store, None).accounts
+        return {name: accounts[name].guarantee for name in sorted(accounts)}
 
 
 def _integrity_problem(path: LedgerLocation) -> str:

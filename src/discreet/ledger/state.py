@@ -21,7 +21,7 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, LedgerFault, UsageError
 from discreet.exact import EPSILON_UNITS
-from discreet.ledger.account import Account
+from discreet.ledger.account import Account, larger_guarantee
 from discreet.ledger.chain import (
     GENESIS,
     EntryKind,
@@ -44,7 +44,7 @@ from discreet.ledger.records import (
     VersionRecord,
 )
 from discreet.ledger.refinements import Refinements
-from discreet.schema.person_identity import Naming
+from discreet.schema.person_identity import Naming, intermediate_namings
 
 FORMAT = 1
 
@@ -75,6 +75,8 @@ class LedgerState:
     """The fold. `digests[n - 1]` is the digest of entry n."""
 
     ledger: str = ""
+    #: A project for generated or public data, which may be made anew: said by its first entry, and so for good.
+    practice: bool = False
     digests: list[str] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)
     versions: dict[str, dict[int, VersionRecord]] = field(default_factory=dict)
@@ -92,6 +94,8 @@ class LedgerState:
     steps: dict[str, StepRecord] = field(default_factory=dict)
     invariants: dict[str, Invariant] = field(default_factory=dict)
     streams: dict[str, StreamRecord] = field(default_factory=dict)
+    #: Tables that were removed before anything was released about their people: up to which version.
+    removed: dict[str, int] = field(default_factory=dict)
     charge_of_key: dict[str, str] = field(default_factory=dict)
     refinements: Refinements = field(default_factory=Refinements)
     #: Whether a row has a time finer than a second, or a file named by one, as earlier versions wrote them.
@@ -198,7 +202,8 @@ class LedgerState:
             "versions": dict(self.largest_versions),
             "owners": dict(self.population_of_table),
             "forgotten": {table: dict(tags) for table, tags in self.forgotten.items()},
-        }
+            "removed": dict(self.removed),
+        } | ({"practice": True} if self.practice else {})
 
     def _fold(self, entry: LedgerEntry) -> EntryEffects:
         body = entry.data()
@@ -240,32 +245,68 @@ class LedgerState:
     def _open(self, body: dict[str, Any]) -> EntryEffects:
         if body["format"] != FORMAT:
             raise LedgerFault(f"the ledger has format {body['format']!r}", hint="upgrade: a newer version wrote it")
-        self.ledger = body["ledger"]
+        self.ledger, self.practice = body["ledger"], body.get("practice", False) is True
         return EntryEffects()
 
     def _population(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         name, guarantee = body["population"], Guarantee.from_data(body["guarantee"])
-        if body["unit"] not in UNITS or (name in self.accounts and not self._may_correct(body, guarantee)):
-            raise ValueError("the population is declared twice, or its unit is unknown")
+        if body["unit"] not in UNITS:
+            raise ValueError("the unit of a population is unknown")
         if name in self.accounts:
-            self.protected_units[name] = ProtectedUnit(corrected=entry.seq)
+            self._correct(body, guarantee, entry)
+        elif "removed" in body:
+            raise ValueError("a table is removed from a population that is not declared")
         else:
             self.accounts[name] = Account(name=name, guarantee=guarantee, seq=entry.seq)
         self.units[name] = body["unit"]
         return EntryEffects(populations=(name,))
 
-    def _may_correct(self, body: dict[str, Any], guarantee: Guarantee) -> bool:
-        """Whether a population may be declared again, to protect another unit: nothing was released about it."""
-        name = body["population"]
-        other = self.units.get(name) != body["unit"]
-        return other and not self.is_unit_fixed(name) and self.accounts[name].guarantee == guarantee
+    def _correct(self, body: dict[str, Any], guarantee: Guarantee, entry: LedgerEntry) -> None:
+        """A population that is declared again: with another limit, another unit, or without a table.
 
-    def is_unit_fixed(self, population: str) -> bool:
-        """Whether whom a population protects stays for good: something was released, or somebody forgotten."""
+        Guarantee: no charge, exact total, tombstone or gap of the population stands before this entry.
+        Because: `is_fixed` says so of the fold of every entry before it, and an entry is appended under the lock that
+            all writers take.
+        """
+        name, account = body["population"], self.accounts[body["population"]]
+        changes = body["unit"] != self.units.get(name), guarantee != account.guarantee, bool(body.get("removed"))
+        if self.is_fixed(name) or not any(changes):
+            raise ValueError("the population is declared twice, or something was released about it")
+        if changes[0]:
+            self.protected_units[name] = ProtectedUnit(corrected=entry.seq)
+        if changes[1]:
+            account.correct(guarantee, seq=entry.seq)
+        for table in body.get("removed", ()):
+            if self.population_of_table.get(table) != name:
+                raise ValueError("the removed table belongs to another population")
+            self._remove(str(table), number=self.largest_versions[table])
+
+    def _remove(self, table: str, *, number: int) -> None:
+        """Leave out all versions of a table up to a number: their source is nobody's again. Numbers are not reused."""
+        self.removed[table] = number
+        made = self.versions.get(table, {})
+        for each in [each for each in made if each <= number]:
+            del made[each]
+        if made:
+            return
+        self.versions.pop(table, None)
+        unit = self.protected_units.get(self.population_of_table.pop(table, ""), ProtectedUnit())
+        unit.namings.pop(table, None)
+        for others in self.versions.values():
+            newest = others[max(others)]
+            if self.protected_units.get(newest.population) is unit and not self.is_stale(newest):
+                unit.namings |= dict(intermediate_namings(newest.naming))
+
+    def is_fixed(self, population: str) -> bool:
+        """Whether whom a population protects, its limit and its tables stay for good.
+
+        So it is once something was released about it, or somebody forgotten; and after a restore, which may have
+        forgotten either.
+        """
         account = self.accounts.get(population)
         if account is None:
             return False
-        if account.charges or account.invariant or account.sealed is not None:
+        if account.charges or account.invariant or account.sealed is not None or account.restored:
             return True
         return any(
             self.forgotten.get(table) for table, owner in self.population_of_table.items() if owner == population
@@ -306,7 +347,7 @@ class LedgerState:
 
     def _protect(self, population: str, table: str, naming: Naming, *, row: int, version: int | None = None) -> None:
         unit = self.protected_units.setdefault(population, ProtectedUnit())
-        unit.record_naming(table, naming, row=row, fixed=self.is_unit_fixed(population), version=version)
+        unit.record_naming(table, naming, row=row, fixed=self.is_fixed(population), version=version)
 
     def _charge(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         version = self.version(body["table"], body["version"])
@@ -422,9 +463,9 @@ class LedgerState:
 
     def _gap(self, body: dict[str, Any], entry: LedgerEntry) -> EntryEffects:
         for name, data in body["guarantees"].items():
-            self._adopt_guarantee(name, Guarantee.from_data(data))
+            self._adopt_guarantee(name, Guarantee.from_data(data), seq=entry.seq)
         for name, unit in body.get("units", {}).items():
-            kept = self.units.get(name, unit) == unit or not self.is_unit_fixed(name)
+            kept = self.units.get(name, unit) == unit or not self.is_fixed(name)
             if name not in self.accounts or unit not in UNITS or not kept:
                 raise ValueError("the unit is unknown, or is not the one that was promised")
             self.units[name] = unit
@@ -440,6 +481,8 @@ class LedgerState:
             )
         for table, number in body["versions"].items():
             self.largest_versions[table] = max(self.largest_versions.get(table, 0), number)
+        for table, number in body.get("removed", {}).items():
+            self._remove(str(table), number=int(number))
         for table, population in body["owners"].items():
             self.population_of_table.setdefault(table, population)
         for table, tags in body.get("forgotten", {}).items():
@@ -451,7 +494,7 @@ class LedgerState:
         self._close_reservations()
         self.refinements.close()
         for account in self.accounts.values():
-            account.seq = entry.seq
+            account.seq, account.restored = entry.seq, True
         return EntryEffects(everything=True)
 
     def _repay(self, body: dict[str, Any]) -> None:
@@ -464,11 +507,14 @@ class LedgerState:
         for name in body.get("payers_unknown", every):
             self.accounts[name].payers_unknown = True
 
-    def _adopt_guarantee(self, name: str, guarantee: Guarantee) -> None:
-        if name in self.accounts:
+    def _adopt_guarantee(self, name: str, guarantee: Guarantee, *, seq: int) -> None:
+        """The limit that a restored ledger takes from its anchor: a larger one, or one that was corrected since."""
+        if name not in self.accounts:
+            self.accounts[name] = Account(name=name, guarantee=guarantee)
+        elif larger_guarantee(self.accounts[name].guarantee, guarantee) == guarantee:
             self.accounts[name].raise_to(guarantee)
         else:
-            self.accounts[name] = Account(name=name, guarantee=guarantee)
+            self.accounts[name].correct(guarantee, seq=seq)
 
     def _acknowledge(self, body: dict[str, Any]) -> EntryEffects:
         for table in body["tables"]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee
 from discreet.answers import affordability, query_quote
-from discreet.answers.caveats import invariant_caveats
+from discreet.answers.caveats import ledger_caveats
 from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
 from discreet.ledger.account import Account, RemainingByArm
 from discreet.ledger.ledger import Ledger
@@ -98,7 +98,7 @@ def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
         accounting=guarantee(table, ledger).accounting,
         counts=_counts(table.schema.unit, limits, room),
         largest_question=affordability.largest_question(room),
-        notes=(*invariant_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
+        notes=(*ledger_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
     )
 
 
@@ -165,6 +165,8 @@ def limit_difference(table: Table, ledger: Ledger) -> str | None:
         return None
     listed = " and ".join(f"{name} {mine} ({NAME} says {theirs})" for name, mine, theirs in parts)
     more: list[Piece] = [] if _file_lags(ledger_limit, file_limit) else [", or `", Command("budget grant"), "` more"]
+    if not ledger.state.is_fixed(table.population):
+        more = [", or run ", Command("refresh", table.name), ", because nothing was released yet"]
     return Message(f"the limit of {table.population!r} is the one in the ledger: {listed}; correct the file", *more)
 
 
@@ -183,9 +185,10 @@ def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
 
 
 def _both_limits(table: Table, ledger: Ledger) -> tuple[Guarantee, Guarantee]:
-    """The ledger's limit and the file's; a file that names no accounting means the ledger's."""
+    """The ledger's limit and the file's; once it is fixed, a file that names no accounting means the ledger's."""
     ledger_limit, file_limit = guarantee(table, ledger), declared_limit(table)
-    if table.budget is not None and table.budget.accounting is None:
+    fixed = ledger.state.is_fixed(table.population)
+    if fixed and table.budget is not None and table.budget.accounting is None:
         file_limit = replace(file_limit, accounting=ledger_limit.accounting)
     return ledger_limit, file_limit
 

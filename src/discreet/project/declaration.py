@@ -7,7 +7,7 @@ population is refused: by the same path, through a link, or as a copy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from typing import Any
 from discreet.engines.engine import Engine, SourceTrace
 from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
 from discreet.errors import Command, Flag, Message, UsageError
-from discreet.ledger.owner_acts import is_unit_correction, refuse_other_naming
+from discreet.ledger.owner_acts import is_unit_correction, refuse_other_naming, why_fixed
 from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
-from discreet.project.unit_notes import restart_hint, shared_budget_hint
+from discreet.project.unit_notes import shared_budget_hint
 from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
 from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.person_identity import Naming, describe, same_persons, sources_of
@@ -127,11 +127,11 @@ def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> No
     What was answered under that one protects no other. While nothing was, the owner corrects it freely.
     """
     unit = state.units.get(table.population)
-    if not state.is_unit_fixed(table.population) or unit is None:
+    if not state.is_fixed(table.population) or unit is None:
         return
     if unit != ("row" if table.schema.unit.is_row else "person"):
         raise UsageError(
-            f"population {table.population!r} protects each {unit}. Answers about it were released, so this "
+            f"population {table.population!r} protects each {unit}. {why_fixed(state, table.population)}, so this "
             "cannot change",
             hint="declare `person` as before; the released answers do not protect another unit",
         )
@@ -190,7 +190,11 @@ def refuse_second_unit(sources: TableSources, *, state: LedgerState) -> None:
 def refuse_forgotten_sources(table: Table, *, state: LedgerState) -> None:
     """Refuse a new table while a restored ledger does not know the sources of those that it forgot."""
     newest_number = {name: max(made) for name, made in state.versions.items()}
-    forgotten = [name for name, number in state.largest_versions.items() if number > newest_number.get(name, 0)]
+    forgotten = [
+        name
+        for name, number in state.largest_versions.items()
+        if number > max(newest_number.get(name, 0), state.removed.get(name, 0))
+    ]
     if table.name not in state.versions and table.name not in forgotten and forgotten:
         raise UsageError(
             f"the ledger was restored from a backup, which does not contain the source of {forgotten[0]!r}",
@@ -198,24 +202,41 @@ def refuse_forgotten_sources(table: Table, *, state: LedgerState) -> None:
         )
 
 
+def refuse_needed_table(name: str, tables: Mapping[str, Table], *, charges: Collection[object]) -> None:
+    """Refuse to remove a table that another one refers to, or a public one that answers may have been grouped by."""
+    for other in tables.values():
+        if other.schema.unit.through is not None and other.schema.unit.through.lower() == name.lower():
+            raise UsageError(
+                f"{other.name!r} reaches its persons through {name!r}, so {name!r} cannot be removed",
+                hint=Message("run ", Command("remove", other.name), " first"),
+            )
+    if tables[name].public and charges:
+        raise UsageError(
+            f"{name!r} is public, and answers were released that may have used it, so it cannot be removed: those "
+            "answers could not be read again",
+            hint="leave the table in place: a public table costs nothing",
+        )
+
+
 def refuse_second_budget(
-    sources: TableSources, *, versions: Mapping[str, Mapping[int, VersionRecord]], begun: bool = True
+    sources: TableSources, *, versions: Mapping[str, Mapping[int, VersionRecord]], is_fixed: Callable[[str], bool]
 ) -> None:
     """Refuse a table whose source, or one on its way, the ledger knows under another population.
 
     Whatever discreet.toml says now. A public table has no population: rows that are private under any are not public,
-    by whatever name. begun: something was charged, so that the ledger cannot begin anew.
+    by whatever name. is_fixed: whether something was released about a population, so that no table leaves it.
     """
     table = sources.tables[0]
     for name, made in versions.items():
         for version in made.values():
             other = table.public or version.population != table.population
             if other and any(sources.shared_with(version)):
-                raise _ledger_has_source(name, version.population, table, begun=begun)
+                raise _ledger_has_source(name, version.population, table, fixed=is_fixed(version.population))
 
 
-def _ledger_has_source(name: str, population: str, table: Table, *, begun: bool) -> UsageError:
-    other = "" if begun else Message("; or, because nothing was charged yet, ", restart_hint(table.name))
+def _ledger_has_source(name: str, population: str, table: Table, *, fixed: bool) -> UsageError:
+    removal = Message("; or, because nothing was released about them yet, run ", Command("remove", name), " first")
+    other = "" if fixed else removal
     if table.public:
         return UsageError(
             f"{NAME} declares {table.name!r} as public, but the ledger has its source as the private table {name!r} of "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from os import PathLike
 from pathlib import Path
 
 from discreet import exact
 from discreet.errors import Command, Message, ProjectError, UsageError
+from discreet.ledger import repair
 from discreet.ledger.filesystem import state_root
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation, is_address
@@ -32,18 +34,29 @@ def nearest_project_folder(path: str | PathLike[str]) -> Path:
     )
 
 
-def make_project_folder(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Path:
-    """Write a new discreet.toml and an empty ledger; refuses to overwrite. Beside a discreet.toml: the ledger alone."""
+def make_project_folder(
+    path: str | PathLike[str], *, epsilon: object = None, delta: object = None, practice: bool = False
+) -> Path:
+    """Write a new discreet.toml and an empty ledger; refuses to overwrite. Beside a discreet.toml: the ledger alone.
+
+    practice: for generated or public data, for good. See `start_practice_again`.
+    """
     folder = Path(path)
     if (folder / NAME).exists():
         if epsilon is not None or delta is not None:
             raise ProjectError(
                 f"{NAME} already exists here, and budgets are declared in it", hint=f"write the budget into {NAME}"
             )
+        if practice and not read_file(folder / NAME).practice:
+            raise ProjectError(
+                f"{NAME} already exists here, and does not declare a practice project",
+                hint="make a practice project in another folder",
+            )
         return _make_missing_ledger(folder.resolve())
     if (folder / ".discreet" / "ledger.db").exists():
         raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"restore {NAME}; a ledger is permanent")
     text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
+    text += "practice = true    # generated or public data only; never a real project\n" if practice else ""
     if (budget := budget_of(epsilon, delta)) is not None:
         text += _budget_line(budget) + "\n"
     try:
@@ -113,18 +126,54 @@ def refuse_state_inside(folder: Path) -> None:
 
 def _make_missing_ledger(folder: Path) -> Path:
     """Make the ledger of a project that has none yet."""
-    path = ledger_path(folder, read_file(folder / NAME))
+    file = read_file(folder / NAME)
+    path = ledger_path(folder, file)
     if isinstance(path, Path) and path.exists():
         raise ProjectError(
             f"{NAME} already exists here", hint=Message("run ", Command("add", "FILE"), " to declare a table")
         )
     refuse_state_inside(folder)
-    Ledger.create(path).close()
+    Ledger.create(path, practice=file.practice).close()
     beside = path.parent if isinstance(path, Path) else folder / ".discreet"
     if beside.name == ".discreet" and not (beside / ".gitignore").exists():
         beside.mkdir(mode=0o700, exist_ok=True)
         (beside / ".gitignore").write_text("*\n")  # copies of private tables lie here
     return folder
+
+
+def start_practice_again(path: str | PathLike[str]) -> Path:
+    """Delete the ledger and the stored tables of a practice project, and begin with empty ones. Declarations stay."""
+    folder = nearest_project_folder(path)
+    file = read_file(folder / NAME)
+    where = ledger_path(folder, file)
+    refuse_state_inside(folder)
+    if not isinstance(where, Path):
+        raise UsageError("this ledger is in a database, and is not deleted by a program", hint="use another database")
+    if not file.practice:
+        raise repair.not_practice()
+    if where.exists():
+        repair.delete_practice_ledger(where)
+    _make_missing_ledger(folder)  # refuses where a real ledger is missing
+    shutil.rmtree(folder / ".discreet" / "tables", ignore_errors=True)
+    return folder
+
+
+def refuse_other_mark(file: ProjectFile, ledger: Ledger) -> None:
+    """Refuse a file that calls a practice project real, or a real one practice: the ledger says it, for good."""
+    if file.practice == ledger.state.practice:
+        return
+    ledger.close()
+    if file.practice:
+        raise ProjectError(
+            f"{NAME} says practice = true, but the ledger was made for a real project, and stays one",
+            hint=f"remove the line from {NAME}",
+        )
+    raise ProjectError(
+        "the ledger was made for practice, so this can never become a real project",
+        hint=Message(
+            f"write practice = true below [project] in {NAME}; or run ", Command("init"), " in another folder"
+        ),
+    )
 
 
 def _budget_line(budget: Budget) -> str:

@@ -29,15 +29,21 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import TableWish, propose_table
-from discreet.project.folder import ledger_path, make_project_folder, nearest_project_folder, refuse_state_inside
-from discreet.project.versions import ErasureReport, Versions
+from discreet.project.declaration import TableWish, propose_table, refuse_needed_table
+from discreet.project.folder import (
+    ledger_path,
+    make_project_folder,
+    nearest_project_folder,
+    refuse_other_mark,
+    refuse_state_inside,
+)
+from discreet.project.versions import ErasureReport, RemovalReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
 from discreet.schema.edge_table import refuse_edge_table
 from discreet.schema.project_file import NAME, read_file
 from discreet.schema.schema import Table, closest_name_hint
-from discreet.schema.toml_edit import add_table, set_keys
+from discreet.schema.toml_edit import add_table, set_keys, text_without_table, write
 from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
@@ -46,7 +52,7 @@ if TYPE_CHECKING:
     from discreet.project.recall import RecalledRelease
     from discreet.sql.catalog import PublicTable
 
-__all__ = ["BudgetStatus", "ErasureReport", "Project"]
+__all__ = ["BudgetStatus", "ErasureReport", "Project", "RemovalReport"]
 
 #: A question that counts longer than this is stopped; it stays charged.
 DEADLINE_S = 600.0
@@ -66,9 +72,11 @@ class Project:
         return Project(nearest_project_folder(path))
 
     @staticmethod
-    def make(path: str | PathLike[str], *, epsilon: object = None, delta: object = None) -> Project:
+    def make(
+        path: str | PathLike[str], *, epsilon: object = None, delta: object = None, practice: bool = False
+    ) -> Project:
         """Create discreet.toml and an empty ledger. Refuses to overwrite."""
-        return Project(make_project_folder(path, epsilon=epsilon, delta=delta))
+        return Project(make_project_folder(path, epsilon=epsilon, delta=delta, practice=practice))
 
     @cached_property
     def ledger_path(self) -> LedgerLocation:
@@ -79,7 +87,9 @@ class Project:
     def ledger(self) -> Ledger:
         """The open ledger, verified."""
         refuse_state_inside(self.folder)
-        return Ledger.open(self.ledger_path)
+        ledger = Ledger.open(self.ledger_path)
+        refuse_other_mark(self.file, ledger)
+        return ledger
 
     @cached_property
     def curator(self) -> Curator:
@@ -337,6 +347,24 @@ class Project:
     def refresh(self, name: str) -> tuple[int, DeclarationOutcome]:
         """Make a new version of a declared table from its source. For the owner."""
         return self.versions.refresh(name)
+
+    def remove(self, name: str) -> RemovalReport:
+        """Remove a table that nobody has asked about: from discreet.toml, the ledger and the stored versions.
+
+        Its source stays. Refused once something was released about its people. For the owner.
+        """
+        table = next((each for each in self.file.tables if each.lower() == name.lower()), name)
+        if table not in {*self.file.tables, *self.ledger.refresh().versions}:
+            self.table(table)  # says that there is none, and which there are
+        text = None
+        if table in self.file.tables:
+            refuse_needed_table(table, self.file.tables, charges=self.ledger.state.charges)
+            text = text_without_table(self.folder / NAME, table)
+        report = self.versions.remove_versions(table)
+        if text is not None:
+            write(self.folder / NAME, text)
+            self._reload_file()
+        return report
 
     def edited_places(self, name: str) -> list[str]:
         """The public tables that exact totals of a table were grouped by and that were edited since."""

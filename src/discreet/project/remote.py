@@ -33,7 +33,17 @@ _BASE = "/api/v1"
 #: What a project at home can do besides: said, where somebody looks for it here.
 _LOCAL_ONLY = frozenset(
     {"add", "batch", "bias", "bounds", "compare", "forget", "grant", "histogram", "marginals", "publish", "ranges"}
-    | {"plan_marginals", "plan_publish", "plan_ranges", "reconcile", "refresh", "stream", "synthesize", "verify"}
+    | {
+        "plan_marginals",
+        "plan_publish",
+        "plan_ranges",
+        "reconcile",
+        "refresh",
+        "remove",
+        "stream",
+        "synthesize",
+        "verify",
+    }
 )
 
 

@@ -41,8 +41,9 @@ def unit_notes(table: Table, others: Iterable[Table]) -> list[str]:
                 f"each row of {table.name!r} is protected, because no ",
                 Flag("ends"),
                 f" were given: if a row is an edge between {pair[0]!r} and {pair[1]!r} and both are persons, that "
-                "protects an edge, not a person with all their edges. For that, remove "
-                f"[tables.{table.name}] and its columns from {NAME} before the first answer and add it again with ",
+                "protects an edge, not a person with all their edges. For that, run ",
+                Command("remove", table.name),
+                " before the first answer and add it again with ",
                 Flag("ends", pair),
             )
         ]
@@ -54,8 +55,9 @@ def unit_notes(table: Table, others: Iterable[Table]) -> list[str]:
         Message(
             plain,
             f", but {doubt}. If a person can have several rows, this protects each row, not each person. To protect "
-            f"persons, remove [tables.{table.name}] and its columns from {NAME} before the first answer and add it "
-            "again with ",
+            "persons, run ",
+            Command("remove", table.name),
+            " before the first answer and add it again with ",
             Flag("person", column),
         )
     ]
@@ -101,16 +103,6 @@ def other_identity_notes(table: Table, *, state: LedgerState) -> list[str]:
         f"{table.population!r} holds for both together only if these are the same people"
         for name in others[:1]
     ]
-
-
-def restart_hint(table: str) -> str:
-    """How a ledger that holds no charge begins anew. (Where it holds one, `init` refuses.)"""
-    return Message(
-        "remove .discreet/ledger.db* and .discreet/tables, then run ",
-        Command("init"),
-        " and ",
-        Command("refresh", table),
-    )
 
 
 def _same_people(table: Table, others: Iterable[Table]) -> list[str]:

@@ -40,7 +40,7 @@ from discreet.schema.edge_table import tables_with_same_persons
 from discreet.schema.grid_step import with_steps
 from discreet.schema.person_identity import KINDS, REACHED, WAY, kinds_of, naming_of, reached
 from discreet.schema.person_path import path_of
-from discreet.schema.project_file import DEFAULT_LEDGER, NAME, ProjectFile, plain, read_table
+from discreet.schema.project_file import NAME, ProjectFile, plain, read_table
 from discreet.schema.schema import Schema, Table
 from discreet.sql.catalog import CatalogTable, PublicTable
 from discreet.sql.parsed_query import ParsedQuery
@@ -69,6 +69,15 @@ class ErasureReport:
     others: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     orphaned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovalReport:
+    """What removing a table took away. `missing`: files of its versions that could not be deleted."""
+
+    table: str
+    versions: int
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +148,50 @@ class Versions:
         )
 
     def refresh(self, name: str) -> tuple[int, DeclarationOutcome]:
-        """Make a new version of a declared table from its source. An act of the owner."""
+        """Make a new version of a declared table from its source. An act of the owner.
+
+        While nothing was released about the people, the population and the limit become those that the file declares.
+        """
+        self._correct(self.file.table(name))
         making = self._make(name)
         with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
             self._drop_orphaned_tables({self.file.table(name).engine})
         return self.newest(name).number, making
+
+    def _correct(self, table: Table) -> None:
+        """Apply what the file says of a table's population and limit, where the ledger lets both be corrected.
+
+        Whether it does is decided by the ledger, under its lock; what is found out here only says whether to ask it.
+        """
+        state = self.ledger.refresh()
+        if table.public or table.budget is None:
+            return
+        earlier = state.population_of_table.get(table.name, table.population)
+        if earlier != table.population and not state.is_fixed(earlier):
+            self._check_headers(table)
+            self.remove_versions(table.name)
+            state = self.ledger.refresh()
+        limit = declared_limit(table)
+        if table.population in state.accounts and not state.is_fixed(table.population):
+            self.ledger.correct(table.population, limit)
+
+    def remove_versions(self, name: str) -> RemovalReport:
+        """Take a table out of its population, and delete the files of its versions. Its source stays where it is.
+
+        The ledger goes first: what a crash leaves of the files no question reads, and `orphaned_tables` looks after it.
+        """
+        removed, missing = self.ledger.remove_table(name), []
+        declared_table = self.file.tables.get(name)
+        for record in removed:
+            try:
+                if declared_table is None and _ENGINE in record.schema:
+                    raise UsageError("the engine of this table is not declared any more")
+                address = DEFAULT if declared_table is None else _address(record, declared_table)
+                engine = self.curator.engine.at(address)
+                engine.drop(engine.place(record.file, folder=self.curator.folder))
+            except (DiscreetError, OSError):
+                missing.append(record.file)
+        return RemovalReport(table=name, versions=len(removed), missing=tuple(missing))
 
     def forget(self, name: str, person: Sequence[str]) -> ErasureReport:
         """Erase a person from every version of a table and of the tables that reach their persons through it.
@@ -258,12 +306,20 @@ class Versions:
         if record.schema != self._declaration(table):
             notes.append(self._what_changed(table, record))
         if record.population != table.population:
+            applies = [] if self.ledger.state.is_fixed(record.population) else [self._applies(table)]
             notes.append(
-                f"the ledger has {table.name!r} in population {record.population!r}, and queries spend that budget; "
-                f"{NAME} says {table.population!r}: correct the file"
+                Message(
+                    f"the ledger has {table.name!r} in population {record.population!r}, and queries spend that "
+                    f"budget; {NAME} says {table.population!r}: correct the file",
+                    *applies,
+                )
             )
             return notes  # what the file says of another population's limit is no difference to this one's
         return [*notes, *filter(None, [limit_difference(self.ledger_table(table), self.ledger)])]
+
+    @staticmethod
+    def _applies(table: Table) -> Message:
+        return Message("; or run ", Command("refresh", table.name), ", because nothing was released yet")
 
     def _what_changed(self, table: Table, record: VersionRecord) -> str:
         """Why a version is not as declared: the file has changed, or the step that follows from bounds has."""
@@ -383,8 +439,8 @@ class Versions:
 
     def refuse_second_budget(self, table: Table) -> None:
         """Refuse a table whose people the ledger knows under another population."""
-        versions = self.ledger.refresh().versions
-        refuse_second_budget(self._sources(table), versions=versions, begun=self.has_history)
+        state = self.ledger.refresh()
+        refuse_second_budget(self._sources(table), versions=state.versions, is_fixed=state.is_fixed)
 
     def _sources(self, table: Table) -> TableSources:
         """What a table is made from; of a public one, which has no persons and may not be in the file yet, its own."""
@@ -397,12 +453,6 @@ class Versions:
             engine=self.curator.engine,
             seal=self.ledger.keyed_digest,
         )
-
-    @property
-    def has_history(self) -> bool:
-        """Whether the ledger holds what must not be lost, or lies where nobody should take it away."""
-        state = self.ledger.state
-        return self.file.ledger != DEFAULT_LEDGER or bool(state.charges or state.forgotten or state.invariants)
 
     def _declaration(self, table: Table, *, steps: bool = True) -> dict[str, Any]:
         """What a version keeps of a table's declaration, as the ledger writes it: of its engine the kind alone.

@@ -60,6 +60,7 @@ class ProjectFile:
     """What discreet.toml says. `raw` holds each table's own mapping, for the ledger."""
 
     ledger: str
+    practice: bool
     populations: frozenset[str]
     analysts: Mapping[str, Fraction]
     tables: Mapping[str, Table]
@@ -85,7 +86,7 @@ def read_file(path: Path) -> ProjectFile:
 def read_project(data: Mapping[str, Any]) -> ProjectFile:
     """A parsed discreet.toml as a ProjectFile."""
     refuse_unknown_keys(data, {"project", "tables", "populations", "analysts"}, where=NAME, error=SchemaError)
-    project_keys = {"ledger", "budget"}
+    project_keys = {"ledger", "budget", "practice"}
     project = refuse_unknown_keys(data.get("project", {}), project_keys, where="[project]", error=SchemaError)
     populations = mapping(data.get("populations", {}), where="[populations]", error=SchemaError)
     analysts = mapping(data.get("analysts", {}), where="[analysts]", error=SchemaError)
@@ -104,6 +105,7 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
         raise SchemaError("[project] ledger must be text", hint=f'ledger = "{DEFAULT_LEDGER}"')
     return ProjectFile(
         ledger=ledger,
+        practice=_flag(project, "practice", where="[project]"),
         populations=frozenset(populations),
         analysts=quotas,
         tables=tables,

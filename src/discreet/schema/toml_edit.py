@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import exact
-from discreet.errors import ProjectError
+from discreet.errors import ProjectError, UsageError
+from discreet.schema.toml_file import parse_toml
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument  # slow to load, and most verbs write nothing here
@@ -46,6 +49,75 @@ def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mappin
         for key, value in column_settings.items():
             table["columns"][column][key] = _item(value)
     write(path, document.as_string())
+
+
+def text_without_table(path: Path, name: str) -> str:
+    """The file without [tables.NAME] and its columns; comments, order and everything else stay.
+
+    Comments between the table and the next section are kept: they may be about that one.
+    """
+    text = path.read_bytes().decode("utf-8-sig")
+    rest = _data(text)
+    del rest["tables"][name]
+    for edited in (_without_sections(text, ["tables", name]), _without_entry(text, name)):
+        with suppress(UsageError):  # not TOML any more: a line that only looked like a header
+            if edited is not None and _data(edited) == rest:
+                return edited
+    raise ProjectError(
+        f"the declaration of {name!r} in {path.name} is written in a way that cannot be removed by a program",
+        hint=f"remove it from {path.name} by hand, then run the same command again",
+    )
+
+
+def _data(text: str) -> dict[str, Any]:
+    """What a file says; a file without tables has none of them."""
+    return {"tables": {}} | parse_toml(text.replace("\r\n", "\n").replace("\r", "\n"), name="the file")
+
+
+def _without_sections(text: str, place: list[str]) -> str:
+    """A text without the sections at and below a place."""
+    kept: list[str] = []
+    section: list[str] = []
+    inside = False
+    for line in [*re.findall(r"[^\n]*\n|[^\n]+$", text), ""]:
+        header = _header(line)
+        if header is not None or not line:
+            if inside:  # what stands before the next header belongs to that one
+                tail = len(section)
+                while tail and (not section[tail - 1].strip() or section[tail - 1].lstrip().startswith("#")):
+                    tail -= 1
+                section = section[tail:] if any(each.strip() for each in section[tail:]) else []
+            kept, section = kept + section, []
+            inside = header is not None and header[: len(place)] == place
+        section.append(line)
+    return "".join(kept)
+
+
+def _header(line: str) -> list[str] | None:
+    """The place that a line opens a section of; None where it is no such line."""
+    if not line.lstrip().startswith("["):
+        return None
+    try:
+        data: Any = parse_toml(line.strip(), name="a line")
+    except UsageError:
+        return None
+    place = []
+    while isinstance(data, dict) and data:
+        ((key, data),) = data.items()
+        place.append(key)
+    return place
+
+
+def _without_entry(text: str, name: str) -> str | None:
+    """A text whose tables are written in another way than as sections of their own."""
+    import tomlkit
+
+    try:
+        document: Any = tomlkit.parse(text)
+        del document["tables"][name]
+        return str(document.as_string())
+    except Exception:  # whatever the library makes of such a text: its result is compared, and another way is told
+        return None
 
 
 def set_ledger(path: Path, ledger: str) -> None:

@@ -14,7 +14,7 @@ from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.affordability import largest_question
-from discreet.answers.caveats import declared_table_caveats, invariant_caveats
+from discreet.answers.caveats import declared_table_caveats, ledger_caveats
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
@@ -102,7 +102,7 @@ def count_caveats(version: Version, curator: Curator, columns: Sequence[str] = (
     """What the counts of a version describe by these columns, and what is not protected; intervals do not tell."""
     read = [(version.table, column) for column in columns]
     notes = declared_table_caveats({version.table: version.schema}, read)
-    return notes + invariant_caveats(curator.ledger, version.population)
+    return notes + ledger_caveats(curator.ledger, version.population)
 
 
 def reserve(

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from discreet.accounting.events import ReservationEvent
-from discreet.answers.caveats import invariant_caveats
+from discreet.answers.caveats import ledger_caveats
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.graph.degree_limit import CANDIDATES, DegreeLimitChoice
 from discreet.graph.edge_ends import clamping_warnings
@@ -63,7 +63,7 @@ def measure_model(
     notes = [
         *_notes(recipe, nodes),
         *clamping_warnings(version, source.ends),
-        *invariant_caveats(curator.ledger, version.population),
+        *ledger_caveats(curator.ledger, version.population),
     ]
     release_data = {"kind": KIND, "unit": recipe.unit, "recipe": recipe.to_data(), "notes": notes}
     release_data |= tables_of(nodes, counted)

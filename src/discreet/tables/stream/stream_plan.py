@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.accounting.events import GaussianEvent, LaplaceEvent, ReservationEvent, loss, to_data
 from discreet.accounting.guarantee import Guarantee
-from discreet.answers.caveats import invariant_caveats
+from discreet.answers.caveats import ledger_caveats
 from discreet.answers.query_quote import cost_of
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.engines.person_keys import MARK
@@ -121,7 +121,7 @@ def notes(plan: StreamPlan, guarantee: Guarantee, *, population: str, curator: C
     )
     lost = loss(plan.event)
     noise = terms.notes(ReservationEvent(epsilon=lost.epsilon, rho=lost.rho, delta=Fraction(0)), guarantee)
-    return [limit, *noise, *invariant_caveats(curator.ledger, population)]
+    return [limit, *noise, *ledger_caveats(curator.ledger, population)]
 
 
 def times(count: int) -> str:
