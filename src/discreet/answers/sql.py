@@ -9,14 +9,14 @@ from fractions import Fraction
 
 from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
-from discreet.answers.query_quote import QueryWish, quote
+from discreet.answers.query_quote import QueryQuote, QueryWish, quote, quote_with_law
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
 from discreet.errors import BudgetExceeded
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Curator, Version, charge_request
 from discreet.kernel.measurement import Measurement
 from discreet.kernel.project_session import Session
 from discreet.release import Release
@@ -95,7 +95,7 @@ def measure_query(
 
     `earlier_estimate`: what is known already, so that --within buys only the rest.
     """
-    quoted = quote(
+    quoted = resumed_quote(query, wish, session, earlier_estimate=earlier_estimate) or quote(
         query,
         wish,
         version=session.version,
@@ -112,6 +112,34 @@ def measure_query(
         if not problem.hint and problem.binding == "loss":
             problem.hint = affordable_hint(quoted, wish, session.ledger)
         raise
+
+
+def resumed_quote(
+    query: ParsedQuery, wish: QueryWish, session: Session, *, earlier_estimate: EarlierEstimate | None = None
+) -> QueryQuote | None:
+    """The quote under which a question was charged by a process that died before it stored the answer, if one did.
+
+    By either law: which one is cheaper may have changed, by that charge itself.
+    """
+    version, ledger, question = session.version, session.ledger, query.inquiry.question()
+    if not any(body["question"] == question for body in ledger.state.unfinished.values()):
+        return None
+    for gaussian in (False, True):
+        if gaussian and (session.guarantee.limits.rho is None or not query.inquiry.statistics):
+            continue
+        quoted = quote_with_law(
+            query,
+            wish,
+            version,
+            session.guarantee,
+            ledger,
+            gaussian=gaussian,
+            booking=False,
+            earlier_estimate=earlier_estimate,
+        )
+        if ledger.can_resume(charge_request(quoted.price, session.versions, session.asker)):
+            return quoted
+    return None
 
 
 def again(query: ParsedQuery, earlier: str, wish: QueryWish, session: Session) -> Release:
