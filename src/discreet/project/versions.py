@@ -251,6 +251,8 @@ class Versions:
         try:
             source = self._fingerprint(table) | self._persons(table, path)
             is_missing = self._is_missing(_address(record, table), record.file)
+            if MARK in record.source and self.curator.keys.mark != record.source[MARK]:
+                return False
         except (DiscreetError, OSError):  # whoever makes it says what is wrong
             return False
         stored = {key: part for key, part in record.source.items() if key != MARK}
