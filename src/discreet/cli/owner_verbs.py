@@ -118,9 +118,11 @@ def refresh(
         engine = opened_project.table(table).engine
         is_unknown = not force and engine_kind(engine) != DEFAULT and opened_project.is_up_to_date(table) is None
         version, making = opened_project.refresh(table, force=force)
+    edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
     if making is None:
         data, text = unchanged_output(opened_project.table(table), version)
         terminal.print_result(data, text, as_json=as_json)
+        terminal.print_notes(edited)
         return
     if is_unknown:
         terminal.print_notes([unknown_change_note(engine_kind(engine))])
@@ -128,7 +130,6 @@ def refresh(
     answered = any(charge.table == opened_project.table(table).name and charge.version < version for charge in charges)
     data, text = refresh_output(opened_project.table(table), version, making, answered=answered)
     terminal.print_result(data, text, as_json=as_json)
-    edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
     settled = _settled_notes(opened_project, table) if version == 1 else []
     terminal.print_notes([*encoding_notes(opened_project, opened_project.table(table)), *edited, *settled])
 
