@@ -89,13 +89,12 @@ class ChargeLock:
 def matching_charges(state: LedgerState, body: dict[str, Any]) -> list[str]:
     """The charges without an answer or a failure that paid for what `body` would pay for, the oldest first.
 
-    A charge with the same key is the only one that may be it: see `Ledger.charge`.
+    A charge under a key waits for that key: whoever sent it sends it again, and two keys have two answers.
     """
-    own = state.charge_of_key.get(str(body["key"])) if "key" in body else None
     return [
         id_
         for id_, earlier in state.unfinished.items()
-        if (own is None or id_ == own) and earlier["question"] == body["question"] and _paid_for(earlier, body)
+        if (earlier["question"], earlier.get("key")) == (body["question"], body.get("key")) and _paid_for(earlier, body)
     ]
 
 
