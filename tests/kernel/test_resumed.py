@@ -326,7 +326,7 @@ def test_a_retry_at_the_console_is_answered_under_its_charge(tmp_path, key):
         handle = ProjectHandle(tmp_path / "clinic", deadline_s=30)
         people, settings = People.of(tmp_path / "clinic"), Settings(origin=ORIGIN, grid_ms=50)
         service = QueryService(handle=handle, people=people, settings=settings)
-        return service.ask(QueryRequest(text=text, epsilon="0.1", **more), who, key=key).releases
+        return service.ask(QueryRequest(text=text, epsilon="0.1", fresh=True, **more), who, key=key).releases
 
     project = discreet.open(tmp_path / "clinic")
     project.version("patients")
