@@ -11,7 +11,7 @@ KILLED = """
 import os, signal, sys, discreet
 from discreet.ledger.ledger import Ledger
 Ledger.add_version = lambda *given, **how: os.kill(os.getpid(), signal.SIGKILL)
-discreet.open(sys.argv[1]).refresh("visits")
+discreet.open(sys.argv[1]).refresh("visits", force=True)
 """
 
 

@@ -51,7 +51,7 @@ def test_a_question_is_read_against_the_version_that_it_is_asked_of(tmp_path, mo
     question = found.sql("select count(*), sum(x) from v")
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace("rows_per_person = 3", "rows_per_person = 50").replace("10\n", "1000\n"))
-    Project(found.folder).refresh("v")
+    Project(found.folder).refresh("v", force=True)
     claimed = []
     real = Curator._count
     monkeypatch.setattr(
@@ -121,7 +121,7 @@ def test_the_count_of_a_discovered_key_is_known_by_having_been_large(tmp_path):
 
 def test_nobody_is_brought_back_by_a_refresh_that_was_under_way(tmp_path, monkeypatch):
     found = project(tmp_path)
-    found.refresh("v")
+    found.refresh("v", force=True)
     real = DuckDBEngine.declare
 
     def slow(self, *args, **more):
@@ -132,14 +132,14 @@ def test_nobody_is_brought_back_by_a_refresh_that_was_under_way(tmp_path, monkey
 
     monkeypatch.setattr(DuckDBEngine, "declare", slow)
     with pytest.raises(UsageError, match="forgotten"):
-        found.refresh("v")
-    found.refresh("v")
+        found.refresh("v", force=True)
+    found.refresh("v", force=True)
     assert kept(found) == 9
 
 
 def test_a_tombstone_survives_a_rollback(tmp_path):
     found = project(tmp_path)
-    found.refresh("v")
+    found.refresh("v", force=True)
     found.ledger.close()
     backup = tmp_path / "backup"
     backup.mkdir()
@@ -157,7 +157,7 @@ def test_a_tombstone_survives_a_rollback(tmp_path):
         restored.sql("select count(*) from v").ask(epsilon=1)
     restored.acknowledge()
     after = Project(found.folder)
-    after.refresh("v")
+    after.refresh("v", force=True)
     assert kept(after) == 9
 
 
@@ -176,9 +176,9 @@ type = "integer"
     toml = VISITS.replace("budget = { epsilon = 100000.0, delta = 1e-6 }", 'population = "p"') + lines
     orders = [["pid", "x", "note", "order"]] + [[number, 5, "a", f"o{number}"] for number in range(10)]
     found = project(tmp_path, toml, v=orders, l=[["order", "y"]] + [[f"o{number}", 1] for number in range(10)])
-    found.refresh("v")
+    found.refresh("v", force=True)
     assert found.forget("v", ["7"]).tables == ("v", "l")
-    found.refresh("l")
+    found.refresh("l", force=True)
     assert kept(found, "l") == 9
 
 
@@ -292,7 +292,7 @@ def test_a_population_keeps_its_unit(tmp_path):
     path = tmp_path / "discreet.toml"
     path.write_text(path.read_text().replace('person = "pid"\nrows_per_person = 3\n', ""))
     with pytest.raises(UsageError, match=r"protects each person\. Answers about"):
-        Project(found.folder).refresh("v")
+        Project(found.folder).refresh("v", force=True)
 
 
 def test_texts_are_cut(tmp_path):

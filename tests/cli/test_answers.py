@@ -18,8 +18,9 @@ def test_the_contract_of_query(tmp_path, capsys):
     assert code == 0
     assert set(data) == {
         "release", "version", "columns", "rows", "intervals", "confidence", "cost", "spent", "remaining", "cached", "derived",
-        "from", "warnings",
+        "from", "warnings", "source_changed",
     }  # fmt: skip
+    assert data["source_changed"] is None
     assert data["release"].startswith("r-")
     assert (data["version"], data["confidence"], data["cached"]) == (1, 0.95, False)
     assert data["columns"] == [{"name": "disease", "kind": "key"}, {"name": "n", "kind": "noisy", "least": 0}]

@@ -31,7 +31,11 @@ def test_questions_tell_nothing_of_a_changed_source(tmp_path, capsys):
     """All that an analyst sees is the same whether a row was added or not; the owner can ask."""
     make(tmp_path)
     run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
-    asked = [["query", COUNT, "--epsilon", "0.1"], ["explain", BY_DISEASE, "--epsilon", "0.1"], ["budget"]]
+    asked = [
+        ["query", COUNT, "--epsilon", "0.1", "--analyst", "ann"],
+        ["explain", BY_DISEASE, "--epsilon", "0.1"],
+        ["budget"],
+    ]
     before = [run(capsys, tmp_path, *words) for words in asked]
     assert run(capsys, tmp_path, "refresh", "patients", "--check")[1]["changed"] is False
     write_rows(tmp_path / "patients.csv", [*ROWS, ROWS[0]])

@@ -277,7 +277,7 @@ def test_add_with_a_person(tmp_path, capsys):
     assert run(capsys, tmp_path, *words)[0] == 0
     assert run(capsys, tmp_path, "query", "select count(*) from visits", "--epsilon", "1")[0] == 0
     assert run(capsys, tmp_path, "query", "select id, count(*) from visits group by id", "--epsilon", "1")[0] == 3
-    code, made, _ = run(capsys, tmp_path, "refresh", "visits")
+    code, made, _ = run(capsys, tmp_path, "refresh", "visits", "--force")
     assert code == 0 and (made["rows"], made["persons"]) == (3, 2)
     assert told(
         capsys, ["add", str(tmp_path / "visits.csv"), "--name", "v", "--person", "idd", "--project", str(tmp_path)], 2

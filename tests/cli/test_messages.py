@@ -72,12 +72,12 @@ def test_refresh_says_how_many_rows_were_read_kept_and_left_out(tmp_path, capsys
     (tmp_path / "visits.csv").write_text(VISITS)
     words = ["add", str(tmp_path / "visits.csv"), "--epsilon", "1", "--person", "visit", "--rows-per-person", "4"]
     assert run(capsys, tmp_path, *words)[0] == 0
-    code, out, _ = say(capsys, tmp_path, "refresh", "visits")
+    code, out, _ = say(capsys, tmp_path, "refresh", "visits", "--force")
     assert code == 0 and "from 70 rows, of which 24 are kept and 46 left out" in out
     assert "10 rows without a person" in out and "36 rows beyond" in out
-    _, data, _ = run(capsys, tmp_path, "refresh", "visits")
+    _, data, _ = run(capsys, tmp_path, "refresh", "visits", "--force")
     assert (data["read"], data["rows"], data["without_person"], data["truncated"]) == (70, 24, 10, 36)
-    code, out, _ = say(capsys, tmp_path, "refresh", "patients")
+    code, out, _ = say(capsys, tmp_path, "refresh", "patients", "--force")
     assert "from 1,000 rows (" in out and "kept" not in out
 
 
@@ -231,7 +231,7 @@ def test_refresh_counts_the_cells_that_a_mark_made_missing(tmp_path, capsys, ext
         file.write(f'\n[tables.stays]\nsource = "stays.csv"\nbudget = {{ epsilon = 3 }}\n{extra}{columns}')
     _, data, _ = run(capsys, tmp_path, "refresh", "stays")
     assert data["marked"] == {"city": 2, "age": 1} and data["nulled"] == {"city": 0, "age": 0}
-    out = say(capsys, tmp_path, "refresh", "stays")[1]
+    out = say(capsys, tmp_path, "refresh", "stays", "--force")[1]
     keep = "; a category keeps marks that are among its values"
     assert f"\n  city: 2 cells are read as missing, because of a mark such as NA, null or -{keep}\n" in out
     assert "\n  age: 1 cell is read as missing, because of a mark such as NA, null or -\n" in out
@@ -269,9 +269,11 @@ def test_refresh_speaks_of_older_answers_where_there_are_some(tmp_path, capsys):
     make(tmp_path)
     told = "older answers stay"
     assert told not in say(capsys, tmp_path, "refresh", "patients")[1]
-    assert told not in say(capsys, tmp_path, "refresh", "patients")[1]  # version 2, and nobody has asked anything
+    assert (
+        told not in say(capsys, tmp_path, "refresh", "patients", "--force")[1]
+    )  # version 2, and nobody has asked anything
     assert run(capsys, tmp_path, "query", "SELECT count(*) FROM patients", "--epsilon", "0.1")[0] == 0
-    assert told in say(capsys, tmp_path, "refresh", "patients")[1]
+    assert told in say(capsys, tmp_path, "refresh", "patients", "--force")[1]
 
 
 def test_a_grant_says_no_more_than_is_new(tmp_path, capsys):

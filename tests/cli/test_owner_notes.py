@@ -29,7 +29,7 @@ def test_a_column_of_which_nothing_fits_is_called_out(project, capsys):
     assert code == 0
     assert "sex: none of 6 values fits, so all are NULL: check how the column is declared" in out
     assert "age" not in out
-    told = json.loads(say(capsys, project, "refresh", "visits", "--json")[1])
+    told = json.loads(say(capsys, project, "refresh", "visits", "--json", "--force")[1])
     assert (told["empty"], told["nulled"]["sex"]) == (["sex"], 6)
     (project / "visits.csv").write_text("pid,age,sex\np0,1,male\np1,2,M\n")
     told = json.loads(say(capsys, project, "refresh", "visits", "--json")[1])
@@ -51,7 +51,7 @@ def test_rounding_coarse_steps_and_an_improbable_person_are_told(tmp_path, capsy
     assert "  cost: 1,530 values were rounded to steps of 0.5, by up to 0.25" in out
     assert "  warning: cost: steps of 0.5 are coarse for 0 to 10, and averages can be off by half a step." in out
     assert "  warning: one person, 'unknown', has 1,500 rows, over 100 times as many as others have on average." in out
-    told = json.loads(say(capsys, tmp_path, "refresh", "visits", "--json")[1])
+    told = json.loads(say(capsys, tmp_path, "refresh", "visits", "--json", "--force")[1])
     assert told["rounded"] == {"cost": {"values": 1530, "most": 0.25}}
     assert told["dominant"] == {"person": ["unknown"], "rows": 1500}
     (tmp_path / "visits.csv").write_text("pid,cost\na,0.5\nb,3\n")

@@ -78,7 +78,7 @@ def test_again_combines_by_inverse_variance(shop, tmp_path, capsys):
     code, third, _ = run(capsys, tmp_path, "again", second["release"], "--epsilon", "4")
     assert code == 0 and width(third) < 0.5 * width(second)
     assert run(capsys, tmp_path, "again", "r-nothing", "--epsilon", "1")[0] == 2
-    assert run(capsys, tmp_path, "refresh", "orders")[0] == 0
+    assert run(capsys, tmp_path, "refresh", "orders", "--force")[0] == 0
     code, data, _ = run(capsys, tmp_path, "again", first["release"], "--epsilon", "1")
     assert code == 2 and "version 1" in data["reason"]
 
@@ -147,7 +147,7 @@ def test_a_forgotten_person_is_gone_for_good(shop, tmp_path, capsys):
         assert counted("orders")[0] == pytest.approx(before["orders"][0] - len(own), abs=1)
         assert counted("orders")[1] == pytest.approx(119, abs=1)
         assert counted("lines")[0] <= before["lines"][0]
-        assert run(capsys, tmp_path, "refresh", "orders")[0] == 0  # the tombstone survives
+        assert run(capsys, tmp_path, "refresh", "orders", "--force")[0] == 0  # the tombstone survives
     assert run(capsys, tmp_path, "forget", "orders", "c7")[1]["versions"] == 0
     assert run(capsys, tmp_path, "forget", "people", "x")[0] == 2
     assert run(capsys, tmp_path, "forget", "lines", "x")[0] == 2
@@ -158,7 +158,7 @@ def test_the_forgotten_do_not_come_back_when_the_key_is_lost(shop, tmp_path, cap
     run(capsys, tmp_path, "query", COUNT, "--epsilon", "1")
     assert run(capsys, tmp_path, "forget", "orders", "c7")[0] == 0
     (tmp_path / ".discreet" / "tables" / "persons.key").unlink()
-    code, data, _ = run(capsys, tmp_path, "refresh", "orders")
+    code, data, _ = run(capsys, tmp_path, "refresh", "orders", "--force")
     assert code == 5 and "persons.key" in data["hint"]
 
 

@@ -229,7 +229,7 @@ def test_an_older_version_is_shown_and_cannot_be_measured_again(tmp_path):
     made = world(tmp_path / "clinic")
     project, browser = made.house.handle.project, made.browser("analyst")
     old = project.sql(BY_DISEASE).ask(epsilon=1)
-    project.refresh("patients")
+    project.refresh("patients", force=True)
     words = browser.text(f"/a/{old.id}")
     assert "version 1 (the newest is 2)" in words and old.cell_text(0, 1) in words
     assert "cannot be made more precise" in words and "Pay and make it" not in words

@@ -13,7 +13,7 @@ def made(folder, versions=1):
     project.add(folder / "visits.csv", name="visits", person="pid", rows_per_person=1, epsilon=1)
     project = discreet.open(project.folder)
     for _ in range(versions):
-        project.refresh("visits")
+        project.refresh("visits", force=True)
     return project
 
 

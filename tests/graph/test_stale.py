@@ -20,7 +20,7 @@ def redeclared(folder, table, old, new):
     told = file.read_text()
     assert old in told
     file.write_text(told.replace(old, new))
-    discreet.open(folder).refresh(table)
+    discreet.open(folder).refresh(table, force=True)
 
 
 def refused(project, network, words="refreshed with a different declaration"):
@@ -82,5 +82,5 @@ def test_the_same_declaration_is_asked_on(tmp_path):
     project = make(tmp_path)
     network = project.graph("friends", nodes="people", by="colour")
     assert network.stats(epsilon=1, only="edges").version == 1
-    discreet.open(tmp_path).refresh("friends")
+    discreet.open(tmp_path).refresh("friends", force=True)
     assert network.stats(epsilon=1, only="edges").version == 2

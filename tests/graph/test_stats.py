@@ -332,7 +332,7 @@ def test_other_public_nodes_or_another_version_are_another_question(tmp_path):
     other = discreet.open(tmp_path).graph("friends", nodes="people", by="colour").stats(epsilon=1, only="mixing")
     assert not other.cached and other.release != mixed.release and other.mixing.labels == mixed.mixing.labels
     project = discreet.open(tmp_path)
-    project.refresh("friends")
+    project.refresh("friends", force=True)
     assert not project.graph("friends", nodes="people").stats(epsilon=1, only="edges").cached
     assert project.budget("friends").spent.epsilon == 5
 

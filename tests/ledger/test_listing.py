@@ -125,7 +125,7 @@ def test_no_row_tells_when_the_making_of_a_version_began(project):
     """The row is written at its end: the difference would tell how long it took."""
     before = int(time.time())
     ask(project)
-    project.refresh("patients")
+    project.refresh("patients", force=True)
     found = stamps(shown(project))
     assert len(found) == 2 and all(stamp % 86_400 == 0 for stamp in found)
     assert all(before < stamp <= time.time() + 2 * 86_400 for stamp in found)
@@ -175,7 +175,7 @@ def test_an_answer_is_read_by_the_versions_there_were_though_the_second_is_the_s
     monkeypatch.setattr(chain, "datetime", Standing)
     project = make(tmp_path)
     release = ask(project)
-    project.refresh("patients")
+    project.refresh("patients", force=True)
     state = project.ledger.refresh()
     made, charge = state.versions["patients"], state.charges[release.id]
     assert made[1].time == made[2].time == charge.time and made[1].seq < charge.seq < made[2].seq

@@ -52,7 +52,7 @@ def test_questions(folder: Path, call):
     assert rows(folder) == {"open": 1, "population": 1, "version": 1, "charge": 3, "answer": 3}
     call("query", COUNT, "--epsilon", "5", "--fresh", code=4)
     call("budget", "grant", "patients", "--epsilon", "9")
-    call("refresh", "patients")
+    call("refresh", "patients", "--force")
     call("query", COUNT, "--epsilon", "0.5")
     assert rows(folder) == {"open": 1, "population": 1, "grant": 1, "version": 2, "charge": 4, "answer": 4}
 

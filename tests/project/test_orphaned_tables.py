@@ -96,13 +96,13 @@ def test_what_is_over_a_week_old_goes_and_what_may_still_run_stays(tmp_path):
     project = made(tmp_path / "one")
     leave(project)
     young = left(project)
-    project.refresh("visits")
+    project.refresh("visits", force=True)
     assert left(project) == young
     grow_old(project, young, days=6.9)
-    project.refresh("visits")
+    project.refresh("visits", force=True)
     assert len(left(project)) == 2
     grow_old(project, left(project), days=7.1)
-    project.refresh("visits")
+    project.refresh("visits", force=True)
     assert left(project) == set()
     assert len(tables(project)) == 8, "four versions, which the ledger names, however old"
     versions = {version.file for version in project.ledger.state.versions["visits"].values()}
@@ -127,9 +127,9 @@ def test_another_projects_tables_are_not_ours_to_take(tmp_path):
     beside = project_files = one.folder / ".discreet/tables"
     for name in left(two):
         shutil.copy(two.folder / ".discreet/tables" / name, beside / name)
-    one.refresh("visits")
+    one.refresh("visits", force=True)
     assert left(two) < {file.name for file in project_files.iterdir()}
-    two.refresh("visits")
+    two.refresh("visits", force=True)
     assert left(two) == set()
 
 
@@ -166,7 +166,7 @@ def test_a_making_that_took_too_long_enters_nothing_and_leaves_nothing(tmp_path,
 
     monkeypatch.setattr(engine, "declare", slow)
     with pytest.raises(UsageError, match="so it was stopped"):
-        project.refresh("visits")
+        project.refresh("visits", force=True)
     assert len(project.ledger.refresh().versions["visits"]) == 1
     assert left(project) == set()
 
@@ -183,5 +183,5 @@ def test_half_made_files_of_a_week_ago_go_with_the_next_making(tmp_path):
     for path in (".making.old", ".making.spill/rows", ".making.spill", ".making.runs"):
         os.utime(folder / path, (long_ago, long_ago))
     (folder / ".making.young").write_bytes(b"rows")
-    project.refresh("visits")
+    project.refresh("visits", force=True)
     assert {path.name for path in folder.glob(".making.*")} == {".making.young", ".making.runs"}

@@ -8,6 +8,7 @@ from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
 from discreet.errors import Command, Flag, Message, Piece
 from discreet.kernel.curator import Version
+from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
 from discreet.present.cell_text import DASH
 from discreet.release import Release
@@ -27,7 +28,7 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         rows=reading.rows,
         event=measurement.event,
         confidence=wish.confidence,
-        cost=FREE if cached else cost_of(measurement.event, charged),
+        cost=FREE if cached or measurement.is_resumed else cost_of(measurement.event, charged),
         charged=charged,
         spent=spending(standing.spent),
         remaining=spending(standing.remaining),
@@ -37,8 +38,18 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
     return release.with_warnings(_warnings(release, reading, wish, ledger))
 
 
+def resumed_notes(measurement: Measurement) -> list[str]:
+    """That an answer was charged before it was drawn: by a process that ended too early."""
+    if not measurement.is_resumed:
+        return []
+    return [
+        "this query was charged earlier, but the program ended before the answer was stored; the answer is new and "
+        "uses that charge, so nothing more was charged"
+    ]
+
+
 def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger: Ledger) -> list[str]:
-    warnings = list(reading.query.warnings)
+    warnings = [*resumed_notes(reading.measurement), *reading.query.warnings]
     paid = ledger.state.charges[release.id].price
     if release.cached and wish.epsilon is not None and (paid < wish.epsilon or reading.within is not None):
         single = len(split_statements(reading.measurement.text)) == 1

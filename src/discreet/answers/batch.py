@@ -18,7 +18,7 @@ from discreet.answers.answer_release import make_release
 from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, quote
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
-from discreet.answers.sql import measure_query, stored_reading
+from discreet.answers.sql import measure_query, resumed_quote, stored_reading
 from discreet.engines.stop_signal import after_partial_charge
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import Session
@@ -108,10 +108,12 @@ def ask_batch(
         if stored_answer is not None:
             measurement = stored_answer.measurement
         else:
-            version, limit, ledger = session.version, session.guarantee, session.ledger
-            quoted = quote(whole, each, version=version, guarantee=limit, ledger=ledger, booking=False)
+            version, limit, payer = session.version, session.guarantee, replace(session, asker=own)
+            quoted = resumed_quote(whole, each, payer, fresh=True) or quote(
+                whole, each, version=version, guarantee=limit, ledger=session.ledger, booking=False
+            )
             with after_partial_charge(paid):
-                measurement = measure_query(whole, each, replace(session, asker=own), quoted)
+                measurement = measure_query(whole, each, payer, quoted)
             paid = True
         for turn, question in enumerate(group):
             reading = AnswerReading(
@@ -139,6 +141,8 @@ def _check_room(
         whole, session = batch.whole(group), sessions(group[0])
         version, limit, ledger = session.version, session.guarantee, session.ledger
         if stored_reading(whole, each, version=version, curator=session.curator) is not None:
+            continue
+        if resumed_quote(whole, each, session) is not None:
             continue
         quoted = quote(whole, each, version=version, guarantee=limit, ledger=ledger)
         if not quoted.decision.accepted:

@@ -7,6 +7,7 @@ state. docs/proofs/instalments.md proves what a refinement costs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -56,10 +57,9 @@ def quote_within(
 
 
 def most_exact_open(query: ParsedQuery, *, version: Version, curator: Curator) -> Measurement | None:
-    """The most exact stored answer to this very question that may be refined."""
+    """The most exact stored answer to this very question that may be refined, or whose refinement has no answer yet."""
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
-    open_releases = curator.ledger.state.refinements.open_releases
-    candidates = [curator.stored_measurement(id_) for id_ in ids if id_ in open_releases]
+    candidates = [curator.stored_measurement(id_) for id_ in ids if curator.ledger.state.refinements.may_refine(id_)]
     return min(candidates, key=lambda each: max(float(law.variance()) for law in each.laws), default=None)
 
 
@@ -71,10 +71,14 @@ def refined_quote(
     version: Version,
     guarantee: Guarantee,
     curator: Curator,
+    resumes: Callable[[Price], bool] = lambda price: False,
 ) -> QueryQuote | None:
-    """Price a refinement of a release: with an epsilon, by so much more; None where it cannot be refined so."""
+    """Price a refinement of a release: with an epsilon, by so much more; None where it cannot be refined so.
+
+    One that was refined already can be where that was this very refinement, and it `resumes`.
+    """
     ledger = curator.ledger
-    if release.id not in ledger.state.refinements.open_releases:
+    if not ledger.state.refinements.may_refine(release.id):
         return None
     if wish.epsilon is not None:
         wish = replace(wish, epsilon=min(MAX_QUESTION_EPSILON, wish.epsilon + ledger.state.charges[release.id].price))
@@ -83,7 +87,8 @@ def refined_quote(
     except UsageError:  # noise so small that nobody draws it, or no epsilon brings the numbers within
         return None
     price = _refining(quoted.price, release)
-    if price is None:
+    is_open = release.id in ledger.state.refinements.open_releases
+    if price is None or not (is_open or resumes(price)):
         return None
     decision = ledger.preview(
         population=version.population,

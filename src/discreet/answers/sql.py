@@ -6,21 +6,23 @@ Everything after `Curator.measure` is post-processing: it sees noisy numbers alo
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from discreet.accounting.events import is_refinement
 from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
-from discreet.answers.instalments import cheaper, quote_within, refined_quote
-from discreet.answers.query_quote import QueryQuote, QueryWish, quote
+from discreet.answers.instalments import cheaper, most_exact_open, quote_within, refined_quote
+from discreet.answers.query_quote import QueryQuote, QueryWish, quote, quote_with_law
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
 from discreet.errors import BudgetExceeded
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Curator, Version, charge_request
 from discreet.kernel.measurement import Measurement
 from discreet.kernel.project_session import Session
+from discreet.plan.price import Price
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
 
@@ -49,7 +51,7 @@ def ask(
     ):
         return derived_release(earlier_estimate, wish, version=version, curator=curator)
     helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
-    quoted = quote_within(
+    quoted = resumed_quote(query, wish, session, earlier_estimate=helping, fresh=fresh) or quote_within(
         query,
         wish,
         version=version,
@@ -116,6 +118,53 @@ def measure_query(
         raise
 
 
+def can_resume(session: Session, price: Price) -> bool:
+    """Whether a process charged this and died before it stored the answer."""
+    return session.ledger.can_resume(charge_request(price, session.versions, session.asker))
+
+
+def resumed_quote(
+    query: ParsedQuery,
+    wish: QueryWish,
+    session: Session,
+    *,
+    earlier_estimate: EarlierEstimate | None = None,
+    fresh: bool = False,
+) -> QueryQuote | None:
+    """The quote under which a question was charged by a process that died before it stored the answer, if one did.
+
+    By either law, which one is cheaper may have changed, by that charge itself; or as a refinement, unless it is to be
+    `fresh`.
+    """
+    version, guarantee, ledger = session.version, session.guarantee, session.ledger
+    question = query.inquiry.question()
+    if not any(body["question"] == question for body in ledger.state.unfinished.values()):
+        return None
+    for gaussian in (False, True):
+        if gaussian and (guarantee.limits.rho is None or not query.inquiry.statistics):
+            continue
+        quoted = quote_with_law(
+            query,
+            wish,
+            version,
+            guarantee,
+            ledger,
+            gaussian=gaussian,
+            booking=False,
+            earlier_estimate=earlier_estimate,
+        )
+        if can_resume(session, quoted.price):
+            return quoted
+    release = None if fresh else most_exact_open(query, version=version, curator=session.curator)
+    if release is None:
+        return None
+    resumes = partial(can_resume, session)
+    refined = refined_quote(
+        query, wish, release, version=version, guarantee=guarantee, curator=session.curator, resumes=resumes
+    )
+    return refined if refined is not None and resumes(refined.price) else None
+
+
 def again(query: ParsedQuery, earlier: str, wish: QueryWish, session: Session) -> Release:
     """Make an earlier answer more exact: refined, or measured once more and both read together, counts and sums by
     inverse variance; whichever costs the budget less.
@@ -124,9 +173,11 @@ def again(query: ParsedQuery, earlier: str, wish: QueryWish, session: Session) -
     """
     version, guarantee, curator = session.version, session.guarantee, session.curator
     first = curator.stored_measurement(session.ledger.refresh().refinements.last(earlier))
-    anew = quote(query, wish, version=version, guarantee=guarantee, ledger=session.ledger, booking=False)
-    refined = refined_quote(query, wish, first, version=version, guarantee=guarantee, curator=curator)
-    quoted = cheaper(anew, refined, curator)
+    quoted = resumed_quote(query, wish, session)
+    if quoted is None:
+        anew = quote(query, wish, version=version, guarantee=guarantee, ledger=session.ledger, booking=False)
+        refined = refined_quote(query, wish, first, version=version, guarantee=guarantee, curator=curator)
+        quoted = cheaper(anew, refined, curator)
     also = () if query.inquiry.keys else first.also if quoted.price.refines else (first.id, *first.also)
     new = measure_query(query, wish, session, quoted, also=also)
     reading = _reading(query, new, session.curator)

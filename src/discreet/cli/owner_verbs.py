@@ -11,7 +11,13 @@ import typer
 
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json, Yes, confirm, two_ends
-from discreet.cli.version_notes import edited_warning, encoding_notes, refresh_output
+from discreet.cli.version_notes import (
+    edited_warning,
+    encoding_notes,
+    refresh_output,
+    unchanged_output,
+    unknown_change_note,
+)
 from discreet.errors import Command, Flag, Message, UsageError
 
 if TYPE_CHECKING:
@@ -117,11 +123,15 @@ def add(
 def refresh(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     check: Annotated[bool, typer.Option("--check", help="Only report whether the source has changed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Make a version even if source and declaration are unchanged.")
+    ] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make a new version of a declared table from its source. For the owner."""
+    """Make a new version of a declared table from its source, if anything changed. For the owner."""
     import discreet
+    from discreet.schema.address import DEFAULT, engine_kind
 
     opened_project = discreet.open(project)
     if check:
@@ -131,14 +141,25 @@ def refresh(
         return
     before = _ledger_limit(opened_project, table)
     with terminal.progress(f"making {table}", engines=[opened_project.table(table).engine]):
-        version, making = opened_project.refresh(table)
+        engine = opened_project.table(table).engine
+        is_unknown = not force and engine_kind(engine) != DEFAULT and opened_project.is_up_to_date(table) is None
+        version, making = opened_project.refresh(table, force=force)
     corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
-    charges = opened_project.ledger.refresh().charges.values()
-    answered = any(charge.table == opened_project.table(table).name and charge.version < version for charge in charges)
-    data, text = refresh_output(opened_project.table(table), version, making, answered=answered)
+    edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
+    if making is None:
+        data, text = unchanged_output(opened_project.table(table), version)
+    else:
+        if is_unknown:
+            terminal.print_notes([unknown_change_note(engine_kind(engine))])
+        charges = opened_project.ledger.refresh().charges.values()
+        name = opened_project.table(table).name
+        answered = any(charge.table == name and charge.version < version for charge in charges)
+        data, text = refresh_output(opened_project.table(table), version, making, answered=answered)
     lines = [text, *(f"  {note}" for note in corrected)]
     terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
-    edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
+    if making is None:
+        terminal.print_notes(edited)
+        return
     settled = _settled_notes(opened_project, table) if version == 1 else []
     terminal.print_notes([*encoding_notes(opened_project, opened_project.table(table)), *edited, *settled])
 

@@ -27,6 +27,8 @@ from discreet.errors import Command, Message, Statement, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
+    from discreet.project.question import Question
+    from discreet.release import Release
 
 
 def explain(
@@ -89,22 +91,43 @@ def query(
     assert sql is not None
     engines = terminal.engines_of(opened_project)
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
-        release = opened_project.sql(sql).ask(**terms, fresh=fresh)
+        question = opened_project.sql(sql)
+        release = question.ask(**terms, fresh=fresh)
     terminal.save_rows(release, files)
-    terminal.print_result(
-        release.to_data(), terminal.answer_lines(release, opened_project.budget(release.table)), as_json=as_json
-    )
+    data, notes = _answer_data(opened_project, question, release, analyst=analyst)
+    terminal.print_result(data, terminal.answer_lines(release, opened_project.budget(release.table)), as_json=as_json)
+    terminal.print_notes(notes)
 
 
 def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_json: bool) -> None:
     """Answer the statements of a file."""
+    from discreet.sql.query_text import split_statements
+
     with (
         terminal.with_owner_notes(project),
         terminal.progress("answering", engines=terminal.engines_of(project)),
     ):
-        releases = project.batch(_read(file), **terms)
+        text = _read(file)
+        releases = project.batch(text, **terms)
+    questions = [project.sql(statement) for statement in split_statements(text)]
+    answers, notes = [], []
+    for question, release in zip(questions, releases, strict=True):
+        data, changed = _answer_data(project, question, release, analyst=terms["analyst"])
+        answers.append(data)
+        notes += changed
     lines = [line for release in releases for line in terminal.answer_lines(release, project.budget(release.table))]
-    terminal.print_result({"answers": [release.to_data() for release in releases]}, lines, as_json=as_json)
+    terminal.print_result({"answers": answers}, lines, as_json=as_json)
+    terminal.print_notes(notes)
+
+
+def _answer_data(
+    project: Project, question: Question, release: Release, *, analyst: str | None
+) -> tuple[dict[str, Any], list[str]]:
+    """An answer as JSON data, with what only the owner is told; and that as notes."""
+    tables = [scan.table for scan in question.query.tables]
+    changed = terminal.changed_since(release, project, tables, analyst=analyst)
+    data = {**release.to_data(), "source_changed": None if changed is None else bool(changed)}
+    return data, [terminal.changed_source_note(name) for name in changed or ()]
 
 
 def _read(file: Path) -> str:

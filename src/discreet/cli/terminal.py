@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,27 @@ def with_owner_notes(project: Project) -> Iterator[None]:
     finally:
         private = [name for name, table in project.file.tables.items() if not table.public]
         print_notes([note for name in private for note in project.warnings(name)])
+
+
+def changed_since(
+    release: Release, project: Project, tables: Collection[str], *, analyst: str | None
+) -> list[str] | None:
+    """The tables whose files changed since a stored answer was measured; None: not looked at, or not known.
+
+    For the owner alone (docs/decisions/0006, 0030): nothing is said where the query names an analyst. Whoever runs the
+    command can look at the file's size and time, and nothing else is looked at here.
+    """
+    if analyst is not None or not (release.cached or release.derived):
+        return None
+    return project.changed_sources(dict.fromkeys(tables))
+
+
+def changed_source_note(table: str) -> str:
+    """That a stored answer is about an earlier state of a source."""
+    return (
+        f"the source of {table!r} has changed since this stored answer was measured; discreet refresh {table} makes a "
+        "new version, on which the query is charged again"
+    )
 
 
 def print_notes(owner_notes: list[str]) -> None:

@@ -49,7 +49,7 @@ from discreet.plan.relation import Scan, scans
 from discreet.schema.schema import Table
 from discreet.timing import wait_until_due
 
-__all__ = ["Curator", "Version"]
+__all__ = ["Curator", "Version", "charge_request"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,37 +161,36 @@ class Curator:
             exact for that bound (mechanisms/), losses add, and everything after reads noisy values alone.
             A refinement is exact together with the release that it refines, which the ledger lets be refined once
             and, where rows were erased since, not at all: also not if that was after the charge, for then nothing is
-            stored (`LedgerState.refinable`).
+            stored (ledger/refinements).
+            A charge whose process died is answered under itself: nothing of the first draw had left, since only what
+            is stored is returned, and one answer is stored under a charge (ledger/charge_lock).
         """
         tables = self.tables(price, versions, publics or {})
-        version = versions[0]
         stop_signal.check_stop()
-        charge = self.ledger.charge(
-            ChargeRequest(
-                population=version.population,
-                table=version.table,
-                version=version.number,
-                region=price.region,
-                event=price.event,
-                question=price.inquiry.question(),
-                price=price.epsilon,
-                asker=asker,
-                reads=[(read.table, read.number) for read in versions[1:]],
-                refines=price.refines,
-            )
-        )
-        with deadline.watch_deadline() as time_over:
+        charge = self.ledger.charge(charge_request(price, versions, asker))
+        is_over = True  # what fails or is stopped stays paid; see `ledger/charge_lock`
+        try:
+            with deadline.watch_deadline() as time_over:
+                try:
+                    parts, event = self.draw(price, tables)
+                except Exception:  # whatever it was may quote a cell: say one constant thing
+                    self.ledger.fail(charge.id, stopped=stop_signal.is_stop_requested(), late=time_over.passed)
+                    raise QueryFailed from None
+            if event != price.event:
+                self.ledger.fail(charge.id)
+                raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
+            measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also)
             try:
-                parts, event = self.draw(price, tables)
-            except Exception:  # whatever it was may quote a cell: say one constant thing
-                self.ledger.fail(charge.id, stopped=stop_signal.is_stop_requested(), late=time_over.passed)
-                raise QueryFailed from None
-        if event != price.event:
-            self.ledger.fail(charge.id)
-            raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
-        measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also)
-        text_stored = self.ledger.store(charge.id, measurement.to_text())
-        return measurement if self.ledger.answer(charge.id) == text_stored else self.stored_measurement(charge.id)
+                self.ledger.store(charge.id, measurement.to_text())
+            except LedgerFault:
+                is_over = False  # nobody was shown anything, and the ledger may be well again
+                raise
+            is_resumed = self.ledger.is_resumed(charge.id)
+        finally:
+            self.ledger.end_answer(charge.id, is_over=is_over)
+        stored = self.ledger.answer(charge.id)  # whoever stored first: no other draw leaves
+        drawn = measurement if stored == measurement.to_text() else Measurement.from_text(stored)
+        return replace(drawn, is_resumed=is_resumed)
 
     def stored_measurement(self, id_: str) -> Measurement:
         """A stored measurement, as it was first stored."""
@@ -320,3 +319,21 @@ class Curator:
             return part, [event]
         chosen, event = mechanism.choose(exact_groups.exact_persons, bits=self._bits)
         return DiscoveredKeys(keys=tuple(exact_groups.exact_keys[place] for place in chosen)), [event]
+
+
+def charge_request(price: Price, versions: Sequence[Version], asker: Asker) -> ChargeRequest:
+    """What a priced question charges. `versions`: the one that pays first."""
+    version = versions[0]
+    return ChargeRequest(
+        population=version.population,
+        table=version.table,
+        version=version.number,
+        region=price.region,
+        event=price.event,
+        question=price.inquiry.question(),
+        price=price.epsilon,
+        asker=asker,
+        reads=[(read.table, read.number) for read in versions[1:]],
+        resumes=True,
+        refines=price.refines,
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, assert_never
 
@@ -63,7 +63,8 @@ class Measurement:
     """What was measured for a question: its noisy parts, and the event that made them.
 
     `text` is the question as it was asked, so that it can be read, and measured, again. `also`: earlier
-    measurements of the same cells that it is read together with.
+    measurements of the same cells that it is read together with. `is_resumed`: it was drawn now, under the charge of a
+    process that died before it stored an answer; that is not stored.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Measurement:
     parts: tuple[Part, ...]
     event: events.Event
     also: tuple[str, ...] = ()
+    is_resumed: bool = field(default=False, compare=False)
 
     def to_text(self) -> str:
         """The measurement as the ledger stores it."""

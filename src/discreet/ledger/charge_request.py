@@ -40,6 +40,8 @@ class ChargeRequest:
     `once`: a reservation for the same question that can go on is returned, and not charged again. `stream`: the map
     whose rows this pays for. `reads`: the versions of other tables that the question joins; refused where one of them
     is stale. `refines`: the release that this one makes more exact; refused where it may not be refined any more.
+    `resumes`: a charge for the same, whose process died before it stored an answer, is returned and not charged again;
+    whoever sets it ends with `Ledger.end_answer`.
     """
 
     population: str
@@ -54,6 +56,7 @@ class ChargeRequest:
     stream: dict[str, Any] | None = None
     reads: Sequence[tuple[str, int]] = ()
     refines: str | None = None
+    resumes: bool = False
 
     def to_data(self, id_: str, cost: Cost) -> dict[str, Any]:
         """The charge as an entry of the ledger, checked; without its decision."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from discreet.ledger import invariants, owner_acts, receipts, repair, reservatio
 from discreet.ledger.account import Account, AccountStatus, RemainingByArm
 from discreet.ledger.chain import LedgerEntry, new_id
 from discreet.ledger.charge_data import decision_data
+from discreet.ledger.charge_lock import ChargeLock, matching_charges
 from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.entry_checks import check_event, check_json_object, check_name
 from discreet.ledger.journal import Journal
@@ -41,6 +43,7 @@ class Ledger:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._charge_locks: dict[str, ChargeLock] = {}
 
     @staticmethod
     def create(path: LedgerLocation | str, *, practice: bool = False) -> Ledger:
@@ -200,6 +203,8 @@ class Ledger:
     def charge(self, request: ChargeRequest) -> ChargeRecord:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.
 
+        With `request.resumes` it may be one whose process died before it stored an answer, see `charge_lock`.
+
         Guarantee: after every charge that returns, the accepted history satisfies the rule of the filters; and one key
             was charged once at most.
         Because: the decision reads a history that holds every committed charge (the newest entries are
@@ -209,11 +214,17 @@ class Ledger:
         id_ = f"r-{new_id()}"
         body = request.to_data(id_, cost)
         table, version, asker = request.table, request.version, request.asker
+        locked = [id_]
 
         def decide() -> ChargeRecord:
             reservation = self.state.find_reservation(table, version, request.question) if request.once else None
             if reservation is not None:
                 return self.state.charges[reservation.id]
+            resumed = self._resume(request, body) if request.resumes else None
+            if resumed is not None:
+                locked.append(resumed.id)
+                receipts.note_charge(resumed.id)
+                return resumed
             if asker.key is not None and asker.key in self.state.charge_of_key:
                 raise DuplicateCharge(self.state.charge_of_key[asker.key])
             for read in request.reads:
@@ -229,11 +240,58 @@ class Ledger:
             if asker.quota is not None:
                 check_quota(account, asker.name, needed=moved, quota=asker.quota)
             receipts.note_charge(id_)
+            if request.resumes:
+                self._charge_locks[id_] = ChargeLock.make(self._answering_folder, id_)
             units = exact.units_up(moved, exact.EPSILON_UNITS)
             self._journal.append("charge", {**body, "moved": units, "decision": decision_data(decision)})
             return self.state.charges[id_]
 
-        return self._journal.run_in_section(decide)
+        try:
+            return self._journal.run_in_section(decide)
+        except BaseException:
+            for each in locked:  # whether it was entered may be unknown
+                self.end_answer(each, is_over=False)
+            raise
+
+    @property
+    def _answering_folder(self) -> Path:
+        return self._journal.anchor.folder / "answering"
+
+    def _resume(self, request: ChargeRequest, body: dict[str, Any]) -> ChargeRecord | None:
+        """A charge for the same that nobody will answer any more, now locked by us. Inside a section only."""
+        for id_ in matching_charges(self.state, body):
+            for read in request.reads:
+                refuse_stale(self.state, *read)
+            self._chargeable(request.population, request.table, request.version)
+            lock = ChargeLock.take(self._answering_folder, id_)
+            if lock is not None:
+                self._charge_locks[id_] = lock
+                return self.state.charges[id_]
+        return None
+
+    def can_resume(self, request: ChargeRequest) -> bool:
+        """Whether a request would now be answered under a charge that was made before. Free."""
+        cost = check_event(request.event)
+        body = request.to_data("", cost)
+
+        def look() -> bool:
+            locks = (ChargeLock.take(self._answering_folder, id_) for id_ in matching_charges(self.state, body))
+            lock = next(filter(None, locks), None)
+            if lock is not None:
+                lock.release(is_over=False)
+            return lock is not None
+
+        return bool(self.state.unfinished) and self._journal.run_in_section(look)
+
+    def is_resumed(self, id_: str) -> bool:
+        """Whether the charge that is being answered here was made by a process that died."""
+        return id_ in self._charge_locks and self._charge_locks[id_].is_resumed
+
+    def end_answer(self, id_: str, *, is_over: bool) -> None:
+        """Let go of a charge that was made with `resumes`. `is_over`: it was answered, or never will be."""
+        lock = self._charge_locks.pop(id_, None)
+        if lock is not None:
+            lock.release(is_over=is_over)
 
     def declare_invariant(self, table: str, version: int, *, words: str) -> str:
         """Say, for good, that exact totals of a version are published; return the id that they are stored under.

@@ -68,13 +68,17 @@ class Refinements:
         """Whether what a charge drew is still about the rows that the release it refines was about."""
         return id_ not in self.waiting or id_ in self.open_releases
 
+    def may_refine(self, release: str) -> bool:
+        """Whether a release may be refined, or its refinement has no answer yet."""
+        return release in self.open_releases or self.refined_by.get(release) in self.waiting
+
     def refined(self, id_: str) -> str | None:
         """The release that a charge makes more exact."""
         return next((release for release, later in self.refined_by.items() if later == id_), None)
 
     def last(self, release: str) -> str:
-        """The release itself, or what refined it last."""
-        while release in self.refined_by:
+        """The release itself, or what refined it last and has its answer."""
+        while release in self.refined_by and self.refined_by[release] not in self.waiting:
             release = self.refined_by[release]
         return release
 

@@ -98,6 +98,8 @@ class LedgerState:
     removed: dict[str, int] = field(default_factory=dict)
     charge_of_key: dict[str, str] = field(default_factory=dict)
     refinements: Refinements = field(default_factory=Refinements)
+    #: Charges of single answers that have neither an answer nor a failure, as they were entered; see `charge_lock`.
+    unfinished: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Whether a row has a time finer than a second, or a file named by one, as earlier versions wrote them.
     fine_times: bool = False
 
@@ -379,6 +381,8 @@ class LedgerState:
             self.reservations[charge.id] = Reservation(id=charge.id, event=event)
         if "stream" in body:
             self._stream(charge, events.from_data(body["event"]), **body["stream"])
+        if charge.id not in self.reservations and charge.id not in self.streams:
+            self.unfinished[charge.id] = body
         if charge.analyst is not None:
             account.pay(charge.analyst, charge.moved)
         return EntryEffects(populations=(account.name,), segments=((account.name, key),), charge=charge.id)
@@ -393,6 +397,7 @@ class LedgerState:
         charge = self.charges[body["id"]]
         self.refinements.fold_answer(charge.id)
         self.answers[charge.id] = stored
+        self.unfinished.pop(charge.id, None)
         self.questions.setdefault((charge.table, charge.version, charge.question), []).append(charge.id)
         return EntryEffects()
 
@@ -443,7 +448,11 @@ class LedgerState:
         return EntryEffects()
 
     def _close_reservations(self) -> None:
-        """Steps of a history that is not the only one may have been drawn elsewhere: none follows here."""
+        """Steps of a history that is not the only one may have been drawn elsewhere: none follows here.
+
+        So may have been an answer that this history lacks: no charge of before is answered any more.
+        """
+        self.unfinished.clear()
         for reservation in self.reservations.values():
             reservation.closed = True
         for stream in self.streams.values():
@@ -451,6 +460,7 @@ class LedgerState:
 
     def _failure(self, body: dict[str, Any]) -> EntryEffects:
         table = self.charges[body["id"]].table
+        self.unfinished.pop(body["id"], None)
         if body.get("stopped") is True:
             return EntryEffects()
         if body["id"] in self.reservations:

@@ -10,7 +10,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -344,9 +344,17 @@ class Project:
             )
         return table
 
-    def refresh(self, name: str) -> tuple[int, DeclarationOutcome]:
-        """Make a new version of a declared table from its source. For the owner."""
-        return self.versions.refresh(name)
+    def refresh(self, name: str, *, force: bool = False) -> tuple[int, DeclarationOutcome | None]:
+        """Make a new version of a declared table from its source; return its number and what was made. For the owner.
+
+        If neither the source nor the declaration has changed, no version is made: the number is that of the newest
+        one, and the second value is None. `force=True` makes one in any case.
+        """
+        return self.versions.refresh(name, force=force)
+
+    def is_up_to_date(self, name: str) -> bool | None:
+        """Whether neither source nor declaration of a table has changed; None if unknown. For the owner only."""
+        return self.versions.is_up_to_date(name)
 
     def remove(self, name: str) -> RemovalReport:
         """Remove a table that nobody has asked about: from discreet.toml, the ledger and the stored versions.
@@ -439,6 +447,10 @@ class Project:
     def source_changed(self, name: str) -> bool:
         """Whether the source has changed since the newest version was made. For the owner only."""
         return self.versions.source_changed(name)
+
+    def changed_sources(self, names: Collection[str]) -> list[str] | None:
+        """Which of these tables have files that changed since their newest version; None if unknown. For the owner."""
+        return self.versions.changed_sources(names)
 
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. These are public facts: no data is read."""

@@ -79,8 +79,8 @@ class Question:
         )
         if stored_reading is None and not enough and not quoted.decision.accepted:
             raise affordability.budget_refusal(quoted, wish, ledger)
-        told = None if quoted.price.refines is not None else helping
-        shown = earlier_estimate if enough else estimate_behind_price(told, quoted.price, wish)
+        behind = None if quoted.price.refines is not None else helping
+        shown = earlier_estimate if enough else estimate_behind_price(behind, quoted.price, wish)
         explanation = Explanation(
             data=explain(
                 quoted, stored_reading, confidence=wish.confidence, ledger=ledger, earlier_estimate=shown, enough=enough

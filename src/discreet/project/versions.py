@@ -23,6 +23,7 @@ from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import Command, DiscreetError, LedgerFault, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.version import is_named_after
+from discreet.ledger.chain import canonical_json
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import VersionRecord as VersionRecord
 from discreet.plan.relation import Scan
@@ -147,13 +148,15 @@ class Versions:
             table=table.name, number=1, population=table.population, schema=table.schema, file="", engine=table.engine
         )
 
-    def refresh(self, name: str) -> tuple[int, DeclarationOutcome]:
+    def refresh(self, name: str, *, force: bool = False) -> tuple[int, DeclarationOutcome | None]:
         """Make a new version of a declared table from its source. An act of the owner.
 
         While nothing was released about the people, the population and the limit become those that the file declares.
+        None is made, and None returned, where it would be the same as the newest: stored answers belong to a version,
+        so that a needless one has every question charged again. `force` makes one in any case.
         """
         self._correct(self.file.table(name))
-        making = self._make(name)
+        making = None if not force and self.is_up_to_date(name) else self._make(name)
         with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
             self._drop_orphaned_tables({self.file.table(name).engine})
         return self.newest(name).number, making
@@ -275,6 +278,52 @@ class Versions:
             place = engine.place(record.file, folder=self.curator.folder)
             engine.erase(place, [bytes.fromhex(tag) for tag in gone])
             self._caught_up.add((record.file, gone))
+
+    def is_up_to_date(self, name: str) -> bool | None:
+        """Whether a new version would be made from the same source by the same declaration. For the owner's eyes only.
+
+        None: all that can be seen is the same, and rows may have changed all the same. A file that was written to has
+        another time or size; a server knows of its newest rows some seconds late, and a lake's times are coarse.
+        """
+        table = self.file.table(name)
+        state = self.ledger.refresh()
+        record = self._newest_record(table)
+        if table.public or record is None or state.is_stale(record):
+            return False
+        declared = (record.schema, record.population, record.number + 1)
+        if declared != (self._declaration(table), table.population, state.next_version(table.name)):
+            return False
+        path = path_of(table, self.file.tables)
+        try:
+            source = self._fingerprint(table) | self._persons(table, path)
+            is_missing = self._is_missing(_address(record, table), record.file)
+            if MARK in record.source and self.curator.keys.mark != record.source[MARK]:
+                return False
+        except (DiscreetError, OSError):  # whoever makes it says what is wrong
+            return False
+        stored = {key: part for key, part in record.source.items() if key != MARK}
+        if is_missing or not source["files"] or canonical_json(stored) != canonical_json(source):
+            return False
+        return True if all(step.engine == DEFAULT for step in (table, *path)) else None
+
+    def changed_sources(self, names: Collection[str]) -> list[str] | None:
+        """Which of these tables are files that were written to since their newest version. For the owner's eyes only.
+
+        None: that is not known of one of them, because it lies on another engine or cannot be reached. Files are
+        looked at, not read.
+        """
+        changed = []
+        self.ledger.refresh()
+        for table in (self.file.table(name) for name in names):
+            record = self._newest_record(table)
+            if table.public or record is None:
+                continue
+            now = self._fingerprint(table) if table.engine == DEFAULT else {"files": []}
+            if not now["files"]:
+                return None
+            if record.source.get("files") != now["files"]:
+                changed.append(table.name)
+        return changed
 
     def source_changed(self, name: str) -> bool:
         """Whether the source is not what the newest version was made from. For the owner's eyes only."""

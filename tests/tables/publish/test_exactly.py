@@ -259,7 +259,7 @@ def test_an_edit_counts_when_the_owner_refreshes(tmp_path):
     project = discreet.open(tmp_path)
     with pytest.raises(Refused, match="not declared"):
         run(project, STATES)
-    project.refresh("people")
+    project.refresh("people", force=True)
     run(project, STATES)
 
 
@@ -330,7 +330,7 @@ def test_totals_are_read_only_of_what_was_declared(tmp_path):
     project = make(tmp_path, extra=EXACT)
     old = project.version("people")
     id_ = project.ledger.declare_invariant("people", old.number, words="totals")
-    project.refresh("people")
+    project.refresh("people", force=True)
     new = project.version("people")
     release = project.sql("select count(*) from people").ask(epsilon="0.1").id
     layout = lay_out(publishing.plan_of(plan(tmp_path)), new, project.public)

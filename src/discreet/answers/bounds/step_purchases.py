@@ -13,6 +13,7 @@ from discreet.accounting.filter import Cost
 from discreet.answers.affordability import largest_question
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import BudgetExceeded, Flag, Message
+from discreet.kernel.curator import charge_request
 from discreet.kernel.measurement import Measurement
 from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account
@@ -43,13 +44,19 @@ class StepPurchases:
                 return curator.stored_measurement(id_)
         self._refuse_unaffordable(price, coming)
         measured = curator.measure(price, [version], text=self.text, asker=self.session.asker)
-        self._paid[measured.id] = measured.event
+        if not measured.is_resumed:
+            self._paid[measured.id] = measured.event
         self.releases.append(measured.id)
         return measured
 
     def _refuse_unaffordable(self, price: Price, coming: Sequence[Event]) -> None:
         """A bundle of everything, about everybody: what is accepted so is accepted step by step."""
-        event = ComposedEvent(events=(price.event, *coming))
+        session = self.session
+        is_paid = session.ledger.can_resume(charge_request(price, [session.version], session.asker))
+        needed = coming if is_paid else (price.event, *coming)
+        if not needed:
+            return
+        event = ComposedEvent(events=tuple(needed))
         decision = self.session.preview(event, region=price.region)
         if not decision.accepted:
             name = self.session.version.population

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.accounting.events import Event, compose
 from discreet.answers.answer_block import AnswerBlock
 from discreet.answers.answer_columns import least_of
+from discreet.answers.answer_release import resumed_notes
 from discreet.answers.caveats import caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
@@ -115,14 +116,16 @@ def _release(
         rows=reading.rows,
         event=measurement.event,
         confidence=wish.confidence,
-        cost=cost_of(measurement.event, ledger.state.charges[measurement.id].moved) if bought else FREE,
+        cost=cost_of(measurement.event, ledger.state.charges[measurement.id].moved)
+        if bought and not measurement.is_resumed
+        else FREE,
         spent=spending(standing.spent),
         remaining=spending(standing.remaining),
         derived=not bought,
         sources=earlier_estimate.releases,
         read_intervals=reading.intervals,
     )
-    warnings = [because, *query.warnings, *caveats(query)]
+    warnings = [*resumed_notes(measurement), because, *query.warnings, *caveats(query)]
     below_noise, _, cells = release.count_below_noise()
     if below_noise:
         warnings.append(

@@ -175,7 +175,7 @@ class QueryService:
             charged = project.ledger.refresh().charge_of_key.get(seal)
             releases = (
                 self._charge_and_answer(job, project, seal)
-                if charged is None
+                if charged is None or charged in project.ledger.state.unfinished
                 else [_stored_release(project, charged, job.query_request)]
             )
         except DuplicateCharge as before:  # by another process, just now; or as a part of a batch

@@ -150,9 +150,22 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
         "published": published,
         "key": secrets.token_urlsafe(18),
         "stored": context.query_text("stored") == "1",
+        "source_changed": _source_changed(context, project, recalled_release),
         "columns": [], "rows": [], "intervals": [], "confidence": None, "warnings": [],
         "sheet": None, "numbers": [], "number": 1, "chart": None, "tree": None, "unreadable": "", "problem_again": None,
     }  # fmt: skip
+
+
+def _source_changed(context: RequestContext, project: Project, recalled_release: RecalledRelease) -> bool:
+    """Whether the source changed since this answer was measured. Said to owners alone (docs/decisions/0030).
+
+    Of an older version it is not said: that there is a newer one is public, and the page says so.
+    """
+    charge = recalled_release.charge
+    is_newest = charge.version == max(project.ledger.state.versions.get(charge.table, {}), default=0)
+    if not context.visitor.may("owner") or not is_newest or charge.table not in project.file.tables:
+        return False
+    return bool(project.changed_sources([charge.table]))
 
 
 def _spending(recalled_release: RecalledRelease) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class DiscreetServer:
 
     def leave(self) -> None:
         write_rows(self.project.folder, self.people, without_targets=True)
-        self.project.refresh("people")
+        self.project.refresh("people", force=True)
 
 
 def write_rows(folder: Path, people: TargetPlaces, *, without_targets: bool = False) -> None:
