@@ -52,10 +52,8 @@ class StepPurchases:
         event = ComposedEvent(events=(price.event, *coming))
         decision = self.session.preview(event, region=price.region)
         if not decision.accepted:
-            name = self.session.version.population
-            accounts = self.session.ledger.refresh().accounts
-            account = accounts.get(name) or Account(name=name, guarantee=self.session.guarantee)
             version = self.session.version
+            account = self.session.ledger.refresh().account_or_new(version.population, self.session.guarantee)
             moved = account.epsilon_moved((version.table, version.number), decision)
             problem: BudgetExceeded = charge_refusal(account, Cost.of(events.loss(event)), decision, moved)
             problem.hint = problem.hint or _hint(account, problem)

@@ -16,7 +16,6 @@ from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, Flag, Message, UsageError
 from discreet.kernel.measurement import Law
 from discreet.kernel.project_session import Session
-from discreet.ledger.account import Account
 from discreet.ledger.charge_request import Asker
 from discreet.ledger.entry_checks import check_event, check_name
 from discreet.ledger.invariants import refuse_if_doubled_over_limit
@@ -152,7 +151,7 @@ def reserve_publication(layout: Layout, price: PublicationPrice, session: Sessio
 def fits_budget(layout: Layout, price: PublicationPrice, ledger: Ledger, guarantee: Guarantee) -> bool:
     """Whether the budget holds a publication now. Where it declares totals exact, it must hold everything twice."""
     version = layout.version
-    account = ledger.refresh().accounts.get(version.population) or Account(name=version.population, guarantee=guarantee)
+    account = ledger.refresh().account_or_new(version.population, guarantee)
     if layout.plan.invariants and not account.invariant:
         limits, total, cost = account.limits.for_changes(), account.total, check_event(price.event)
         arms = ((total.pure + cost.pure, limits.pure), (total.rho + cost.rho, limits.rho))
