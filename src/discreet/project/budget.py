@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet import exact
+from discreet.accounting.events import Event
+from discreet.accounting.filter import Decision
 from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee
+from discreet.accounting.region import Region
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import invariant_caveats
 from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
@@ -97,9 +100,29 @@ def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
         by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in account_status.by_analyst.items()},
         accounting=guarantee(table, ledger).accounting,
         counts=_counts(table.schema.unit, limits, room),
-        largest_question=affordability.largest_question(room),
+        largest_question=_largest_count(table, ledger, room),
         notes=(*invariant_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
     )
+
+
+def _largest_count(table: Table, ledger: Ledger, room: RemainingByArm) -> Fraction:
+    """The largest epsilon that one more count of everybody in the newest version of a table may have."""
+    limit, number = guarantee(table, ledger), ledger.state.largest_versions.get(table.name, 1)
+
+    def preview(event: Event) -> Decision:
+        return ledger.preview(
+            population=table.population,
+            table=table.name,
+            version=number,
+            region=Region.whole(),
+            event=event,
+            guarantee=limit,
+            booking=False,
+        )
+
+    unit = table.schema.unit
+    rows = unit.limit or 1 if unit.ends else unit.rows
+    return affordability.largest_count(room, preview, gaussian=limit.accounting == "zcdp", rows=rows)
 
 
 def _unit_changes(ledger: Ledger, population: str) -> list[str]:
