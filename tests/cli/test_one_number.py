@@ -80,7 +80,7 @@ def test_explain_says_why_the_noise_is_what_it_is(tmp_path, capsys):
 
 
 def test_the_largest_count_that_budget_names_is_true_when_tried(tmp_path, capsys):
-    make(tmp_path, budget="{ epsilon = 3, delta = 1e-6 }")
+    make(tmp_path, budget="{ epsilon = 4, delta = 1e-6 }")
     for words in WORK[:3]:
         assert run(capsys, tmp_path, *words)[0] in (0, 4)
     largest = spent(capsys, tmp_path)["largest_question"]

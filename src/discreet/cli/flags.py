@@ -43,6 +43,9 @@ Analyst = Annotated[str | None, typer.Option("--analyst", help="Name of the anal
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")]
 
 
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")]
+
+
 #: How verbs about networks name them.
 Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
 Nodes = Annotated[str | None, typer.Option("--nodes", help="Table of the network's nodes.")]
@@ -122,3 +125,11 @@ def refuse_unwritable_output(path: Path | None, project: Project) -> None:
     refuse_unwritable_path(path)
     if project.owns_file(path):
         raise UsageError(f"{str(path)!r} belongs to the project and would be overwritten", hint="write to another file")
+
+
+def refuse_overwriting(path: Path, *, overwrite: bool) -> None:
+    """Refuse, before anything is charged, to replace a file that has something in it."""
+    if not overwrite and path.is_file() and path.stat().st_size:
+        raise UsageError(
+            f"{str(path)!r} exists already", hint=Message("write to another file, or add ", Flag("overwrite"))
+        )

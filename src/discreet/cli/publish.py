@@ -34,7 +34,7 @@ def publish(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--overwrite", "--force", help="Replace what is in the folder.")] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
