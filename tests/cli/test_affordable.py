@@ -121,3 +121,27 @@ def test_a_planted_bug_is_caught(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(whole_table_charge, "quota_left", lambda account, asker: None)
     words = ["ranges", "patients", "age", "--epsilon", "40", "--analyst", "ann"]
     assert typed(capsys, tmp_path, words)[1] == 4
+
+
+@pytest.mark.parametrize(
+    ("budget", "is_said"),
+    [
+        ("{ epsilon = 3, delta = 1e-6 }", True),
+        ("{ epsilon = 3, delta = 1e-6, delta_keys = 0 }", False),
+        ("{ epsilon = 3 }", False),
+    ],
+)
+def test_delta_kept_for_keys_is_mentioned_while_it_can_be_changed(tmp_path, capsys, budget, is_said):
+    make(tmp_path, budget=budget)
+    before = run(capsys, tmp_path, "budget")[1]["tables"]["patients"]
+    assert any("delta_keys = 0" in note for note in before["notes"]) == is_said
+    if is_said:
+        now, then = before["counts_within_50"], re.search(r"about (\d+) counts instead of (\d+)", before["notes"][0])
+        assert int(then.group(2)) == now < int(then.group(1))
+        # What it says is true.
+        (tmp_path / "b").mkdir()
+        make(tmp_path / "b", budget="{ epsilon = 3, delta = 1e-6, delta_keys = 0 }")
+        other = run(capsys, tmp_path / "b", "budget")[1]["tables"]["patients"]
+        assert other["counts_within_50"] == int(then.group(1))
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
+    assert not run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["notes"]

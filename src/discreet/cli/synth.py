@@ -288,7 +288,7 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
         "version": card.version,
         "rows": round(made.total),
         "columns": [column.name for column in made.columns],
-        "cost": _cost(card),
+        "cost": _cost(card) | {"budget": 0.0 if card.repeat else terminal.budget_cost(project, card.release)},
         "repeat": card.repeat,
         "shares": {name: float(share) for name, share in card.shares.items()},
         "because": card.because,

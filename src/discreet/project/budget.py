@@ -101,7 +101,11 @@ def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
         accounting=guarantee(table, ledger).accounting,
         counts=_counts(table.schema.unit, limits, room),
         largest_question=_largest_count(table, ledger, room),
-        notes=(*invariant_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
+        notes=(
+            *invariant_caveats(ledger, table.population),
+            *_unit_changes(ledger, table.population),
+            *_unused_keys_notes(table, ledger),
+        ),
     )
 
 
@@ -131,6 +135,27 @@ def _unit_changes(ledger: Ledger, population: str) -> list[str]:
     changes = [] if unit is None else unit.changes
     return [
         f"no single limit holds, because `person` changed after answers were released: {change}" for change in changes
+    ]
+
+
+def _unused_keys_notes(table: Table, ledger: Ledger) -> list[str]:
+    """What declaring `delta_keys = 0` would gain, while that can still be said: before the ledger holds the limit."""
+    limit = guarantee(table, ledger)
+    declares_keys = table.budget is not None and table.budget.delta_keys is not None
+    if table.population in ledger.state.accounts or declares_keys or limit.accounting == "pure" or not limit.delta:
+        return []
+    now, then = (
+        _counts(table.schema.unit, account.limits, account.remaining_by_arm())
+        for account in (
+            Account(name=table.population, guarantee=limit),
+            Account(name=table.population, guarantee=replace(limit, delta_keys=Fraction(0))),
+        )
+    )
+    if then <= now:
+        return []
+    return [
+        f"delta {exact.show(limit.keys)} is kept for finding undeclared keys; if you will declare all keys, write "
+        f"delta_keys = 0 in the budget before the first query: about {then:,} counts instead of {now:,}"
     ]
 
 
