@@ -46,16 +46,16 @@ def charge_whole_table(
         raise
 
 
-def affordable_hint(session: Session, asked: Fraction, *, is_gaussian: bool = False) -> str:
-    """A hint: the largest epsilon, up to what was asked, that the budget and the quota hold, without a delta."""
+def affordable_hint(session: Session, epsilon: Fraction, *, is_gaussian: bool = False) -> str:
+    """A hint: the largest epsilon, up to `epsilon`, that the budget and the quota hold, without a delta."""
     version = session.version
     account = session.ledger.refresh().account_or_new(version.population, session.guarantee)
     left = quota_left(account, session.asker)
     pure = session.guarantee.accounting != "zcdp"
 
     def fits(millionths: int) -> bool:
-        epsilon = Fraction(millionths, 10**6)
-        event = ReservationEvent(epsilon=epsilon if pure else None, rho=epsilon**2 / 2, delta=Fraction(0))
+        smaller = Fraction(millionths, 10**6)
+        event = ReservationEvent(epsilon=smaller if pure else None, rho=smaller**2 / 2, delta=Fraction(0))
         decision = session.preview(event, booking=False)
         if left is None or not decision.accepted:
             return decision.accepted
@@ -63,7 +63,7 @@ def affordable_hint(session: Session, asked: Fraction, *, is_gaussian: bool = Fa
         return moved is not None and moved <= left
 
     near = int(largest_question(account.remaining_by_arm()) * 10**6)
-    millionths = largest_that_fits(fits, near=near, most=int(asked * 10**6))
+    millionths = largest_that_fits(fits, near=near, most=int(epsilon * 10**6))
     if not millionths:
         return (
             SMALL_QUOTA

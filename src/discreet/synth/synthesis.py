@@ -107,7 +107,6 @@ def synthesize(
     model = Model(
         card=replace(
             _card(choice, request, event, program, version, delta=_card_delta(guarantee, request, event)),
-            because=f"{choice.because}; {noise}" if noise else choice.because,
             repeat=earlier is not None,
             doubtful=doubted,
             outside=outside,
@@ -227,24 +226,24 @@ def choose_noise(prices: Sequence[ReservationEvent], session: Session, *, column
     gaussian_sd, laplace_sd = (noise_sd(event, most_rows=1, share=share) for event in (gaussian, laplace))
     by_gauss, by_laplace = (session.preview(event, booking=False) for event in (gaussian, laplace))
     gaussian_cost, laplace_cost = (session.epsilon_moved(decision) for decision in (by_gauss, by_laplace))
-    asked = laplace.epsilon
-    assert asked is not None
+    epsilon = laplace.epsilon
+    assert epsilon is not None
     if not by_laplace.accepted or laplace_cost is None:
-        return gaussian, _dear(gaussian_cost, asked)
+        return gaussian, _dear(gaussian_cost, epsilon)
     if not by_gauss.accepted or gaussian_cost is None:
         return laplace, "Laplace noise, because the budget has no room for Gaussian noise"
     if float(laplace_cost) * laplace_sd < float(gaussian_cost) * gaussian_sd:
         return laplace, "Laplace noise, because it costs the budget less than Gaussian noise of the same size"
     because = "Gaussian noise, because it costs the budget no more than Laplace noise of the same size"
-    return gaussian, "; ".join(filter(None, [because, _dear(gaussian_cost, asked)]))
+    return gaussian, "; ".join(filter(None, [because, _dear(gaussian_cost, epsilon)]))
 
 
-def _dear(cost: Fraction | None, asked: Fraction) -> str:
+def _dear(cost: Fraction | None, epsilon: Fraction) -> str:
     """A sentence where a fit costs the budget clearly more than the epsilon that was asked for."""
-    if cost is None or cost <= asked * Fraction(11, 10):
+    if cost is None or cost <= epsilon * Fraction(11, 10):
         return ""
     return (
-        f"it costs the budget epsilon {exact.show(cost, up=True)}, not {exact.show(asked)}, because earlier answers "
+        f"it costs the budget epsilon {exact.show(cost, up=True)}, not {exact.show(epsilon)}, because earlier answers "
         "had another kind of noise"
     )
 
@@ -314,11 +313,11 @@ def _earlier_reservation(
     if request.fresh:
         return None
     version = session.version
-    found_by_noise = (
+    reservations = (
         session.ledger.find_reservation(version.table, version.number, _question(request, event, version))
         for event in prices
     )
-    return next((each for each in found_by_noise if each is not None), None)
+    return next((each for each in reservations if each is not None), None)
 
 
 def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> str:
