@@ -9,7 +9,7 @@ from discreet import exact
 from discreet.accounting.events import Event, ReservationEvent, loss
 from discreet.accounting.region import Region
 from discreet.answers.affordability import SMALL_QUOTA, largest_question, largest_that_fits, quota_left
-from discreet.errors import BudgetExceeded, Flag, Message
+from discreet.errors import BudgetExceeded, Flag, Message, Piece
 from discreet.kernel.project_session import Session
 from discreet.ledger.charge_request import ChargeRequest
 
@@ -70,7 +70,7 @@ def affordable_hint(session: Session, epsilon: Fraction, *, is_gaussian: bool = 
             if left is not None
             else "no budget remains; ask the owner to grant more, or use what was released"
         )
-    without = [", without ", Flag("delta")] if is_gaussian and pure else []
+    without: list[Piece] = [", without ", Flag("delta")] if is_gaussian and pure else []
     return Message(
         Flag("epsilon", exact.show(Fraction(millionths, 10**6))),
         " fits",
