@@ -14,7 +14,7 @@ from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.affordability import largest_that_fits
 from discreet.answers.whole_table_charge import charge_whole_table
-from discreet.errors import BudgetExceeded, Flag, Message, UsageError
+from discreet.errors import BudgetExceeded, Flag, Message, Piece, UsageError
 from discreet.kernel.measurement import Law
 from discreet.kernel.project_session import Session
 from discreet.ledger.charge_request import Asker
@@ -186,7 +186,7 @@ def refuse_before_declaring(layout: Layout, price: PublicationPrice, ledger: Led
             return any(fits_budget(layout, each, ledger, account.guarantee) for each in smaller)
 
         fitting = largest_that_fits(fits, near=0, most=int(price.epsilon * 10**6))
-        smaller_flag = [Flag("epsilon", exact.show(Fraction(fitting, 10**6))), ", or "] if fitting else []
+        smaller_flag: list[Piece] = [Flag("epsilon", exact.show(Fraction(fitting, 10**6))), ", or "] if fitting else []
         raise BudgetExceeded(
             f"with exact totals every charge counts double, and the remaining budget of {population!r} is then too "
             "small for these tables",
