@@ -84,7 +84,9 @@ def test_what_is_refused_costs_nothing(capsys, clinic, monkeypatch, verb, words,
 def test_a_format_by_name_or_by_suffix(tmp_path):
     assert file_format(tmp_path / "a.CSV", None) == "csv"
     assert file_format(tmp_path / "a.Parquet", None) == "parquet"
-    assert file_format(tmp_path / "a.csv", "parquet") == "parquet"
+    assert file_format(tmp_path / "a.out", "parquet") == "parquet"
+    with pytest.raises(UsageError, match=r"'a.csv' is named .csv, but the format is parquet"):
+        file_format(tmp_path / "a.csv", "parquet")
     with pytest.raises(UsageError, match="neither"):
         file_format(tmp_path / "csv", None)
 

@@ -52,8 +52,11 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
     (limit,) = data(capsys, project, step=True)["warnings"]
     assert limit.startswith("each person is counted at most 2 times in total")
     assert planned["warnings"] == [limit]
-    third = data(capsys, project, step=True)
-    assert "step 2 already counted version 2" in third["warnings"][0]
+    third = data(capsys, project, step=True, label="2026-03-03")
+    assert "nothing is new since step 2, which counted version 2, so no step was used" in third["warnings"][0]
+    assert third["steps"] == 2
+    third = data(capsys, project, step=True, force=True)
+    assert "step 2 already counted version 2" in third["warnings"][0] and third["steps"] == 3
     shown = data(capsys, project, between=[("2026-03-01", "2"), ("", ""), ("3", "3")])
     assert shown["rows"][:1] == first["rows"]
     low, high, value, interval = shown["intervals"][1]

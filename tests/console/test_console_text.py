@@ -68,7 +68,7 @@ def ask(clinic, key, **body):
     ("body", "hint"),
     [
         ({"sql": COUNT}, "epsilon 0.1, or within 50"),
-        ({"sql": COUNT, "epsilon": 200}, "epsilon 100 (this fits the remaining budget for a query about everybody"),
+        ({"sql": COUNT, "epsilon": 200}, "epsilon 100 (this fits the remaining budget"),
         ({"sql": "select avg(age) from patients", "within": 1}, "epsilon 0.5; the answer states its precision"),
         ({"sql": COUNT, "epsilon": 1, "confidence": 2}, "confidence 0.95"),
         ({"sql": f"{COUNT}; {COUNT}", "epsilon": 1}, "or all as one batch: a query on /ask"),

@@ -60,7 +60,7 @@ def test_a_card_states_what_was_reserved_also_after_a_grant(project):
     later = project.synthesize("people", epsilon=1, model="mst")
     event = project.ledger.reservation(later.card.release).event
     assert later.card.rho == (None if event.epsilon is not None else event.rho)
-    assert later.card.release != first.card.release
+    assert later.card.release == first.card.release and later.card.repeat  # the same fit, whichever noise is open now
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,8 @@ def test_a_fit_that_was_killed_goes_on_without_drawing_anew(tmp_path, name, when
     assert project.budget("people").spent == spent  # charged once, before the kill
     for id_, answer in kept.items():
         assert project.ledger.answer(id_) == answer
-    _, rho, _, steps = sums(project, model)
-    assert rho == model.card.rho and len(steps) == model.card.steps
+    epsilon, _, _, steps = sums(project, model)
+    assert epsilon == model.card.epsilon == 2 and len(steps) == model.card.steps  # of two columns: Laplace noise
     assert project.ledger.verify().sound
 
 
@@ -210,7 +210,7 @@ def test_persons_are_protected_with_all_their_rows(tmp_path):
     people = [f"p{n},{n % 60},{'FM'[n % 2]}" for n in range(500)] + ["whale,99,M"] * 50
     table = 'person = "who"\nrows_per_person = 4'
     project = open_project(tmp_path, {"who": None, "age": AGE, "sex": SEX}, people, table=table)
-    model = fit(project, kind="mst", epsilon="5")
+    model = fit(project, kind="mst", epsilon="5", delta=Fraction("1e-6"))
     assert model.card.unit == "person, at most 4 rows"
     _, rho, _, _steps = sums(project, model)
     assert rho == model.card.rho

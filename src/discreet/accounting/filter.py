@@ -122,6 +122,12 @@ class Balance:
         )
 
 
+def sum_costs(costs: Sequence[Cost]) -> Cost:
+    """Several charges of the same people as one, each rounded up by itself, as the ledger books them."""
+    pure, rho, *orders = (add_losses(*losses) for losses in zip(*(cost.arms for cost in costs), strict=True))
+    return Cost(pure=pure, rho=rho, delta=sum(cost.delta for cost in costs), orders=tuple(orders))
+
+
 def sum_balances(balances: Iterable[Balance]) -> Balance:
     """Balances of several segments together: maxima add, because nothing ties a record here to one there."""
     every = list(balances)

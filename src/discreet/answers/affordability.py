@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.events import LaplaceEvent, Loss
-from discreet.accounting.filter import Cost
+from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent, Loss
+from discreet.accounting.filter import Cost, Decision
 from discreet.accounting.guarantee import FilterLimits
 from discreet.accounting.renyi import ORDERS, pure_loss
-from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, budget_cost, quote_with_law, width_of
+from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, budget_cost, quote, width_of
 from discreet.errors import BudgetExceeded, Flag, Message, UsageError
-from discreet.ledger.account import RemainingByArm
+from discreet.ledger.account import Account, RemainingByArm
+from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.refusal import charge_refusal as exceeded
 from discreet.mechanisms.gaussian import DiscreteGaussian
@@ -34,28 +36,95 @@ def budget_refusal(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> Budge
     return error
 
 
-def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> str:
-    """A hint: what the same question could still get, if anything."""
+def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger, *, asker: Asker = UNNAMED) -> str:
+    """A hint: what the same question could still get, if anything, within the budget and the asker's quota."""
     version = quoted.version
-    left = ledger.remaining_by_arm(version.population, guarantee=quoted.guarantee)
-    epsilon = largest_question(left)
-    if epsilon <= 0:
-        return "query a group that nobody has queried yet, or ask the owner to grant more"
-    cheap = QueryWish(epsilon=epsilon, confidence=wish.confidence, delta=wish.delta)
-    try:
-        cheaper_price = quote_with_law(
-            quoted.query, cheap, version, quoted.guarantee, ledger, gaussian=quoted.guarantee.accounting == "zcdp"
-        ).price
-        widths = [width_of(cheaper_price, output, wish.confidence) for output in quoted.query.outputs]
-        width = max((each for each in widths if each is not None), default=None)
-    except UsageError:
-        width = None
+    room = ledger.remaining_by_arm(version.population, guarantee=quoted.guarantee)
+    quota = quota_left(account_of(quoted, ledger), asker)
+    cheaper: dict[int, QueryQuote] = {}
+
+    def fits(millionths: int) -> bool:
+        smaller = QueryWish(epsilon=Fraction(millionths, 10**6), confidence=wish.confidence, delta=wish.delta)
+        try:
+            tried = quote(
+                quoted.query, smaller, version=version, guarantee=quoted.guarantee, ledger=ledger, booking=False
+            )
+        except UsageError:  # noise so large that nobody draws it
+            return False
+        if not tried.decision.accepted or (quota is not None and budget_cost(tried, ledger) > quota):
+            return False
+        cheaper[millionths] = tried
+        return True
+
+    most = int(min(quoted.price.epsilon, exact.MAX_QUESTION_EPSILON) * 10**6)
+    millionths = largest_that_fits(fits, near=int(largest_question(room) * 10**6), most=most)
+    if not millionths:
+        return "no budget remains for this query; ask the owner to grant more" if quota is None else SMALL_QUOTA
+    widths = [width_of(cheaper[millionths].price, output, wish.confidence) for output in quoted.query.outputs]
+    width = max((each for each in widths if each is not None), default=None)
     width_text = "" if width is None else f"; each number within ±{exact.show(width, up=True)}"
+    fitted = "budget" if quota is None else "budget and the quota"
     return Message(
-        Flag("epsilon", exact.show(epsilon)),
-        f" (this fits the remaining budget for a query about everybody{width_text}), or query a group that nobody has "
-        "queried yet",
+        Flag("epsilon", exact.show(Fraction(millionths, 10**6))), f" (this fits the remaining {fitted}{width_text})"
     )
+
+
+def largest_that_fits(fits: Callable[[int], bool], *, near: int, most: int) -> int:
+    """The largest number up to `most` that fits, to a thousand, searched from `near`; 0 where none does.
+
+    As it is shown: with the six digits of `exact.show`.
+    """
+    low = _as_shown(min(near, most))
+    if low and not fits(low):
+        low, most = 0, low
+    while low < most:
+        middle = _as_shown((low + most + 1) // 2)
+        if most - low <= 1000 or middle <= low:  # near enough
+            break
+        low, most = (middle, most) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _as_shown(millionths: int) -> int:
+    return int(Fraction(exact.show(Fraction(millionths, 10**6))) * 10**6)
+
+
+#: The hint where a quota is used up.
+SMALL_QUOTA = "ask the owner to grant more, or for a larger quota"
+
+
+def quota_left(account: Account, asker: Asker) -> Fraction | None:
+    """What an analyst's quota still holds; None where they have none."""
+    if asker.quota is None:
+        return None
+    return Fraction(0) if account.payers_unknown else max(Fraction(0), asker.quota - account.paid_by(asker.name))
+
+
+def largest_count(
+    room: RemainingByArm, preview: Callable[[Event], Decision], *, gaussian: bool = False, rows: int = 1
+) -> Fraction:
+    """The largest epsilon of one more count of everybody, to a millionth: it is granted, and a millionth more is not.
+
+    Because: `largest_question` is granted; above it the ledger is asked (`preview`), because where nobody has lost most
+        in every arm, more may be granted than plain addition shows.
+    """
+
+    def fits(millionths: int) -> bool:
+        epsilon = Fraction(millionths, 10**6)
+        if epsilon > exact.MAX_QUESTION_EPSILON:
+            return False
+        noise: Event = LaplaceEvent(scale=rows / epsilon, l1=rows)
+        if gaussian:
+            noise = GaussianEvent(sigma2=rows**2 / epsilon**2, l2_squared=rows**2)
+        return preview(noise).accepted
+
+    low, step = int(largest_question(room) * 10**6), 1
+    while fits(low + step):
+        low, step = low + step, 2 * step
+    while step > 1:
+        step //= 2
+        low += step if fits(low + step) else 0
+    return Fraction(low, 10**6)
 
 
 def largest_question(room: RemainingByArm) -> Fraction:

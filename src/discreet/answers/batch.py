@@ -165,11 +165,13 @@ def _check_room(
         version, limit = session.version, session.guarantee
         most = wish.epsilon if wish.epsilon is not None else needed.get(version.population, Fraction(0))
         room = session.ledger.remaining_by_arm(version.population, guarantee=limit)
-        if needed.get(version.population) and most > largest_question(room):
+        fitting = largest_question(room)
+        if needed.get(version.population) and most > fitting:
+            smaller = ["use ", Flag("epsilon", exact.show(fitting))] if fitting else ["ask the owner to grant more"]
             raise UsageError(
                 f"the batch may cost epsilon {exact.show(most, up=True)}, "
                 f"which may exceed the remaining budget of {version.population!r}",
-                hint=Message("run its statements one by one, or use a smaller ", Flag("epsilon")),
+                hint=Message("run its statements one by one, or ", *smaller),
             )
 
 

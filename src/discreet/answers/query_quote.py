@@ -215,8 +215,7 @@ def spending(amount: Amount) -> Spending:
 
 def account_of(quoted: QueryQuote, ledger: Ledger) -> Account:
     """The account that pays; a new one where its population has none yet."""
-    name = quoted.version.population
-    return ledger.refresh().accounts.get(name) or Account(name=name, guarantee=quoted.guarantee)
+    return ledger.refresh().account_or_new(quoted.version.population, quoted.guarantee)
 
 
 def budget_cost(quoted: QueryQuote, ledger: Ledger) -> Fraction:

@@ -113,8 +113,8 @@ def measure_query(
             quoted.price, session.versions, text=query.text, publics=query.publics, asker=session.asker, also=also
         )
     except BudgetExceeded as problem:
-        if not problem.hint and problem.binding == "loss":
-            problem.hint = affordable_hint(quoted, wish, session.ledger)
+        if not problem.hint and problem.binding in ("loss", "quota"):
+            problem.hint = affordable_hint(quoted, wish, session.ledger, asker=session.asker)
         raise
 
 

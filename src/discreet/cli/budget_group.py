@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
+from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.cli.verb_app import DefaultVerbGroup, VerbApp
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
+
+#: Above this epsilon a limit protects little.
+LARGE_EPSILON = 10
 
 budget_app = VerbApp(
     cls=DefaultVerbGroup,
@@ -51,6 +55,7 @@ def grant(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     epsilon: Annotated[str, typer.Option("--epsilon", help="The new limit.")],
     delta: Annotated[str | None, typer.Option("--delta", help="The new delta. Default: as it is.")] = None,
+    yes: Yes = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -58,6 +63,7 @@ def grant(
     from discreet.project.budget import limit_difference, outdated_budget_line
 
     opened_project = _open(project)
+    _confirm_grant(opened_project, table, epsilon, yes=yes)
     opened_project.grant(table, epsilon=epsilon, delta=delta)
     name = opened_project.table(table).name
     data, text = terminal.budgets_output({name: opened_project.budget(name)})
@@ -67,6 +73,25 @@ def grant(
     terminal.print_notes([note for note in opened_project.warnings(name) if note != difference])
     also = [f"  also write it to discreet.toml: {line}"] if line else []
     terminal.print_result(data, [*text, *also], as_json=as_json)
+
+
+def _confirm_grant(project: Project, table: str, epsilon: str, *, yes: bool) -> None:
+    """Ask before a limit is more than doubled or goes beyond `LARGE_EPSILON`: a grant cannot be taken back.
+
+    Without a terminal only a grant that does both is refused.
+    """
+    from discreet import exact
+
+    old, new = project.guarantee(table).epsilon, exact.number(epsilon, name="epsilon")
+    doubled, large = new > 2 * old, new > LARGE_EPSILON
+    if doubled or (large and old <= LARGE_EPSILON):
+        weak = f", and above {LARGE_EPSILON} the guarantee is weak" if large else ""
+        confirm(
+            f"this raises the limit of {project.table(table).population!r} from epsilon {exact.show(old)} to "
+            f"{exact.show(new)}; a limit can never be lowered{weak}",
+            yes=yes,
+            needs_terminal=doubled and large,
+        )
 
 
 def _open(project: Path) -> Project:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import Command, Flag, Message, UsageError
+from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -44,7 +43,7 @@ Analyst = Annotated[str | None, typer.Option("--analyst", help="Name of the anal
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")]
 
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")]
 
 
 #: How verbs about networks name them.
@@ -59,15 +58,6 @@ Gaussian = Annotated[
 
 
 HERE = Path(".")
-
-
-def confirm(act: str, *, command: Command, yes: bool) -> None:
-    """Ask before something that cannot be undone. `act`: what will happen; `command`: what to type instead."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(f"{act}. Nothing was changed, because this was not confirmed", hint=Message(command))
-    typer.confirm(f"{act[:1].upper()}{act[1:]}. Go on?", abort=True, err=True)
 
 
 def require_one_price(epsilon: str | None, within: str | None) -> None:
@@ -135,3 +125,11 @@ def refuse_unwritable_output(path: Path | None, project: Project) -> None:
     refuse_unwritable_path(path)
     if project.owns_file(path):
         raise UsageError(f"{str(path)!r} belongs to the project and would be overwritten", hint="write to another file")
+
+
+def refuse_overwriting(path: Path, *, overwrite: bool) -> None:
+    """Refuse, before anything is charged, to replace a file that has something in it."""
+    if not overwrite and path.is_file() and path.stat().st_size:
+        raise UsageError(
+            f"{str(path)!r} exists already", hint=Message("write to another file, or add ", Flag("overwrite"))
+        )

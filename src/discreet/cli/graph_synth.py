@@ -23,6 +23,7 @@ from discreet.cli.flags import (
     Json,
     Key,
     Nodes,
+    Overwrite,
     refuse_unwritable_output,
     two_ends,
 )
@@ -43,6 +44,7 @@ def synth(
         Path | None, typer.Option("-o", "--output", help="Write the sampled edges to this .csv or .parquet file.")
     ] = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     model: Annotated[Path | None, typer.Option("--model", help="Save the model to this file, as JSON.")] = None,
     nodes: Nodes = None,
     key: Key = None,
@@ -64,7 +66,7 @@ def synth(
         raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     opened_project = discreet.open(project)
     checked_seed(seed)
-    files = row_files(output, format_, opened_project)
+    files = row_files(output, format_, opened_project, overwrite=overwrite)
     refuse_unwritable_output(model, opened_project)
     if output is not None and model is not None and output.resolve() == model.resolve():
         raise UsageError("the edges and the model need different files")

@@ -18,6 +18,7 @@ from discreet.cli.flags import (
     Folder,
     Fresh,
     Json,
+    Overwrite,
     Within,
     require_one_price,
 )
@@ -41,6 +42,7 @@ def histogram(
     fresh: Fresh = False,
     output: Output = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     csv: OldCsv = None,
     parquet: OldParquet = None,
     project: Folder = HERE,
@@ -51,7 +53,7 @@ def histogram(
 
     require_one_price(epsilon, within)
     opened_project = discreet.open(project)
-    files = row_files(output, format_, opened_project, csv=csv, parquet=parquet)
+    files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
     with terminal.progress("counting"):
         release = opened_project.histogram(table, *columns).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json, Yes, confirm, refuse_unwritable_output
+from discreet.cli.confirmation import Yes, confirm
+from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
 from discreet.cli.verb_app import VerbApp
 from discreet.errors import Command, Flag, UsageError
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json, Yes, confirm, two_ends
+from discreet.cli.confirmation import Yes, confirm
+from discreet.cli.flags import HERE, Folder, Json, two_ends
 from discreet.cli.version_notes import (
     edited_warning,
     encoding_notes,
@@ -217,6 +218,7 @@ def remove(
 def forget(
     table: Annotated[str, typer.Argument(help="A declared table with a person column.")],
     person: Annotated[list[str], typer.Argument(help="The value, or values, that identify the person.")],
+    yes: Yes = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -224,6 +226,7 @@ def forget(
     import discreet
 
     opened_project = discreet.open(project)
+    confirm(f"this erases a person from {opened_project.table(table).name!r} for good", yes=yes)
     with terminal.progress(
         f"erasing from {table}",
         engines=[declared_table.engine for declared_table in opened_project.file.tables.values()],

@@ -34,7 +34,7 @@ def publish(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--overwrite", "--force", help="Replace what is in the folder.")] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -118,8 +118,9 @@ def _publication_output(made: PublishedTables, to: Path, project: Project) -> tu
     budget_status = project.budget(made.layout.version.table)
     files = sorted(file.name for file in to.iterdir() if file.suffix in (".csv", ".parquet"))
     data = card_data(made, files)
-    nothing = {"epsilon": 0.0, "rho": 0.0, "delta": 0.0}
+    nothing = {"epsilon": 0.0, "rho": 0.0, "delta": 0.0, "budget": 0.0}
     paid = {key: data["guarantee"][key] for key in ("epsilon", "rho", "delta")}
+    paid["budget"] = terminal.budget_cost(project, made.release)
     data |= {
         "folder": str(to),
         "cached": made.cached,

@@ -19,6 +19,7 @@ from discreet.cli.flags import (
     Folder,
     Fresh,
     Json,
+    Overwrite,
     Within,
     require_one_price,
 )
@@ -65,6 +66,7 @@ def query(
     fresh: Fresh = False,
     output: Output = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     csv: OldCsv = None,
     parquet: OldParquet = None,
     project: Folder = HERE,
@@ -75,7 +77,7 @@ def query(
 
     require_one_price(epsilon, within)
     opened_project = discreet.open(project)
-    files = row_files(output, format_, opened_project, csv=csv, parquet=parquet)
+    files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
     if (sql is None) == (file is None):
         raise UsageError(
             "give one query, or a file of queries with -f",

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from discreet.cli import stream as streaming
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Gaussian, Json, two_bounds
+from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Gaussian, Json, Overwrite, two_bounds
 from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.present.cell_text import DASH, format_with_noise
@@ -52,6 +52,7 @@ def ranges(
     fresh: Fresh = False,
     output: Output = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     csv: OldCsv = None,
     stream: Annotated[str | None, typer.Option("--stream", hidden=True, help="Now discreet stream.")] = None,
     step: Annotated[bool, typer.Option("--next", hidden=True, help="Now discreet stream next.")] = False,
@@ -69,7 +70,7 @@ def ranges(
     from discreet.tables.ranges.range_answers import quantile_of
 
     opened_project = discreet.open(project)
-    files = row_files(output, format_, opened_project, csv=csv)
+    files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv)
     confidence_of(confidence)
     pairs = [two_bounds(text) for text in between or ()]
     if streams or stream is not None:

@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Json
+from discreet.cli.flags import HERE, Folder, Json, Overwrite
 from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
 from discreet.errors import Command, Message, UsageError, no_release
 
@@ -30,6 +30,7 @@ def reconcile(
     ] = False,
     output: Output = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     csv: OldCsv = None,
     project: Folder = HERE,
     as_json: Json = False,
@@ -38,7 +39,7 @@ def reconcile(
     import discreet
 
     opened_project = discreet.open(project)
-    files = row_files(output, format_, opened_project, csv=csv)
+    files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv)
     table, releases = _table_and_releases(opened_project, list(words or []))
     with terminal.progress("reconciling"):
         agreement = opened_project.reconcile(table, releases, whole=whole)

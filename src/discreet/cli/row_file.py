@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.flags import refuse_unwritable_output, refuse_unwritable_path
+from discreet.cli.flags import refuse_overwriting, refuse_unwritable_output, refuse_unwritable_path
 from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +76,13 @@ def _array(column: Sequence[Any]) -> pa.Array:
 
 
 def row_files(
-    output: Path | None, format_: str | None, project: Project, *, csv: Path | None = None, parquet: Path | None = None
+    output: Path | None,
+    format_: str | None,
+    project: Project,
+    *,
+    overwrite: bool = False,
+    csv: Path | None = None,
+    parquet: Path | None = None,
 ) -> list[RowFile]:
     """The files to write, each tried before anything is charged."""
     if format_ is not None and output is None:
@@ -87,6 +93,7 @@ def row_files(
     ]
     for file in files:
         refuse_unwritable_output(file.path, project)
+        refuse_overwriting(file.path, overwrite=overwrite)
     return files
 
 
@@ -100,10 +107,15 @@ def new_file(path: Path, format_: str | None, *sources: Path) -> RowFile:
 
 
 def file_format(path: Path, format_: str | None) -> str:
-    """The format that was named, else that of the file's suffix."""
-    if format_ is not None:
-        return named_format(format_)
+    """The format that was named, else that of the file's suffix. A name that says otherwise is refused."""
     suffix = path.suffix.lower().removeprefix(".")
+    if format_ is not None:
+        if suffix in FORMATS and suffix != named_format(format_):
+            raise UsageError(
+                f"{path.name[:60]!r} is named .{suffix}, but the format is {format_}",
+                hint=Message("leave ", Flag("format"), f" out, or name a .{format_} file"),
+            )
+        return named_format(format_)
     if suffix not in FORMATS:
         raise UsageError(
             f"{path.name[:60]!r} is neither .csv nor .parquet",

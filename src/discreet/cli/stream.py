@@ -9,7 +9,7 @@ import typer
 from rich.table import Table as RichTable
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Gaussian, Json, two_bounds
+from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Gaussian, Json, Overwrite, two_bounds
 from discreet.cli.noise_digits import round_to_noise
 from discreet.cli.row_file import Format, Output, RowFile, row_files
 from discreet.cli.verb_app import VerbApp
@@ -67,18 +67,32 @@ def take_next(
     label: Annotated[
         str | None, typer.Argument(metavar="[LABEL]", help="Name of the step, such as a date. Repeating it is free.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Take the step even if the table has no new version since the last one.")
+    ] = False,
     analyst: Analyst = None,
     output: Output = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Take a stream's next step, from the newest version of its table. Free."""
+    """Take a stream's next step, from the newest version of its table. Free. Where nothing is new, none is taken."""
     import discreet
 
     opened_project = discreet.open(project)
-    files = row_files(output, format_, opened_project)
-    run_stream(opened_project, table, name, step=True, label=label, analyst=analyst, files=files, as_json=as_json)
+    files = row_files(output, format_, opened_project, overwrite=overwrite)
+    run_stream(
+        opened_project,
+        table,
+        name,
+        step=True,
+        force=force,
+        label=label,
+        analyst=analyst,
+        files=files,
+        as_json=as_json,
+    )
 
 
 @stream_app.command()
@@ -91,6 +105,7 @@ def show(
     confidence: Confidence = "0.95",
     output: Output = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -99,7 +114,7 @@ def show(
     from discreet.plan.price import confidence_of
 
     opened_project = discreet.open(project)
-    files = row_files(output, format_, opened_project)
+    files = row_files(output, format_, opened_project, overwrite=overwrite)
     confidence_of(confidence)
     pairs = [two_bounds(text) for text in between or ()]
     run_stream(opened_project, table, name, between=pairs, confidence=confidence, files=files, as_json=as_json)
@@ -119,6 +134,7 @@ def run_stream(
     name: str,
     *,
     step: bool = False,
+    force: bool = False,
     label: str | None = None,
     epsilon: str | None = None,
     delta: str | None = None,
@@ -150,7 +166,7 @@ def run_stream(
         return
     with terminal.progress("measuring"):
         stream, there = project_streams.stream(project, table, name, epsilon=epsilon, **terms, analyst=analyst)
-        noted = _take_step(stream, label) if step else []
+        noted = _take_step(stream, label, project, force=force) if step else []
         estimates = [
             (low, high, stream.interval(low or 1, high or None, confidence=confidence)) for low, high in between
         ]
@@ -175,16 +191,21 @@ def list_streams(project: Project, table: str, *, as_json: bool = False) -> None
     terminal.print_result({"streams": data}, lines or ["this table has no stream yet"], as_json=as_json)
 
 
-def _take_step(stream: TableStream, label: str | None) -> list[str]:
-    """Take a step; what the owner should know about it is public."""
+def _take_step(stream: TableStream, label: str | None, project: Project, *, force: bool) -> list[str]:
+    """Take a step, unless nothing is new: steps are few and paid for. What the owner should know about it is public."""
     before = stream.rows
+    is_new = not before or before[-1].version != project.peek_version(stream.table).number
+    was_taken = label is not None and any(row.label == label for row in before)
+    open_ = not stream.closed and stream.steps < stream.horizon
+    if not is_new and not was_taken and not force and open_:
+        return [
+            f"nothing is new since step {before[-1].step}, which counted version {before[-1].version}, so no step was "
+            f"used; run discreet refresh {stream.table} when there is new data, or add --force to take a step anyway"
+        ]
     row = stream.next(label)
     if row.step <= len(before):
         return [f"step {row.step} ({row.label}) was taken before; its stored numbers are shown"]
-    if before and before[-1].version == row.version:
-        refresh_hint = f"run discreet refresh {stream.table} when there is new data"
-        return [f"step {row.step - 1} already counted version {row.version}, so nothing is new; {refresh_hint}"]
-    return []
+    return [] if is_new else [f"step {row.step - 1} already counted version {row.version}, so nothing is new"]
 
 
 def _plan_data(name: str, plan: StreamPlan) -> dict[str, Any]:

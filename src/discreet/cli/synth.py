@@ -13,7 +13,17 @@ import typer
 
 from discreet import exact
 from discreet.cli import standard_streams, terminal
-from discreet.cli.flags import HERE, Analyst, Epsilon, Folder, Json, refuse_unwritable_output, refuse_unwritable_path
+from discreet.cli.flags import (
+    HERE,
+    Analyst,
+    Epsilon,
+    Folder,
+    Json,
+    Overwrite,
+    refuse_overwriting,
+    refuse_unwritable_output,
+    refuse_unwritable_path,
+)
 from discreet.cli.row_file import Format, file_format
 from discreet.cli.verb_app import VerbApp
 from discreet.errors import Flag, Message, UsageError
@@ -60,6 +70,7 @@ def fit(
         bool, typer.Option("--fresh", help="Ignore the stored model; fit a new one and charge again.")
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File to save the model to.")] = None,
+    overwrite: Overwrite = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -69,6 +80,8 @@ def fit(
 
     opened_project = discreet.open(project)
     refuse_unwritable_output(output, opened_project)
+    if output is not None:
+        refuse_overwriting(output, overwrite=overwrite)
     with _progress() as tell:
         made = opened_project.synthesize(
             table,
@@ -86,6 +99,7 @@ def fit(
             analyst=analyst,
             fresh=fresh,
             progress=tell,
+            announce=lambda note: terminal.print_notes([note]),
         )
     with _charged("the model is fitted, charged and stored (repeating the fit is free), but could not be saved"):
         saved = save_in_project(opened_project.folder, made)
@@ -106,6 +120,7 @@ def sample(
         Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file. Default: CSV on standard output.")
     ] = None,
     format_: Format = None,
+    overwrite: Overwrite = False,
     given: Annotated[list[str] | None, typer.Option("--given", help="COLUMN=VALUE: every row has this value.")] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Seed for reproducible rows; sampling adds no protection.")
@@ -120,6 +135,8 @@ def sample(
         raise UsageError("--format needs a file to write", hint="-o rows.csv")
     target_format = None if output is None else file_format(output, format_)
     made, source = _model(model, project, output)
+    if output is not None:
+        refuse_overwriting(output, overwrite=overwrite)
     conditions = _pairs(given or [])
     origin = f"from the {made.card.kind} model of {made.card.table!r}, version {made.card.version}"
     if made.card.kind == "random":
@@ -148,6 +165,7 @@ def inspect(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write a report page to this HTML file.")
     ] = None,
+    overwrite: Overwrite = False,
     epsilon: Annotated[str | None, typer.Option("--epsilon", help="Compare with the real table. Charged.")] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Delta of the comparison's guarantee.")] = None,
     analyst: Analyst = None,
@@ -156,6 +174,8 @@ def inspect(
 ) -> None:
     """Show what a model is good and bad for, from its noisy measurements only. Free without --epsilon."""
     made, _ = _model(model, project, output)
+    if output is not None:
+        refuse_overwriting(output, overwrite=overwrite)
     comparison = None
     if epsilon is not None:
         import discreet
@@ -268,7 +288,7 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
         "version": card.version,
         "rows": round(made.total),
         "columns": [column.name for column in made.columns],
-        "cost": _cost(card),
+        "cost": _cost(card) | {"budget": 0.0 if card.repeat else terminal.budget_cost(project, card.release)},
         "repeat": card.repeat,
         "shares": {name: float(share) for name, share in card.shares.items()},
         "because": card.because,

@@ -213,6 +213,12 @@ def cost_words(project: Project, release: str | None) -> str:
     return f"epsilon {exact.show(charge.moved, up=True)}"
 
 
+def budget_cost(project: Project, release: str | None) -> float:
+    """What a release cost the budget, for JSON."""
+    charge = project.ledger.state.charges.get(release or "")
+    return 0.0 if charge is None else exact.as_float(charge.moved, up=True)
+
+
 def _legend(release: Release) -> str:
     from discreet.release import legend
 

@@ -10,7 +10,6 @@ from discreet.answers.query_quote import cost_of
 from discreet.console import public_facts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.errors import UsageError
-from discreet.ledger.account import Account
 from discreet.project.project import Project
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 
@@ -50,8 +49,7 @@ def price_json(project: Project, name: str, event: Event) -> dict[str, Any]:
         guarantee=project.guarantee(name),
         booking=False,
     )
-    people, limit = version.population, project.guarantee(name)
-    account = project.ledger.state.accounts.get(people) or Account(name=people, guarantee=limit)
+    account = project.ledger.state.account_or_new(version.population, project.guarantee(name))
     moved = account.epsilon_moved((version.table, version.number), decision)
     paid = public_facts.spending_json(cost_of(event, moved), up=True)
     budget = public_facts.budget_json(project, project.table(name))

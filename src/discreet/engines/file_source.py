@@ -11,6 +11,7 @@ import csv
 import glob
 import gzip
 import io
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -129,7 +130,13 @@ def _header_line(file: Path) -> str:
         with open_bytes(file) as stream:
             start = stream.readline(MOST_HEADER + 1).splitlines()[:1]
         line = start[0].decode("utf-8-sig") if start else ""
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile):
+    except UnicodeDecodeError:
+        convert = f"iconv -f CP1252 -t UTF-8 {shlex.quote(file.name)} > utf8.csv"
+        raise UsageError(
+            f"{file.name} is neither Parquet nor CSV in UTF-8",
+            hint=f"a CSV file from Windows or Excel is often Windows-1252 (or Latin-1); convert it: {convert}",
+        ) from None
+    except (EOFError, gzip.BadGzipFile):
         raise UsageError(f"{file.name} is neither Parquet nor CSV in UTF-8") from None
     if not line.strip() or len(line) > MOST_HEADER or "\0" in line:
         raise UsageError(f"{file.name} does not start with the names of its columns", hint="add a header line")

@@ -12,7 +12,6 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.kernel.curator import Curator
 from discreet.kernel.version import Version
-from discreet.ledger.account import Account
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.schema.schema import Table
@@ -57,8 +56,7 @@ class Session:
 
     def epsilon_moved(self, decision: Decision) -> Fraction | None:
         """How far a charge that was previewed would raise the epsilon that is spent."""
-        name = self.version.population
-        account = self.ledger.state.accounts.get(name) or Account(name=name, guarantee=self.guarantee)
+        account = self.ledger.state.account_or_new(self.version.population, self.guarantee)
         return account.epsilon_moved((self.version.table, self.version.number), decision)
 
 

@@ -402,13 +402,7 @@ class Ledger:
 
     def remaining_by_arm(self, population: str, *, guarantee: Guarantee | None = None) -> RemainingByArm:
         """What plain addition still allows in each arm. `guarantee` as in `preview`."""
-
-        def find() -> RemainingByArm:
-            if population not in self.state.accounts and guarantee is not None:
-                return Account(name=population, guarantee=guarantee).remaining_by_arm()
-            return self.state.account(population).remaining_by_arm()
-
-        return self._journal.run_in_section(find)
+        return self._journal.run_in_section(lambda: self.state.account_or_new(population, guarantee).remaining_by_arm())
 
     def limits(self, population: str) -> FilterLimits:
         """The integer limits of the filter in use."""

@@ -135,6 +135,12 @@ class LedgerState:
             raise UsageError(f"the ledger has no population {population!r}", hint="declare a table with a budget first")
         return self.accounts[population]
 
+    def account_or_new(self, population: str, guarantee: Guarantee | None) -> Account:
+        """The account of a population; where it is not declared yet, the one that `guarantee` would open."""
+        if population not in self.accounts and guarantee is not None:
+            return Account(name=population, guarantee=guarantee)
+        return self.account(population)
+
     def preview(
         self,
         *,
@@ -148,9 +154,8 @@ class LedgerState:
     ) -> Decision:
         """What would be decided now. `guarantee` stands in for a population that is not declared yet."""
         cost = Cost.of(events.loss(event))
-        if population not in self.accounts and guarantee is not None:
-            return Account(name=population, guarantee=guarantee).decide((table, version), region=region, cost=cost)
-        return self.account(population).decide((table, version), region=region, cost=cost, booking=booking)
+        account = self.account_or_new(population, guarantee)
+        return account.decide((table, version), region=region, cost=cost, booking=booking)
 
     def tombstones(self, tables: Iterable[str]) -> dict[str, str]:
         """Everybody forgotten in any of these tables: tags, and the marks of the keys that made them."""

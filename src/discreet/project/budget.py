@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet import exact
+from discreet.accounting.events import Event
+from discreet.accounting.filter import Decision
 from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee
+from discreet.accounting.region import Region
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import ledger_caveats
 from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
@@ -97,9 +100,33 @@ def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
         by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in account_status.by_analyst.items()},
         accounting=guarantee(table, ledger).accounting,
         counts=_counts(table.schema.unit, limits, room),
-        largest_question=affordability.largest_question(room),
-        notes=(*ledger_caveats(ledger, table.population), *_unit_changes(ledger, table.population)),
+        largest_question=_largest_count(table, ledger, room),
+        notes=(
+            *ledger_caveats(ledger, table.population),
+            *_unit_changes(ledger, table.population),
+            *_unused_keys_notes(table, ledger),
+        ),
     )
+
+
+def _largest_count(table: Table, ledger: Ledger, room: RemainingByArm) -> Fraction:
+    """The largest epsilon that one more count of everybody in the newest version of a table may have."""
+    limit, number = guarantee(table, ledger), ledger.state.largest_versions.get(table.name, 1)
+
+    def preview(event: Event) -> Decision:
+        return ledger.preview(
+            population=table.population,
+            table=table.name,
+            version=number,
+            region=Region.whole(),
+            event=event,
+            guarantee=limit,
+            booking=False,
+        )
+
+    unit = table.schema.unit
+    rows = unit.limit or 1 if unit.ends else unit.rows
+    return affordability.largest_count(room, preview, gaussian=limit.accounting == "zcdp", rows=rows)
 
 
 def _unit_changes(ledger: Ledger, population: str) -> list[str]:
@@ -108,6 +135,27 @@ def _unit_changes(ledger: Ledger, population: str) -> list[str]:
     changes = [] if unit is None else unit.changes
     return [
         f"no single limit holds, because `person` changed after answers were released: {change}" for change in changes
+    ]
+
+
+def _unused_keys_notes(table: Table, ledger: Ledger) -> list[str]:
+    """What declaring `delta_keys = 0` would gain, while that can still be said: before the ledger holds the limit."""
+    limit = guarantee(table, ledger)
+    declares_keys = table.budget is not None and table.budget.delta_keys is not None
+    if table.population in ledger.state.accounts or declares_keys or limit.accounting == "pure" or not limit.delta:
+        return []
+    now, then = (
+        _counts(table.schema.unit, account.limits, account.remaining_by_arm())
+        for account in (
+            Account(name=table.population, guarantee=limit),
+            Account(name=table.population, guarantee=replace(limit, delta_keys=Fraction(0))),
+        )
+    )
+    if then <= now:
+        return []
+    return [
+        f"delta {exact.show(limit.keys)} is kept for finding undeclared keys; if you will declare all keys, write "
+        f"delta_keys = 0 in the budget before the first query: about {then:,} counts instead of {now:,}"
     ]
 
 

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from discreet import exact
-from discreet.errors import Command, Message, ProjectError, UsageError
+from discreet.errors import Command, Flag, Message, ProjectError, UsageError
 from discreet.ledger import repair
 from discreet.ledger.filesystem import state_root
 from discreet.ledger.ledger import Ledger
@@ -29,6 +29,8 @@ def nearest_project_folder(path: str | PathLike[str]) -> Path:
     for folder in (start, *start.parents):
         if (folder / NAME).is_file():
             return folder
+        if (folder / ".discreet" / "ledger.db").is_file():
+            raise _missing_file_refusal(folder)
     raise ProjectError(
         f"there is no {NAME} here or in a folder above", hint=Message("run ", Command("init"), " to create one")
     )
@@ -54,7 +56,7 @@ def make_project_folder(
             )
         return _make_missing_ledger(folder.resolve())
     if (folder / ".discreet" / "ledger.db").exists():
-        raise ProjectError(f"there is a ledger here but no {NAME}", hint=f"restore {NAME}; a ledger is permanent")
+        raise _missing_file_refusal(folder)
     text = f'[project]\nledger = "{DEFAULT_LEDGER}"\n'
     text += "practice = true    # generated or public data only; never a real project\n" if practice else ""
     if (budget := budget_of(epsilon, delta)) is not None:
@@ -69,6 +71,19 @@ def make_project_folder(
     except BaseException:
         (folder / NAME).unlink()
         raise
+
+
+def _missing_file_refusal(folder: Path) -> ProjectError:
+    """A discreet.toml was deleted, and its ledger is there."""
+    return ProjectError(
+        f"there is a ledger in {str(folder)!r} but no {NAME}: it was deleted or moved",
+        hint=Message(
+            f"restore {NAME} from a backup; or write a new one with the two lines [project] and "
+            f'ledger = "{DEFAULT_LEDGER}", and declare each table again under its old name: ',
+            Command("add", "FILE", Flag("name", "TABLE")),
+            ". The ledger keeps every limit and what is spent",
+        ),
+    )
 
 
 def ledger_path(folder: Path, file: ProjectFile) -> LedgerLocation:

@@ -244,12 +244,14 @@ def synthesize(
     fresh: bool = False,
     public: str | None = None,
     progress: Callable[[str, float], None] | None = None,
+    announce: Callable[[str], None] | None = None,
     **more: Unpack[FitOptions],
 ) -> Model:
     """Fit a model of a table. Sampling rows from it is free. Charged once; a repeat of the same fit is free.
 
-    `public`: a public table with the same columns; mst selects its marginals from it, free. `more`: degree,
-    seconds, model_mb, workload, rows, weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
+    `public`: a public table with the same columns; mst selects its marginals from it, free. `announce`: told
+    before anything is paid which noise was chosen, and why. `more`: degree, seconds, model_mb, workload, rows,
+    weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
     """
     from discreet.synth.fit_request import FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress
@@ -274,6 +276,7 @@ def synthesize(
         order=[column.name for column in project.table(name).schema.columns],
         public=None if public is None else project.public(public),
         progress=progress or no_progress,
+        announce=announce or (lambda note: None),
     )
 
 

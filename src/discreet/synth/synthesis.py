@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,6 +17,7 @@ from discreet.errors import BudgetExceeded, Command, Flag, Message, UsageError
 from discreet.kernel.curator import Version
 from discreet.kernel.program import Program, noise_sd
 from discreet.kernel.project_session import Session
+from discreet.ledger.records import Reservation
 from discreet.schema.column import Column
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.catalog import PublicTable
@@ -49,8 +50,11 @@ def synthesize(
     order: Sequence[str] = (),
     public: PublicTable | None = None,
     progress: Progress = no_progress,
+    announce: Callable[[str], None] = lambda note: None,
 ) -> Model:
     """Fit a model. The same fit of the same version is read back from the ledger, free; a broken-off one goes on.
+
+    `announce` is given, before anything is paid, which noise was chosen and why.
 
     Guarantee: one charge of a reservation, and all that the model holds is drawn from it or public.
     """
@@ -68,12 +72,16 @@ def synthesize(
             hint="declare bounds, values or bins for some columns, or give the table a budget with a delta",
         )
     _refuse_unknown(request, columns, public)
-    event = reservation(guarantee, request, texts=bool(needs.texts))
+    prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
+    earlier = _earlier_reservation(request, prices, session)
+    event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
     _refuse_noise(request, columns, event, version)
     refuse_contradiction(request.constraints, columns, from_constraints)
     choice = choose_model(request, columns, event, most_rows=version.schema.unit.rows)
     refuse_large_marginals(request, columns, from_constraints, model_mb=choice.model_mb)
-    reservation_id, is_repeat = _reserve(request, event, session)
+    if noise:
+        announce(noise)
+    reservation_id = _reserve(request, event, session) if earlier is None else earlier.id
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
     attributes = stretch_to_constraints(
@@ -98,8 +106,8 @@ def synthesize(
     doubted = tuple(name for name, rows in outside.items() if rows > MOST_OUTSIDE * made.total)
     model = Model(
         card=replace(
-            _card(choice, request, event, program, version, delta=_delta(guarantee, request)),
-            repeat=is_repeat,
+            _card(choice, request, event, program, version, delta=_card_delta(guarantee, request, event)),
+            repeat=earlier is not None,
             doubtful=doubted,
             outside=outside,
             warnings=(
@@ -192,6 +200,60 @@ def reservation(guarantee: Guarantee, request: FitRequest, *, texts: bool) -> Re
     return ReservationEvent(epsilon=None, rho=rho, delta=keys)
 
 
+def possible_reservations(guarantee: Guarantee, request: FitRequest, *, texts: bool) -> list[ReservationEvent]:
+    """The reservations that keep (epsilon, delta): Gaussian noise, and Laplace noise, unless the owner named a delta or
+    counts in rho alone; or Laplace noise alone, where there is no delta.
+    """
+    first = reservation(guarantee, request, texts=texts)
+    if first.epsilon is not None or request.delta is not None or guarantee.accounting == "zcdp":
+        return [first]
+    assert request.epsilon is not None
+    return [first, ReservationEvent(epsilon=request.epsilon, rho=request.epsilon**2 / 2, delta=first.delta)]
+
+
+def choose_noise(prices: Sequence[ReservationEvent], session: Session, *, columns: int) -> tuple[ReservationEvent, str]:
+    """The noise that costs the budget least for the same quality, and why.
+
+    A third of a fit measures the columns one by one, and the noise of that stands for all (`model_choice`). Laplace
+    noise falls as its price grows, so that at the noise of the Gaussian it would cost its price times the ratio of
+    both. Measured at 2, 4 and 8 columns, errors of pairs by Laplace noise are 0.5, 1.1 to 1.2 and 1.1 to 1.7 times
+    those by Gaussian noise; this ratio is 0.7, 1.05 and 1.5.
+    """
+    if len(prices) == 1:
+        return prices[0], ""
+    gaussian, laplace = prices
+    share = Fraction(1, 3 * columns)
+    gaussian_sd, laplace_sd = (noise_sd(event, most_rows=1, share=share) for event in (gaussian, laplace))
+    by_gauss, by_laplace = (session.preview(event, booking=False) for event in (gaussian, laplace))
+    gaussian_cost, laplace_cost = (session.epsilon_moved(decision) for decision in (by_gauss, by_laplace))
+    epsilon = laplace.epsilon
+    assert epsilon is not None
+    if not by_laplace.accepted or laplace_cost is None:
+        return gaussian, _dear(gaussian_cost, epsilon)
+    if not by_gauss.accepted or gaussian_cost is None:
+        return laplace, "Laplace noise, because the budget has no room for Gaussian noise"
+    if float(laplace_cost) * laplace_sd < float(gaussian_cost) * gaussian_sd:
+        return laplace, "Laplace noise, because it costs the budget less than Gaussian noise of the same size"
+    because = "Gaussian noise, because it costs the budget no more than Laplace noise of the same size"
+    return gaussian, "; ".join(filter(None, [because, _dear(gaussian_cost, epsilon)]))
+
+
+def _dear(cost: Fraction | None, epsilon: Fraction) -> str:
+    """A sentence where a fit costs the budget clearly more than the epsilon that was asked for."""
+    if cost is None or cost <= epsilon * Fraction(11, 10):
+        return ""
+    return (
+        f"it costs the budget epsilon {exact.show(cost, up=True)}, not {exact.show(epsilon)}, because earlier answers "
+        "had another kind of noise"
+    )
+
+
+def _card_delta(guarantee: Guarantee, request: FitRequest, event: ReservationEvent) -> Fraction:
+    """The delta of a fit's guarantee, by the noise that was chosen: with Laplace noise only keys need one."""
+    is_choice = event.epsilon is not None and guarantee.delta_rho > 0 and request.delta is None
+    return event.delta if is_choice else _delta(guarantee, request)
+
+
 def _outside(made: ModelFit, needs: UndeclaredColumns) -> dict[str, float]:
     """For each column with bought bounds the most rows that lie outside of them, from noisy counts."""
     limits = zip(made.attributes, made.outside, strict=True)
@@ -233,25 +295,37 @@ def _column_warnings(
         yield "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
 
 
-def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> tuple[str, bool]:
-    """The id of the reservation, one that is there for the same fit or a new charge; and whether it was there."""
-    version = session.version
+def _question(request: FitRequest, event: ReservationEvent, version: Version) -> str:
+    """What makes two fits of one version the same, as a digest."""
     question_data = {
         "synth": request.data(),
         "table": version.table,
         "version": version.number,
         "event": to_data(event),
     }
-    question_text = json.dumps(question_data, sort_keys=True)
-    question = hashlib.sha256(question_text.encode()).hexdigest()
-    earlier_reservation = (
-        None if request.fresh else session.ledger.find_reservation(version.table, version.number, question)
+    return hashlib.sha256(json.dumps(question_data, sort_keys=True).encode()).hexdigest()
+
+
+def _earlier_reservation(
+    request: FitRequest, prices: Sequence[ReservationEvent], session: Session
+) -> Reservation | None:
+    """A reservation that is there for the same fit, whichever noise the ledger's state would have it bring by now."""
+    if request.fresh:
+        return None
+    version = session.version
+    reservations = (
+        session.ledger.find_reservation(version.table, version.number, _question(request, event, version))
+        for event in prices
     )
-    if earlier_reservation is not None:
-        return earlier_reservation.id, True
+    return next((each for each in reservations if each is not None), None)
+
+
+def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> str:
+    """Charge a fit; return the id of its reservation."""
+    question = _question(request, event, session.version)
     try:
         assert request.epsilon is not None
-        id_ = charge_whole_table(session, event, question=question, price=request.epsilon, once=not request.fresh)
+        return charge_whole_table(session, event, question=question, price=request.epsilon, once=not request.fresh)
     except BudgetExceeded as problem:
         if problem.binding == "keys":
             problem.hint = Message(
@@ -262,7 +336,6 @@ def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> 
         elif problem.binding == "loss":
             problem.hint = _affordable_hint(request, session, texts=event.delta > 0)
         raise
-    return id_, False
 
 
 def _affordable_hint(request: FitRequest, session: Session, *, texts: bool) -> Message:
@@ -271,10 +344,11 @@ def _affordable_hint(request: FitRequest, session: Session, *, texts: bool) -> M
 
     def fits(thousandths: int) -> bool:
         try:
-            smaller = reservation(session.guarantee, replace(request, epsilon=Fraction(thousandths, 1000)), texts=texts)
+            smaller = replace(request, epsilon=Fraction(thousandths, 1000))
+            prices = possible_reservations(session.guarantee, smaller, texts=texts)
         except UsageError:  # so small that no noise is large enough
             return False
-        return session.preview(smaller, booking=False).accepted
+        return any(session.preview(event, booking=False).accepted for event in prices)
 
     low, high = 0, int(request.epsilon * 1000)
     while low < high:

@@ -13,10 +13,9 @@ from discreet import exact
 from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
-from discreet.answers.affordability import largest_question
 from discreet.answers.caveats import declared_table_caveats, ledger_caveats
 from discreet.answers.whole_table_charge import charge_whole_table
-from discreet.errors import BudgetExceeded, Flag, Message, UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.project_session import Session
 
@@ -85,19 +84,6 @@ class ReservationTerms:
         ]
 
 
-def _affordable_hint(terms: ReservationTerms, version: Version, curator: Curator) -> str:
-    """What still fits, without a delta."""
-    most = largest_question(curator.ledger.remaining_by_arm(version.population))
-    if most <= 0:
-        return "no budget remains; ask the owner to grant more, or use what was released"
-    return Message(
-        Flag("epsilon", exact.show(min(most, terms.epsilon))),
-        " fits, without ",
-        Flag("delta"),
-        "; or ask the owner to grant more",
-    )
-
-
 def count_caveats(version: Version, curator: Curator, columns: Sequence[str] = ()) -> list[str]:
     """What the counts of a version describe by these columns, and what is not protected; intervals do not tell."""
     read = [(version.table, column) for column in columns]
@@ -125,9 +111,5 @@ def reserve(
     earlier_reservation = None if fresh else ledger.find_reservation(version.table, version.number, question)
     if earlier_reservation is not None:
         return earlier_reservation.id, earlier_reservation.event, True
-    try:
-        id_ = charge_whole_table(session, event, question=question, price=terms.epsilon, once=not fresh)
-    except BudgetExceeded as problem:
-        problem.hint = problem.hint or _affordable_hint(terms, version, session.curator)
-        raise
+    id_ = charge_whole_table(session, event, question=question, price=terms.epsilon, once=not fresh)
     return id_, ledger.reservation(id_).event, False

@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from discreet import exact
 from discreet.accounting import events
-from discreet.accounting.events import ComposedEvent, Event
-from discreet.accounting.filter import Cost
-from discreet.answers.affordability import largest_question
+from discreet.accounting.events import ComposedEvent, Event, Loss
+from discreet.accounting.filter import Cost, sum_costs
+from discreet.answers.affordability import SMALL_QUOTA, largest_question
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import BudgetExceeded, Flag, Message
+from discreet.exact import EPSILON_UNITS
 from discreet.kernel.curator import charge_request
 from discreet.kernel.measurement import Measurement
 from discreet.kernel.project_session import Session
@@ -43,29 +44,34 @@ class StepPurchases:
                 self.releases.append(id_)
                 return curator.stored_measurement(id_)
         self._refuse_unaffordable(price, coming)
-        measured = curator.measure(price, [version], text=self.text, asker=self.session.asker)
+        try:
+            measured = curator.measure(price, [version], text=self.text, asker=self.session.asker)
+        except BudgetExceeded as problem:
+            if problem.binding == "quota":
+                problem.hint = problem.hint or SMALL_QUOTA
+            raise
         if not measured.is_resumed:
             self._paid[measured.id] = measured.event
         self.releases.append(measured.id)
         return measured
 
     def _refuse_unaffordable(self, price: Price, coming: Sequence[Event]) -> None:
-        """A bundle of everything, about everybody: what is accepted so is accepted step by step."""
-        session = self.session
-        is_paid = session.ledger.can_resume(charge_request(price, [session.version], session.asker))
+        """All steps together, about everybody: what is accepted so is accepted step by step.
+
+        Each step's cost is rounded up by itself, as the ledger will: one unit too few would leave the last step unpaid.
+        """
+        session, version = self.session, self.session.version
+        is_paid = session.ledger.can_resume(charge_request(price, [version], session.asker))
         needed = coming if is_paid else (price.event, *coming)
         if not needed:
             return
-        event = ComposedEvent(events=tuple(needed))
-        decision = self.session.preview(event, region=price.region)
+        cost = sum_costs([Cost.of(events.loss(event)) for event in needed])
+        account = session.ledger.refresh().account_or_new(version.population, session.guarantee)
+        decision = account.decide((version.table, version.number), region=price.region, cost=cost)
         if not decision.accepted:
-            name = self.session.version.population
-            accounts = self.session.ledger.refresh().accounts
-            account = accounts.get(name) or Account(name=name, guarantee=self.session.guarantee)
-            version = self.session.version
             moved = account.epsilon_moved((version.table, version.number), decision)
-            problem: BudgetExceeded = charge_refusal(account, Cost.of(events.loss(event)), decision, moved)
-            problem.hint = problem.hint or _hint(account, problem)
+            problem: BudgetExceeded = charge_refusal(account, cost, decision, moved)
+            problem.hint = problem.hint or _hint(account, problem, steps)
             raise problem
 
     @property
@@ -78,11 +84,15 @@ class StepPurchases:
         return cost_of(ComposedEvent(events=tuple(self._paid.values())), moved)
 
 
-def _hint(account: Account, problem: BudgetExceeded) -> str:
-    """An errand's steps cost no more together than one question of the same epsilon."""
+def _hint(account: Account, problem: BudgetExceeded, steps: Sequence[Loss]) -> str:
+    """An errand's steps cost no more together than one question of the same epsilon, but for the rounding of each."""
     if problem.binding == "keys":
         return Message("a smaller ", Flag("delta"), ", or ask the owner to grant more")
     most = largest_question(account.remaining_by_arm())
+    total = sum((step.epsilon or Fraction(0) for step in steps), Fraction(0))
+    shares = [(step.epsilon or Fraction(0)) * most / total for step in steps] if total else []
+    if any((share * EPSILON_UNITS).denominator != 1 for share in shares):
+        most -= Fraction(len(steps), EPSILON_UNITS)
     if most <= 0:
         return "ask the owner to grant more"
     return Message(Flag("epsilon", exact.show(most)), ", which fits, or ask the owner to grant more")

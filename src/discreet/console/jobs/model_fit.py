@@ -16,6 +16,7 @@ from discreet.console.console_text import console_texts
 from discreet.console.jobs import release_store
 from discreet.console.responses import PageTable
 from discreet.kernel.program import noise_sd
+from discreet.kernel.project_session import quote_session
 from discreet.project.project import Project
 from discreet.synth.attribute_discovery import undeclared_columns
 from discreet.synth.fit_request import FitRequest
@@ -24,7 +25,7 @@ from discreet.synth.inspect.model_comparison import Comparison
 from discreet.synth.inspect.model_evidence import NEAR
 from discreet.synth.model import Model
 from discreet.synth.model_choice import choose_model
-from discreet.synth.synthesis import modelled_columns, reservation
+from discreet.synth.synthesis import choose_noise, modelled_columns, possible_reservations, reservation
 
 #: The models that can be asked for, and what each is.
 MODELS = (
@@ -70,19 +71,20 @@ def quote_fit(project: Project, wish: Mapping[str, Any]) -> dict[str, Any]:
         return {"model": "random", "because": "", "columns": names, "price": None, "warnings": [], "buys": []}
     keys = reservation(guarantee, fit_request, texts=True).delta > 0
     needs = undeclared_columns(columns, keys=keys)
-    event = reservation(guarantee, fit_request, texts=bool(needs.texts))
+    prices = possible_reservations(guarantee, fit_request, texts=bool(needs.texts))
+    event, noise = choose_noise(prices, quote_session(project, name), columns=len(columns))
     choice = choose_model(fit_request, columns, event, most_rows=version.schema.unit.rows)
     assert fit_request.epsilon is not None
     delta = fit_request.delta if fit_request.delta is not None else guarantee.delta_rho or guarantee.keys
     return {
         "model": choice.kind,
-        "because": choice.because,
+        "because": f"{choice.because}; {noise}" if noise else choice.because,
         "columns": names,
         "price": forms.price_json(project, name, event),
         "expected": _expected_error(event, columns=len(names), most_rows=version.schema.unit.rows),
         "guarantee": {
             "epsilon": exact.as_float(fit_request.epsilon, up=True),
-            "delta": exact.as_float(delta, up=True),
+            "delta": exact.as_float(delta if event.epsilon is None else event.delta, up=True),
         },
         "warnings": console_texts(choice.warnings),
         "buys": [*needs.numbers, *needs.texts],

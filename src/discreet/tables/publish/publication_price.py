@@ -12,11 +12,11 @@ from discreet.accounting.events import ReservationEvent, to_data
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.answers.affordability import largest_that_fits
 from discreet.answers.whole_table_charge import charge_whole_table
-from discreet.errors import BudgetExceeded, Flag, Message, UsageError
+from discreet.errors import BudgetExceeded, Flag, Message, Piece, UsageError
 from discreet.kernel.measurement import Law
 from discreet.kernel.project_session import Session
-from discreet.ledger.account import Account
 from discreet.ledger.charge_request import Asker
 from discreet.ledger.entry_checks import check_event, check_name
 from discreet.ledger.invariants import refuse_if_doubled_over_limit
@@ -152,7 +152,7 @@ def reserve_publication(layout: Layout, price: PublicationPrice, session: Sessio
 def fits_budget(layout: Layout, price: PublicationPrice, ledger: Ledger, guarantee: Guarantee) -> bool:
     """Whether the budget holds a publication now. Where it declares totals exact, it must hold everything twice."""
     version = layout.version
-    account = ledger.refresh().accounts.get(version.population) or Account(name=version.population, guarantee=guarantee)
+    account = ledger.refresh().account_or_new(version.population, guarantee)
     if layout.plan.invariants and not account.invariant:
         limits, total, cost = account.limits.for_changes(), account.total, check_event(price.event)
         arms = ((total.pure + cost.pure, limits.pure), (total.rho + cost.rho, limits.rho))
@@ -180,10 +180,17 @@ def refuse_before_declaring(layout: Layout, price: PublicationPrice, ledger: Led
         check_quota(account, asker.name, needed=price.epsilon, quota=asker.quota)
     if not fits_budget(layout, price, ledger, account.guarantee):
         left = account.status().remaining
+
+        def fits(millionths: int) -> bool:
+            smaller = possible_prices(Fraction(millionths, 10**6), price.delta, account.guarantee)
+            return any(fits_budget(layout, each, ledger, account.guarantee) for each in smaller)
+
+        fitting = largest_that_fits(fits, near=0, most=int(price.epsilon * 10**6))
+        smaller_flag: list[Piece] = [Flag("epsilon", exact.show(Fraction(fitting, 10**6))), ", or "] if fitting else []
         raise BudgetExceeded(
             f"with exact totals every charge counts double, and the remaining budget of {population!r} is then too "
             "small for these tables",
-            hint="a smaller epsilon, or no invariants",
+            hint=Message(*smaller_flag, "a plan without invariants"),
             needed={"epsilon": exact.show(2 * price.epsilon, up=True), "delta": exact.show(price.delta, up=True)},
             remaining={"epsilon": exact.show(left.epsilon), "delta": exact.show(left.delta)},
         )

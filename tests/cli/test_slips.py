@@ -1,0 +1,121 @@
+"""Slips that cannot be undone: asked about, refused before anything is charged, or told how to go on."""
+
+import sys
+
+import pytest
+
+from clinic import make, rows_of_ledger, run, say
+from discreet.cli import confirmation, flags
+
+COUNT = "select count(*) from patients"
+
+
+@pytest.fixture
+def at_a_terminal(monkeypatch):
+    """A person at a terminal who gives one answer; what they were asked is kept."""
+    questions = []
+
+    def sit_down(answer):
+        monkeypatch.setattr(sys, "stdin", type("Terminal", (), {"isatty": staticmethod(lambda: True)})())
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(confirmation.typer, "confirm", lambda text, err: questions.append(text) or answer)
+        return questions
+
+    return sit_down
+
+
+@pytest.mark.parametrize(("epsilon", "code"), [("1.5", 0), ("2", 0), ("9", 0), ("300", 2)])
+def test_a_script_grants_ordinary_amounts_and_not_hundreds(tmp_path, capsys, epsilon, code):
+    make(tmp_path)
+    before = rows_of_ledger(tmp_path)
+    assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", epsilon)[0] == code
+    if code:
+        assert rows_of_ledger(tmp_path) == before
+        assert (
+            "try: add --yes if you mean it"
+            in say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", epsilon)[2]
+        )
+        assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", epsilon, "--yes")[0] == 0
+
+
+def test_a_person_is_asked_before_a_large_grant_and_before_erasing(tmp_path, capsys, at_a_terminal):
+    make(tmp_path)
+    questions = at_a_terminal(False)
+    assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "1.5")[0] == 0 and not questions
+    assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "4")[0] == 2
+    assert "from epsilon 1.5 to 4; a limit can never be lowered" in questions[0]
+    assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["limit"]["epsilon"] == 1.5
+    assert run(capsys, tmp_path, "forget", "patients", "7")[0] == 2 and "for good" in questions[1]
+    at_a_terminal(True)
+    assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "4")[0] == 0
+
+
+def test_a_file_that_exists_is_kept_and_nothing_is_charged(tmp_path, capsys):
+    make(tmp_path)
+    target = tmp_path / "out.csv"
+    target.write_text("mine")
+    before = rows_of_ledger(tmp_path)
+    words = ("query", COUNT, "--epsilon", "0.1", "-o", str(target))
+    code, _, text = say(capsys, tmp_path, *words)
+    assert code == 2 and "exists already" in text and "add --overwrite" in text
+    assert target.read_text() == "mine" and rows_of_ledger(tmp_path) == before
+    assert run(capsys, tmp_path, *words, "--overwrite")[0] == 0 and target.read_text() != "mine"
+    target.write_text("")  # as tempfile makes it
+    assert run(capsys, tmp_path, *words)[0] == 0
+
+
+def test_every_verb_that_writes_rows_can_overwrite(tmp_path, capsys):
+    make(tmp_path)
+    target = tmp_path / "out.csv"
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
+    target.write_text("mine")
+    for words in (
+        ("ranges", "patients", "age", "--epsilon", "0.1", "--between", "3..9"),
+        ("histogram", "patients", "sex", "--epsilon", "0.1"),
+        ("reconcile",),
+    ):
+        assert run(capsys, tmp_path, *words, "-o", str(target))[0] == 2, words
+        assert target.read_text() == "mine"
+        assert run(capsys, tmp_path, *words, "-o", str(target), "--overwrite")[0] == 0, words
+        target.write_text("mine")
+
+
+def test_a_name_and_a_format_that_contradict_are_refused(tmp_path, capsys):
+    make(tmp_path)
+    words = ("query", COUNT, "--epsilon", "0.1", "-o", str(tmp_path / "x.parquet"), "--format", "csv")
+    code, _, text = say(capsys, tmp_path, *words)
+    assert code == 2 and "'x.parquet' is named .parquet, but the format is csv" in text
+
+
+def test_a_deleted_project_file_is_explained(tmp_path, capsys):
+    make(tmp_path)
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.4")[0] == 0
+    text = (tmp_path / "discreet.toml").read_text()
+    (tmp_path / "discreet.toml").unlink()
+    for words in (("budget",), ("query", COUNT, "--epsilon", "1"), ("init",)):
+        code, _, error = say(capsys, tmp_path, *words)
+        assert code == 2 and "there is a ledger in" in error and "but no discreet.toml" in error, words
+        assert "discreet add FILE --name TABLE" in error
+    # What it says works.
+    (tmp_path / "discreet.toml").write_text('[project]\nledger = "sqlite:///.discreet/ledger.db"\n')
+    words = ("add", str(tmp_path / "patients.csv"), "--name", "patients", "--epsilon", "1")
+    assert run(capsys, tmp_path, *words)[0] == 0
+    assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.4
+    assert "[tables.patients]" in text
+
+
+def test_a_header_from_windows_names_the_encoding(tmp_path, capsys):
+    make(tmp_path)
+    (tmp_path / "orte.csv").write_bytes("Größe,Ort\n1,Köln\n".encode("cp1252"))
+    code, _, text = say(capsys, tmp_path, "add", str(tmp_path / "orte.csv"))
+    assert code == 2 and "Windows-1252" in text and "iconv -f CP1252 -t UTF-8 orte.csv > utf8.csv" in text
+
+
+def test_planted_bugs_are_caught(tmp_path, capsys, monkeypatch):
+    """A check that looks after the charge, or not at all, loses the file."""
+    make(tmp_path)
+    target = tmp_path / "out.csv"
+    target.write_text("mine")
+    monkeypatch.setattr("discreet.cli.row_file.refuse_overwriting", lambda path, overwrite: None)
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1", "-o", str(target))[0] == 0
+    assert target.read_text() != "mine" and flags.refuse_overwriting is not None
