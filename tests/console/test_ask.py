@@ -257,7 +257,7 @@ def test_the_question_of_a_release_is_changed_without_sql_in_the_address(browser
     at = browser.post("/ask", form(f"{BY_DISEASE}; SELECT sum(age) AS s FROM patients", act="ask")).headers["location"]
     release = browser.get(f"{at}.json").json()["releases"][1]["release"]
     shown = browser.get(f"/a/{release}").text
-    (to,) = re.findall(r'href="(/ask\?[^"]*)">Change the question', shown)
+    (to,) = re.findall(r'href="(/ask\?[^"]*)">Edit the query', shown)
     assert "SELECT" not in to
     assert "SELECT sum(age) AS s FROM patients</textarea>" in browser.get(unescape(to)).text
     assert browser.get("/ask.json?sql=SELECT+1").json()["draft"]["sql"] == ""  # nor is any taken from one
