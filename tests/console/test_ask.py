@@ -77,6 +77,23 @@ def test_the_price_as_you_type(clinic, browser):
     assert charges(clinic) == before
 
 
+def test_a_price_of_nothing_says_why(tmp_path):
+    """The old have been queried, the young have not: what the young lose now raises no total."""
+    made = world(tmp_path / "clinic")
+    browser = made.browser("analyst")
+    browser.post("/ask", form("SELECT count(*) AS n FROM patients WHERE age >= 50", act="ask"))
+    young = form("SELECT count(*) AS n FROM patients WHERE age < 50")
+    told = browser.post("/ask/price", young).json()
+    assert told["cost"]["budget"] == 0 and told["cost"]["words"] == "nothing: other people have been queried more"
+    assert told["confirm"] == (
+        "This query costs nothing of the budget of people: other people have been queried more. It is recorded for ann. "
+        "Remaining after it: epsilon 99.5, delta 1e-06."
+    )
+    dearer = browser.post("/ask/price", young | {"epsilon": "0.75"}).json()
+    assert dearer["confirm"].startswith("This query costs epsilon 0.25, delta 0 of the budget of people")
+    made.house.close()
+
+
 def test_a_small_epsilon_is_no_warning(browser):
     shown = send(browser, form(BY_DISEASE, epsilon="0.001", act="price")).text
     assert "epsilon 0.001" in shown and 'class="warn' not in shown and 'class="bad' not in shown
