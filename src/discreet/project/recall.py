@@ -92,7 +92,7 @@ class RecalledRelease:
 
     @property
     def cost_of_numbers(self) -> Spending:
-        """What its numbers lose by themselves: a refinement counts as the noise that it has, whatever was paid before."""
+        """What its numbers lose by themselves: a refinement as the noise that it has, whatever was paid before."""
         return self.cost if self.event is None else cost_of(events.by_itself(self.event))
 
     @property

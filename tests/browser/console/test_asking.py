@@ -174,6 +174,7 @@ def test_back_to_a_rehearsal_is_the_rehearsal(coming: Coming, place: Place, scri
         page.get_by_label("Your query, in SQL").fill("SELECT sum(cost) AS total FROM visits")
         page.get_by_role("button", name="Rehearse (free)").click()
         expect(page.get_by_role("heading", name="Rehearsal")).to_be_visible()
+        page.wait_for_load_state()  # the page scrolls to the rehearsal: a link that moves during a click is not clicked
         page.get_by_role("link", name="Budget", exact=True).click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("udget")
         page.go_back()

@@ -146,6 +146,8 @@ def test_killed_at_random_moments_every_key_is_paid_once(console, token, tmp_pat
     account = state.account("people")
     assert account.total.pure == EPSILON_UNITS // 100 * len(state.charges), "each loses epsilon 0.01, once"
     rounded_up = account.paid_by("ann") - account.status().spent.epsilon
-    assert 0 <= rounded_up * EPSILON_UNITS < len(state.charges), "what is spent was paid by ann; each price is rounded up"
+    assert 0 <= rounded_up * EPSILON_UNITS < len(state.charges), (
+        "what is spent was paid by ann; each price is rounded up"
+    )
     assert discreet.open(tmp_path / "clinic").verify().sound
     assert len(answered) >= size(1, 5), "it is killed at work"
