@@ -153,7 +153,7 @@ def run(*, seconds: float, analysts: int, epsilon: float, folder: Path) -> tuple
     told = {
         "charges": len(state.charges),
         "answers": len(state.answers),
-        "keys": len(state.keys),
+        "keys": len(state.charge_of_key),
         "spent": float(standing.spent.epsilon),
         "limit": float(standing.limit.epsilon),
         "stored": set(state.answers),

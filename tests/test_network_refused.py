@@ -221,8 +221,8 @@ def test_declared_from_the_command_line(tmp_path, capsys):
     assert call(["init", "--epsilon", "2", *where]) == 0
     add = ["add", str(tmp_path / "e.csv"), *where]
     for wrong, reason in (
-        (["--ends", "src"], "two columns"),
-        (["--ends", "src,SRC"], "two columns"),
+        (["--ends", "src"], "two different columns"),
+        (["--ends", "src,SRC"], "two different columns"),
         (["--ends", "src,dts"], "there is no column 'dts'"),
         (["--ends", "src,dst", "--person", "src"], "--ends cannot be combined with"),
         (["--ends", "src,dst", "--public"], "--ends cannot be combined with"),

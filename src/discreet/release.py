@@ -43,7 +43,7 @@ class Spending:
     budget: Fraction | None = None
 
     def __str__(self) -> str:
-        if self.budget == 0 and self.epsilon != 0:
+        if self.budget == 0 and self.epsilon != 0 and not self.delta:
             return "nothing: other people have been queried more"
         if self.budget is not None:
             delta = f", delta {exact.show(self.delta, up=True)}" if self.delta else ""

@@ -59,6 +59,13 @@ def test_what_people_read_is_rounded_to_the_safe_side():
     assert Fraction(up["delta"]) > spending.delta > Fraction(down["delta"])
 
 
+def test_a_cost_of_nothing_is_one_without_delta():
+    """What is spent of a delta adds up whomever a query is about."""
+    zero, delta = Fraction(0), Fraction(1, 10**7)
+    assert str(Spending(epsilon=THIRD, delta=zero, budget=zero)) == "nothing: other people have been queried more"
+    assert str(Spending(epsilon=THIRD, delta=delta, budget=zero)) == "epsilon 0, delta 1e-07"
+
+
 @pytest.mark.parametrize("delta", ["1e-400", "1e-30", "-1e-9", "1", "nan"])
 def test_deltas_that_no_unit_holds_are_refused(delta):
     with pytest.raises(UsageError):

@@ -43,7 +43,7 @@ def test_without_some_statistics(tmp_path, capsys):
     _, told, _ = run(capsys, tmp_path, *VERB, "--without", "3B,4A", "--most", "5")
     assert told["details"]["solutions"] == 5 and told["details"]["stopped_by"] == "most"
     _, shown, _ = say(capsys, tmp_path, *VERB, "--without", "3B,4A", "--most", "5")
-    assert "at least 5 ways" in shown
+    assert "have at least 5 solutions" in shown
 
 
 def test_a_file_and_a_picture(tmp_path, capsys):

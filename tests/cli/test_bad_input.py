@@ -155,7 +155,7 @@ def test_wrong_usage(tmp_path, capsys, words, monkeypatch):
         ("low = 0", 'low = "zero"', "low"),
         ("low = 0", "low = 200", "low is above high"),
         ("low = 0", "lowest = 0", "did you mean 'low'"),
-        ("high = 99", "high = 1e99", "room"),
+        ("high = 99", "high = 1e99", "narrower bounds"),
         ("epsilon = 1.0", "epsilon = 0", "epsilon"),
         ("epsilon = 1.0", "epsilon = nan", ""),
         ("epsilon = 1.0", "epsilon = -1.0", "epsilon"),

@@ -71,7 +71,7 @@ def test_persons(tmp_path, capsys):
     ("words", "code", "reason"),
     [
         (("friends",), 2, "say how much to spend"),
-        (("friends", "--epsilon", "1", "--ends", "from"), 2, "two columns"),
+        (("friends", "--epsilon", "1", "--ends", "from"), 2, "--ends needs two different columns"),
         (("friends", "--epsilon", "1", "--ends", "from,weight"), 2, "no declared column 'weight'"),
         (("friends", "--epsilon", "1", "--nodes", "people", "--by", "size"), 2, "no column 'size'"),
         (("friends", "--epsilon", "1", "--nodes", "friends"), 3, "not public"),

@@ -63,7 +63,7 @@ def test_words_for_people(folder, capsys):
     ("words", "told"),
     [
         (("synth", "friends"), "say how much to spend"),
-        (("synth", "friends", "--epsilon", "1", "-o", "edges.txt"), "a .csv or a .parquet file"),
+        (("synth", "friends", "--epsilon", "1", "-o", "edges.txt"), "'edges.txt' is neither .csv nor .parquet"),
         (("synth", "friends", "--epsilon", "1", "-o", "friends.csv"), "belongs to the project"),
         (("synth", "friends", "--epsilon", "1", "-o", "no/where.csv"), "there is no folder"),
         (("synth", "friends", "--epsilon", "1", "--model", "discreet.toml"), "belongs to the project"),

@@ -273,4 +273,4 @@ def test_a_disk_that_fills_up_after_the_charge_says_how_to_have_it_again(capsys,
 @pytest.mark.deep  # every verb is above, and the tour in test_bad_input
 def test_the_tour_is_shown_in_every_encoding(monkeypatch, tmp_path):
     code, out = printed(monkeypatch, "ascii", tmp_path, "demo")
-    assert code == 0 and b"+/-" in out and b"That is all" in out
+    assert code == 0 and b"+/-" in out and b"The tour ends here" in out

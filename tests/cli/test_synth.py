@@ -156,7 +156,7 @@ def test_what_a_fit_and_a_sample_tell(project, tmp_path, capsys):
     words = ("synth", "fit", "visits", "--epsilon", "1", "--model", "mst")
     _, told, _ = run(capsys, tmp_path, *words)
     assert not told["repeat"]
-    assert any("note comes out as placeholders" in warning for warning in told["warnings"])
+    assert any("note contains only placeholders" in warning for warning in told["warnings"])
     _, told, _ = run(capsys, tmp_path, *words)
     assert told["repeat"]
     code, text, _ = say(capsys, tmp_path, *words)

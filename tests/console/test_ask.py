@@ -77,6 +77,23 @@ def test_the_price_as_you_type(clinic, browser):
     assert charges(clinic) == before
 
 
+def test_a_price_of_nothing_says_why(tmp_path):
+    """The old have been queried, the young have not: what the young lose now raises no total."""
+    made = world(tmp_path / "clinic")
+    browser = made.browser("analyst")
+    browser.post("/ask", form("SELECT count(*) AS n FROM patients WHERE age >= 50", act="ask"))
+    young = form("SELECT count(*) AS n FROM patients WHERE age < 50")
+    told = browser.post("/ask/price", young).json()
+    assert told["cost"]["budget"] == 0 and told["cost"]["words"] == "nothing: other people have been queried more"
+    assert told["confirm"] == (
+        "This query costs nothing of the budget of people: other people have been queried more. It is recorded for ann. "
+        "Remaining after it: epsilon 99.5, delta 1e-06."
+    )
+    dearer = browser.post("/ask/price", young | {"epsilon": "0.75"}).json()
+    assert dearer["confirm"].startswith("This query costs epsilon 0.25, delta 0 of the budget of people")
+    made.house.close()
+
+
 def test_a_small_epsilon_is_no_warning(browser):
     shown = send(browser, form(BY_DISEASE, epsilon="0.001", act="price")).text
     assert "epsilon 0.001" in shown and 'class="warn' not in shown and 'class="bad' not in shown
@@ -257,7 +274,7 @@ def test_the_question_of_a_release_is_changed_without_sql_in_the_address(browser
     at = browser.post("/ask", form(f"{BY_DISEASE}; SELECT sum(age) AS s FROM patients", act="ask")).headers["location"]
     release = browser.get(f"{at}.json").json()["releases"][1]["release"]
     shown = browser.get(f"/a/{release}").text
-    (to,) = re.findall(r'href="(/ask\?[^"]*)">Change the question', shown)
+    (to,) = re.findall(r'href="(/ask\?[^"]*)">Edit the query', shown)
     assert "SELECT" not in to
     assert "SELECT sum(age) AS s FROM patients</textarea>" in browser.get(unescape(to)).text
     assert browser.get("/ask.json?sql=SELECT+1").json()["draft"]["sql"] == ""  # nor is any taken from one

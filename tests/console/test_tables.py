@@ -291,6 +291,6 @@ def test_where_ranges_may_end_is_told_before_and_what_was_paid_stays(browser):
     for example in told["examples"]:
         assert browser.get(at, params={"between": example}).status_code == 200, example
     answer = browser.get(at, params={"between": "..17"})
-    assert answer.status_code == 400 and "the range up to 17 cuts through a bin" in answer.text
+    assert answer.status_code == 400 and "the range up to 17 splits a bin" in answer.text
     assert "<svg" in answer.text and "Quantiles" in answer.text and "starts at 0, 10, 20" in answer.text
-    assert "the range from 35 on cuts" in browser.get(at, params={"between": "35.."}).text
+    assert "the range from 35 upwards splits a bin" in browser.get(at, params={"between": "35.."}).text

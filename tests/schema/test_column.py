@@ -52,6 +52,15 @@ def test_a_wrong_column_is_never_born(build, sentence):
     assert "'x'" in str(caught.value)
 
 
+def test_bounds_too_large_for_sums_say_a_step_where_there_can_be_one():
+    with pytest.raises(SchemaError) as caught:
+        NumberColumn(name="x", type="integer", low=0, high=MOST_CODE + 1)
+    assert caught.value.hint == 'narrower bounds, or type = "decimal" and a step above 1'
+    with pytest.raises(SchemaError) as caught:
+        NumberColumn(name="x", type="decimal", low=0, high=MOST_CODE + 1)
+    assert caught.value.hint == "narrower bounds, or a larger step"
+
+
 @pytest.mark.parametrize("step", ["0.01", "0.25", "1", "5", "1000", "1e-12", "1e12", "0.12345", "12345"])
 def test_round_steps(step):
     assert NumberColumn(name="x", type="decimal", step=Fraction(step)).step == Fraction(step)

@@ -177,7 +177,12 @@ def _plain_step(step: Fraction) -> bool:
 def _check_ordered(column: NumberColumn | MomentColumn) -> None:
     low, high, edges = column.low, column.high, column.edges
     if any(code is not None and abs(code) > MOST_CODE for code in (low, high)):
-        raise SchemaError(f"column {column.name!r}: these bounds are too large for sums", hint="use a larger step")
+        raise SchemaError(
+            f"column {column.name!r}: these bounds are too large for sums",
+            hint="narrower bounds, or a larger step"
+            if column.type == "decimal"
+            else 'narrower bounds, or type = "decimal" and a step above 1',
+        )
     if low is not None and high is not None and low > high:
         raise SchemaError(f"column {column.name!r}: low is above high")
     if edges is None:

@@ -107,7 +107,7 @@ def test_a_table_over_the_files_of_another_is_refused(spark_engine, catalog, tmp
 
 def test_what_of_a_catalog_is_refused(spark_engine, catalog, tmp_path):
     place = spark_engine.place("t.lake", folder=tmp_path)
-    with pytest.raises(SchemaError, match=r"holds char\(3\)"):
+    with pytest.raises(SchemaError, match=r"declared text, but it is char\(3\)"):
         spark_engine.declare(table(catalog, (TextColumn(name="c"),)), folder=tmp_path, target=place)
     person = table(catalog, COLUMNS[:1], PrivacyUnit(person=("f",), rows=1))
     with pytest.raises(SchemaError, match="does not identify people exactly"):

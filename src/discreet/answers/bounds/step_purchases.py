@@ -65,7 +65,8 @@ class StepPurchases:
         needed = coming if is_paid else (price.event, *coming)
         if not needed:
             return
-        cost = sum_costs([Cost.of(events.loss(event)) for event in needed])
+        steps = [events.loss(event) for event in needed]
+        cost = sum_costs([Cost.of(step) for step in steps])
         account = session.ledger.refresh().account_or_new(version.population, session.guarantee)
         decision = account.decide((version.table, version.number), region=price.region, cost=cost)
         if not decision.accepted:

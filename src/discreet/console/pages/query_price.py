@@ -41,6 +41,9 @@ def _confirm(price: Mapping[str, Any], analyst: str | None) -> str:
     after = price["remaining_after"]
     left = "" if after is None else f" Remaining after it: {after['words']}."
     who = analyst or "an unnamed analyst"
+    if _moves_nothing(price["cost"]):
+        why = "other people have been queried more"
+        return f"This query costs nothing of the budget of {price['whose']}: {why}. It is recorded for {who}.{left}"
     return f"This query costs {price['cost']['words']} of the budget of {price['whose']}, charged to {who}.{left}"
 
 
@@ -119,9 +122,16 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
 
 
 def _with_words(cost: Mapping[str, Any]) -> dict[str, Any]:
-    """A cost with its sentence; delta is always said."""
+    """A cost with its sentence; delta is always said, unless nothing is charged at all."""
+    if _moves_nothing(cost):
+        return {**cost, "words": "nothing: other people have been queried more"}
     epsilon = f"epsilon {cost.get('budget', cost['epsilon']):.6g}"
     return {**cost, "words": f"{epsilon}, delta {cost['delta']:.6g}"}
+
+
+def _moves_nothing(cost: Mapping[str, Any]) -> bool:
+    """Whether a new draw leaves what is spent as it is: those whom it asks about have lost less than others."""
+    return cost.get("budget") == 0 and cost["epsilon"] != 0 and not cost["delta"]
 
 
 def _why_free(data: Mapping[str, Any]) -> str:
