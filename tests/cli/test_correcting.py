@@ -76,7 +76,7 @@ def test_a_table_changes_its_population_until_something_was_released(tmp_path, c
 def test_a_table_that_nobody_asked_about_is_removed(tmp_path, capsys):
     project = make(tmp_path)
     project.refresh("patients")
-    project.refresh("patients")
+    project.refresh("patients", force=True)
     stored = list((tmp_path / ".discreet" / "tables").glob("patients-*"))
     assert len(stored) == 2
     source, before = (tmp_path / "patients.csv").read_bytes(), (tmp_path / "discreet.toml").read_text()
@@ -188,27 +188,26 @@ def test_adopting_without_a_state_folder_says_what_it_spends_and_asks(tmp_path, 
     assert code == 2 and told["hint"] == "discreet ledger adopt --yes"
     assert "without --state FOLDER" in told["reason"]
     assert "the whole budget of patients (epsilon 3, delta 1e-06) counts as spent" in told["reason"]
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    at_a_terminal(monkeypatch)
     asked = []
-    monkeypatch.setattr("typer.confirm", lambda words, **_: asked.append(words))
+    monkeypatch.setattr("typer.confirm", lambda words, **_: asked.append(words) or True)
     assert run(capsys, tmp_path / "here", "ledger", "adopt")[1]["lost"] == ["patients"]
     (words,) = asked
-    assert words.startswith("Without --state FOLDER") and words.endswith("counts as spent. Go on?")
+    assert words.startswith("Without --state FOLDER") and words.endswith("counts as spent.\nGo on?")
+
+
+def at_a_terminal(monkeypatch):
+    for stream in ("stdin", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)
 
 
 def test_who_says_no_spends_nothing(tmp_path, capsys, monkeypatch):
-    import typer
-
-    def refuse(*_, abort, **__):
-        assert abort
-        raise typer.Abort
-
     make(tmp_path / "here").refresh("patients")
     before = json.dumps(run(capsys, tmp_path / "here", "ledger", "show")[1])
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.confirm", refuse)
-    assert run(capsys, tmp_path / "here", "remove", "patients")[0] == 130
+    at_a_terminal(monkeypatch)
+    monkeypatch.setattr("typer.confirm", lambda words, **_: False)
+    assert run(capsys, tmp_path / "here", "remove", "patients")[0] == 2
     assert json.dumps(run(capsys, tmp_path / "here", "ledger", "show")[1]) == before
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "new"))
-    assert run(capsys, tmp_path / "here", "ledger", "adopt")[0] == 130
+    assert run(capsys, tmp_path / "here", "ledger", "adopt")[0] == 2
     assert not (tmp_path / "new").exists()

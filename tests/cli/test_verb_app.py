@@ -121,7 +121,7 @@ def test_ask_is_query(capsys, tmp_path):
         ("discreet budget gr", {"grant"}),
         ("discreet budget grant patients --eps", {"--epsilon"}),
         ("discreet budget patients --js", {"--json"}),
-        ("discreet query --o", {"--output"}),
+        ("discreet query --o", {"--output", "--overwrite"}),
         ("discreet stream ", {"start", "next", "show", "list"}),
         ("discreet a", {"add", "again", "anonymize", "audit", "attack"}),  # not ask, which is query
     ],

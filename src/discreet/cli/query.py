@@ -152,8 +152,9 @@ def again(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make an earlier answer more precise. Charged: only the difference to what was paid, where that is cheaper than
-    measuring it anew and combining both.
+    """Make an earlier answer more precise. Charged.
+
+    Only the difference to what was paid, where that is cheaper than measuring it anew and combining both answers.
     """
     import discreet
 

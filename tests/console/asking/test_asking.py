@@ -534,7 +534,8 @@ def test_draining_takes_nothing_new_and_lets_what_runs_end(place, monkeypatch):
         {"epsilon": "nan"},
         {"epsilon": "-1"},
         {"kind": "batch", "fresh": True},
-        {"kind": "again", "epsilon": None, "within": "3"},
+        {"kind": "again", "within": "3"},
+        {"kind": "again", "delta": "1e-9"},
         {"confidence": "1.5"},
     ],
 )
