@@ -354,3 +354,36 @@ def test_a_retry_at_the_console_of_what_failed_is_not(tmp_path, monkeypatch):
     with pytest.raises(AnswerLost):
         service.ask(QueryRequest(text=COUNT, epsilon="0.1"), ANN, key="k")
     assert len(charges(handle.project)) == 1
+
+
+@pytest.mark.parametrize("point", [(Ledger, "store"), (Curator, "draw")])
+@pytest.mark.parametrize("wish", [{"epsilon": "0.5"}, {"within": 2}])
+def test_a_refinement_that_was_killed_is_finished_as_that_refinement(project, point, wish):
+    first = project.sql(COUNT).ask(epsilon="0.5")
+    with killed(*point):
+        project.again(first.id, **wish)
+    spent = project.budget("patients").spent
+    release = project.again(first.id, **wish)
+    assert is_resumed(release) and release.id == charges(project)[-1] and len(charges(project)) == 2
+    assert project.budget("patients").spent == spent
+    assert project.ledger.state.refinements.refined_by == {first.id: release.id}
+    project.again(first.id, epsilon="0.5")  # and goes on from there
+    assert len(charges(project)) == 3
+
+
+def test_a_refinement_that_was_killed_before_rows_were_erased_is_not_finished(project):
+    first = project.sql(COUNT).ask(epsilon="0.5")
+    with killed():
+        project.again(first.id, epsilon="0.5")
+    project.ledger.forget(["patients"], bytes(16), key="mark")
+    release = project.again(first.id, epsilon="0.5")
+    assert not is_resumed(release) and len(charges(project)) == 3
+
+
+def test_another_wish_does_not_finish_a_refinement(project):
+    first = project.sql(COUNT).ask(epsilon="0.5")
+    with killed():
+        project.again(first.id, epsilon="0.5")
+    release = project.again(first.id, epsilon="0.4")
+    assert not is_resumed(release) and len(charges(project)) == 3
+    assert project.recall(release.id).also == (first.id,)  # independent noise: the first is refined by what was killed
