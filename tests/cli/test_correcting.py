@@ -45,7 +45,10 @@ def test_a_limit_is_lowered_by_an_edit_and_a_refresh_until_something_was_release
     edit(tmp_path, "{ epsilon = 10 }", '{ epsilon = 1, delta = 1e-6 }\naccounting = "zcdp"')
     _, out, _ = say(capsys, tmp_path, "refresh", "patients")
     new = "epsilon 1, delta 1e-06, accounting zcdp"
-    assert f"the limit of 'patients' is now {new} (before: epsilon 10); nothing was released yet" in out
+    assert (
+        f"the limit of 'patients' is now {new} (before: epsilon 10); this was possible because nothing was released yet"
+        in out
+    )
     assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["limit"] == {"epsilon": 1.0, "delta": 1e-06}
     assert run(capsys, tmp_path, "refresh", "patients")[1]["corrected"] == []
     edit(tmp_path, '\naccounting = "zcdp"', "")
@@ -64,9 +67,9 @@ def test_a_table_changes_its_population_until_something_was_released(tmp_path, c
     others = '[populations.people]\nbudget = { epsilon = 4 }\n\n[tables.patients]\npopulation = "people"'
     edit(tmp_path, "[tables.patients]", others)
     edit(tmp_path, "budget = { epsilon = 1.0 }\n", "")
-    assert "or run discreet refresh patients, because nothing was released" in say(capsys, tmp_path, "budget")[2]
+    assert "or run discreet refresh patients to apply it: nothing was released" in say(capsys, tmp_path, "budget")[2]
     (note,) = run(capsys, tmp_path, "refresh", "patients")[1]["corrected"]
-    assert note == "it now belongs to population 'people' (before: 'patients'), with that budget"
+    assert note == "the table now belongs to population 'people' (before: 'patients') and uses its budget"
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "2")[0] == 0
     edit(tmp_path, others, "[tables.patients]\nbudget = { epsilon = 1.0 }")
     with pytest.raises(UsageError, match="the ledger has this source as 'patients' in population 'people'"):
@@ -76,7 +79,7 @@ def test_a_table_changes_its_population_until_something_was_released(tmp_path, c
 def test_a_table_that_nobody_asked_about_is_removed(tmp_path, capsys):
     project = make(tmp_path)
     project.refresh("patients")
-    project.refresh("patients")
+    project.refresh("patients", force=True)
     stored = list((tmp_path / ".discreet" / "tables").glob("patients-*"))
     assert len(stored) == 2
     source, before = (tmp_path / "patients.csv").read_bytes(), (tmp_path / "discreet.toml").read_text()
@@ -115,7 +118,7 @@ def test_a_table_that_only_the_ledger_knows_is_removed_too(tmp_path, capsys):
     project = discreet.open(tmp_path)
     with pytest.raises(UsageError, match="the ledger has this source as 'patients'") as caught:
         project.refresh("persons")
-    assert caught.value.hint.endswith("because nothing was released about them yet, run discreet remove patients first")
+    assert caught.value.hint.endswith("nothing was released about its people yet, run discreet remove patients first")
     assert run(capsys, tmp_path, "remove", "patients", "--yes")[1] == {"table": "patients", "versions": 1, "left": []}
     assert discreet.open(tmp_path).refresh("persons")[0] == 1
 
@@ -129,7 +132,7 @@ def test_a_table_that_others_need_stays(tmp_path):
                     'source = "places.csv"\npublic = true\n')  # fmt: skip
     (tmp_path / "places.csv").write_text("house,ward\na,b\n")
     project = discreet.open(tmp_path)
-    with pytest.raises(UsageError, match="'visits' reaches its persons through 'patients'") as caught:
+    with pytest.raises(UsageError, match="'visits' identifies its persons through 'patients'") as caught:
         project.remove("patients")
     assert caught.value.hint == "run discreet remove visits first"
     project.remove("visits")
@@ -189,26 +192,22 @@ def test_adopting_without_a_state_folder_says_what_it_spends_and_asks(tmp_path, 
     assert "without --state FOLDER" in told["reason"]
     assert "the whole budget of patients (epsilon 3, delta 1e-06) counts as spent" in told["reason"]
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     asked = []
-    monkeypatch.setattr("typer.confirm", lambda words, **_: asked.append(words))
+    monkeypatch.setattr("typer.confirm", lambda words, **_: asked.append(words) or True)
     assert run(capsys, tmp_path / "here", "ledger", "adopt")[1]["lost"] == ["patients"]
     (words,) = asked
-    assert words.startswith("Without --state FOLDER") and words.endswith("counts as spent. Go on?")
+    assert words.startswith("Without --state FOLDER") and words.endswith("counts as spent.\nContinue?")
 
 
 def test_who_says_no_spends_nothing(tmp_path, capsys, monkeypatch):
-    import typer
-
-    def refuse(*_, abort, **__):
-        assert abort
-        raise typer.Abort
-
     make(tmp_path / "here").refresh("patients")
     before = json.dumps(run(capsys, tmp_path / "here", "ledger", "show")[1])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.confirm", refuse)
-    assert run(capsys, tmp_path / "here", "remove", "patients")[0] == 130
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", lambda words, **_: False)
+    assert run(capsys, tmp_path / "here", "remove", "patients")[0] == 2
     assert json.dumps(run(capsys, tmp_path / "here", "ledger", "show")[1]) == before
     monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "new"))
-    assert run(capsys, tmp_path / "here", "ledger", "adopt")[0] == 130
+    assert run(capsys, tmp_path / "here", "ledger", "adopt")[0] == 2
     assert not (tmp_path / "new").exists()
