@@ -379,7 +379,7 @@ class Bundle:
         if not any(each <= most for each in self.implied()):
             raise Open("this release alone exceeds the limit: allowed only if no person can be in it")
         if told["ledger"].startswith("practice-"):
-            raise Open("a practice project: its budget can be started again, so no limit holds for real people")
+            raise Open("this is a practice project: its budget can be reset, so its limit protects nobody")
         return f"row {told['row']} of ledger {told['ledger']}, as of row {told['as_of']}; spent is within the limit"
 
 

@@ -43,7 +43,7 @@ def closed(told: Any, known: set[str], what: str) -> None:
 
 
 def loss(event: dict[str, Any]) -> Loss:
-    """What an event costs, by its mathematics alone; a refinement as the noise that it has, as if nothing was paid."""
+    """What an event costs, by its mathematics alone; a refinement costs here what its noise alone costs."""
     kind, none = event["kind"], Fraction(0)
     closed(event, EVENTS.get(kind, set(event)), "an event")
     if kind == "together":

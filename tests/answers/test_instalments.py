@@ -39,7 +39,7 @@ def test_instalments_cost_what_the_last_width_costs_at_once(tmp_path, text, widt
 def test_explain_quotes_the_difference_and_says_of_what(project):
     first = project.sql(COUNT).ask(within=40)
     quoted = project.sql(COUNT).explain(within=10)
-    assert f"only the difference to release {first.id}" in quoted["because"]
+    assert f"this makes release {first.id} more precise, and only the difference is charged" in quoted["because"]
     second = project.sql(COUNT).ask(within=10)
     assert float(second.cost.to_data(up=True)["budget"]) == pytest.approx(float(quoted["cost"]["budget"]), rel=1e-9)
     assert any(f"makes release {first.id} more precise" in each for each in second.warnings)

@@ -45,7 +45,10 @@ def test_a_limit_is_lowered_by_an_edit_and_a_refresh_until_something_was_release
     edit(tmp_path, "{ epsilon = 10 }", '{ epsilon = 1, delta = 1e-6 }\naccounting = "zcdp"')
     _, out, _ = say(capsys, tmp_path, "refresh", "patients")
     new = "epsilon 1, delta 1e-06, accounting zcdp"
-    assert f"the limit of 'patients' is now {new} (before: epsilon 10); nothing was released yet" in out
+    assert (
+        f"the limit of 'patients' is now {new} (before: epsilon 10); this was possible because nothing was released yet"
+        in out
+    )
     assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["limit"] == {"epsilon": 1.0, "delta": 1e-06}
     assert run(capsys, tmp_path, "refresh", "patients")[1]["corrected"] == []
     edit(tmp_path, '\naccounting = "zcdp"', "")
@@ -64,9 +67,9 @@ def test_a_table_changes_its_population_until_something_was_released(tmp_path, c
     others = '[populations.people]\nbudget = { epsilon = 4 }\n\n[tables.patients]\npopulation = "people"'
     edit(tmp_path, "[tables.patients]", others)
     edit(tmp_path, "budget = { epsilon = 1.0 }\n", "")
-    assert "or run discreet refresh patients, because nothing was released" in say(capsys, tmp_path, "budget")[2]
+    assert "or run discreet refresh patients to apply it: nothing was released" in say(capsys, tmp_path, "budget")[2]
     (note,) = run(capsys, tmp_path, "refresh", "patients")[1]["corrected"]
-    assert note == "it now belongs to population 'people' (before: 'patients'), with that budget"
+    assert note == "the table now belongs to population 'people' (before: 'patients') and uses its budget"
     assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "2")[0] == 0
     edit(tmp_path, others, "[tables.patients]\nbudget = { epsilon = 1.0 }")
     with pytest.raises(UsageError, match="the ledger has this source as 'patients' in population 'people'"):
@@ -115,7 +118,7 @@ def test_a_table_that_only_the_ledger_knows_is_removed_too(tmp_path, capsys):
     project = discreet.open(tmp_path)
     with pytest.raises(UsageError, match="the ledger has this source as 'patients'") as caught:
         project.refresh("persons")
-    assert caught.value.hint.endswith("because nothing was released about them yet, run discreet remove patients first")
+    assert caught.value.hint.endswith("nothing was released about its people yet, run discreet remove patients first")
     assert run(capsys, tmp_path, "remove", "patients", "--yes")[1] == {"table": "patients", "versions": 1, "left": []}
     assert discreet.open(tmp_path).refresh("persons")[0] == 1
 
@@ -129,7 +132,7 @@ def test_a_table_that_others_need_stays(tmp_path):
                     'source = "places.csv"\npublic = true\n')  # fmt: skip
     (tmp_path / "places.csv").write_text("house,ward\na,b\n")
     project = discreet.open(tmp_path)
-    with pytest.raises(UsageError, match="'visits' reaches its persons through 'patients'") as caught:
+    with pytest.raises(UsageError, match="'visits' identifies its persons through 'patients'") as caught:
         project.remove("patients")
     assert caught.value.hint == "run discreet remove visits first"
     project.remove("visits")
@@ -193,7 +196,7 @@ def test_adopting_without_a_state_folder_says_what_it_spends_and_asks(tmp_path, 
     monkeypatch.setattr("typer.confirm", lambda words, **_: asked.append(words) or True)
     assert run(capsys, tmp_path / "here", "ledger", "adopt")[1]["lost"] == ["patients"]
     (words,) = asked
-    assert words.startswith("Without --state FOLDER") and words.endswith("counts as spent.\nGo on?")
+    assert words.startswith("Without --state FOLDER") and words.endswith("counts as spent.\nContinue?")
 
 
 def at_a_terminal(monkeypatch):

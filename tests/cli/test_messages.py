@@ -313,7 +313,7 @@ def test_what_differs_is_named_with_both_values(tmp_path, capsys, held, told, pa
     path.write_text(path.read_text().replace(f"budget = {held}", f"budget = {told}"))
     err = say(capsys, tmp_path, "budget")[2]
     assert all(part in err for part in parts) and err.count("(discreet.toml says") == len(parts)
-    assert "or run discreet refresh patients, because nothing was released yet" in err
+    assert "or run discreet refresh patients to apply it: nothing was released yet" in err
     assert run(capsys, tmp_path, "query", "SELECT count(*) FROM patients", "--epsilon", "0.1")[0] == 0
     err = say(capsys, tmp_path, "budget")[2]
     assert "`discreet budget grant` more" in err  # the file says more, or otherwise

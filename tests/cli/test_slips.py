@@ -32,8 +32,7 @@ def test_a_script_grants_ordinary_amounts_and_not_hundreds(tmp_path, capsys, eps
     if code:
         assert rows_of_ledger(tmp_path) == before
         assert (
-            "try: add --yes if you mean it"
-            in say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", epsilon)[2]
+            "try: add --yes to confirm" in say(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", epsilon)[2]
         )
         assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", epsilon, "--yes")[0] == 0
 
@@ -43,7 +42,7 @@ def test_a_person_is_asked_before_a_large_grant_and_before_erasing(tmp_path, cap
     questions = at_a_terminal(False)
     assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "1.5")[0] == 0 and not questions
     assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "4")[0] == 2
-    assert "from epsilon 1.5 to 4; a limit can never be lowered" in questions[0]
+    assert "from epsilon 1.5 to 4; once an answer is released, a limit can only be raised" in questions[0]
     assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["limit"]["epsilon"] == 1.5
     assert run(capsys, tmp_path, "forget", "patients", "7")[0] == 2 and "for good" in questions[1]
     at_a_terminal(True)

@@ -53,7 +53,7 @@ def test_from_the_plan_to_the_third_day(project, capsys, tmp_path):
     assert limit.startswith("each person is counted at most 2 times in total")
     assert planned["warnings"] == [limit]
     third = data(capsys, project, step=True, label="2026-03-03")
-    assert "nothing is new since step 2, which counted version 2, so no step was used" in third["warnings"][0]
+    assert "no step was taken, because step 2 already counted version 2, the newest one" in third["warnings"][0]
     assert third["steps"] == 2
     third = data(capsys, project, step=True, force=True)
     assert "step 2 already counted version 2" in third["warnings"][0] and third["steps"] == 3

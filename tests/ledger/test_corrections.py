@@ -60,7 +60,7 @@ def somebody_forgotten(ledger: Ledger) -> None:
     [
         (charged, "Answers about"),
         (totals_published, "Answers about"),
-        (somebody_forgotten, "Somebody was forgotten"),
+        (somebody_forgotten, "A person was erased"),
     ],
 )
 def test_whatever_was_released_fixes_the_limit_and_the_tables(path: Path, act: Callable[[Ledger], None], why: str):

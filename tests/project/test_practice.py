@@ -77,7 +77,7 @@ def test_a_real_one_never_does(tmp_path, capsys):
         code, told, _ = run(capsys, tmp_path, "init", "--practice", "--again")
         assert code == 2 and "this is a real project: its ledger is permanent" in told["reason"]
         assert list((tmp_path / ".discreet" / "tables").glob("patients-*"))
-    with pytest.raises(ProjectError, match="made for a real project, and stays one"):
+    with pytest.raises(ProjectError, match="made for a real project, and that cannot change"):
         discreet.open(tmp_path).sql(COUNT)
     (tmp_path / ".discreet" / "ledger.db").unlink()  # nor by taking its ledger away
     with pytest.raises(LedgerFault, match="a ledger with charges was here and is gone"):

@@ -41,7 +41,7 @@ def test_nothing_changed_so_no_version_is_made(tmp_path, capsys):
     assert (code, data, err) == (0, {"table": "patients", "version": 1, "made": False, "corrected": []}, "")
     code, out, _ = say(capsys, tmp_path, "refresh", "PATIENTS")
     assert code == 0 and out.startswith("'patients' is unchanged: no new version was made; the newest is version 1\n")
-    assert "discreet refresh patients --force makes a version in any case" in out
+    assert "discreet refresh patients --force makes a new version anyway" in out
     assert project.refresh("patients") == (1, None)
     assert versions(project) == [1]
     assert run(capsys, tmp_path, "refresh", "patients", "--force")[1]["version"] == 2
@@ -120,7 +120,7 @@ def test_what_cannot_be_known_is_made_as_before(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("discreet.schema.address.engine_kind", lambda address: "postgresql")
     code, data, err = run(capsys, tmp_path, "refresh", "patients")
     assert (code, data["made"]) == (0, True)
-    assert "a source on postgresql can change without a sign of it, so a new version was made" in err
+    assert "rows on postgresql can change without a visible sign, so a new version was made" in err
 
 
 # -- stored answers -------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def chosen(project, *, columns, **words):
 def test_few_columns_take_laplace_noise_and_many_gaussian(tmp_path, columns, laplace):
     event, because = chosen(make(tmp_path, budget=DELTA), columns=columns)
     assert (event.epsilon is not None) == laplace
-    assert because.startswith("Laplace noise, because" if laplace else "Gaussian noise, because")
+    assert because.startswith(f"this fit uses {'Laplace' if laplace else 'Gaussian'} noise, because")
 
 
 def test_a_delta_that_is_named_and_zcdp_mean_gaussian_noise(tmp_path):
@@ -54,7 +54,10 @@ def test_where_two_arms_have_no_room_for_gaussian_noise_laplace_noise_has(tmp_pa
     project = make(tmp_path, budget="{ epsilon = 3, delta = 1e-6 }", extra='accounting = "either"')
     project.sql(f"{COUNT} > 20").ask(epsilon="1.2")
     event, because = chosen(project, columns=8)
-    assert event.epsilon == 1 and because == "Laplace noise, because the budget has no room for Gaussian noise"
+    assert (
+        event.epsilon == 1
+        and because == "this fit uses Laplace noise, because the budget has no room for Gaussian noise"
+    )
     assert project.synthesize("patients", epsilon="1.8", **TWO).card.rho is None
     assert project.budget("patients").remaining.epsilon == 0
 

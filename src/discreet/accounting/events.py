@@ -25,8 +25,8 @@ class Loss:
     """What one event costs: pure epsilon (None: no bound), zCDP rho, delta for keys, and a Rényi divergence at each of
     `ORDERS`, by default what the other two imply: at most epsilon, and at most order * rho.
 
-    These are what it adds in each arm of the filters. For most events each is a bound of its own, too; of a refinement
-    the epsilon is only the difference to what was paid before, and implies nothing at an order.
+    These are what it adds in each arm of the filters. For most events each is also a bound by itself. The epsilon of a
+    refinement is only the difference to what was paid before, and implies no bound at an order.
     """
 
     epsilon: Fraction | None
@@ -67,7 +67,7 @@ class LaplaceEvent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefinedEvent:
     """Integers that were released with discrete Laplace noise of scale `earlier`, released again with noise of the
-    smaller `scale`, drawn so that the earlier noise is the new one and an independent rest; and refined this once.
+    smaller `scale`, drawn so that the earlier noise is the new noise plus independent noise. Each release only once.
 
     Loss: epsilon = l1 / scale - l1 / earlier, since both answers together lose l1 / scale; rho = (l1 / scale)^2 / 2 and
     at a Rényi order what the second answer loses at most, given the first (docs/proofs/instalments.md).
@@ -230,8 +230,8 @@ def compose(parts: Sequence[Event]) -> Event:
 
 
 def refinement_of(earlier: Event, scales: Sequence[Fraction]) -> Event | None:
-    """What it would be to measure again, with noise of these smaller scales, what an event measured; None where it is
-    not Laplace noise alone.
+    """The event that refines an earlier one, with noise of these smaller scales; None if the earlier one is not Laplace
+    noise alone.
     """
     parts = earlier.events if isinstance(earlier, ComposedEvent) else (earlier,)
     if len(parts) != len(scales):
@@ -245,16 +245,16 @@ def refinement_of(earlier: Event, scales: Sequence[Fraction]) -> Event | None:
 
 
 def is_refinement(event: Event) -> bool:
-    """Whether an event makes an earlier answer more exact."""
+    """Whether an event refines an earlier answer."""
     return isinstance(event, RefinedEvent) or (
         isinstance(event, ComposedEvent) and any(is_refinement(part) for part in event.events)
     )
 
 
 def by_itself(event: Event) -> Event:
-    """What an answer's noise is, whatever was paid before: of a refinement, Laplace noise of its scale.
+    """The event of an answer's noise alone, whatever was paid before: for a refinement, Laplace noise of its scale.
 
-    Because: an answer that was refined is the refined one with an independent rest, so it tells nothing more.
+    Because: the earlier answer is the refined one plus independent noise, so it tells nothing more.
     """
     match event:
         case RefinedEvent(scale=scale, l1=l1):

@@ -92,7 +92,7 @@ def refined_loss(earlier: Fraction, scale: Fraction, l1: int, order: int) -> Fra
         that at the two ends alone has the largest divergence, which grows with the range.
 
     >>> exact.show(refined_loss(Fraction(10), Fraction(5), 1, 8), up=True)
-    '0.142443'
+    '0.142444'
     """
     most = l1 / scale
     if l1 <= _PARTS:

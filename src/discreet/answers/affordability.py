@@ -37,7 +37,7 @@ def budget_refusal(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> Budge
 
 
 def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger, *, asker: Asker = UNNAMED) -> str:
-    """A hint: what the same question could still get, if anything, within the budget and the asker's quota."""
+    """A hint: the largest epsilon for the same question that the budget and the asker's quota still allow, if any."""
     version = quoted.version
     room = ledger.remaining_by_arm(version.population, guarantee=quoted.guarantee)
     quota = quota_left(account_of(quoted, ledger), asker)
@@ -70,9 +70,9 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger, *, aske
 
 
 def largest_that_fits(fits: Callable[[int], bool], *, near: int, most: int) -> int:
-    """The largest number up to `most` that fits, to a thousand, searched from `near`; 0 where none does.
+    """The largest number up to `most` that fits, to within a thousand, searched from `near`; 0 if none does.
 
-    As it is shown: with the six digits of `exact.show`.
+    It is a number that `exact.show` shows without rounding it.
     """
     low = _as_shown(min(near, most))
     if low and not fits(low):
@@ -90,11 +90,11 @@ def _as_shown(millionths: int) -> int:
 
 
 #: The hint where a quota is used up.
-SMALL_QUOTA = "ask the owner to grant more, or for a larger quota"
+SMALL_QUOTA = "ask the owner to grant more or to raise the quota"
 
 
 def quota_left(account: Account, asker: Asker) -> Fraction | None:
-    """What an analyst's quota still holds; None where they have none."""
+    """What remains of an analyst's quota; None if they have none."""
     if asker.quota is None:
         return None
     return Fraction(0) if account.payers_unknown else max(Fraction(0), asker.quota - account.paid_by(asker.name))

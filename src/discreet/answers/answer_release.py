@@ -39,7 +39,7 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
 
 
 def resumed_notes(measurement: Measurement) -> list[str]:
-    """That an answer was charged before it was drawn: by a process that ended too early."""
+    """A note if an answer was drawn under the charge of a process that ended before it stored one."""
     if not measurement.is_resumed:
         return []
     return [

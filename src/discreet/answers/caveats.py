@@ -14,9 +14,7 @@ from discreet.schema.schema import Schema
 from discreet.sql.parsed_query import ParsedQuery
 
 #: On every answer of a practice project.
-PRACTICE = (
-    "this is a practice project, for generated or public data: its budget can be started again, so it protects nobody"
-)
+PRACTICE = "this is a practice project, for generated or public data: its budget can be reset, so it protects nobody"
 
 #: So many columns are named in a sentence.
 _NAMED = 8

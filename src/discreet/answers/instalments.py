@@ -1,8 +1,8 @@
-"""Precision in instalments: an answer is made more exact for the difference, by noise that is drawn given its noise.
+"""Precision in instalments: an answer is made more precise for the difference, by noise that is drawn given its noise.
 
-Where that costs the budget more than new, independent noise would (it may, once the sum of epsilons is not what holds),
-the question is measured anew and both answers are combined, as ever. Which of the two is decided by the ledger's public
-state. docs/proofs/instalments.md proves what a refinement costs.
+Where that costs the budget more than new, independent noise would (it may, where the sum of epsilons is not what
+decides), the question is measured anew and both answers are combined. The ledger's public state decides between the
+two. docs/proofs/instalments.md proves what a refinement costs.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def quote_within(
     earlier_estimate: EarlierEstimate | None = None,
     fresh: bool = False,
 ) -> QueryQuote:
-    """Price a question: measured anew, beside what earlier answers tell, or, unless it is to be `fresh`, by refining
-    its most exact answer where a width is wished for.
+    """Price a question: measured anew and combined with earlier answers; or, if a precision is asked for and not
+    `fresh` noise, by refining its most precise answer, where that is cheaper.
     """
     anew = quote(
         query,
@@ -49,15 +49,15 @@ def quote_within(
     )
     if wish.within is None or fresh:
         return anew
-    release = most_exact_open(query, version=version, curator=curator)
+    release = most_precise_open(query, version=version, curator=curator)
     if release is None:
         return anew
     refined = refined_quote(query, wish, release, version=version, guarantee=guarantee, curator=curator)
     return cheaper(anew, refined, curator)
 
 
-def most_exact_open(query: ParsedQuery, *, version: Version, curator: Curator) -> Measurement | None:
-    """The most exact stored answer to this very question that may be refined, or whose refinement has no answer yet."""
+def most_precise_open(query: ParsedQuery, *, version: Version, curator: Curator) -> Measurement | None:
+    """The most precise stored answer to this question that may be refined, or whose refinement has no answer yet."""
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
     candidates = [curator.stored_measurement(id_) for id_ in ids if curator.ledger.state.refinements.may_refine(id_)]
     return min(candidates, key=lambda each: max(float(law.variance()) for law in each.laws), default=None)
@@ -73,9 +73,10 @@ def refined_quote(
     curator: Curator,
     resumes: Callable[[Price], bool] = lambda price: False,
 ) -> QueryQuote | None:
-    """Price a refinement of a release: with an epsilon, by so much more; None where it cannot be refined so.
+    """Price a refinement of a release; None if it cannot be refined in this way.
 
-    One that was refined already can be where that was this very refinement, and it `resumes`.
+    An epsilon is added to what was paid for the release. A release that was refined already can be priced only if this
+    is the same refinement, and it `resumes`.
     """
     ledger = curator.ledger
     if not ledger.state.refinements.may_refine(release.id):
@@ -84,7 +85,7 @@ def refined_quote(
         wish = replace(wish, epsilon=min(MAX_QUESTION_EPSILON, wish.epsilon + ledger.state.charges[release.id].price))
     try:
         quoted = quote_with_law(query, wish, version, guarantee, ledger, gaussian=False, booking=False)
-    except UsageError:  # noise so small that nobody draws it, or no epsilon brings the numbers within
+    except UsageError:  # noise too small to draw, or no epsilon reaches the precision
         return None
     price = _refining(quoted.price, release)
     is_open = release.id in ledger.state.refinements.open_releases
@@ -98,12 +99,12 @@ def refined_quote(
         event=price.event,
         guarantee=guarantee,
     )
-    because = f"only the difference to release {release.id} is charged, which it makes more precise"
+    because = f"this makes release {release.id} more precise, and only the difference is charged"
     return replace(quoted, price=price, decision=decision, because=because)
 
 
 def _refining(price: Price, release: Measurement) -> Price | None:
-    """A price for measuring anew as one for refining a release; None where those are other cells or have less noise."""
+    """The price of refining a release, from that of measuring anew; None if it has other cells or no more noise."""
     parts = {part.place: part for part in release.parts if isinstance(part, NoisyCells)}
     steps = []
     for step in price.steps:
@@ -123,7 +124,7 @@ def _refining(price: Price, release: Measurement) -> Price | None:
 
 
 def cheaper(anew: QueryQuote, refined: QueryQuote | None, curator: Curator) -> QueryQuote:
-    """What costs the budget less; a refinement, where both cost the same: it has less noise."""
+    """The quote that costs the budget less; the refinement if both cost the same, because it has less noise."""
     if refined is None or not refined.decision.accepted:
         return anew
     if anew.decision.accepted and _cost(anew, curator) < _cost(refined, curator):

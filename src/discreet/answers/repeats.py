@@ -79,7 +79,7 @@ def _merged_inquiry(inquiries: Sequence[Inquiry]) -> Inquiry:
 
 
 def single_statement(measurement: Measurement) -> str:
-    """The one statement of a release that is to be measured again; refuses those that cannot be, with what can."""
+    """The one statement of a release that is to be made more precise; refuses those that cannot be, with what can."""
     texts = split_statements(measurement.text)
     if measurement.text.startswith(BOUNDS_TEXT_START):
         table, _, switch = measurement.text.removeprefix(BOUNDS_TEXT_START).partition(" --")
@@ -91,7 +91,7 @@ def single_statement(measurement: Measurement) -> str:
     if len(texts) != 1:
         raise UsageError(
             f"release {measurement.id} answers {len(texts)} statements of a batch together; "
-            "only the answer to a single statement can be measured again",
+            "only the answer to a single statement can be made more precise",
             hint=Message(
                 "run ",
                 Command("query", Flag("fresh", True), Flag("epsilon", "E"), Statement(" ".join(texts[0].split()))),

@@ -11,7 +11,7 @@ from functools import partial
 from discreet.accounting.events import is_refinement
 from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
-from discreet.answers.instalments import cheaper, most_exact_open, quote_within, refined_quote
+from discreet.answers.instalments import cheaper, most_precise_open, quote_within, refined_quote
 from discreet.answers.query_quote import QueryQuote, QueryWish, quote, quote_with_law
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
@@ -133,8 +133,8 @@ def resumed_quote(
 ) -> QueryQuote | None:
     """The quote under which a question was charged by a process that died before it stored the answer, if one did.
 
-    By either law, which one is cheaper may have changed, by that charge itself; or as a refinement, unless it is to be
-    `fresh`.
+    Both laws are tried, because that charge may have changed which is cheaper; and a refinement, unless the noise is to
+    be `fresh`.
     """
     version, guarantee, ledger = session.version, session.guarantee, session.ledger
     question = query.inquiry.question()
@@ -155,7 +155,7 @@ def resumed_quote(
         )
         if can_resume(session, quoted.price):
             return quoted
-    release = None if fresh else most_exact_open(query, version=version, curator=session.curator)
+    release = None if fresh else most_precise_open(query, version=version, curator=session.curator)
     if release is None:
         return None
     resumes = partial(can_resume, session)
@@ -166,8 +166,8 @@ def resumed_quote(
 
 
 def again(query: ParsedQuery, earlier: str, wish: QueryWish, session: Session) -> Release:
-    """Make an earlier answer more exact: refined, or measured once more and both read together, counts and sums by
-    inverse variance; whichever costs the budget less.
+    """Make an earlier answer more precise: refine it, or measure it once more and combine both (counts and sums by
+    inverse variance), whichever costs the budget less.
 
     Quantiles and discovered keys are measured again, not averaged.
     """

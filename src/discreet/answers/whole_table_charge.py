@@ -47,7 +47,7 @@ def charge_whole_table(
 
 
 def affordable_hint(session: Session, epsilon: Fraction, *, is_gaussian: bool = False) -> str:
-    """A hint: the largest epsilon, up to `epsilon`, that the budget and the quota hold, without a delta."""
+    """A hint: the largest epsilon, up to `epsilon`, that the budget and the quota still allow, without a delta."""
     version = session.version
     account = session.ledger.refresh().account_or_new(version.population, session.guarantee)
     left = quota_left(account, session.asker)
@@ -73,7 +73,7 @@ def affordable_hint(session: Session, epsilon: Fraction, *, is_gaussian: bool = 
     without: list[Piece] = [", without ", Flag("delta")] if is_gaussian and pure else []
     return Message(
         Flag("epsilon", exact.show(Fraction(millionths, 10**6))),
-        " fits",
+        f" (this fits the remaining {'budget' if left is None else 'budget and the quota'}",
         *without,
-        "; or ask the owner to grant more" if left is None else f"; or {SMALL_QUOTA}",
+        "), or ask the owner to grant more" if left is None else f"), or {SMALL_QUOTA}",
     )

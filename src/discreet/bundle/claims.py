@@ -23,8 +23,8 @@ def combined_event(event: Event, release: str, payloads: Mapping[str, str]) -> E
     """All that made a release's numbers: its own event, and those of the releases that it is read together with.
 
     Guarantee: whoever sees the numbers sees no more than an outcome of this event.
-    Because: they are computed from the measurements of these events alone, and losses add. A refinement counts as the
-        noise that its numbers have, whatever was paid before.
+    Because: they are computed from the measurements of these events alone, and losses add. A refinement counts as
+        the noise of its numbers alone, whatever was paid before.
     """
     earlier = (json.loads(payloads[id_])["event"] for id_ in releases_combined_with(release, payloads))
     return events.by_itself(events.compose([event, *map(events.from_data, earlier)]))

@@ -131,7 +131,7 @@ def _limit(plan: Mapping[str, Any], ledger: Mapping[str, Any]) -> str:
     if spent < min(limit.epsilon, limit.epsilon if implied is None else implied) * _CLOSE:
         raise _Undecided("less is spent than this release loses: a release is free only if it can contain no one")
     if ledger["ledger"].startswith(PRACTICE_MARK):
-        raise _Undecided("a practice project: its budget can be started again, so no limit holds for real people")
+        raise _Undecided("this is a practice project: its budget can be reset, so its limit protects nobody")
     return f"epsilon {exact.show(spent, up=True)} of {exact.show(limit.epsilon)} is spent"
 
 

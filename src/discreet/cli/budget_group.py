@@ -76,7 +76,7 @@ def grant(
 
 
 def _confirm_grant(project: Project, table: str, epsilon: str, *, yes: bool) -> None:
-    """Ask before a limit is more than doubled or goes beyond `LARGE_EPSILON`: a grant cannot be taken back.
+    """Ask before a limit is more than doubled or goes beyond `LARGE_EPSILON`: it may be impossible to lower it again.
 
     Without a terminal only a grant that does both is refused.
     """
@@ -88,7 +88,7 @@ def _confirm_grant(project: Project, table: str, epsilon: str, *, yes: bool) -> 
         weak = f", and above {LARGE_EPSILON} the guarantee is weak" if large else ""
         confirm(
             f"this raises the limit of {project.table(table).population!r} from epsilon {exact.show(old)} to "
-            f"{exact.show(new)}; a limit can never be lowered{weak}",
+            f"{exact.show(new)}; once an answer is released, a limit can only be raised{weak}",
             yes=yes,
             needs_terminal=doubled and large,
         )

@@ -124,7 +124,9 @@ def adopt(
     state: Annotated[
         Path | None,
         typer.Option(
-            "--state", metavar="FOLDER", help="The ledger's state folder, copied from its old machine; spends nothing."
+            "--state",
+            metavar="FOLDER",
+            help="The ledger's state folder, copied from its old machine; with it, nothing is spent.",
         ),
     ] = None,
     alone: Annotated[
@@ -137,8 +139,8 @@ def adopt(
 ) -> None:
     """Use a ledger on this machine, or join those that share it. Without --state FOLDER, every budget is spent.
 
-    With the state folder of its old machine nothing is spent. Without it, it is unknown what was charged after this
-    copy was made, so everything counts as spent; this is asked for before it is done.
+    With the state folder of its old machine, nothing is spent. Without it, nobody knows what was charged after this
+    copy was made, so every budget counts as spent; the command asks before it does this.
     """
     import discreet
 

@@ -75,7 +75,7 @@ _SHORT = {
     "tables": "List the declared tables, with version and budget.",
     "releases": "List what was released: when, what, for how much.",
     "refresh": "Make a new version of a table from its source.",
-    "remove": "Remove a table that nobody has asked about.",
+    "remove": "Remove a table before the first answer about its people.",
     "explain": "Show what a query would cost, and its expected error.",
     "again": "Make an earlier answer more precise.",
     "query": "Charge the budget and answer a query.",

@@ -32,10 +32,10 @@ def init(
         str | None, typer.Option("--delta", help="Delta of that budget; 0 means pure differential privacy.")
     ] = None,
     practice: Annotated[
-        bool, typer.Option("--practice", help="A project for generated or public data only; it can never become real.")
+        bool, typer.Option("--practice", help="For generated or public data only; can never become a real project.")
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="With --practice: delete its ledger and stored tables, and start again.")
+        bool, typer.Option("--again", help="With --practice: delete its ledger and stored tables, and start over.")
     ] = False,
     project: Annotated[Path, typer.Option("--project", help="Folder of the new project. Default: this one.")] = HERE,
     as_json: Json = False,
@@ -64,11 +64,11 @@ def _start_again(project: Path, *, practice: bool, budget: bool, as_json: bool) 
 
     if not practice or budget:
         raise UsageError(
-            "--again starts a practice project again, with the budgets that are declared in discreet.toml",
+            "--again resets a practice project, which keeps the budgets that discreet.toml declares",
             hint=Message(Command("init", Flag("practice", True), Flag("again", True))),
         )
     folder = start_practice_again(project)
-    text = f"started this practice project again: its ledger and stored tables are empty, {NAME} is unchanged"
+    text = f"reset this practice project: its ledger is empty, its stored tables are deleted, and {NAME} is unchanged"
     terminal.print_result({"project": str(folder), "made": ["ledger"]}, text, as_json=as_json)
 
 
@@ -130,7 +130,7 @@ def refresh(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make a new version of a declared table from its source, if anything changed. For the owner."""
+    """Make a new version of a declared table from its source, if anything has changed. For the owner."""
     import discreet
     from discreet.schema.address import DEFAULT, engine_kind
 
@@ -173,13 +173,15 @@ def _ledger_limit(project: Project, name: str) -> tuple[str, Guarantee] | None:
 
 
 def _corrected_notes(before: tuple[str, Guarantee] | None, after: tuple[str, Guarantee] | None) -> list[str]:
-    """What a refresh corrected of population and limit, which it does only while nothing was released."""
+    """How a refresh corrected the population or the limit, which it does only while nothing was released."""
     if before is None or after is None or before == after:
         return []
     if before[0] != after[0]:
-        return [f"it now belongs to population {after[0]!r} (before: {before[0]!r}), with that budget"]
+        return [f"the table now belongs to population {after[0]!r} (before: {before[0]!r}) and uses its budget"]
     new, old = (terminal.limit_words(limit) for _, limit in (after, before))
-    return [f"the limit of {after[0]!r} is now {new} (before: {old}); nothing was released yet"]
+    return [
+        f"the limit of {after[0]!r} is now {new} (before: {old}); this was possible because nothing was released yet"
+    ]
 
 
 def _settled_notes(project: Project, name: str) -> list[str]:
@@ -196,12 +198,12 @@ def _settled_notes(project: Project, name: str) -> list[str]:
 
 
 def remove(
-    table: Annotated[str, typer.Argument(help="A table that nobody has asked about yet.")],
+    table: Annotated[str, typer.Argument(help="A table about whose people nothing was released yet.")],
     yes: Yes = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Remove a table that nobody has asked about. Its source file stays. For the owner."""
+    """Remove a table before the first answer about its people. Its source file stays. For the owner."""
     import discreet
 
     opened_project = discreet.open(project)
@@ -226,7 +228,10 @@ def forget(
     import discreet
 
     opened_project = discreet.open(project)
-    confirm(f"this erases a person from {opened_project.table(table).name!r} for good", yes=yes)
+    confirm(
+        f"this erases a person from {opened_project.table(table).name!r} and from tables that refer to it, for good",
+        yes=yes,
+    )
     with terminal.progress(
         f"erasing from {table}",
         engines=[declared_table.engine for declared_table in opened_project.file.tables.values()],

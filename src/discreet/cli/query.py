@@ -125,7 +125,7 @@ def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_jso
 def _answer_data(
     project: Project, question: Question, release: Release, *, analyst: str | None
 ) -> tuple[dict[str, Any], list[str]]:
-    """An answer as JSON data, with what only the owner is told; and that as notes."""
+    """An answer as JSON data, and notes; both with what only the owner is told."""
     tables = [scan.table for scan in question.query.tables]
     changed = terminal.changed_since(release, project, tables, analyst=analyst)
     data = {**release.to_data(), "source_changed": None if changed is None else bool(changed)}
@@ -143,18 +143,17 @@ def _read(file: Path) -> str:
 
 def again(
     release: Annotated[str, typer.Argument(help="An earlier release: r-…")],
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much more privacy loss to spend on it.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="How much more epsilon to spend on it.")] = None,
     within: Annotated[
-        str | None, typer.Option("--within", help="How precise it should be, plus or minus, instead of --epsilon.")
+        str | None, typer.Option("--within", help="Spend just enough for every number to be within ±W.")
     ] = None,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Make an earlier answer more precise. Charged.
-
-    Only the difference to what was paid, where that is cheaper than measuring it anew and combining both answers.
+    """Make an earlier answer more precise. Charged. You pay only the difference to what was paid, or for a new
+    measurement that is combined with the earlier one, whichever costs the budget less.
     """
     import discreet
 

@@ -107,7 +107,7 @@ def new_file(path: Path, format_: str | None, *sources: Path) -> RowFile:
 
 
 def file_format(path: Path, format_: str | None) -> str:
-    """The format that was named, else that of the file's suffix. A name that says otherwise is refused."""
+    """The format that was named, else that of the file's suffix. Refused if the two differ."""
     suffix = path.suffix.lower().removeprefix(".")
     if format_ is not None:
         if suffix in FORMATS and suffix != named_format(format_):

@@ -77,7 +77,7 @@ def take_next(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Take a stream's next step, from the newest version of its table. Free. Where nothing is new, none is taken."""
+    """Take a stream's next step, if its table has a new version. Free."""
     import discreet
 
     opened_project = discreet.open(project)
@@ -192,20 +192,23 @@ def list_streams(project: Project, table: str, *, as_json: bool = False) -> None
 
 
 def _take_step(stream: TableStream, label: str | None, project: Project, *, force: bool) -> list[str]:
-    """Take a step, unless nothing is new: steps are few and paid for. What the owner should know about it is public."""
+    """Take a step, unless the table has no new version: steps are few and paid for. The notes it returns are public."""
     before = stream.rows
     is_new = not before or before[-1].version != project.peek_version(stream.table).number
     was_taken = label is not None and any(row.label == label for row in before)
     open_ = not stream.closed and stream.steps < stream.horizon
     if not is_new and not was_taken and not force and open_:
+        last = before[-1]
         return [
-            f"nothing is new since step {before[-1].step}, which counted version {before[-1].version}, so no step was "
-            f"used; run discreet refresh {stream.table} when there is new data, or add --force to take a step anyway"
+            f"no step was taken, because step {last.step} already counted version {last.version}, the newest one; "
+            f"run discreet refresh {stream.table} when there is new data, or add --force to take a step anyway"
         ]
     row = stream.next(label)
     if row.step <= len(before):
         return [f"step {row.step} ({row.label}) was taken before; its stored numbers are shown"]
-    return [] if is_new else [f"step {row.step - 1} already counted version {row.version}, so nothing is new"]
+    return (
+        [] if is_new else [f"step {row.step - 1} already counted version {row.version}, so this step adds nothing new"]
+    )
 
 
 def _plan_data(name: str, plan: StreamPlan) -> dict[str, Any]:

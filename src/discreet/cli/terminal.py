@@ -56,10 +56,10 @@ def with_owner_notes(project: Project) -> Iterator[None]:
 def changed_since(
     release: Release, project: Project, tables: Collection[str], *, analyst: str | None
 ) -> list[str] | None:
-    """The tables whose files changed since a stored answer was measured; None: not looked at, or not known.
+    """The tables whose files changed since a stored answer was measured; None: not checked, or not known.
 
-    For the owner alone (docs/decisions/0006, 0030): nothing is said where the query names an analyst. Whoever runs the
-    command can look at the file's size and time, and nothing else is looked at here.
+    For the owner alone (docs/decisions/0006, 0032): nothing is said if the query names an analyst. Only the sizes and
+    times of files are compared, which whoever runs the command can see anyway.
     """
     if analyst is not None or not (release.cached or release.derived):
         return None
@@ -113,7 +113,8 @@ def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], st
         text = "created the ledger; discreet.toml was here already and is unchanged\n"
         text += f"next: discreet refresh {private[0]}" if private else "next: discreet add FILE"
     if project.file.practice:
-        text = f"a practice project, for generated or public data: it protects nobody and never becomes real\n{text}"
+        mark = "this is a practice project, for generated or public data: it protects nobody"
+        text = f"{mark}, and can never become a real one\n{text}"
     return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
 
 
@@ -234,7 +235,7 @@ def remove_output(report: RemovalReport) -> tuple[dict[str, Any], str]:
     made = f"{report.versions:,} version{'s' * (report.versions != 1)}"
     text = f"removed {report.table!r}: its declaration, and {made}; its source is unchanged"
     if report.missing:
-        text += f"\n  these files could not be deleted; delete them: {', '.join(report.missing)}"
+        text += f"\n  these files could not be deleted; delete them yourself: {', '.join(report.missing)}"
     return {"table": report.table, "versions": report.versions, "left": list(report.missing)}, text
 
 

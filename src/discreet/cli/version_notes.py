@@ -84,21 +84,18 @@ def refresh_output(
 
 
 def unchanged_output(table: Table, version: int) -> tuple[dict[str, Any], str]:
-    """That no version was made, because it would be the same."""
+    """That no version was made, because nothing has changed."""
     text = (
         f"{table.name!r} is unchanged: no new version was made; the newest is version {version}\n"
-        "  its declaration is the same, and its source has the same size and time\n"
-        f"  discreet refresh {table.name} --force makes a version in any case; queries on it are charged again"
+        "  its declaration is the same, and the files of its source have the same size and time\n"
+        f"  discreet refresh {table.name} --force makes a new version anyway; queries on it are charged again"
     )
     return {"table": table.name, "version": version, "made": False}, text
 
 
 def unknown_change_note(engine: str) -> str:
     """Why a version was made although nothing seems to have changed."""
-    return (
-        f"nothing seems to have changed, but a source on {engine} can change without a sign of it, "
-        "so a new version was made"
-    )
+    return f"no change is visible, but rows on {engine} can change without a visible sign, so a new version was made"
 
 
 def _marks(table: Table, making: DeclarationOutcome) -> Iterator[str]:

@@ -159,11 +159,11 @@ class Curator:
             `price.event` on the records of `price.region`, and the ledger holds it before data is read.
         Because: each step's sensitivity bounds how far its cells move (plan/stability), its mechanism is
             exact for that bound (mechanisms/), losses add, and everything after reads noisy values alone.
-            A refinement is exact together with the release that it refines, which the ledger lets be refined once
-            and, where rows were erased since, not at all: also not if that was after the charge, for then nothing is
-            stored (ledger/refinements).
-            A charge whose process died is answered under itself: nothing of the first draw had left, since only what
-            is stored is returned, and one answer is stored under a charge (ledger/charge_lock).
+            A refinement is exact together with the release that it refines. The ledger lets a release be refined
+            only once, and not after rows were erased; if they are erased after the charge, nothing is stored
+            (ledger/refinements).
+            A charge whose process died is answered later under the same charge: nothing of the first draw was shown,
+            since only stored answers are returned, and one answer is stored under a charge (ledger/charge_lock).
         """
         tables = self.tables(price, versions, publics or {})
         stop_signal.check_stop()

@@ -1,23 +1,24 @@
 """Charge locks: which charges are being answered right now, so that one whose process died can be answered after all.
 
-Who charges a question holds a lock, a file in the state folder, from before the charge is entered until its answer or
-its failure is. The operating system lets go of the lock when the process dies, however it dies, and the file stays.
+A process that charges a question holds a lock, a file in the state folder, from before the charge is entered until its
+answer or its failure is. The operating system releases the lock when the process dies, however it dies; the file stays.
 
     <state folder>/<ledger id>/answering/<charge id>
 
-Guarantee: under one charge at most one answer ever leaves, and nobody begins to answer a charge while another may.
-Because: (1) An answer is shown only after it is stored, and what is shown is read back from the store, where the first
-    one stands: whatever two processes draw, one value leaves. (2) A charge is resumed inside a section of the ledger,
+Guarantee: at most one answer is released under one charge, and no process begins to answer a charge that another one
+    may still answer.
+Because: (1) An answer is shown only after it is stored, and what is shown is read back from the store, which keeps the
+    first: whatever two processes draw, one value is released. (2) A charge is resumed inside a section of the ledger,
     so the state is the newest, and has neither an answer nor a failure of it. Its lock is taken there, without waiting.
-    Who holds a lock lets go of it after the answer or the failure is committed, or by dying, or because the ledger
+    A process releases its lock after the answer or the failure is committed, or by dying, or because the ledger
     could not store; in the last two cases its draw is lost. So whoever takes the lock knows that nothing was shown.
-    (3) Of two who ask again one takes the lock, and the other is charged anew. (4) Who resumes holds the lock in turn,
+    (3) If two ask again, one takes the lock and the other is charged anew. (4) Whoever resumes holds the lock in turn,
     so another death is the same case again.
-    What leaves is thus one draw, independent of those that were lost, under the event that was charged. It must not be
-    a clock that chooses among draws: a process must not be killed by what it drew. Only who runs the program can kill
-    it, and they can read the data. An analyst's stop and a deadline are entered as failures, and stay paid.
+    So one draw is released, independent of those that were lost, under the event that was charged. Nothing may choose
+    among draws by what was drawn, not even a clock. Only whoever runs the program can kill it, and they can read the
+    data. An analyst's stop and a deadline are entered as failures, and stay paid.
 
-What is not clear is not resumed: a charge without a file here (another machine made it, or the power failed before the
+Not resumed, because in doubt: a charge without a file here (another machine made it, or the power failed before the
 file was on the disk), a failure, a history that is not the only one (a gap, an adoption), a stale version.
 """
 

@@ -39,7 +39,7 @@ class ChargeRequest:
 
     `once`: a reservation for the same question that can go on is returned, and not charged again. `stream`: the map
     whose rows this pays for. `reads`: the versions of other tables that the question joins; refused where one of them
-    is stale. `refines`: the release that this one makes more exact; refused where it may not be refined any more.
+    is stale. `refines`: the release that this one makes more precise; refused where it may not be refined any more.
     `resumes`: a charge for the same, whose process died before it stored an answer, is returned and not charged again;
     whoever sets it ends with `Ledger.end_answer`.
     """

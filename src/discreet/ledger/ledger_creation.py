@@ -60,7 +60,7 @@ def _create_tables(address: DatabaseAddress, *, practice: bool) -> None:
 
 
 def _refuse_missing_ledger(where: LedgerLocation, *, practice: bool) -> None:
-    """Refuse where a ledger was charged; after one for practice another for practice may be made, and no real one."""
+    """Refuse where a ledger was charged; in the place of a practice ledger only another practice ledger may be made."""
     if has_charged_ledger(where, practice=practice):
         raise LedgerFault(
             "a ledger with charges was here and is gone: a new one would give the same people a new budget",

@@ -46,7 +46,7 @@ def why_fixed(state: LedgerState, population: str, *, whom: str = "it") -> str:
         return f"The ledger was adopted without its state folder, so answers about {whom} may have been released"
     if account.restored:
         return f"The ledger was restored from an old copy, so answers about {whom} may have been released"
-    return f"Somebody was forgotten in {whom}"
+    return f"A person was erased from {whom}"
 
 
 def correct_limit(journal: Journal, state: LedgerState, population: str, guarantee: Guarantee) -> None:
@@ -55,9 +55,10 @@ def correct_limit(journal: Journal, state: LedgerState, population: str, guarant
     if account.guarantee.to_data() == guarantee.to_data():
         return
     if state.is_fixed(population):
+        because = why_fixed(state, population, whom=f"population {population!r}")
         raise UsageError(
-            f"{why_fixed(state, population)}, so the limit of {population!r} can only be raised",
-            hint=Message("correct the file, or run ", Command("budget grant"), " to raise the limit"),
+            f"{because}, so its limit can only be raised",
+            hint=Message("correct discreet.toml, or run ", Command("budget grant"), " to raise the limit"),
         )
     unit = state.units.get(population, "row")
     journal.append("population", {"population": population, "guarantee": guarantee.to_data(), "unit": unit})

@@ -1,10 +1,10 @@
-"""Refinements: which releases may still be made more exact for the difference, and which were.
+"""Refinements: which releases may still be made more precise for the difference, and which were.
 
 Guarantee: in the pure arm a release and its refinement cost together what the refinement alone does; so a release is
     refined once at most, about the same rows, and never where another history of the ledger may have refined it too.
 Because: both are noise on the same integers, the second drawn given the first (docs/proofs/instalments.md). Two
-    refinements of one release would each be cheap by themselves and tell more than both; so a release that was refined
-    leaves the open ones, in the entry that charges its refinement. Rows change by `forget` alone, and a ledger that was
+    refinements of one release would together lose more than their charges add up to; so the entry that charges a
+    refinement closes the release that it refines. Rows change by `forget` alone, and a ledger that was
     restored, or adopted elsewhere, does not know what was refined after the copy: either closes every release, and
     keeps the answer of a refinement that was charged before from being stored.
 """
@@ -24,7 +24,7 @@ _REFINABLE = ("laplace", "refined")
 
 @dataclass(slots=True)
 class Refinements:
-    """Releases that may be refined, with what they measured; and, by release, what refined it."""
+    """Releases that may be refined, with what they measured; and for each refined release, what refined it."""
 
     open_releases: dict[str, tuple[str, dict[str, Any]]] = field(default_factory=dict)
     refined_by: dict[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Refinements:
         return release in self.open_releases or self.refined_by.get(release) in self.waiting
 
     def refined(self, id_: str) -> str | None:
-        """The release that a charge makes more exact."""
+        """The release that a charge makes more precise."""
         return next((release for release, later in self.refined_by.items() if later == id_), None)
 
     def last(self, release: str) -> str:

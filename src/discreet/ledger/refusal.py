@@ -22,15 +22,16 @@ class DuplicateCharge(UsageError):
 
 
 class ClosedRefinement(UsageError):
-    """A release that may not be refined any more: it was, or rows or the ledger changed since. Nothing was charged."""
+    """A release that can no longer be refined: it was refined already, or its rows or the ledger have changed since."""
 
 
 def refuse_refinement(state: LedgerState, body: dict[str, Any]) -> None:
-    """Refuse a charge that would refine a release which was refined in the meantime, or whose rows changed."""
+    """Refuse to refine a release that was refined in the meantime, or whose rows have changed."""
     release = body.get("refines")
     if release is not None and release not in state.refinements.open_releases:
         raise ClosedRefinement(
-            f"release {release} was refined, or its rows changed, a moment ago", hint="run the command again"
+            f"release {release} was refined, or its rows changed, a moment ago; nothing was charged",
+            hint="ask again",
         )
     try:
         state.check_refinement(body)

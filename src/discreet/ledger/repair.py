@@ -137,7 +137,7 @@ def not_practice() -> UsageError:
 def delete_practice_ledger(path: Path) -> None:
     """Delete a ledger that was made for practice. Any other one is refused.
 
-    Only where the whole chain verifies with its key: else nobody knows what it was made for. Its anchor stays, which
+    Only if the whole chain verifies with its key: otherwise nobody knows what it was made for. Its anchor stays, which
     keeps a real ledger from being made in its place.
     """
     with closing(Journal.attach(path)) as journal:

@@ -75,7 +75,7 @@ class LedgerState:
     """The fold. `digests[n - 1]` is the digest of entry n."""
 
     ledger: str = ""
-    #: A project for generated or public data, which may be made anew: said by its first entry, and so for good.
+    #: A project for generated or public data, which may be reset. Its first entry says so, and that never changes.
     practice: bool = False
     digests: list[str] = field(default_factory=list)
     accounts: dict[str, Account] = field(default_factory=dict)

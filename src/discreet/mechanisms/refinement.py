@@ -1,12 +1,12 @@
-"""Refinement: an answer with discrete Laplace noise, made more exact so that both cost what the last alone does.
+"""Refinement: an answer with discrete Laplace noise, made more precise so that both cost what the second alone does.
 
-With q = exp(-1/scale), noise of a larger scale is noise of a smaller one plus an independent rest,
+With q = exp(-1/scale), noise of a larger scale is noise of a smaller one plus independent noise,
 
     Laplace(earlier) = Laplace(scale) + M,
 
 where M is 0 with probability (1 - q1)^2 q2 / ((1 - q2)^2 q1) and else Laplace(earlier); q1 is that of `earlier` and q2
-that of `scale`. So the second noise can be drawn given the first, and the first answer is the second with an
-independent rest: it tells nothing more. docs/proofs/instalments.md has the proofs.
+that of `scale`. So the second noise can be drawn given the first, and the first answer is the second plus
+independent noise: it tells nothing more. docs/proofs/instalments.md has the proofs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 
-#: Noise further away than this is not refined: it is as good as impossible, and sums of it might not fit 64 bits.
+#: Larger noise is not refined: it practically never occurs, and sums of it might not fit 64 bits.
 _MOST_NOISE = 1 << 52
 
 
@@ -33,9 +33,9 @@ class Refinement:
     """Noise of `law` on integers that were released with noise of the larger `earlier`.
 
     Guarantee: both answers together are (l1 / law.scale)-differentially private, for integers whose total (l1) distance
-        between neighbours is at most `l1`, whoever decides by the first answer whether there is a second; provided that
-        it is the same integers, and that an answer is refined once.
-    Because: their joint law is that of the second answer and an independent rest (above), drawn exactly (`draw`).
+        between neighbours is at most `l1`, even if the first answer decides whether there is a second; provided that
+        the integers are the same, and that an answer is refined only once.
+    Because: their joint law is that of the second answer and independent noise (above), drawn exactly (`draw`).
     """
 
     earlier: DiscreteLaplace
@@ -75,8 +75,8 @@ class Refinement:
 
                 [k <= n],    [k >= 1] q1^(2k),    [k >= 1] v^n q1^(2k),    v^n (v - u) / (1 - u),
 
-            and else draw anew. (v - u) / (1 - u) is the mean of v^(j + 1) for a geometric j of ratio q1^2. At least one
-            draw in four or so is kept. A negative n is the same with signs turned.
+            and else draw anew. (v - u) / (1 - u) is the mean of v^(j + 1) for a geometric j of ratio q1^2. About one
+            draw in four is kept, or more. A negative n is the same with the signs reversed.
         """
         drawn = np.zeros(earlier_noise.size, dtype=np.int64)
         again = np.arange(earlier_noise.size)

@@ -49,7 +49,7 @@ class Measure:
     The numbers of steps, `place`, `statistics`, `quantile` and `answers`, are those of `Inquiry.order`: an answer is
     stored by what it is, and any spelling of the question can read it.
 
-    `earlier`: the laws of the answer that this refines, or none.
+    `earlier`: the noise of the answer that this refines; empty if it refines none.
     """
 
     place: int
@@ -108,7 +108,7 @@ class Price:
     """An inquiry, its steps with their noise, and the event that they will be.
 
     `epsilon` is what was asked: on pure mechanisms it is the pure loss, on a Gaussian only the price
-    rho = epsilon^2 / 2. `refines`: the release that this one makes more exact; then epsilon is what both lose together.
+    rho = epsilon^2 / 2. `refines`: the release that this makes more precise; epsilon is then the loss of both together.
     """
 
     inquiry: Inquiry

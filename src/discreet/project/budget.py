@@ -154,8 +154,9 @@ def _unused_keys_notes(table: Table, ledger: Ledger) -> list[str]:
     if then <= now:
         return []
     return [
-        f"delta {exact.show(limit.keys)} is kept for finding undeclared keys; if you will declare all keys, write "
-        f"delta_keys = 0 in the budget before the first query: about {then:,} counts instead of {now:,}"
+        f"delta {exact.show(limit.keys)} is reserved for discovered keys; if you declare all keys, write "
+        f"delta_keys = 0 in the budget before the first query: this allows about {then:,} counts at plus or minus 50, "
+        f"not {now:,}"
     ]
 
 
@@ -214,7 +215,7 @@ def limit_difference(table: Table, ledger: Ledger) -> str | None:
     listed = " and ".join(f"{name} {mine} ({NAME} says {theirs})" for name, mine, theirs in parts)
     more: list[Piece] = [] if _file_lags(ledger_limit, file_limit) else [", or `", Command("budget grant"), "` more"]
     if not ledger.state.is_fixed(table.population):
-        more = [", or run ", Command("refresh", table.name), ", because nothing was released yet"]
+        more = [", or run ", Command("refresh", table.name), " to apply it: nothing was released yet"]
     return Message(f"the limit of {table.population!r} is the one in the ledger: {listed}; correct the file", *more)
 
 

@@ -207,7 +207,7 @@ def refuse_needed_table(name: str, tables: Mapping[str, Table], *, charges: Coll
     for other in tables.values():
         if other.schema.unit.through is not None and other.schema.unit.through.lower() == name.lower():
             raise UsageError(
-                f"{other.name!r} reaches its persons through {name!r}, so {name!r} cannot be removed",
+                f"{other.name!r} identifies its persons through {name!r}, so {name!r} cannot be removed",
                 hint=Message("run ", Command("remove", other.name), " first"),
             )
     if tables[name].public and charges:
@@ -235,7 +235,9 @@ def refuse_second_budget(
 
 
 def _ledger_has_source(name: str, population: str, table: Table, *, fixed: bool) -> UsageError:
-    removal = Message("; or, because nothing was released about them yet, run ", Command("remove", name), " first")
+    removal = Message(
+        "; or, because nothing was released about its people yet, run ", Command("remove", name), " first"
+    )
     other = "" if fixed else removal
     if table.public:
         return UsageError(

@@ -41,7 +41,7 @@ def make_project_folder(
 ) -> Path:
     """Write a new discreet.toml and an empty ledger; refuses to overwrite. Beside a discreet.toml: the ledger alone.
 
-    practice: for generated or public data, for good. See `start_practice_again`.
+    practice: for generated or public data only, which never changes. See `start_practice_again`.
     """
     folder = Path(path)
     if (folder / NAME).exists():
@@ -76,7 +76,7 @@ def make_project_folder(
 def _missing_file_refusal(folder: Path) -> ProjectError:
     """A discreet.toml was deleted, and its ledger is there."""
     return ProjectError(
-        f"there is a ledger in {str(folder)!r} but no {NAME}: it was deleted or moved",
+        f"there is a ledger in {str(folder)!r} but no {NAME}: that file was deleted or moved",
         hint=Message(
             f"restore {NAME} from a backup; or write a new one with the two lines [project] and "
             f'ledger = "{DEFAULT_LEDGER}", and declare each table again under its old name: ',
@@ -157,13 +157,16 @@ def _make_missing_ledger(folder: Path) -> Path:
 
 
 def start_practice_again(path: str | PathLike[str]) -> Path:
-    """Delete the ledger and the stored tables of a practice project, and begin with empty ones. Declarations stay."""
+    """Delete the ledger and the stored tables of a practice project, and make an empty ledger. Declarations stay."""
     folder = nearest_project_folder(path)
     file = read_file(folder / NAME)
     where = ledger_path(folder, file)
     refuse_state_inside(folder)
     if not isinstance(where, Path):
-        raise UsageError("this ledger is in a database, and is not deleted by a program", hint="use another database")
+        raise UsageError(
+            "this ledger is in a database, so it cannot be reset: Discreet deletes no database tables",
+            hint="use another database",
+        )
     if not file.practice:
         raise repair.not_practice()
     if where.exists():
@@ -174,13 +177,13 @@ def start_practice_again(path: str | PathLike[str]) -> Path:
 
 
 def refuse_other_mark(file: ProjectFile, ledger: Ledger) -> None:
-    """Refuse a file that calls a practice project real, or a real one practice: the ledger says it, for good."""
+    """Refuse a file that calls a practice project real, or a real one practice: the mark in the ledger is final."""
     if file.practice == ledger.state.practice:
         return
     ledger.close()
     if file.practice:
         raise ProjectError(
-            f"{NAME} says practice = true, but the ledger was made for a real project, and stays one",
+            f"{NAME} says practice = true, but the ledger was made for a real project, and that cannot change",
             hint=f"remove the line from {NAME}",
         )
     raise ProjectError(

@@ -196,9 +196,10 @@ class Project:
         analyst: str | None = None,
         key: str | None = None,
     ) -> Release:
-        """Make an earlier answer more precise: by so much more `epsilon`, or to be `within` plus or minus.
+        """Make an earlier answer more precise: spend so much more `epsilon` on it, or just enough to be `within` ±.
 
-        Charged: only the difference to what was paid, where the budget allows that (docs/proofs/instalments.md).
+        Charged: only the difference to what was paid, or a new measurement that is combined with the earlier one,
+        whichever costs the budget less (docs/proofs/instalments.md).
         """
         from discreet.answers.sql import again, ask
         from discreet.project.question import query_session, wish_of
@@ -357,7 +358,7 @@ class Project:
         return self.versions.is_up_to_date(name)
 
     def remove(self, name: str) -> RemovalReport:
-        """Remove a table that nobody has asked about: from discreet.toml, the ledger and the stored versions.
+        """Remove a table before the first answer about its people: its declaration, its versions and their files.
 
         Its source stays. Refused once something was released about its people. For the owner.
         """

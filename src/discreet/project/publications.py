@@ -249,9 +249,9 @@ def synthesize(
 ) -> Model:
     """Fit a model of a table. Sampling rows from it is free. Charged once; a repeat of the same fit is free.
 
-    `public`: a public table with the same columns; mst selects its marginals from it, free. `announce`: told
-    before anything is paid which noise was chosen, and why. `more`: degree, seconds, model_mb, workload, rows,
-    weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
+    `public`: a public table with the same columns; mst selects its marginals from it, free. `announce`: called
+    with a note, before anything is paid: which noise was chosen, and why. `more`: degree, seconds, model_mb,
+    workload, rows, weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
     """
     from discreet.synth.fit_request import FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress

@@ -43,7 +43,7 @@ _CONFIDENCE = Fraction(95, 100)
 KINDS: Mapping[str, str] = {
     "question": "the answer to a query",
     "batch": "the answers to a batch of queries",
-    "again": "a query that was measured again",
+    "again": "an answer that was made more precise",
     "bounds": "bounds, values or limits that were measured",
     "model": "a model of a table, from which rows are sampled",
     "comparison": "a comparison of a model with its table",
@@ -92,7 +92,7 @@ class RecalledRelease:
 
     @property
     def cost_of_numbers(self) -> Spending:
-        """What its numbers lose by themselves: a refinement as the noise that it has, whatever was paid before."""
+        """What its numbers lose by themselves; for a refinement, by its noise alone, whatever was paid before."""
         return self.cost if self.event is None else cost_of(events.by_itself(self.event))
 
     @property
@@ -146,11 +146,11 @@ def _missing_draws(stored_answer: Mapping[str, Any], reservation: Reservation, s
 
 
 def repeatable_statement(id_: str, *, versions: Versions) -> str:
-    """The one statement of a release that is to be measured again; refuses what cannot be, with what can."""
+    """The one statement of a release that is to be made more precise; refuses what cannot be, with what can."""
     recalled_release = recall_release(id_, ledger=versions.ledger)
     if not recalled_release.is_readable and recalled_release.kind != "bounds":
         raise UsageError(
-            f"release {id_} is {recalled_release.words}; only answers to SQL queries can be measured again",
+            f"release {id_} is {recalled_release.words}; only answers to SQL queries can be made more precise",
             hint=Message(
                 "run its command again, with ",
                 Flag("fresh", True),

@@ -71,7 +71,7 @@ class Remote:
         confidence: object = "0.95",
         key: str | None = None,
     ) -> Release:
-        """Make an earlier answer more precise: by so much more `epsilon`, or to be `within` plus or minus. Charged."""
+        """Make an earlier answer more precise, by more `epsilon` or to be `within` ±. Charged."""
         body = _decimal_fields(epsilon=epsilon, within=within, confidence=confidence)
         return self.send_paid(f"/releases/{quote(release, safe='')}/again", body, key)
 

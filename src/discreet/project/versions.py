@@ -152,8 +152,8 @@ class Versions:
         """Make a new version of a declared table from its source. An act of the owner.
 
         While nothing was released about the people, the population and the limit become those that the file declares.
-        None is made, and None returned, where it would be the same as the newest: stored answers belong to a version,
-        so that a needless one has every question charged again. `force` makes one in any case.
+        No version is made, and None is returned, if it would be the same as the newest: stored answers belong to a
+        version, so on a needless one every question would be charged again. `force` makes one in any case.
         """
         self._correct(self.file.table(name))
         making = None if not force and self.is_up_to_date(name) else self._make(name)
@@ -164,7 +164,7 @@ class Versions:
     def _correct(self, table: Table) -> None:
         """Apply what the file says of a table's population and limit, where the ledger lets both be corrected.
 
-        Whether it does is decided by the ledger, under its lock; what is found out here only says whether to ask it.
+        The ledger decides, under its lock; the checks here only say whether to ask it.
         """
         state = self.ledger.refresh()
         if table.public or table.budget is None:
@@ -181,7 +181,7 @@ class Versions:
     def remove_versions(self, name: str) -> RemovalReport:
         """Take a table out of its population, and delete the files of its versions. Its source stays where it is.
 
-        The ledger goes first: what a crash leaves of the files no question reads, and `orphaned_tables` looks after it.
+        The ledger goes first: no question reads files that a crash leaves behind, and `orphaned_tables` lists them.
         """
         removed, missing = self.ledger.remove_table(name), []
         declared_table = self.file.tables.get(name)
@@ -282,7 +282,7 @@ class Versions:
     def is_up_to_date(self, name: str) -> bool | None:
         """Whether a new version would be made from the same source by the same declaration. For the owner's eyes only.
 
-        None: all that can be seen is the same, and rows may have changed all the same. A file that was written to has
+        None: no change is visible, but rows may have changed. A file that was written to has
         another time or size; a server knows of its newest rows some seconds late, and a lake's times are coarse.
         """
         table = self.file.table(name)
@@ -307,10 +307,10 @@ class Versions:
         return True if all(step.engine == DEFAULT for step in (table, *path)) else None
 
     def changed_sources(self, names: Collection[str]) -> list[str] | None:
-        """Which of these tables are files that were written to since their newest version. For the owner's eyes only.
+        """Which of these tables have files that changed since their newest version. For the owner's eyes only.
 
-        None: that is not known of one of them, because it lies on another engine or cannot be reached. Files are
-        looked at, not read.
+        None: unknown for one of them, because it is on another engine or cannot be reached. Only the sizes and times of
+        files are compared.
         """
         changed = []
         self.ledger.refresh()
@@ -368,7 +368,7 @@ class Versions:
 
     @staticmethod
     def _applies(table: Table) -> Message:
-        return Message("; or run ", Command("refresh", table.name), ", because nothing was released yet")
+        return Message(", or run ", Command("refresh", table.name), " to apply it: nothing was released yet")
 
     def _what_changed(self, table: Table, record: VersionRecord) -> str:
         """Why a version is not as declared: the file has changed, or the step that follows from bounds has."""

@@ -54,7 +54,7 @@ def synthesize(
 ) -> Model:
     """Fit a model. The same fit of the same version is read back from the ledger, free; a broken-off one goes on.
 
-    `announce` is given, before anything is paid, which noise was chosen and why.
+    `announce` is called with a note, before anything is paid: which noise was chosen, and why.
 
     Guarantee: one charge of a reservation, and all that the model holds is drawn from it or public.
     """
@@ -214,10 +214,10 @@ def possible_reservations(guarantee: Guarantee, request: FitRequest, *, texts: b
 def choose_noise(prices: Sequence[ReservationEvent], session: Session, *, columns: int) -> tuple[ReservationEvent, str]:
     """The noise that costs the budget least for the same quality, and why.
 
-    A third of a fit measures the columns one by one, and the noise of that stands for all (`model_choice`). Laplace
-    noise falls as its price grows, so that at the noise of the Gaussian it would cost its price times the ratio of
-    both. Measured at 2, 4 and 8 columns, errors of pairs by Laplace noise are 0.5, 1.1 to 1.2 and 1.1 to 1.7 times
-    those by Gaussian noise; this ratio is 0.7, 1.05 and 1.5.
+    A third of a fit measures the columns one by one, and the size of that noise is used for the comparison
+    (`model_choice`). Laplace noise is inversely proportional to its price, so at the size of the Gaussian noise it
+    would cost its price times the ratio of both. Measured at 2, 4 and 8 columns, errors of pairs by Laplace noise are
+    0.5, 1.1 to 1.2 and 1.1 to 1.7 times those by Gaussian noise; this ratio is 0.7, 1.05 and 1.5.
     """
     if len(prices) == 1:
         return prices[0], ""
@@ -231,15 +231,18 @@ def choose_noise(prices: Sequence[ReservationEvent], session: Session, *, column
     if not by_laplace.accepted or laplace_cost is None:
         return gaussian, _dear(gaussian_cost, epsilon)
     if not by_gauss.accepted or gaussian_cost is None:
-        return laplace, "Laplace noise, because the budget has no room for Gaussian noise"
+        return laplace, "this fit uses Laplace noise, because the budget has no room for Gaussian noise"
     if float(laplace_cost) * laplace_sd < float(gaussian_cost) * gaussian_sd:
-        return laplace, "Laplace noise, because it costs the budget less than Gaussian noise of the same size"
-    because = "Gaussian noise, because it costs the budget no more than Laplace noise of the same size"
+        return (
+            laplace,
+            "this fit uses Laplace noise, because it costs the budget less than Gaussian noise of the same size",
+        )
+    because = "this fit uses Gaussian noise, because it costs the budget no more than Laplace noise of the same size"
     return gaussian, "; ".join(filter(None, [because, _dear(gaussian_cost, epsilon)]))
 
 
 def _dear(cost: Fraction | None, epsilon: Fraction) -> str:
-    """A sentence where a fit costs the budget clearly more than the epsilon that was asked for."""
+    """A note if a fit costs the budget clearly more than the epsilon that was asked for."""
     if cost is None or cost <= epsilon * Fraction(11, 10):
         return ""
     return (
@@ -309,7 +312,7 @@ def _question(request: FitRequest, event: ReservationEvent, version: Version) ->
 def _earlier_reservation(
     request: FitRequest, prices: Sequence[ReservationEvent], session: Session
 ) -> Reservation | None:
-    """A reservation that is there for the same fit, whichever noise the ledger's state would have it bring by now."""
+    """An earlier reservation for the same fit, whichever noise would be chosen now."""
     if request.fresh:
         return None
     version = session.version
@@ -358,7 +361,10 @@ def _affordable_hint(request: FitRequest, session: Session, *, texts: bool) -> M
         return Message(
             "no budget remains for a fit; ask the owner to grant more, or use a model that was fitted before"
         )
-    return Message(Flag("epsilon", exact.show(Fraction(low, 1000))), " fits; or ask the owner to grant more")
+    return Message(
+        Flag("epsilon", exact.show(Fraction(low, 1000))),
+        " (this fits the remaining budget), or ask the owner to grant more",
+    )
 
 
 def _card(

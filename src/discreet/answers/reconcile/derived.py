@@ -14,7 +14,7 @@ from discreet.accounting.events import Event, compose
 from discreet.answers.answer_block import AnswerBlock
 from discreet.answers.answer_columns import least_of
 from discreet.answers.answer_release import resumed_notes
-from discreet.answers.caveats import caveats
+from discreet.answers.caveats import caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
 from discreet.answers.refine import AnswerReading
@@ -125,7 +125,7 @@ def _release(
         sources=earlier_estimate.releases,
         read_intervals=reading.intervals,
     )
-    warnings = [*resumed_notes(measurement), because, *query.warnings, *caveats(query)]
+    warnings = [*resumed_notes(measurement), because, *query.warnings, *caveats(query), *practice_caveats(ledger)]
     below_noise, _, cells = release.count_below_noise()
     if below_noise:
         warnings.append(

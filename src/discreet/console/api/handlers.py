@@ -298,7 +298,7 @@ API_OPERATIONS = (
     _operation("GET", "/releases/{release}", release, models.ReleaseModel, "Get a stored answer.", **_READ),
     _operation(
         "POST", "/releases/{release}/again", again, models.ReleaseModel,
-        "Measure an earlier query again and combine both answers. Charged.",
+        "Make an earlier answer more precise. Charged.",
         body=models.AgainBody, params=RELEASE, **_PAID,
     ),
     _operation("GET", "/budget", budget, models.BudgetsModel,

@@ -68,7 +68,7 @@ class QueryBody(ExplainBody):
 
 
 class AgainBody(BodyModel):
-    """An earlier answer, to be made more precise: by so much more epsilon, or to be within plus or minus."""
+    """How to make an earlier answer more precise: the epsilon to add, or the precision to reach."""
 
     epsilon: Decimal | None = Field(default=None, description="How much more epsilon to spend. Alternative: within.")
     within: Decimal | None = Field(default=None, description="The precision, as plus or minus. Alternative: epsilon.")

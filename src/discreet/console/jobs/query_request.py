@@ -23,7 +23,7 @@ LONGEST_NUMBER = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """A question (query), several as one plan (batch), or a release to be measured again (again).
+    """A question (query), several as one plan (batch), or a release to be made more precise (again).
 
     `text` is the SQL, or the release's id. epsilon or within, confidence and delta are decimal texts.
     """
@@ -46,7 +46,7 @@ class QueryRequest:
         if self.fresh and self.kind != "query":
             raise UsageError("new noise can be drawn for a single query only, not for a batch")
         if self.kind == "again" and self.delta is not None:
-            raise UsageError("a delta is for discovered keys, which are not measured again")
+            raise UsageError("an answer is made more precise without a delta of its own")
         wish_of(self.epsilon, self.within, self.confidence, self.delta)
 
     def digest(self) -> bytes:

@@ -157,9 +157,9 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
 
 
 def _source_changed(context: RequestContext, project: Project, recalled_release: RecalledRelease) -> bool:
-    """Whether the source changed since this answer was measured. Said to owners alone (docs/decisions/0030).
+    """Whether the source changed since this answer was measured. Only owners are told (docs/decisions/0032).
 
-    Of an older version it is not said: that there is a newer one is public, and the page says so.
+    Not for an answer about an older version: the page already says that there is a newer one, which is public.
     """
     charge = recalled_release.charge
     is_newest = charge.version == max(project.ledger.state.versions.get(charge.table, {}), default=0)
