@@ -36,7 +36,30 @@ def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
     assert set(verdicts(bundle_files.make_bundle(zcdp, keys.id)).values()) == {"proved"}
 
 
-def test_measured_again(projects):
+def test_refined(projects):
+    """Proved to the last number: they are one draw. What was paid before is not taken off its loss."""
+    project, _, state = projects
+    with state_in(state):
+        first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 21").ask(epsilon=0.5)
+        files = bundle_files.make_bundle(project, project.again(first.id, epsilon=0.25).id)
+    assert set(verdicts(files).values()) == {"proved"}
+    plan, proof = json.loads(files["plan.json"]), json.loads(files["proof.json"])
+    assert plan["event"]["kind"] == "refined" and proof["total"]["epsilon"] == "3/4"
+
+    def no_less_noise(plan):
+        plan["event"]["earlier"] = plan["event"]["scale"]
+        return plan
+
+    def less_noise_than_drawn(plan):
+        plan["event"]["scale"] = "3/2"
+        return plan
+
+    for forge in (no_less_noise, less_noise_than_drawn):
+        assert "broken" in verdicts(signed_again(files, plan=forge)).values()
+
+
+def test_measured_again(projects, monkeypatch):
+    monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)  # independent noise, then
     project, _, state = projects
     with state_in(state):
         first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 20").ask(epsilon=0.5)
@@ -121,7 +144,9 @@ def test_no_model_has_a_chart(programs):
 
 
 def test_a_loss_without_an_epsilon_names_none(programs, tmp_path):
-    done = world.recheck(world.written(programs["model"], tmp_path / "out"))
+    totals = {name: json.loads(files["proof.json"])["total"]["epsilon"] for name, files in programs.items()}
+    name = next(name for name, epsilon in totals.items() if epsilon is None)
+    done = world.recheck(world.written(programs[name], tmp_path / "out"))
     (line,) = [line for line in done.stdout.splitlines() if line.split()[1] == "losses"]
     assert "rho " in line and "None" not in line and "epsilon" not in line
 
