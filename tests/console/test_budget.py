@@ -181,7 +181,7 @@ def test_odds():
 def test_long_histories_are_thinned():
     acts = [
         BudgetChange(
-            when="2026-01-01T00:00:00+00:00", kind="charge", who="a", table="t", price=Fraction(1),
+            when="2026-01-01T00:00:00+00:00", kind="charge", who="a", table="t", cost=Fraction(1),
             remaining=Fraction(5000 - number), limit=Fraction(5000),
         )
         for number in range(5000)

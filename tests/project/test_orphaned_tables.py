@@ -11,6 +11,7 @@ import pytest
 import discreet
 from discreet.engines.keyed_hashes import person_tag
 from discreet.errors import UsageError
+from discreet.kernel.erasure import person_keys
 from discreet.kernel.version import check_in_time, is_named_after, is_orphaned, new_version_name
 from discreet.project import orphaned_tables
 from killed import aged, kill_making
@@ -41,7 +42,10 @@ def left(project):
 
 def holding(project, who):
     """The side files that hold somebody."""
-    tag, folder = person_tag((who,), project.curator.keys.tags), project.folder / ".discreet/tables"
+    tag, folder = (
+        person_tag((who,), person_keys(project.ledger, project.curator.folder).tags),
+        project.folder / ".discreet/tables",
+    )
     return {f.name for f in folder.glob("*.persons.parquet") if tag in pq.read_table(f)["tag"].to_pylist()}
 
 

@@ -72,6 +72,9 @@ def programs(tmp_path_factory):
                 persons,
                 persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release,
             ),
-            "model": (rows, rows.synthesize("patients", epsilon=1, columns=["sex", "smoker", "disease", "age"]).card.release),
+            "model": (
+                rows,
+                rows.synthesize("patients", epsilon=1, columns=["sex", "smoker", "disease", "age"]).card.release,
+            ),
         }
         return {name: bundle_files.make_bundle(project, id_) for name, (project, id_) in found.items()}

@@ -29,13 +29,13 @@ from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines import deadline, stop_signal
 from discreet.engines.engine import DeclarationOutcome, Engine, ExactPersons, TableLocations
-from discreet.engines.keyed_hashes import person_tag
-from discreet.engines.person_erasure import erase_from_stream_counts
-from discreet.engines.person_keys import MARK, PersonKeys
+from discreet.engines.person_keys import MARK
 from discreet.errors import DiscreetError, LedgerFault, QueryFailed
+from discreet.kernel.charge import charge_request
+from discreet.kernel.erasure import person_keys
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
 from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
-from discreet.ledger.charge_request import UNNAMED, Asker, ChargeRequest
+from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.exponential import ExponentialMechanism
@@ -84,7 +84,7 @@ class Curator:
         engine = self.engine.at(table.engine)
         name = new_version_name(table.name, ledger=self.ledger.id, ending=engine.ending)
         target = engine.place(name, folder=self.folder)
-        keys = None if table.schema.unit.is_row else self.keys
+        keys = None if table.schema.unit.is_row else person_keys(self.ledger, self.folder)
         forgotten = self.ledger.refresh().tombstones(whose)
         if keys is not None:
             source = {**source, MARK: keys.mark}
@@ -117,29 +117,6 @@ class Curator:
                 engine.drop(target)
             raise
         return making
-
-    @property
-    def keys(self) -> PersonKeys:
-        """The keys by which persons are told apart and their rows picked; made when they are first needed.
-
-        Under another key than before nothing goes on: the forgotten would come back, and joins find nobody.
-        """
-        state = self.ledger.refresh()
-        marks = {mark for tags in state.forgotten.values() for mark in tags.values()}
-        sources = [record.source for made in state.versions.values() for record in made.values()]
-        return PersonKeys.at(self.folder, earlier_marks=marks | {str(one[MARK]) for one in sources if MARK in one})
-
-    def forget(self, person: tuple[str, ...], tables: Sequence[str], *, locations: Sequence[tuple[str, str]]) -> int:
-        """Erase a person from every version of these tables, and leave a tombstone. How many versions held them.
-
-        `locations`: the addresses of the versions' engines, and their names there.
-        """
-        keys = self.keys
-        tag = person_tag(person, keys.tags)
-        self.ledger.forget(tables, tag, key=keys.mark)
-        erase_from_stream_counts(self.folder, tables, [tag], seal=self.ledger.keyed_digest)
-        targets = ((self.engine.at(address), name) for address, name in locations)
-        return sum(engine.erase(engine.place(name, folder=self.folder), [tag]) for engine, name in targets)
 
     def measure(
         self,
@@ -246,13 +223,7 @@ class Curator:
                 return self._discover(step, price, tables)
             case Measure(cells=cells):
                 exact_values = self._count(replace(cells, discovered_axis=discovered_axis), price, tables)
-                if refined is None:
-                    drawn = [
-                        self.add_noise(law, exact, moves)
-                        for law, exact, moves in zip(step.laws, exact_values, step.moves, strict=True)
-                    ]
-                else:
-                    drawn = self._refine(step, exact_values, refined)
+                drawn = self._noise(step, exact_values, refined)
                 noisy = tuple(tuple(values.tolist()) for values, _ in drawn)
                 part = NoisyCells(place=step.place, statistics=step.statistics, noisy_values=noisy, laws=step.laws)
                 return part, [event for _, event in drawn]
@@ -284,10 +255,12 @@ class Curator:
             return law.release(exact_values, l1=moves.l1, bits=self._bits)
         return law.release(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
 
-    def _refine(
-        self, step: Measure, exact_values: tuple[Integers, ...], refined: Measurement
+    def _noise(
+        self, step: Measure, exact_values: tuple[Integers, ...], refined: Measurement | None
     ) -> list[tuple[Integers, Event]]:
-        """Less noise on exact cells, drawn given the noise that an earlier release has on them."""
+        """Noise on exact cells; where an earlier release of them is refined, drawn given the noise that it has."""
+        if refined is None:
+            return list(map(self.add_noise, step.laws, exact_values, step.moves))
         earlier = refined.noisy_cells(step.place, step.statistics, step.earlier)
         return [
             part.release(exact, noisy.reshape(exact.shape), l1=moves.l1, bits=self._bits)
@@ -319,21 +292,3 @@ class Curator:
             return part, [event]
         chosen, event = mechanism.choose(exact_groups.exact_persons, bits=self._bits)
         return DiscoveredKeys(keys=tuple(exact_groups.exact_keys[place] for place in chosen)), [event]
-
-
-def charge_request(price: Price, versions: Sequence[Version], asker: Asker) -> ChargeRequest:
-    """What a priced question charges. `versions`: the one that pays first."""
-    version = versions[0]
-    return ChargeRequest(
-        population=version.population,
-        table=version.table,
-        version=version.number,
-        region=price.region,
-        event=price.event,
-        question=price.inquiry.question(),
-        price=price.epsilon,
-        asker=asker,
-        reads=[(read.table, read.number) for read in versions[1:]],
-        resumes=True,
-        refines=price.refines,
-    )

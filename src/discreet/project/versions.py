@@ -22,6 +22,7 @@ from discreet.engines.person_keys import MARK
 from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import Command, DiscreetError, LedgerFault, Message, UsageError
 from discreet.kernel.curator import Curator, Version
+from discreet.kernel.erasure import erase_person, person_keys
 from discreet.kernel.version import is_named_after
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.ledger import Ledger
@@ -225,7 +226,15 @@ class Versions:
         missing = tuple(
             f"version {number} of {name}" for (name, number), place in locations.items() if self._is_missing(*place)
         )
-        erased = self.curator.forget(tuple(person), erasing, locations=list(locations.values()))
+        curator = self.curator
+        erased = erase_person(
+            tuple(person),
+            erasing,
+            locations=list(locations.values()),
+            ledger=curator.ledger,
+            engine=curator.engine,
+            folder=curator.folder,
+        )
         engines = {self.file.table(name).engine for name in erasing} | {address for address, _ in locations.values()}
         orphaned = self._drop_orphaned_tables(engines)
         return ErasureReport(tables=erasing, exact_versions=erased, others=others, missing=missing, orphaned=orphaned)
@@ -297,7 +306,7 @@ class Versions:
         try:
             source = self._fingerprint(table) | self._persons(table, path)
             is_missing = self._is_missing(_address(record, table), record.file)
-            if MARK in record.source and self.curator.keys.mark != record.source[MARK]:
+            if MARK in record.source and person_keys(self.ledger, self.curator.folder).mark != record.source[MARK]:
                 return False
         except (DiscreetError, OSError):  # whoever makes it says what is wrong
             return False

@@ -4,6 +4,7 @@ import pytest
 
 import discreet
 from discreet.engines.keyed_hashes import person_tag
+from discreet.kernel.erasure import person_keys
 from engines.postgres.server import execute, new_name
 from killed import aged, kill_making
 
@@ -34,7 +35,7 @@ def named(project):
 
 def holding(address, project, who):
     """How many of the tables hold somebody."""
-    tag = person_tag((who,), project.curator.keys.tags)
+    tag = person_tag((who,), person_keys(project.ledger, project.curator.folder).tags)
     sql = "SELECT count(*) FROM discreet.\"{}-tags\" WHERE tag = decode('{}', 'hex')"
     return sum(execute(address, sql.format(name, tag.hex()))[0][0] for name in lying(address, project))
 

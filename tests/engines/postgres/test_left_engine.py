@@ -2,6 +2,7 @@
 
 import discreet
 from discreet.engines.keyed_hashes import person_tag
+from discreet.kernel.erasure import person_keys
 from engines.postgres.server import execute, new_name, postgres_address
 
 __all__ = ["postgres_address"]
@@ -30,7 +31,7 @@ def test_versions_of_an_engine_that_was_left_are_erased_too(tmp_path, postgres_a
     project = discreet.open(project.folder)
     project.refresh("visits")
     done = project.forget("visits", ["p7"])
-    tag = person_tag(("p7",), project.curator.keys.tags)
+    tag = person_tag(("p7",), person_keys(project.ledger, project.curator.folder).tags)
     left = [
         file.name
         for file in project.folder.rglob("*.parquet")

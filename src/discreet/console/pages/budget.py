@@ -95,7 +95,7 @@ def _populations(context: RequestContext) -> list[dict[str, Any]]:
 
 
 def _spending_by_analyst(acts: list[BudgetChange], now: datetime) -> list[dict[str, Any]]:
-    """Who paid what, in each window and in all. Prices add up; what people lose is bounded by `spent`, not by these."""
+    """Who paid what, in each window and in all. What each query cost the budget adds up."""
     names = sorted(
         {act.who for act in acts if act.kind == "charge"}, key=lambda name: (name == NOBODY, name.casefold())
     )
@@ -120,7 +120,7 @@ def _within(act: BudgetChange, now: datetime, days: int | None) -> bool:
 
 
 def _spent_json(acts: list[BudgetChange]) -> dict[str, Any]:
-    total = sum((act.price for act in acts), Fraction(0))
+    total = sum((act.cost for act in acts), Fraction(0))
     return {"questions": len(acts), "epsilon": exact.as_float(total, up=True)}
 
 

@@ -26,13 +26,13 @@ NOBODY = "unnamed analyst"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetChange:
-    """One act. `who`: who was charged, empty for an act of the owner. `price`: what the question was priced at."""
+    """One act. `who`: who was charged, empty for an act of the owner. `cost`: what a charge cost the budget."""
 
     when: str
     kind: str
     who: str
     table: str
-    price: Fraction
+    cost: Fraction
     remaining: Fraction
     limit: Fraction
 
@@ -90,7 +90,7 @@ class BudgetHistory:
                     kind=entry.kind,
                     who=(body["analyst"] or NOBODY) if charged else "",
                     table=body["table"] if charged else "",
-                    price=exact.read(body["price"]) if charged else Fraction(0),
+                    cost=self._state.charges[body["id"]].moved if charged else Fraction(0),
                     remaining=standing.remaining.epsilon,
                     limit=standing.limit.epsilon,
                 )
