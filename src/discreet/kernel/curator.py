@@ -139,7 +139,9 @@ class Curator:
         self.ledger.forget(tables, tag, key=keys.mark)
         erase_from_stream_counts(self.folder, tables, [tag], seal=self.ledger.keyed_digest)
         targets = ((self.engine.at(address), name) for address, name in locations)
-        return sum(engine.erase(engine.place(name, folder=self.folder), [tag]) for engine, name in targets)
+        erased = sum(engine.erase(engine.place(name, folder=self.folder), [tag]) for engine, name in targets)
+        self.ledger.end_forget(tables, tag, key=keys.mark)
+        return erased
 
     def measure(
         self,
