@@ -38,7 +38,7 @@ def test_nothing_changed_so_no_version_is_made(tmp_path, capsys):
     project = make(tmp_path)
     assert run(capsys, tmp_path, "refresh", "patients")[1]["made"] is True
     code, data, err = run(capsys, tmp_path, "refresh", "patients")
-    assert (code, data, err) == (0, {"table": "patients", "version": 1, "made": False}, "")
+    assert (code, data, err) == (0, {"table": "patients", "version": 1, "made": False, "corrected": []}, "")
     code, out, _ = say(capsys, tmp_path, "refresh", "PATIENTS")
     assert code == 0 and out.startswith("'patients' is unchanged: no new version was made; the newest is version 1\n")
     assert "discreet refresh patients --force makes a version in any case" in out

@@ -95,10 +95,12 @@ def unchanged_output(table: Table, version: int) -> tuple[dict[str, Any], str]:
 
 def unknown_change_note(engine: str) -> str:
     """Why a version was made although nothing seems to have changed."""
-    return (
-        f"nothing seems to have changed, but a source on {engine} can change without a sign of it, "
-        "so a new version was made"
+    from discreet.schema.address import DEFAULT
+
+    why = (
+        "its files were touched since" if engine == DEFAULT else f"a source on {engine} can change without a sign of it"
     )
+    return f"nothing seems to have changed, but {why}, so a new version was made"
 
 
 def _marks(table: Table, making: DeclarationOutcome) -> Iterator[str]:
