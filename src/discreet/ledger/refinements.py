@@ -90,10 +90,10 @@ class Refinements:
 
     def later(self, release: str) -> tuple[str, ...]:
         """What refined a release, and what refined that, and so on, as far as they have answers."""
-        found: list[str] = []
+        refinements: list[str] = []
         while (release := self.refined_by.get(release, "")) and release not in self.waiting:
-            found.append(release)
-        return tuple(found)
+            refinements.append(release)
+        return tuple(refinements)
 
     def last(self, release: str) -> str:
         """The release itself, or what refined it last and has its answer."""
