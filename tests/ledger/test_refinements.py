@@ -54,6 +54,8 @@ def test_instalments_cost_what_the_last_one_would_have_cost(ledger: Ledger, path
     second = refine(ledger, first)
     ledger.store(second.id, "noisier no more")
     third = refine(ledger, second.id, THIRD)
+    assert ledger.state.refinements.last(first) == second.id  # the third has no answer yet
+    ledger.store(third.id, "least noisy")
     assert ledger.account_status("patients").spent.epsilon == Fraction(1, 2)
     assert second.moved == Fraction(1, 10) and third.moved == Fraction(3, 10)
     assert ledger.state.refinements.last(first) == second.id  # the third has no answer yet
@@ -151,6 +153,9 @@ def test_nothing_is_refined_after_somebody_was_forgotten(ledger: Ledger, path: P
     with pytest.raises(QueryFailed):  # what was drawn may be about other rows than the first answer: it stays unseen
         ledger.store(waiting.id, "a draw")
     assert waiting.id not in ledger.state.answers
+    with pytest.raises(ClosedRefinement):  # its rows may still go
+        refine(ledger, answered(ledger))
+    ledger.end_forget(["visits"], bytes(16), key="mark")
     later = answered(ledger)
     ledger.store(refine(ledger, later).id, "of the rows that are left")
     ledger.close()

@@ -5,6 +5,7 @@ Everything after `Curator.measure` is post-processing: it sees noisy numbers alo
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from functools import partial
 
@@ -73,9 +74,9 @@ def ask(
 
 
 def _estimate(
-    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads, without: str | None = None
+    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads, without: Collection[str] = ()
 ) -> EarlierEstimate | None:
-    """What earlier answers tell about a question, but for the release `without`."""
+    """What earlier answers tell about a question, but for the releases `without`."""
     from discreet.answers.reconcile.history_estimation import estimate_from_history  # with all of its least squares
 
     return estimate_from_history(query, version=version, curator=curator, reads=reads, without=without)
@@ -91,9 +92,10 @@ def reread_release(
     query, measurement, ledger = reading.query, reading.measurement, curator.ledger
     if is_refinement(measurement.event):  # priced by itself
         return make_release(reading, wish, version=version, ledger=ledger, cached=False)
-    before = _estimate(query, version=version, curator=curator, reads=reads, without=measurement.id)
+    later = ledger.state.refinements.later(measurement.id)  # the same noise in part: never read together with it
+    before = _estimate(query, version=version, curator=curator, reads=reads, without=(measurement.id, *later))
     if before is not None and helps(before, wish):
-        after = _estimate(query, version=version, curator=curator, reads=reads)
+        after = None if later else _estimate(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(before, measurement, after, wish)
         if both is not None:
             return combined_release(both, measurement, wish, version=version, ledger=ledger)

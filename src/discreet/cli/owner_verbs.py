@@ -132,7 +132,7 @@ def refresh(
 ) -> None:
     """Make a new version of a declared table from its source, if anything has changed. For the owner."""
     import discreet
-    from discreet.schema.address import DEFAULT, engine_kind
+    from discreet.schema.address import engine_kind
 
     opened_project = discreet.open(project)
     if check:
@@ -143,7 +143,7 @@ def refresh(
     before = _ledger_limit(opened_project, table)
     with terminal.progress(f"making {table}", engines=[opened_project.table(table).engine]):
         engine = opened_project.table(table).engine
-        is_unknown = not force and engine_kind(engine) != DEFAULT and opened_project.is_up_to_date(table) is None
+        is_unknown = not force and opened_project.is_up_to_date(table) is None
         version, making = opened_project.refresh(table, force=force)
     corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
     edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]

@@ -95,7 +95,10 @@ def unchanged_output(table: Table, version: int) -> tuple[dict[str, Any], str]:
 
 def unknown_change_note(engine: str) -> str:
     """Why a version was made although nothing seems to have changed."""
-    return f"no change is visible, but rows on {engine} can change without a visible sign, so a new version was made"
+    from discreet.schema.address import DEFAULT
+
+    why = "its files were touched since" if engine == DEFAULT else f"rows on {engine} can change without a visible sign"
+    return f"no change is visible, but {why}, so a new version was made"
 
 
 def _marks(table: Table, making: DeclarationOutcome) -> Iterator[str]:

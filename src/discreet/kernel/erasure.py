@@ -34,12 +34,14 @@ def erase_person(
 ) -> int:
     """Erase a person from every version of these tables, and leave a tombstone. How many versions held them.
 
-    `locations`: the addresses of the versions' engines, and their names there. The tombstone comes first: whoever
-    refines a release sees it before rows change (`ledger/refinements`).
+    `locations`: the addresses of the versions' engines, and their names there. The ledger is told before rows
+    change and after: what is released between the two is never refined (`ledger/refinements`).
     """
     keys = person_keys(ledger, folder)
     tag = person_tag(person, keys.tags)
     ledger.forget(tables, tag, key=keys.mark)
     erase_from_stream_counts(folder, tables, [tag], seal=ledger.keyed_digest)
     targets = ((engine.at(address), name) for address, name in locations)
-    return sum(engine.erase(engine.place(name, folder=folder), [tag]) for engine, name in targets)
+    erased = sum(engine.erase(engine.place(name, folder=folder), [tag]) for engine, name in targets)
+    ledger.end_forget(tables, tag, key=keys.mark)
+    return erased

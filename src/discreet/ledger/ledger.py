@@ -170,6 +170,11 @@ class Ledger:
         with self._journal.section():
             owner_acts.forget(self._journal, self.state, tables, tag, key=key)
 
+    def end_forget(self, tables: Sequence[str], tag: bytes, *, key: str) -> None:
+        """Keep that a person's rows are gone: what is released from now on is about the rows that are left."""
+        with self._journal.section():
+            owner_acts.end_forget(self._journal, tables, tag, key=key)
+
     # -- questions ----------------------------------------------------------------------------
 
     def preview(

@@ -175,6 +175,13 @@ def refuse_stale(state: LedgerState, table: str, version: int) -> None:
 
 
 def forget(journal: Journal, state: LedgerState, tables: Sequence[str], tag: bytes, *, key: str) -> None:
-    """Enter a tombstone, where one of the tables has none."""
-    if any(tag.hex() not in state.forgotten.get(table, {}) for table in tables):
-        journal.append("forget", {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key})
+    """Enter a tombstone; also where all of the tables have it and an erasure begins anew, for rows may still go."""
+    body = {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key}
+    has_all = all(tag.hex() in state.forgotten.get(table, {}) for table in tables)
+    if not has_all or tag.hex() not in state.refinements.erasing:
+        journal.append("forget", body)
+
+
+def end_forget(journal: Journal, tables: Sequence[str], tag: bytes, *, key: str) -> None:
+    """Enter that a person's rows are gone; see `Refinements`."""
+    journal.append("forget", {"tables": sorted(set(tables)), "tag": tag.hex(), "key": key, "erased": True})

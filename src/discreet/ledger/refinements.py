@@ -4,9 +4,11 @@ Guarantee: in the pure arm a release and its refinement cost together what the r
     refined once at most, about the same rows, and never where another history of the ledger may have refined it too.
 Because: both are noise on the same integers, the second drawn given the first (docs/proofs/instalments.md). Two
     refinements of one release would together lose more than their charges add up to; so the entry that charges a
-    refinement closes the release that it refines. Rows change by `forget` alone, and a ledger that was
-    restored, or adopted elsewhere, does not know what was refined after the copy: either closes every release, and
-    keeps the answer of a refinement that was charged before from being stored.
+    refinement closes the release that it refines. Rows change by `forget` alone, some time between its tombstone and
+    the entry that says they are gone: either closes every release, and what is charged between the two is never open,
+    for it may have counted rows that go. A ledger that was restored, or adopted elsewhere, does not know what was
+    refined after the copy: that closes every release, too. Whatever closes a release keeps the answer of a refinement
+    that was charged before from being stored.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ class Refinements:
     refined_by: dict[str, str] = field(default_factory=dict)
     #: Refinements that were charged and have no answer yet.
     waiting: set[str] = field(default_factory=set)
+    #: The tags of persons whose rows are being erased, or may be: nobody said that they are gone.
+    erasing: set[str] = field(default_factory=set)
 
     def check(self, body: dict[str, Any], *, answered: bool) -> None:
         """Raise where a charge refines what it may not. `answered`: whether what it refines has an answer."""
@@ -51,12 +55,20 @@ class Refinements:
             del self.open_releases[refines]
             self.refined_by[refines] = id_
             self.waiting.add(id_)
-        if "stream" not in body and all(part["kind"] in _REFINABLE for part in _parts(event)):
+        if "stream" not in body and not self.erasing and all(part["kind"] in _REFINABLE for part in _parts(event)):
             self.open_releases[id_] = _measured(body), event
 
     def close(self) -> None:
         """Nothing that was released so far may be refined any more."""
         self.open_releases.clear()
+
+    def fold_erasure(self, tag: str, *, is_over: bool) -> None:
+        """Take in that somebody's rows go from now on, or are gone."""
+        self.close()
+        if is_over:
+            self.erasing.discard(tag)
+        else:
+            self.erasing.add(tag)
 
     def fold_answer(self, id_: str) -> None:
         """Take in that a charge has its answer now."""
@@ -76,11 +88,16 @@ class Refinements:
         """The release that a charge makes more precise."""
         return next((release for release, later in self.refined_by.items() if later == id_), None)
 
+    def later(self, release: str) -> tuple[str, ...]:
+        """What refined a release, and what refined that, and so on, as far as they have answers."""
+        refinements: list[str] = []
+        while (release := self.refined_by.get(release, "")) and release not in self.waiting:
+            refinements.append(release)
+        return tuple(refinements)
+
     def last(self, release: str) -> str:
         """The release itself, or what refined it last and has its answer."""
-        while release in self.refined_by and self.refined_by[release] not in self.waiting:
-            release = self.refined_by[release]
-        return release
+        return (release, *self.later(release))[-1]
 
 
 def _measured(body: dict[str, Any]) -> str:

@@ -551,5 +551,5 @@ class LedgerState:
             raise ValueError("a tombstone has no tag")
         for table in body["tables"]:
             self.forgotten.setdefault(str(table), {})[body["tag"]] = str(body["key"])
-        self.refinements.close()
+        self.refinements.fold_erasure(body["tag"], is_over=body.get("erased") is True)
         return EntryEffects()

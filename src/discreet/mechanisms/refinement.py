@@ -105,4 +105,5 @@ def _geometric(scale: Fraction, size: int, bits: Bits) -> NDArray[np.int64]:
     words = bits.words(size)
     if scale <= geometric.MOST_SCALE:
         return Geometric(scale=scale, folded=False).magnitudes(words, bits=bits).astype(np.int64)
-    return laplace.wide_magnitudes(scale, words, bits).astype(np.int64)
+    # Two scales may be so close that this one is far beyond any noise; what does not fit 64 bits is cut, and not kept.
+    return np.minimum(laplace.wide_magnitudes(scale, words, bits), float(1 << 62)).astype(np.int64)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -291,13 +292,14 @@ class Versions:
     def is_up_to_date(self, name: str) -> bool | None:
         """Whether a new version would be made from the same source by the same declaration. For the owner's eyes only.
 
-        None: no change is visible, but rows may have changed. A file that was written to has
-        another time or size; a server knows of its newest rows some seconds late, and a lake's times are coarse.
+        None: no change is visible, but rows may have changed. A file that was written to has another time or size,
+        unless somebody set its time back, as copies that keep times do; a server knows of its newest rows some seconds
+        late, and a lake's times are coarse. Where an erasure broke off, its rows are still there.
         """
         table = self.file.table(name)
         state = self.ledger.refresh()
         record = self._newest_record(table)
-        if table.public or record is None or state.is_stale(record):
+        if table.public or record is None or state.is_stale(record) or state.refinements.erasing:
             return False
         declared = (record.schema, record.population, record.number + 1)
         if declared != (self._declaration(table), table.population, state.next_version(table.name)):
@@ -313,7 +315,16 @@ class Versions:
         stored = {key: part for key, part in record.source.items() if key != MARK}
         if is_missing or not source["files"] or canonical_json(stored) != canonical_json(source):
             return False
-        return True if all(step.engine == DEFAULT for step in (table, *path)) else None
+        are_files = all(step.engine == DEFAULT for step in (table, *path))
+        return True if are_files and not self._is_touched((table, *path), record) else None
+
+    def _is_touched(self, tables: Sequence[Table], record: VersionRecord) -> bool:
+        """Whether anything was done to a file of these tables after a version was made: written, moved here, its times
+        set. The time of that is the system's own, which nobody sets back.
+        """
+        engine, made = self.curator.engine.at(DEFAULT), datetime.fromisoformat(record.time).timestamp()
+        files = [file for table in tables for file in trace_of(table.source, folder=self.folder, engine=engine).files]
+        return any(file.stat().st_ctime >= made + 1 for file in files)  # the ledger's times are whole seconds
 
     def changed_sources(self, names: Collection[str]) -> list[str] | None:
         """Which of these tables have files that changed since their newest version. For the owner's eyes only.

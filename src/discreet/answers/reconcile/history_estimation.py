@@ -13,7 +13,7 @@ released determines them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from operator import and_
 
@@ -44,11 +44,11 @@ _MOST_CORNERS = 64
 
 
 def estimate_from_history(
-    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads, without: str | None = None
+    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads, without: Collection[str] = ()
 ) -> EarlierEstimate | None:
     """What the released answers tell about a question; None where they do not determine every cell of it.
 
-    `without`: a release that is not looked at.
+    `without`: releases that are not looked at.
 
     Answered are counts and sums, whatever HAVING, ORDER BY and LIMIT then do with them. What is computed from several
     of them, an average, is not: the errors of its parts depend on each other.
@@ -58,7 +58,7 @@ def estimate_from_history(
     domain = ColumnDomains.of(version.schema.columns)
     released_history = history(version, curator=curator, reads=reads, most=_MOST_NUMBERS, newest=_NEWEST)
     return estimate_from_numbers(
-        [number for number in released_history.numbers if number.release != without], query, domain
+        [number for number in released_history.numbers if number.release not in without], query, domain
     )
 
 

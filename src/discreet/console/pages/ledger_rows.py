@@ -79,7 +79,8 @@ def row_sentence(kind: str, body: Mapping[str, Any]) -> str:
         case "invariant":
             return f"exact totals of {body['population']} were published: {body['words']}"
         case "forget":
-            return f"a person was forgotten in {', '.join(body['tables'])}"
+            act = "the rows of a forgotten person are gone from" if body.get("erased") else "a person was forgotten in"
+            return f"{act} {', '.join(body['tables'])}"
     return kind
 
 
