@@ -49,7 +49,7 @@ def is_refined(project, first):
 def test_an_erasure_that_was_killed_and_run_again(project, monkeypatch):
     """The tombstone was there, the rows were not gone: asked between, the answer is about other rows than later."""
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.kernel.curator.erase_from_stream_counts", die)
+        patch.setattr("discreet.kernel.erasure.erase_from_stream_counts", die)
         with pytest.raises(Killed):
             project.forget("visits", ["p1"])
     first = project.sql(COUNT).ask(epsilon="0.5")  # counts the five visits of p1
@@ -64,7 +64,7 @@ def test_a_question_while_a_person_is_being_erased(project, monkeypatch):
         asked.append(discreet.open(project.folder).sql(COUNT).ask(epsilon="0.5"))
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.kernel.curator.erase_from_stream_counts", ask_then_erase)
+        patch.setattr("discreet.kernel.erasure.erase_from_stream_counts", ask_then_erase)
         project.forget("visits", ["p1"])
     assert not is_refined(project, asked[0])
 
@@ -72,7 +72,7 @@ def test_a_question_while_a_person_is_being_erased(project, monkeypatch):
 def test_killed_after_the_rows_were_erased(project, monkeypatch):
     """Asked between tombstone and erasure, and nothing was said after it: still not refined."""
     asked = []
-    first_step = "discreet.kernel.curator.erase_from_stream_counts"
+    first_step = "discreet.kernel.erasure.erase_from_stream_counts"
     with monkeypatch.context() as patch:
         patch.setattr(first_step, lambda *_, **__: asked.append(project.sql(COUNT).ask(epsilon="0.5")))
         patch.setattr("discreet.project.versions.Versions._drop_orphaned_tables", die)

@@ -42,7 +42,7 @@ def test_after_an_erasure_that_was_killed(tmp_path, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.kernel.curator.erase_from_stream_counts", die)
+        patch.setattr("discreet.kernel.erasure.erase_from_stream_counts", die)
         with pytest.raises(Killed):
             project.forget("patients", ["n"])
     number, making = project.refresh("patients")

@@ -208,7 +208,7 @@ def test_forgetting_that_broke_off_counts_nobody_twice(project, monkeypatch):
     stream = started(project)
     stream.next()
     before = len(state(project, stream).exact_counts)
-    monkeypatch.setattr("discreet.kernel.curator.erase_from_stream_counts", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("discreet.kernel.erasure.erase_from_stream_counts", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         project.forget("visits", ["p3"])
     monkeypatch.undo()

@@ -8,7 +8,6 @@ import discreet
 from discreet.engines.person_keys import NAME as KEYS
 from discreet.engines.person_keys import PersonKeys
 from discreet.errors import UsageError
-from discreet.kernel.curator import Curator
 from discreet.schema.person_identity import REACHED
 from discreet.tables.stream import project_streams
 from tables.stream.visits import as_an_older_program, grow, make, state
@@ -103,7 +102,8 @@ def test_other_keys_would_tell_nobody_again(tmp_path, monkeypatch):
     stream = project_streams.stream(project, "visits", "daily", epsilon=1, horizon=6)[0]
     stream.next()
     (project.curator.folder / KEYS).unlink()
-    monkeypatch.setattr(Curator, "keys", property(lambda self: PersonKeys.at(self.folder)))
+    monkeypatch.setattr("discreet.kernel.curator.person_keys", lambda ledger, folder: PersonKeys.at(folder))
+    monkeypatch.setattr("discreet.project.versions.person_keys", lambda ledger, folder: PersonKeys.at(folder))
     grow(project, {"a": 3, "b": 2})
     with pytest.raises(UsageError, match="identifies persons differently"):
         stream.next()
