@@ -354,3 +354,21 @@ def test_a_retry_at_the_console_of_what_failed_is_not(tmp_path, monkeypatch):
     with pytest.raises(AnswerLost):
         service.ask(QueryRequest(text=COUNT, epsilon="0.1"), ANN, key="k")
     assert len(charges(handle.project)) == 1
+
+
+@pytest.mark.parametrize("text", [COUNT, GROUPS])
+def test_explain_says_that_what_was_killed_is_charged_already(tmp_path, text):
+    """The rest of the budget would not hold it a second time; `explain` and `ask` say the same."""
+    project = make(tmp_path, budget="{ epsilon = 1 }")
+    project.version("patients")
+    with killed():
+        project.sql(text).ask(epsilon="0.9")
+    spent = project.budget("patients").spent.epsilon
+    explanation = project.sql(text).explain(epsilon="0.9")
+    assert explanation["already_charged"] and explanation["cost"]["epsilon"] == 0
+    assert explanation["spent_after"]["epsilon"] == float(spent)
+    assert explanation.price.startswith("nothing: it was charged earlier")
+    with pytest.raises(BudgetExceeded):
+        project.sql(text).explain(epsilon="0.8")
+    assert is_resumed(project.sql(text).ask(epsilon="0.9"))
+    assert not project.sql(text).explain(epsilon="0.9")["already_charged"]
