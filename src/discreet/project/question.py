@@ -81,7 +81,8 @@ class Question:
             query, wish, version=version, guarantee=guarantee, curator=curator, earlier_estimate=helping
         )
         if not is_free and resumed is None and not quoted.decision.accepted:
-            raise affordability.budget_refusal(quoted, wish, ledger)
+            earlier = answers.most_exact_answer(query, self._quote_session())
+            raise affordability.budget_refusal(quoted, wish, ledger, earlier=earlier)
         behind = None if quoted.price.refines is not None else helping
         shown = earlier_estimate if enough else estimate_behind_price(behind, quoted.price, wish)
         explanation = Explanation(
@@ -101,9 +102,12 @@ class Question:
     def _resumed_quote(self, wish: QueryWish, earlier_estimate: EarlierEstimate | None) -> QueryQuote | None:
         """The quote under which this was charged by a process that died before it stored the answer, if one did."""
         self.project.ledger.refresh()
+        return answers.resumed_quote(self.query, wish, self._quote_session(), earlier_estimate=earlier_estimate)
+
+    def _quote_session(self) -> Session:
+        """A session for a price. Free: no version is made, and nobody asks."""
         versions = [self.project.peek_version(scan.table) for scan in self.query.tables]
-        session = query_session(self.project, versions, UNNAMED)
-        return answers.resumed_quote(self.query, wish, session, earlier_estimate=earlier_estimate)
+        return query_session(self.project, versions, UNNAMED)
 
     def ask(
         self,
