@@ -372,3 +372,12 @@ def test_explain_says_that_what_was_killed_is_charged_already(tmp_path, text):
         project.sql(text).explain(epsilon="0.8")
     assert is_resumed(project.sql(text).ask(epsilon="0.9"))
     assert not project.sql(text).explain(epsilon="0.9")["already_charged"]
+
+
+def test_a_killed_again_does_not_speak_of_two_charges(project):
+    first = project.sql(COUNT).ask(epsilon="0.5")
+    with killed():
+        project.again(first.id, epsilon="0.5")
+    second = project.again(first.id, epsilon="0.5")
+    assert is_resumed(second) and f"this makes release {first.id} more precise" in second.warnings
+    assert not any("the difference was charged" in warning for warning in second.warnings)

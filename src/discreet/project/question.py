@@ -160,7 +160,8 @@ class Explanation:
             return f"nothing: release {self.data['stored']['release']} already answers it"
         if self.data.get("already_charged"):
             return "nothing: it was charged earlier, but the program ended before the answer was stored"
-        return f"epsilon {cost.get('budget', cost['epsilon'])}" + (f", delta {cost['delta']}" if cost["delta"] else "")
+        epsilon = exact.show_float(cost.get("budget", cost["epsilon"]), up=True)
+        return f"epsilon {epsilon}" + (f", delta {cost['delta']}" if cost["delta"] else "")
 
     @property
     def widths(self) -> list[tuple[str, float]]:
@@ -177,7 +178,8 @@ class Explanation:
     def _parts(self) -> Iterator[tuple[str, str]]:
         """What there is to say, line by line, but for the SQL."""
         data, estimate_data = self.data, self.data["told"]
-        after, left = data["spent_after"]["epsilon"], data["remaining_after"]["epsilon"]
+        after = exact.show_float(data["spent_after"]["epsilon"], up=True)
+        left = exact.show_float(data["remaining_after"]["epsilon"], up=False)
         yield "costs", f"{self.price}; afterwards {after} is spent and {left} remains"
         if estimate_data is not None and not estimate_data["enough"]:
             yield "known", estimate_text(estimate_data)
