@@ -105,3 +105,10 @@ def test_what_takes_no_width_offers_an_epsilon_that_fits(tmp_path, capsys, spent
     epsilon = re.search(r"try: --epsilon (\S+);", text)[1]
     assert epsilon == ("0.5" if spent == "0" else "0.25")
     assert run(capsys, tmp_path, *words, "--epsilon", epsilon)[0] == 0
+
+
+def test_two_persons_at_once_are_pointed_to_one(tmp_path, capsys):
+    make(tmp_path, extra='person = "note"', columns="")
+    code, data, _ = run(capsys, tmp_path, "forget", "patients", "n", "m", "--yes")
+    assert code == 2 and "of one person at a time" in data["reason"]
+    assert data["hint"] == "discreet forget patients n"

@@ -75,10 +75,14 @@ def _shown_plus_minus(reading: AnswerReading, confidence: Fraction) -> str | Non
     widths: list[int | float] = []
     for row in reading.intervals(confidence):
         for ends in row:
-            if ends is None or isinstance(ends[0], str) or isinstance(ends[1], str):
+            if ends is None:
                 continue
             low, high = ends
-            whole = isinstance(low, int) and isinstance(high, int) and (high - low) % 2 == 0
-            widths.append((high - low) // 2 if whole else (high - low) / 2)
+            if isinstance(low, str) or isinstance(high, str):  # dates have no ±
+                continue
+            if isinstance(low, int) and isinstance(high, int) and (high - low) % 2 == 0:
+                widths.append((high - low) // 2)
+            else:
+                widths.append((high - low) / 2)
     widest = max(widths, default=None)
     return None if widest is None else format_with_noise(0 * widest, -widest, widest).partition(" ± ")[2]
