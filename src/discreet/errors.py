@@ -231,7 +231,7 @@ def no_release(id_: str) -> UsageError:
             "so it is not stored itself and has no bundle",
             hint="use the releases that it was computed from; its note and its 'from' name them",
         )
-    return UsageError(f"there is no release {id_[:60]!r}", hint=Message(Command("ledger show"), " lists them"))
+    return UsageError(f"there is no release {id_[:60]!r}", hint=Message(Command("releases"), " lists them"))
 
 
 class MissingPackage(UsageError):

@@ -129,6 +129,15 @@ def as_float(value: Fraction, *, up: bool) -> float:
     return float(show(value, digits=10, up=up))
 
 
+def show_float(value: float | None, *, up: bool) -> str:
+    """A number of `as_float` with the digits of `show`, on the same side.
+
+    >>> show_float(1.146954129, up=False), show_float(0.9982170001, up=True), show_float(None, up=True)
+    ('1.14695', '0.998218', 'None')
+    """
+    return "None" if value is None else show(Fraction(str(value)), up=up)
+
+
 def _decimal(value: Fraction, *, up: bool) -> Decimal:
     """A 50-digit decimal on the wanted side of `value`."""
     near = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -375,7 +375,7 @@ def test_batches_have_a_sheet_for_each_statement(made, tmp_path, state):
 @pytest.fixture
 def independent(monkeypatch):
     """No refinements: as where they cost more, or rows were erased."""
-    monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)
+    monkeypatch.setattr("discreet.answers.more_precise.refined_quote", lambda *_, **__: None)
 
 
 @pytest.mark.usefixtures("independent")

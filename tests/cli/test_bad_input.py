@@ -353,6 +353,7 @@ def test_stopping_by_the_keyboard(tmp_path, where):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 130 and time.monotonic() - start < 25
     assert "stays charged: epsilon 0.1 for r-" in done.stderr and "Traceback" not in done.stderr
+    assert "; it has no answer, so the same command is charged again" in done.stderr
     entries = [(entry.kind, entry.data()) for entry in discreet.open(tmp_path).ledger.entries()]
     assert all(body["stopped"] for kind, body in entries if kind == "failure")
     assert discreet.open(tmp_path).ledger.state.failures == {}

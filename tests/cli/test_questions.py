@@ -61,7 +61,7 @@ def test_within_is_for_counts_and_sums(shop, tmp_path, capsys):
 
 
 def test_again_combines_by_inverse_variance(shop, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)  # independent noise, then
+    monkeypatch.setattr("discreet.answers.more_precise.refined_quote", lambda *_, **__: None)  # independent noise, then
     _, first, _ = run(capsys, tmp_path, "query", BY_CITY, "--epsilon", "1")
     code, second, _ = run(capsys, tmp_path, "again", first["release"], "--epsilon", "1")
     assert code == 0 and second["cost"]["epsilon"] == 1

@@ -95,7 +95,7 @@ def test_without_the_ledgers_state_folder_the_bundle_is_checked_all_the_same(pro
 
 
 def test_a_bundle_of_a_second_measurement_names_the_first(project, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)  # independent noise, then
+    monkeypatch.setattr("discreet.answers.more_precise.refined_quote", lambda *_, **__: None)  # independent noise, then
     folder, id_ = project
     opened = discreet.open(folder)
     both = opened.again(id_, epsilon="0.1")

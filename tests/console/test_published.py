@@ -156,7 +156,7 @@ def test_batches_and_models_can_be_published(clinic):
 
 def test_a_second_measurement_is_published_with_the_first_or_not_at_all(clinic, monkeypatch):
     """Its bundle holds the earlier noisy cells: the owner says so for each release by name."""
-    monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)  # independent noise, then
+    monkeypatch.setattr("discreet.answers.more_precise.refined_quote", lambda *_, **__: None)  # independent noise, then
     project, owner, nobody = clinic.house.handle.project, clinic.browser("owner"), clinic.browser("public")
     first = ask(clinic, "SELECT disease, count(*) AS n FROM patients WHERE ward = 'w1' GROUP BY disease", epsilon=0.5)
     both = project.again(first.id, epsilon="0.05", analyst="ann")

@@ -387,3 +387,30 @@ def test_another_wish_does_not_finish_a_refinement(project):
     release = project.again(first.id, epsilon="0.4")
     assert not is_resumed(release) and len(charges(project)) == 3
     assert project.recall(release.id).also == (first.id,)  # independent noise: the first is refined by what was killed
+
+
+@pytest.mark.parametrize("text", [COUNT, GROUPS])
+def test_explain_says_that_what_was_killed_is_charged_already(tmp_path, text):
+    """The rest of the budget would not hold it a second time; `explain` and `ask` say the same."""
+    project = make(tmp_path, budget="{ epsilon = 1 }")
+    project.version("patients")
+    with killed():
+        project.sql(text).ask(epsilon="0.9")
+    spent = project.budget("patients").spent.epsilon
+    explanation = project.sql(text).explain(epsilon="0.9")
+    assert explanation["already_charged"] and explanation["cost"]["epsilon"] == 0
+    assert explanation["spent_after"]["epsilon"] == float(spent)
+    assert explanation.price.startswith("nothing: it was charged earlier")
+    with pytest.raises(BudgetExceeded):
+        project.sql(text).explain(epsilon="0.8")
+    assert is_resumed(project.sql(text).ask(epsilon="0.9"))
+    assert not project.sql(text).explain(epsilon="0.9")["already_charged"]
+
+
+def test_a_killed_again_does_not_speak_of_two_charges(project):
+    first = project.sql(COUNT).ask(epsilon="0.5")
+    with killed():
+        project.again(first.id, epsilon="0.5")
+    second = project.again(first.id, epsilon="0.5")
+    assert is_resumed(second) and f"this makes release {first.id} more precise" in second.warnings
+    assert not any("the difference was charged" in warning for warning in second.warnings)

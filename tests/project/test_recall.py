@@ -67,7 +67,7 @@ def test_each_statement_of_a_batch(project):
 @pytest.mark.parametrize("refined", [False, True])
 def test_measured_again_is_read_with_what_came_before(project, refined, monkeypatch):
     if not refined:
-        monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)
+        monkeypatch.setattr("discreet.answers.more_precise.refined_quote", lambda *_, **__: None)
     first = project.sql(BY_SEX).ask(epsilon="0.1")
     second = project.again(first.id, epsilon="0.1")
     third = project.again(second.id, epsilon="0.1")

@@ -12,9 +12,10 @@ from discreet.accounting import events
 from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent, Loss
 from discreet.accounting.filter import Cost, Decision
 from discreet.accounting.guarantee import FilterLimits
-from discreet.accounting.renyi import ORDERS, pure_loss
+from discreet.answers.largest_question import largest_question as largest_question
+from discreet.answers.more_precise import EarlierAnswer
 from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, budget_cost, quote, width_of
-from discreet.errors import BudgetExceeded, Flag, Message, UsageError
+from discreet.errors import BudgetExceeded, Command, Flag, Message, UsageError
 from discreet.ledger.account import Account, RemainingByArm
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
@@ -23,21 +24,39 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan.price import Law, cheapest_epsilon
 
+#: What remains is of no use where it is less than one in so many of what was requested, or of the whole limit.
+LEAST_USEFUL = 100
+
+#: What to do where nothing useful remains.
+MORE = "ask the owner to grant more"
+
 #: Where 5% of a Laplace law, and of a normal one, lie beyond: in scales. They only say where a search begins.
 LOG_20, NORMAL_95 = math.log(20), 1.959964
 
 
-def budget_refusal(quoted: QueryQuote, wish: QueryWish, ledger: Ledger) -> BudgetExceeded:
+def budget_refusal(
+    quoted: QueryQuote, wish: QueryWish, ledger: Ledger, *, earlier: EarlierAnswer | None = None
+) -> BudgetExceeded:
     """The refusal of a question that the budget does not hold, as a charge would give it."""
     account, cost = account_of(quoted, ledger), Cost.of(events.loss(quoted.price.event))
     error = exceeded(account, cost, quoted.decision, budget_cost(quoted, ledger))
     smaller_delta = Message("a smaller ", Flag("delta"))
-    error.hint = smaller_delta if error.binding == "keys" else affordable_hint(quoted, wish, ledger)
+    error.hint = smaller_delta if error.binding == "keys" else affordable_hint(quoted, wish, ledger, earlier=earlier)
     return error
 
 
-def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger, *, asker: Asker = UNNAMED) -> str:
-    """A hint: the largest epsilon for the same question that the budget and the asker's quota still allow, if any."""
+def affordable_hint(
+    quoted: QueryQuote,
+    wish: QueryWish,
+    ledger: Ledger,
+    *,
+    asker: Asker = UNNAMED,
+    earlier: EarlierAnswer | None = None,
+) -> str:
+    """A hint: what the same question could still get, if anything, within the budget and the asker's quota.
+
+    `earlier`: its stored answer. The same query would only return that; `again` makes it more precise.
+    """
     version = quoted.version
     room = ledger.remaining_by_arm(version.population, guarantee=quoted.guarantee)
     quota = quota_left(account_of(quoted, ledger), asker)
@@ -46,8 +65,12 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger, *, aske
     def fits(millionths: int) -> bool:
         smaller = QueryWish(epsilon=Fraction(millionths, 10**6), confidence=wish.confidence, delta=wish.delta)
         try:
-            tried = quote(
-                quoted.query, smaller, version=version, guarantee=quoted.guarantee, ledger=ledger, booking=False
+            tried = (
+                earlier.quote(smaller)
+                if earlier is not None
+                else quote(
+                    quoted.query, smaller, version=version, guarantee=quoted.guarantee, ledger=ledger, booking=False
+                )
             )
         except UsageError:  # noise so large that nobody draws it
             return False
@@ -56,17 +79,37 @@ def affordable_hint(quoted: QueryQuote, wish: QueryWish, ledger: Ledger, *, aske
         cheaper[millionths] = tried
         return True
 
+    requested = min(quoted.price.epsilon, account_of(quoted, ledger).guarantee.epsilon)
     most = int(min(quoted.price.epsilon, exact.MAX_QUESTION_EPSILON) * 10**6)
     millionths = largest_that_fits(fits, near=int(largest_question(room) * 10**6), most=most)
     if not millionths:
-        return "no budget remains for this query; ask the owner to grant more" if quota is None else SMALL_QUOTA
+        return f"no budget remains for this query; {MORE}" if quota is None else SMALL_QUOTA
+    fitting = Fraction(millionths, 10**6)
+    if fitting * LEAST_USEFUL < requested:
+        return f"no useful budget remains for this query (at most epsilon {exact.show(fitting)}); {MORE}"
+    if earlier is not None:
+        return _again_hint(earlier, cheaper[millionths], wish, fitting, asker=asker)
     widths = [width_of(cheaper[millionths].price, output, wish.confidence) for output in quoted.query.outputs]
     width = max((each for each in widths if each is not None), default=None)
     width_text = "" if width is None else f"; each number within ±{exact.show(width, up=True)}"
     fitted = "budget" if quota is None else "budget and the quota"
-    return Message(
-        Flag("epsilon", exact.show(Fraction(millionths, 10**6))), f" (this fits the remaining {fitted}{width_text})"
-    )
+    return Message(Flag("epsilon", exact.show(fitting)), f" (this fits the remaining {fitted}{width_text})")
+
+
+def _again_hint(
+    earlier: EarlierAnswer, fitting: QueryQuote, wish: QueryWish, epsilon: Fraction, *, asker: Asker
+) -> str:
+    """A hint: the `again` that still fits, with the ± that it gives; none where nobody would see a difference."""
+    release = earlier.measurement.id
+    before, after = earlier.plus_minus(wish.confidence), earlier.plus_minus_after(fitting, wish.confidence)
+    if after is not None and after == before:
+        return f"what remains would not make release {release} visibly more precise than ±{before}; {MORE}"
+    flags = [Flag("epsilon", exact.show(epsilon))]
+    flags += [Flag("confidence", exact.show(wish.confidence))] if wish.confidence != Fraction(95, 100) else []
+    flags += [Flag("analyst", asker.name)] if asker.name is not None else []
+    fitted = "budget" if asker.quota is None else "budget and the quota"
+    width_text = "" if after is None else f"; each number within ±{after} instead of ±{before}"
+    return Message(Command("again", release, *flags), f" (this fits the remaining {fitted}{width_text})")
 
 
 def largest_that_fits(fits: Callable[[int], bool], *, near: int, most: int) -> int:
@@ -125,49 +168,6 @@ def largest_count(
         step //= 2
         low += step if fits(low + step) else 0
     return Fraction(low, 10**6)
-
-
-def largest_question(room: RemainingByArm) -> Fraction:
-    """The largest epsilon of one more count of everybody, rounded down; 0 where the budget has no room.
-
-    Guarantee: any question of this --epsilon whose delta for keys fits is accepted. (One above it may be, too: where it
-        chooses, or measures several things, and so costs less; or where nobody has lost most in every arm.)
-    Because: it costs at most epsilon in the pure arm, epsilon^2 / 2 in the zCDP one and `renyi.pure_loss` at an order,
-        and one of them has that much room by plain addition.
-
-    >>> largest_question(RemainingByArm(pure=exact.EPSILON_UNITS, rho=2 * exact.RHO_UNITS))  # rho 2 is epsilon^2 / 2
-    Fraction(2, 1)
-    """
-    best = max(_by_pure(room), _by_rho(room))
-    for order, left in zip(ORDERS, room.orders, strict=True):
-        best = _by_order(order, left, best)
-    return min(Fraction(best, 10**6), exact.MAX_QUESTION_EPSILON)
-
-
-def _by_pure(room: RemainingByArm) -> int:
-    """The epsilon that the pure filter holds, in millionths."""
-    return room.pure * 10**6 // exact.EPSILON_UNITS
-
-
-def _by_rho(room: RemainingByArm) -> int:
-    """The epsilon that the zCDP filter holds, in millionths: the largest whose square is at most twice the rho."""
-    return math.isqrt(2 * room.rho * 10**12 // exact.RHO_UNITS)
-
-
-def _by_order(order: int, left: int, best: int) -> int:
-    """The epsilon that an arm of this order holds, in millionths, if that is more than `best`."""
-
-    def fits(millionths: int) -> bool:
-        return exact.units_up(pure_loss(Fraction(millionths, 10**6), order), exact.RHO_UNITS) <= left
-
-    # An order's loss is at most epsilon, and at least epsilon less ln(2) / (order - 1).
-    low, high = best, (left * 10**6 // exact.RHO_UNITS) + 10**6 // (order - 1) + 1
-    if high <= low or not fits(low + 1):
-        return best
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
 
 
 def counts_left(limits: FilterLimits, room: RemainingByArm, *, width: int, rows: int = 1) -> int:

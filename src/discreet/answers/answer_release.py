@@ -65,7 +65,8 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
         )
     refined = ledger.state.refinements.refined(release.id)
     if refined is not None and not release.cached:
-        warnings.append(f"this makes release {refined} more precise: only the difference was charged")
+        charged = "" if reading.measurement.is_resumed else ": only the difference was charged"
+        warnings.append(f"this makes release {refined} more precise{charged}")
     warnings += caveats(reading.query)
     if reading.discovered_keys is not None and reading.discovered_keys.threshold is not None:
         warnings.append(f"keys shared by fewer than about {reading.discovered_keys.threshold:,} people are not shown")

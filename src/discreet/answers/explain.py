@@ -49,18 +49,20 @@ def explain(
     ledger: Ledger,
     earlier_estimate: EarlierEstimate | None = None,
     enough: bool = False,
+    already_charged: bool = False,
 ) -> dict[str, Any]:
     """What a question would cost, and why, as JSON data; the keys are a contract.
 
     `stored_reading`: a stored answer is free. `earlier_estimate`: what earlier answers tell, which may be `enough`, and
-    then is free.
+    then is free. `already_charged`: a process charged it and died; it is answered under that charge.
     """
-    free = stored_reading is not None or enough
+    free = stored_reading is not None or enough or already_charged
     after = budget_after(quoted, ledger, free=free)
     cost = FREE if free else cost_of(quoted.price.event, budget_cost(quoted, ledger))
     parts = _parts(quoted)
     return {
         "accepted": True,
+        "already_charged": already_charged,
         "cost": cost.to_data(up=True),
         "spent_after": spending(after.spent).to_data(up=True),
         "remaining_after": spending(after.remaining).to_data(up=False),

@@ -8,9 +8,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
+from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.filter import Decision, Segment
 from discreet.accounting.guarantee import Guarantee
+from discreet.answers.largest_question import largest_question
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.kernel.curator import Version
 from discreet.ledger.account import Account, AccountStatus, Amount
@@ -124,6 +126,7 @@ def quote_with_law(
         )
 
     try:
+        _refuse_width(query, wish, partial(_epsilon_hint, version, guarantee, ledger))
         epsilon = wish.epsilon if wish.epsilon is not None else _epsilon_within(query, wish, at, earlier_estimate)
         priced = at(epsilon)
     except Refused as problem:
@@ -142,6 +145,39 @@ def quote_with_law(
     return QueryQuote(query=query, price=priced, version=version, guarantee=guarantee, decision=decision)
 
 
+def _noisy_outputs(query: ParsedQuery) -> list[OutputColumn]:
+    return [output for output in query.outputs if output.key is None and output.grouping is None]
+
+
+def _epsilon_hint(version: Version, guarantee: Guarantee, ledger: Ledger) -> Message:
+    """A hint for a question that takes no width: an epsilon that fits the budget."""
+    room = ledger.remaining_by_arm(version.population, guarantee=guarantee)
+    fitting = min(Fraction(1, 2), largest_question(room))
+    if fitting <= 0:
+        return Message("no budget remains for this query; ask the owner to grant more")
+    return Message(Flag("epsilon", exact.show(fitting)), "; the answer states its precision")
+
+
+def _refuse_width(query: ParsedQuery, wish: QueryWish, hint: Callable[[], Message]) -> None:
+    """Refuse a width for what has none before it is measured."""
+    if wish.within is None:
+        return
+    if query.inquiry.keys:
+        raise UsageError(
+            Message(
+                Flag("within"), " works only with known keys: the precision of a discovered key depends on the key"
+            ),
+            hint=hint(),
+        )
+    outputs = _noisy_outputs(query)
+    if not outputs or any(output.plain is None for output in outputs):
+        other = next((output.name for output in outputs if output.plain is None), "this answer")
+        raise UsageError(
+            Message(Flag("within"), f" works only for counts and sums: the precision of {other!r} depends on the data"),
+            hint=hint(),
+        )
+
+
 def _epsilon_within(
     query: ParsedQuery,
     wish: QueryWish,
@@ -151,20 +187,7 @@ def _epsilon_within(
     """The cheapest epsilon at which every count and sum is within the width wished for."""
     width = wish.within
     assert width is not None
-    outputs = [output for output in query.outputs if output.key is None and output.grouping is None]
-    if query.inquiry.keys:
-        raise UsageError(
-            Message(
-                Flag("within"), " works only with known keys: the precision of a discovered key depends on the key"
-            ),
-            hint=Message(Flag("epsilon", 0.5), "; the answer states its precision"),
-        )
-    if not outputs or any(output.plain is None for output in outputs):
-        other = next((output.name for output in outputs if output.plain is None), "this answer")
-        raise UsageError(
-            Message(Flag("within"), f" works only for counts and sums: the precision of {other!r} depends on the data"),
-            hint=Message(Flag("epsilon", 0.5), "; the answer states its precision"),
-        )
+    outputs = _noisy_outputs(query)
 
     def good(epsilon: Fraction) -> bool:
         try:

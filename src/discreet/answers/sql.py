@@ -12,8 +12,9 @@ from functools import partial
 from discreet.accounting.events import is_refinement
 from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
-from discreet.answers.instalments import cheaper, most_precise_open, quote_within, refined_quote
-from discreet.answers.query_quote import QueryQuote, QueryWish, quote, quote_with_law
+from discreet.answers.instalments import most_precise_open, quote_within, refined_quote
+from discreet.answers.more_precise import EarlierAnswer, stored_answer
+from discreet.answers.query_quote import QueryQuote, QueryWish, quote_with_law
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
@@ -42,9 +43,9 @@ def ask(
     `reads` reads the text of a statement: with it the statements of batches, and whole histories, are known again.
     """
     version, curator, ledger = session.version, session.curator, session.ledger
-    stored_answer = None if fresh else stored_reading(query, wish, version=version, curator=curator, reads=reads)
-    if stored_answer is not None:
-        return make_release(stored_answer, wish, version=version, ledger=ledger, cached=True)
+    stored = None if fresh else stored_reading(query, wish, version=version, curator=curator, reads=reads)
+    if stored is not None:
+        return make_release(stored, wish, version=version, ledger=ledger, cached=True)
     earlier_estimate = (
         None if fresh or reads is None else _estimate(query, version=version, curator=curator, reads=reads)
     )
@@ -63,7 +64,8 @@ def ask(
         earlier_estimate=helping,
         fresh=fresh,
     )  # the charge books
-    measurement = measure_query(query, wish, session, quoted)
+    earlier = None if fresh else most_exact_answer(query, session)
+    measurement = measure_query(query, wish, session, quoted, earlier=earlier)
     if helping is not None and reads is not None and quoted.price.refines is None:
         after = _estimate(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(helping, measurement, after, wish)
@@ -109,15 +111,19 @@ def measure_query(
     quoted: QueryQuote,
     *,
     also: tuple[str, ...] = (),
+    earlier: EarlierAnswer | None = None,
 ) -> Measurement:
-    """Charge a question as quoted and measure it. `also`: earlier measurements of its cells that it is read with."""
+    """Charge a question as quoted and measure it. `also`: earlier measurements of its cells that it is read with.
+
+    `earlier`: its stored answer, where there is one: a refusal then offers `again`.
+    """
     try:
         return session.curator.measure(
             quoted.price, session.versions, text=query.text, publics=query.publics, asker=session.asker, also=also
         )
     except BudgetExceeded as problem:
         if not problem.hint and problem.binding in ("loss", "quota"):
-            problem.hint = affordable_hint(quoted, wish, session.ledger, asker=session.asker)
+            problem.hint = affordable_hint(quoted, wish, session.ledger, asker=session.asker, earlier=earlier)
         raise
 
 
@@ -174,22 +180,27 @@ def again(query: ParsedQuery, earlier: str, wish: QueryWish, session: Session) -
 
     Quantiles and discovered keys are measured again, not averaged.
     """
-    version, guarantee, curator = session.version, session.guarantee, session.curator
-    first = curator.stored_measurement(session.ledger.refresh().refinements.last(earlier))
-    quoted = resumed_quote(query, wish, session)
-    if quoted is None:
-        anew = quote(query, wish, version=version, guarantee=guarantee, ledger=session.ledger, booking=False)
-        refined = refined_quote(query, wish, first, version=version, guarantee=guarantee, curator=curator)
-        quoted = cheaper(anew, refined, curator)
-    also = () if query.inquiry.keys else first.also if quoted.price.refines else (first.id, *first.also)
-    new = measure_query(query, wish, session, quoted, also=also)
-    reading = _reading(query, new, session.curator)
+    answer = earlier_answer(query, earlier, session)
+    quoted = resumed_quote(query, wish, session) or answer.quote(wish)
+    new = measure_query(query, wish, session, quoted, also=answer.read_with(quoted), earlier=answer)
+    reading = stored_answer(query, new, session.curator)
     return make_release(reading, wish, version=session.version, ledger=session.ledger, cached=False)
 
 
-def _reading(query: ParsedQuery, measurement: Measurement, curator: Curator) -> AnswerReading:
-    others = tuple(curator.stored_measurement(id_) for id_ in measurement.also)
-    return AnswerReading(query=query, measurement=measurement, others=others)
+def earlier_answer(query: ParsedQuery, release: str, session: Session) -> EarlierAnswer:
+    """An earlier answer that is to be more precise: the release itself, or what refined it last."""
+    measurement = session.curator.stored_measurement(session.ledger.refresh().refinements.last(release))
+    return EarlierAnswer(query=query, measurement=measurement, session=session)
+
+
+def most_exact_answer(query: ParsedQuery, session: Session) -> EarlierAnswer | None:
+    """The most exact stored answer to this very query, which `again` makes more precise; None where there is none."""
+    ids = session.ledger.find(session.version.table, session.version.number, query.inquiry.question())
+    readings = [stored_answer(query, session.curator.stored_measurement(id_), session.curator) for id_ in reversed(ids)]
+    if not readings:
+        return None
+    most_exact = min(readings, key=AnswerReading.variance)
+    return EarlierAnswer(query=query, measurement=most_exact.measurement, session=session)
 
 
 def stored_reading(
@@ -197,7 +208,7 @@ def stored_reading(
 ) -> AnswerReading | None:
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
-    readings = [_reading(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
+    readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
     if reads is not None:
         readings += in_batches(query, version=version, curator=curator, reads=reads)
     charges = curator.ledger.state.charges

@@ -60,7 +60,7 @@ def charges_line(words: list[str], receipts: list[str]) -> str:
     try:
         if words[:1] and words[0] in _MORE:
             return _UNKNOWN
-        return _charges_in_ledger(_folder(words), receipts, without=" without --fresh" if "--fresh" in words else "")
+        return _charges_in_ledger(_folder(words), receipts, words)
     except (DiscreetError, OSError, KeyboardInterrupt):  # who presses it twice is in a hurry
         return _UNKNOWN
 
@@ -80,19 +80,27 @@ def retry_hint(words: list[str]) -> str:
     return f"run the same command{without}, with another output: the stored answer is free"
 
 
-def _charges_in_ledger(folder: Path, receipts: list[str], *, without: str) -> str:
-    """Which of the charges that were asked for the ledger holds. `without`: what to leave out to go on."""
+def _charges_in_ledger(folder: Path, receipts: list[str], words: list[str]) -> str:
+    """Which of the charges that were asked for the ledger holds, and what the same command would do."""
     import discreet
 
+    without = " without --fresh" if "--fresh" in words else ""
     project = discreet.open(folder)
     state = project.ledger.refresh()
     charges = [state.charges[id_] for id_ in receipts if id_ in state.charges]
     if not charges:
         return "; nothing was charged"
     each = [f"epsilon {exact.show(charge.price, up=True)} for {charge.id}" for charge in charges]
-    has_open_reservation = any(charge.id in state.reservations and charge.id not in state.answers for charge in charges)
-    more = f"; run the same command{without} to continue, free" if has_open_reservation else ""
-    return f"; this stays charged: {', '.join(each)}{more}"
+    stays = f"; this stays charged: {', '.join(each)}"
+    unanswered = [charge.id for charge in charges if charge.id not in state.answers]
+    if any(id_ in state.reservations for id_ in unanswered):
+        return f"{stays}; run the same command{without} to continue, free"
+    if words[:1] not in (["query"], ["ask"], ["again"]) or any(map(project.ledger.waits_for_answer, unanswered)):
+        return stays
+    if unanswered:
+        return f"{stays}; it has no answer, so the same command is charged again"
+    how = "discreet query with the same SQL shows it" if words[0] == "again" else f"the same command{without} shows it"
+    return f"{stays}; the answer is stored: {how}, free"
 
 
 def _folder(words: list[str]) -> Path:

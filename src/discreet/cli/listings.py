@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from discreet.release import Spending
     from discreet.schema.schema import Table
 
+#: What stands in place of a question that is not stored yet.
+UNFINISHED = "no answer is stored yet; the same command finishes it, free"
+
 #: Longer questions are cut on a screen; --json has them whole.
 LONGEST_QUESTION = 60
 
@@ -30,7 +33,7 @@ def tables(project: Folder = HERE, as_json: Json = False) -> None:
     columns = ("table", "protects", "version", "spent", "limit", "source")
     lines: Any = "no table is declared yet; declare one with discreet add FILE"
     if listed:
-        lines = _grid(columns, [[_cell(each[name]) for name in columns] for each in listed])
+        lines = _grid(columns, [[_cell(each[name], up=name != "limit") for name in columns] for each in listed])
     terminal.print_result({"tables": listed}, lines, as_json=as_json)
 
 
@@ -50,6 +53,7 @@ def releases(
     lines: Any = "nothing was released yet"
     if listed:
         lines = _grid(columns, [[_cell(each[column], cut=True) for column in columns] for each in listed])
+        lines += _unfinished_lines(opened_project, [each["release"] for each in listed])
     terminal.print_result({"releases": listed}, lines, as_json=as_json)
 
 
@@ -81,14 +85,28 @@ def _release_data(project: Project, release: str) -> dict[str, Any]:
         "table": charge.table,
         "version": charge.version,
         "kind": recalled.words,
-        "question": "; ".join(" ".join(text.split()) for text in recalled.texts) or recalled.words,
+        "question": UNFINISHED
+        if project.ledger.waits_for_answer(release)
+        else "; ".join(" ".join(text.split()) for text in recalled.texts) or recalled.words,
         "analyst": charge.analyst,
         "cost": exact.as_float(charge.moved, up=True),
     }
 
 
-def _cell(value: object, *, cut: bool = False) -> str:
-    text = "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _unfinished_lines(project: Project, releases: list[str]) -> list[str]:
+    """What to do about charges that have no answer."""
+    unanswered = [each for each in releases if project.ledger.waits_for_answer(each)]
+    if not unanswered:
+        return []
+    return [
+        "",
+        f"note: {', '.join(unanswered)}: charged, but no answer is stored. If the program was ended, run the same "
+        "command again (the same query, epsilon or width, and analyst): it is answered under this charge, free",
+    ]
+
+
+def _cell(value: object, *, cut: bool = False, up: bool = True) -> str:
+    text = "–" if value is None else exact.show_float(value, up=up) if isinstance(value, float) else str(value)
     return f"{text[:LONGEST_QUESTION]}…" if cut and len(text) > LONGEST_QUESTION else text
 
 

@@ -250,7 +250,7 @@ def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
     if not erased.exact_versions:
         text += (
             "\n  this person was not found: check that the value is spelled as in the source (later versions leave it"
-            " out in any case, so that a tombstone does not reveal that somebody was there)"
+            " out in any case, so that what is kept does not reveal whether somebody was there)"
         )
     if erased.others:
         text += f"\n  nothing was erased from these other tables of the same people: {', '.join(erased.others)}"
@@ -360,6 +360,8 @@ def entries_table(ledger_entries: list[dict[str, Any]]) -> RichTable:
         price = body.get("price") or (body.get("guarantee") or {}).get("epsilon")
         cells = ["" if body.get(name) is None else str(body[name]) for name in names]
         shown = "" if price is None else exact.show(exact.read(price), up=True)
+        if "moved" in body:  # what it cost the budget, as `releases` says
+            shown = exact.show(Fraction(body["moved"], exact.EPSILON_UNITS), up=True)
         how = next((f", {word}" for word in ("stopped", "late") if body.get(word) is True), "")  # of a failure
         table.add_row(str(entry["seq"]), entry["time"][:19], f"{entry['kind']}{how}", shown, *map(RichText, cells))
     return table

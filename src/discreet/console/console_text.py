@@ -16,6 +16,7 @@ PHRASES = {
     "budget grant": "grant on /budget",
     "histogram": "a histogram on /tables",
     "ledger show": "the page /a",
+    "releases": "the page /a",
     "people list": "the page /admin",
     "people tokens": "the page /admin/tokens",
     "query": "a query on /ask",

@@ -288,6 +288,14 @@ class Ledger:
 
         return bool(self.state.unfinished) and self._journal.run_in_section(look)
 
+    def waits_for_answer(self, id_: str) -> bool:
+        """Whether a charge of this machine is being answered, or its process died: the same request may finish it."""
+        charge = self.state.charges.get(id_)
+        if charge is None or id_ not in self.state.unfinished or not self.state.refinements.may_answer(id_):
+            return False
+        newest = max(self.state.versions.get(charge.table, {}), default=charge.version)
+        return charge.version == newest and (self._answering_folder / id_).exists()
+
     def is_resumed(self, id_: str) -> bool:
         """Whether the charge that is being answered here was made by a process that died."""
         return id_ in self._charge_locks and self._charge_locks[id_].is_resumed

@@ -9,11 +9,12 @@ from typing import Any, Protocol
 from discreet import exact
 from discreet.answers import affordability, instalments
 from discreet.answers import sql as answers
-from discreet.answers.query_quote import QueryWish
+from discreet.answers.query_quote import QueryQuote, QueryWish
+from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
 from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
-from discreet.ledger.charge_request import Asker
+from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.plan.price import confidence_of
 from discreet.present import notebook
@@ -74,20 +75,39 @@ class Question:
         helping = (
             earlier_estimate if earlier_estimate is not None and not enough and helps(earlier_estimate, wish) else None
         )
-        quoted = instalments.quote_within(
+        is_free = stored_reading is not None or enough
+        resumed = None if is_free else self._resumed_quote(wish, helping)
+        quoted = resumed or instalments.quote_within(
             query, wish, version=version, guarantee=guarantee, curator=curator, earlier_estimate=helping
         )
-        if stored_reading is None and not enough and not quoted.decision.accepted:
-            raise affordability.budget_refusal(quoted, wish, ledger)
+        if not is_free and resumed is None and not quoted.decision.accepted:
+            earlier = answers.most_exact_answer(query, self._quote_session())
+            raise affordability.budget_refusal(quoted, wish, ledger, earlier=earlier)
         behind = None if quoted.price.refines is not None else helping
         shown = earlier_estimate if enough else estimate_behind_price(behind, quoted.price, wish)
         explanation = Explanation(
             data=explain(
-                quoted, stored_reading, confidence=wish.confidence, ledger=ledger, earlier_estimate=shown, enough=enough
+                quoted,
+                stored_reading,
+                confidence=wish.confidence,
+                ledger=ledger,
+                earlier_estimate=shown,
+                enough=enough,
+                already_charged=resumed is not None,
             )
         )
         self._last_shown[:] = [explanation]
         return explanation
+
+    def _resumed_quote(self, wish: QueryWish, earlier_estimate: EarlierEstimate | None) -> QueryQuote | None:
+        """The quote under which this was charged by a process that died before it stored the answer, if one did."""
+        self.project.ledger.refresh()
+        return answers.resumed_quote(self.query, wish, self._quote_session(), earlier_estimate=earlier_estimate)
+
+    def _quote_session(self) -> Session:
+        """A session for a price. Free: no version is made, and nobody asks."""
+        versions = [self.project.peek_version(scan.table) for scan in self.query.tables]
+        return query_session(self.project, versions, UNNAMED)
 
     def ask(
         self,
@@ -138,7 +158,10 @@ class Explanation:
             return f"nothing: {estimate_text(estimate_data)}"
         if self.data["stored"] is not None:
             return f"nothing: release {self.data['stored']['release']} already answers it"
-        return f"epsilon {cost.get('budget', cost['epsilon'])}" + (f", delta {cost['delta']}" if cost["delta"] else "")
+        if self.data.get("already_charged"):
+            return "nothing: it was charged earlier, but the program ended before the answer was stored"
+        epsilon = exact.show_float(cost.get("budget", cost["epsilon"]), up=True)
+        return f"epsilon {epsilon}" + (f", delta {cost['delta']}" if cost["delta"] else "")
 
     @property
     def widths(self) -> list[tuple[str, float]]:
@@ -155,7 +178,8 @@ class Explanation:
     def _parts(self) -> Iterator[tuple[str, str]]:
         """What there is to say, line by line, but for the SQL."""
         data, estimate_data = self.data, self.data["told"]
-        after, left = data["spent_after"]["epsilon"], data["remaining_after"]["epsilon"]
+        after = exact.show_float(data["spent_after"]["epsilon"], up=True)
+        left = exact.show_float(data["remaining_after"]["epsilon"], up=False)
         yield "costs", f"{self.price}; afterwards {after} is spent and {left} remains"
         if estimate_data is not None and not estimate_data["enough"]:
             yield "known", estimate_text(estimate_data)

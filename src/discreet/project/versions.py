@@ -583,7 +583,10 @@ def _check_nameable(table: Table, person: Sequence[str]) -> None:
             hint=Message(Command("forget", unit.through or "TABLE", "PERSON")),
         )
     if not unit.ends and len(person) != len(unit.person):
-        raise UsageError(f"to identify a person of {table.name!r}, give {' and '.join(unit.person)}")
+        raise UsageError(
+            f"to identify a person of {table.name!r}, give {' and '.join(unit.person)}, of one person at a time",
+            hint=Message(Command("forget", table.name, *person[: len(unit.person)])) if len(unit.person) == 1 else "",
+        )
 
 
 def _read_against(query: ParsedQuery, versions: Sequence[Version]) -> bool:

@@ -140,6 +140,8 @@ def _why_free(data: Mapping[str, Any]) -> str:
         return f"release {data['stored']['release']} already answers it, and a repeat is free"
     if data["told"] is not None and data["told"]["enough"]:
         return f"it follows from {', '.join(data['told']['releases'][:5])}, which were paid for"
+    if data["already_charged"]:
+        return "it was charged earlier, but the program ended before the answer was stored"
     return ""
 
 

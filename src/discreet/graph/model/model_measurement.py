@@ -83,7 +83,7 @@ def read_back(id_: str, *, ledger: Ledger, repeat: bool = True) -> GraphModel:
     charge = state.charges.get(id_)
     if charge is None:
         raise UsageError(
-            f"there is no model file and no release {id_[:60]!r}", hint=Message(Command("ledger show"), " lists them")
+            f"there is no model file and no release {id_[:60]!r}", hint=Message(Command("releases"), " lists them")
         )
     stored = json.loads(ledger.answer(id_)) if id_ in state.answers else {}
     if id_ not in state.reservations or not isinstance(stored, dict) or stored.get("kind") != KIND:
