@@ -136,7 +136,8 @@ def refresh(
 
     opened_project = discreet.open(project)
     if check:
-        changed = opened_project.source_changed(table)
+        with terminal.progress(f"comparing the source of {table} with its newest version"):
+            changed = opened_project.source_changed(table)
         words = "the source has changed" if changed else "the source has not changed since the newest version was made"
         terminal.print_result({"table": table, "changed": changed}, words, as_json=as_json)
         return

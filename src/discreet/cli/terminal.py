@@ -59,11 +59,12 @@ def changed_since(
     """The tables whose files changed since a stored answer was measured; None: not looked at, or not known.
 
     For the owner alone (docs/decisions/0006, 0030): nothing is said where the query names an analyst. Whoever runs the
-    command can look at the file's size and time, and nothing else is looked at here.
+    command can look at the file. It is read only where its size is the same and its time is not.
     """
     if analyst is not None or not (release.cached or release.derived):
         return None
-    return project.changed_sources(dict.fromkeys(tables))
+    with progress("comparing the source with the version"):
+        return project.changed_sources(dict.fromkeys(tables))
 
 
 def changed_source_note(table: str) -> str:

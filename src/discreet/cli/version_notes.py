@@ -87,7 +87,7 @@ def unchanged_output(table: Table, version: int) -> tuple[dict[str, Any], str]:
     """That no version was made, because it would be the same."""
     text = (
         f"{table.name!r} is unchanged: no new version was made; the newest is version {version}\n"
-        "  its declaration is the same, and its source has the same size and time\n"
+        "  its declaration is the same, and so is its source\n"
         f"  discreet refresh {table.name} --force makes a version in any case; queries on it are charged again"
     )
     return {"table": table.name, "version": version, "made": False}, text

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import DeclarationOutcome, SourceTrace, TableLocations
-from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
+from discreet.engines.fingerprint import content_of, fingerprint, has_content, is_same_source, trace_of
 from discreet.engines.header import Header
 from discreet.engines.person_keys import MARK
 from discreet.engines.public_table_loader import load_public_table
@@ -54,6 +54,9 @@ _UNIT = ("person", "ends", "directed")
 
 #: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.
 _ENGINE = "engine"
+
+#: Under which a version keeps the content of its sources, sealed: its own first, then those on the way to its persons.
+_CONTENT = "content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +286,8 @@ class Versions:
         """Whether a new version would be made from the same source by the same declaration. For the owner's eyes only.
 
         None: all that can be seen is the same, and rows may have changed all the same. A file that was written to has
-        another time or size; a server knows of its newest rows some seconds late, and a lake's times are coarse.
+        another time or size, and where only its time differs it is read; a server knows of its newest rows some
+        seconds late, and a lake's times are coarse.
         """
         table = self.file.table(name)
         state = self.ledger.refresh()
@@ -301,7 +305,8 @@ class Versions:
                 return False
         except (DiscreetError, OSError):  # whoever makes it says what is wrong
             return False
-        stored = {key: part for key, part in record.source.items() if key != MARK}
+        stored = {key: part for key, part in record.source.items() if key not in (MARK, _CONTENT)}
+        source = self._with_known_files(source, record, (table, *path))
         if is_missing or not source["files"] or canonical_json(stored) != canonical_json(source):
             return False
         return True if all(step.engine == DEFAULT for step in (table, *path)) else None
@@ -309,8 +314,8 @@ class Versions:
     def changed_sources(self, names: Collection[str]) -> list[str] | None:
         """Which of these tables are files that were written to since their newest version. For the owner's eyes only.
 
-        None: that is not known of one of them, because it lies on another engine or cannot be reached. Files are
-        looked at, not read.
+        None: that is not known of one of them, because it lies on another engine or cannot be reached. A file is read
+        only where its size is the same and its time is not.
         """
         changed = []
         self.ledger.refresh()
@@ -321,7 +326,7 @@ class Versions:
             now = self._fingerprint(table) if table.engine == DEFAULT else {"files": []}
             if not now["files"]:
                 return None
-            if record.source.get("files") != now["files"]:
+            if record.source.get("files") != self._with_known_files(now, record, (table,))["files"]:
                 changed.append(table.name)
         return changed
 
@@ -330,11 +335,27 @@ class Versions:
         table = self.file.table(name)
         self.ledger.refresh()
         record = self._newest_record(table)
-        now = self._fingerprint(table)
-        return (
-            record is not None
-            and {key: record.source[key] for key in record.source if key not in (MARK, REACHED, KINDS, WAY)} != now
-        )
+        if record is None:
+            return False
+        if not (now := self._fingerprint(table))["files"]:  # it cannot be read, and this says why
+            self.curator.engine.at(table.engine).trace(table.source, folder=self.folder)
+        now = self._with_known_files(now, record, (table,))
+        kept = {key: record.source[key] for key in record.source if key not in (MARK, REACHED, KINDS, WAY, _CONTENT)}
+        return kept != now
+
+    def _with_known_files(
+        self, source: dict[str, Any], record: VersionRecord, steps: Sequence[Table]
+    ) -> dict[str, Any]:
+        """Sources as they are now, where files with another time and the same content count as those of the version."""
+        kept = [record.source, *record.source.get(WAY, ())]
+        now = [source, *source.get(WAY, ())]
+        contents = record.source.get(_CONTENT, ())
+        for place, (step, content) in enumerate(zip(steps, contents, strict=False)):
+            if place >= min(len(kept), len(now)) or kept[place].get("files") == now[place]["files"]:
+                continue
+            if step.engine == DEFAULT and has_content(self._trace(step), content, seal=self.ledger.keyed_digest):
+                now[place] = now[place] | {"files": kept[place]["files"]}
+        return now[0] | ({WAY: now[1:]} if now[1:] else {})
 
     def is_source_file(self, file: Path) -> bool:
         """Whether a file that is there is, or is part of, a source of one of the tables."""
@@ -420,7 +441,7 @@ class Versions:
         return self.curator.make(
             table,
             schema=self._declaration(table),
-            source=self._fingerprint(table) | self._persons(table, path),
+            source=self._fingerprint(table) | self._persons(table, path) | self._contents((table, *path)),
             base=self.folder,
             guarantee=guarantee(table, self.ledger),
             number=number,
@@ -475,8 +496,17 @@ class Versions:
         return self.curator.engine.at(table.engine).header(table.source, folder=self.folder)
 
     def _fingerprint(self, table: Table) -> dict[str, Any]:
-        engine = self.curator.engine.at(table.engine)
-        return fingerprint(trace_of(table.source, folder=self.folder, engine=engine), seal=self.ledger.keyed_digest)
+        return fingerprint(self._trace(table), seal=self.ledger.keyed_digest)
+
+    def _trace(self, table: Table) -> SourceTrace:
+        return trace_of(table.source, folder=self.folder, engine=self.curator.engine.at(table.engine))
+
+    def _contents(self, steps: Sequence[Table]) -> dict[str, Any]:
+        """The content of what a version is made from, sealed; of files here alone, for only they are compared by it."""
+        seal = self.ledger.keyed_digest
+        return {
+            _CONTENT: [content_of(self._trace(step), seal=seal) if step.engine == DEFAULT else None for step in steps]
+        }
 
     def _check_population(self, table: Table) -> None:
         """Refuse what the ledger would refuse, before a source is read and in more words."""
