@@ -4,10 +4,11 @@ import sys
 
 import pytest
 
-from clinic import make, rows_of_ledger, run, say
+from clinic import COLUMNS, make, rows_of_ledger, run, say
 from discreet.cli import confirmation, flags
 
 COUNT = "select count(*) from patients"
+PERSONS = COLUMNS.partition("[tables.patients.columns.note]")[0]
 
 
 @pytest.fixture
@@ -39,15 +40,38 @@ def test_a_script_grants_ordinary_amounts_and_not_hundreds(tmp_path, capsys, eps
 
 
 def test_a_person_is_asked_before_a_large_grant_and_before_erasing(tmp_path, capsys, at_a_terminal):
-    make(tmp_path)
+    make(tmp_path, extra='person = "note"', columns=PERSONS).refresh("patients")
     questions = at_a_terminal(False)
     assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "1.5")[0] == 0 and not questions
     assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "4")[0] == 2
     assert "from epsilon 1.5 to 4; a limit can never be lowered" in questions[0]
     assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["limit"]["epsilon"] == 1.5
-    assert run(capsys, tmp_path, "forget", "patients", "7")[0] == 2 and "for good" in questions[1]
+    assert run(capsys, tmp_path, "forget", "patients", "n")[0] == 2 and "for good" in questions[1]
     at_a_terminal(True)
     assert run(capsys, tmp_path, "budget", "grant", "patients", "--epsilon", "4")[0] == 0
+
+
+def test_a_script_erases_nobody_without_yes(tmp_path, capsys):
+    make(tmp_path, extra='person = "note"', columns=PERSONS).refresh("patients")
+    before = rows_of_ledger(tmp_path)
+    code, _, text = say(capsys, tmp_path, "forget", "patients", "n")
+    assert code == 2 and "Nothing was changed" in text and "try: add --yes if you mean it" in text
+    assert rows_of_ledger(tmp_path) == before
+    assert run(capsys, tmp_path, "forget", "patients", "n", "--yes")[0] == 0
+
+
+def test_what_is_refused_in_any_case_is_refused_before_yes_is_offered(tmp_path, capsys):
+    make(tmp_path)
+    for words, why in (
+        (("remove", "nosuch"), "there is no"),
+        (("budget", "grant", "patients", "--epsilon", "1e9"), "at most 1000000"),
+        (("forget", "patients", "7"), "protects rows, not persons"),
+    ):
+        code, _, text = say(capsys, tmp_path, *words)
+        assert code == 2 and why in text and "--yes" not in text, text
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[0] == 0
+    code, _, text = say(capsys, tmp_path, "remove", "patients")
+    assert code == 2 and "cannot be removed" in text and "--yes" not in text
 
 
 def test_a_file_that_exists_is_kept_and_nothing_is_charged(tmp_path, capsys):

@@ -63,7 +63,7 @@ def grant(
     from discreet.project.budget import limit_difference, outdated_budget_line
 
     opened_project = _open(project)
-    _confirm_grant(opened_project, table, epsilon, yes=yes)
+    _confirm_grant(opened_project, table, epsilon, delta, yes=yes)
     opened_project.grant(table, epsilon=epsilon, delta=delta)
     name = opened_project.table(table).name
     data, text = terminal.budgets_output({name: opened_project.budget(name)})
@@ -75,14 +75,16 @@ def grant(
     terminal.print_result(data, [*text, *also], as_json=as_json)
 
 
-def _confirm_grant(project: Project, table: str, epsilon: str, *, yes: bool) -> None:
+def _confirm_grant(project: Project, table: str, epsilon: str, delta: str | None, *, yes: bool) -> None:
     """Ask before a limit is more than doubled or goes beyond `LARGE_EPSILON`: a grant cannot be taken back.
 
     Without a terminal only a grant that does both is refused.
     """
     from discreet import exact
+    from discreet.project.budget import raised_limit
 
-    old, new = project.guarantee(table).epsilon, exact.number(epsilon, name="epsilon")
+    raised = raised_limit(project.ledger_table(table), project.ledger, epsilon=epsilon, delta=delta)
+    old, new = project.guarantee(table).epsilon, raised.epsilon
     doubled, large = new > 2 * old, new > LARGE_EPSILON
     if doubled or (large and old <= LARGE_EPSILON):
         weak = f", and above {LARGE_EPSILON} the guarantee is weak" if large else ""

@@ -26,4 +26,7 @@ def confirm(act: str, *, yes: bool, command: Command | None = None, needs_termin
     elif command is not None:
         raise UsageError(f"{act}. Nothing was changed, because this was not confirmed", hint=Message(command))
     elif needs_terminal:
-        raise UsageError(act, hint=Message("add ", Flag("yes"), " if you mean it"))
+        raise UsageError(
+            f"{act}. Nothing was changed, because this was not confirmed",
+            hint=Message("add ", Flag("yes"), " if you mean it"),
+        )

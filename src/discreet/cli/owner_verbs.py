@@ -206,6 +206,7 @@ def remove(
     import discreet
 
     opened_project = discreet.open(project)
+    table = opened_project.versions.removable_table(table)
     confirm(
         f"this removes the declaration of {table!r} from discreet.toml and deletes its stored versions; its source "
         "stays",
@@ -227,7 +228,8 @@ def forget(
     import discreet
 
     opened_project = discreet.open(project)
-    confirm(f"this erases a person from {opened_project.table(table).name!r} for good", yes=yes)
+    opened_project.versions.refuse_forgetting(table, person)
+    confirm(f"this erases a person from {opened_project.table(table).name!r} for good", yes=yes, needs_terminal=True)
     with terminal.progress(
         f"erasing from {table}",
         engines=[declared_table.engine for declared_table in opened_project.file.tables.values()],

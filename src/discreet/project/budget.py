@@ -17,7 +17,7 @@ from discreet.accounting.region import Region
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import ledger_caveats
 from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
-from discreet.ledger.account import Account, RemainingByArm
+from discreet.ledger.account import Account, RemainingByArm, check_rise
 from discreet.ledger.ledger import Ledger
 from discreet.present import notebook
 from discreet.release import Spending
@@ -188,9 +188,17 @@ def declared_limit(table: Table) -> Guarantee:
 
 def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None) -> Guarantee:
     """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
-    old = guarantee(table, ledger)
+    raised = raised_limit(table, ledger, epsilon=epsilon, delta=delta)
     if table.population not in ledger.state.accounts:
-        ledger.declare(table.population, old, unit="row" if table.schema.unit.is_row else "person")
+        unit = "row" if table.schema.unit.is_row else "person"
+        ledger.declare(table.population, guarantee(table, ledger), unit=unit)
+    ledger.grant(table.population, raised)
+    return raised
+
+
+def raised_limit(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None) -> Guarantee:
+    """The limit that a grant would make. Refused where it would not raise it."""
+    old = guarantee(table, ledger)
     new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
     keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
     raised = Guarantee(
@@ -199,7 +207,7 @@ def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None
         delta_keys=None if old.delta == 0 else keys,
         accounting=old.accounting,
     )
-    ledger.grant(table.population, raised)
+    check_rise(old, raised)
     return raised
 
 

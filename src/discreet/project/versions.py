@@ -25,12 +25,14 @@ from discreet.kernel.curator import Curator, Version
 from discreet.kernel.version import is_named_after
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.owner_acts import refuse_fixed_table
 from discreet.ledger.records import VersionRecord as VersionRecord
 from discreet.plan.relation import Scan
 from discreet.project.budget import declared_limit, guarantee, limit_difference
 from discreet.project.declaration import (
     TableSources,
     refuse_forgotten_sources,
+    refuse_needed_table,
     refuse_other_unit,
     refuse_second_budget,
     refuse_second_unit,
@@ -181,6 +183,17 @@ class Versions:
         if table.population in state.accounts and not state.is_fixed(table.population):
             self.ledger.correct(table.population, limit)
 
+    def removable_table(self, name: str) -> str:
+        """The name, as it is declared, of a table that may be removed. Refused otherwise."""
+        state = self.ledger.refresh()
+        table = next((each for each in self.file.tables if each.lower() == name.lower()), name)
+        if table not in {*self.file.tables, *state.versions}:
+            self.file.table(table)  # says that there is none, and which there are
+        if table in self.file.tables:
+            refuse_needed_table(table, self.file.tables, charges=state.charges)
+        refuse_fixed_table(state, table)
+        return table
+
     def remove_versions(self, name: str) -> RemovalReport:
         """Take a table out of its population, and delete the files of its versions. Its source stays where it is.
 
@@ -205,19 +218,13 @@ class Versions:
         And of networks: see `tables_with_same_persons`. An act of the owner. Versions, stored answers and losses stay;
         a tombstone survives refresh.
         """
-        table = self.file.table(name)
-        _check_nameable(table, person)
-        tables = self.file.tables
+        self.refuse_forgetting(name, person)
+        table, tables = self.file.table(name), self.file.tables
         reached = [
             other.name
             for other in tables.values()
             if other.name != table.name and table.name in tables_with_same_persons(other, tables)
         ]
-        if table.name not in self.ledger.refresh().versions:
-            raise UsageError(
-                f"{table.name!r} has no version yet, so there is nobody to forget",
-                hint=Message(Command("refresh", table.name)),
-            )
         erasing = (table.name, *reached)
         others = tuple(
             other.name
@@ -232,6 +239,16 @@ class Versions:
         engines = {self.file.table(name).engine for name in erasing} | {address for address, _ in locations.values()}
         orphaned = self._drop_orphaned_tables(engines)
         return ErasureReport(tables=erasing, exact_versions=erased, others=others, missing=missing, orphaned=orphaned)
+
+    def refuse_forgetting(self, name: str, person: Sequence[str]) -> None:
+        """Refuse to forget somebody whom a table does not name, or in a table that has no version."""
+        table = self.file.table(name)
+        _check_nameable(table, person)
+        if table.name not in self.ledger.refresh().versions:
+            raise UsageError(
+                f"{table.name!r} has no version yet, so there is nobody to forget",
+                hint=Message(Command("refresh", table.name)),
+            )
 
     def _drop_orphaned_tables(self, engines: Collection[str]) -> tuple[str, ...]:
         """Look after what killed makings left at these engines; what could not be reached there."""
