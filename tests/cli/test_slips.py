@@ -1,5 +1,6 @@
 """Slips that cannot be undone: asked about, refused before anything is charged, or told how to go on."""
 
+import shutil
 import sys
 
 import pytest
@@ -122,10 +123,77 @@ def test_a_deleted_project_file_is_explained(tmp_path, capsys):
         assert "discreet add FILE --name TABLE" in error
     # What it says works.
     (tmp_path / "discreet.toml").write_text('[project]\nledger = "sqlite:///.discreet/ledger.db"\n')
-    words = ("add", str(tmp_path / "patients.csv"), "--name", "patients", "--epsilon", "1")
-    assert run(capsys, tmp_path, *words)[0] == 0
+    words = ("add", str(tmp_path / "patients.csv"), "--name", "patients")
+    code, out, _ = say(capsys, tmp_path, *words)
+    assert code == 0 and "also write it to discreet.toml:  budget = { epsilon = 1, delta = 0 }" in out
+    (table,) = run(capsys, tmp_path, "tables")[1]["tables"]
+    assert (table["spent"], table["limit"]) == (0.4, 1)
     assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0.4
     assert "[tables.patients]" in text
+
+
+def test_a_table_without_a_budget_is_named(tmp_path, capsys):
+    make(tmp_path)
+    assert run(capsys, tmp_path, "init", "--practice")[0] == 2
+    file = tmp_path / "discreet.toml"
+    file.write_text(file.read_text().replace("budget = { epsilon = 1.0 }", ""))
+    code, out, _ = say(capsys, tmp_path, "budget")
+    assert code == 0 and "patients: no budget yet; add budget = {" in out and "no private table" not in out
+
+
+def test_a_deleted_project_file_of_a_practice_project_needs_a_line_more(tmp_path, capsys):
+
+    assert run(capsys, tmp_path, "init", "--practice", "--epsilon", "1")[0] == 0
+    file = tmp_path / "discreet.toml"
+    file.unlink()
+    _, _, error = say(capsys, tmp_path, "budget")
+    lines = 'the lines [project], ledger = "sqlite:///.discreet/ledger.db" and practice = true'
+    assert lines in error
+    file.write_text('[project]\nledger = "sqlite:///.discreet/ledger.db"\n')
+    _, _, error = say(capsys, tmp_path, "init", "--practice", "--again")
+    assert "was made for practice" in error and "write practice = true below [project]" in error
+    file.write_text('[project]\nledger = "sqlite:///.discreet/ledger.db"\npractice = true\n')
+    assert run(capsys, tmp_path, "init", "--practice", "--again")[0] == 0
+
+
+def test_starting_again_where_there_is_nothing_offers_a_practice_project(tmp_path, capsys):
+    for words in (("init", "--again"), ("init", "--practice", "--again")):
+        code, _, error = say(capsys, tmp_path, *words)
+        assert code == 2 and "nothing to start again" in error and "try: discreet init --practice\n" in error
+    make(tmp_path)
+    code, _, error = say(capsys, tmp_path, "init", "--again")
+    assert code == 2 and "this is a real project" in error, "and no --practice --again is offered"
+
+
+def test_a_budget_that_was_edited_too_late_is_said_by_refresh(tmp_path, capsys):
+    make(tmp_path, budget="{ epsilon = 15 }")
+    assert run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.4")[0] == 0
+    file = tmp_path / "discreet.toml"
+    file.write_text(file.read_text().replace("epsilon = 15", "epsilon = 1.5"))
+    code, out, err = say(capsys, tmp_path, "refresh", "patients")
+    assert code == 0 and "its declaration is the same" not in out
+    assert "the limit of 'patients' is the one in the ledger: epsilon 15 (discreet.toml says 1.5)" in err
+
+
+def test_a_state_folder_that_is_not_one_is_named(tmp_path, capsys, monkeypatch):
+    make(tmp_path / "project")
+    backup = tmp_path / "backup.db"
+    assert run(capsys, tmp_path / "project", "ledger", "backup", "-o", str(backup))[0] == 0
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "elsewhere"))
+    for named, wrong in (("nowhere", "is not a folder"), ("project", "is not the state folder of this ledger")):
+        for words in (("adopt",), ("restore", str(backup))):
+            words = ("ledger", *words, "--state", str(tmp_path / named))
+            code, _, error = say(capsys, tmp_path / "project", *words)
+            assert code == 2 and f"{named}' {wrong}" in error and "~/.local/state/discreet" in error, error
+    assert not list((tmp_path / "project" / ".discreet").glob("ledger.db.*")), "nothing was set aside"
+
+
+def test_two_copies_of_a_project_are_told_to_become_one(tmp_path, capsys):
+    make(tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    assert run(capsys, tmp_path / "two", "query", COUNT, "--epsilon", "0.1")[0] == 0
+    code, _, error = say(capsys, tmp_path / "one", "query", COUNT, "--epsilon", "0.1")
+    assert code == 5 and "discreet ledger acknowledge" in error and "keep only one of the two" in error
 
 
 def test_a_header_from_windows_names_the_encoding(tmp_path, capsys):

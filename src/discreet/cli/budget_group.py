@@ -35,17 +35,16 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show limit, spent and remaining, by table and by analyst. Free."""
+    from discreet.project.budget import has_limit
+
     opened_project = _open(project)
-    names = (
-        [
-            name
-            for name, declared in opened_project.file.tables.items()
-            if not declared.public and declared.budget is not None
-        ]
-        if table is None
-        else [opened_project.table(table).name]
-    )
-    data, text = terminal.budgets_output({name: opened_project.budget(name) for name in names})
+    private = [name for name, declared in opened_project.file.tables.items() if not declared.public]
+    names = private if table is None else [opened_project.table(table).name]
+    if table is None:
+        names = [name for name in private if has_limit(opened_project.ledger_table(name), opened_project.ledger)]
+    without = [] if table is not None else [name for name in private if name not in names]
+    budgets = {name: opened_project.budget(name) for name in names}
+    data, text = terminal.budgets_output(budgets, without=without)
     terminal.print_notes([note for name in names for note in opened_project.warnings(name)])
     terminal.print_result(data, text, as_json=as_json)
 

@@ -59,9 +59,10 @@ def init(
 
 
 def _start_again(project: Path, *, practice: bool, budget: bool, as_json: bool) -> None:
-    from discreet.project.folder import start_practice_again
+    from discreet.project.folder import refuse_starting_again, start_practice_again
     from discreet.schema.project_file import NAME
 
+    refuse_starting_again(project)
     if not practice or budget:
         raise UsageError(
             "--again starts a practice project again, with the budgets that are declared in discreet.toml",
@@ -116,7 +117,13 @@ def add(
             engine=engine,
         )
     others = [other for other in opened_project.file.tables.values() if other.name != table.name]
-    data, text = terminal.add_output(table, limit_said=rows_per_person is not None, warnings=unit_notes(table, others))
+    known = None if table.public else _ledger_limit(opened_project, table.name)
+    data, text = terminal.add_output(
+        table,
+        limit_said=rows_per_person is not None,
+        warnings=unit_notes(table, others),
+        ledger_limit=None if known is None else known[1],
+    )
     terminal.print_result(data, text, as_json=as_json)
     terminal.print_notes(encoding_notes(opened_project, table))
 
@@ -148,8 +155,9 @@ def refresh(
         version, making = opened_project.refresh(table, force=force)
     corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
     edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
+    differences = opened_project.warnings(table)
     if making is None:
-        data, text = unchanged_output(opened_project.table(table), version)
+        data, text = unchanged_output(opened_project.table(table), version, differs=bool(differences))
     else:
         if is_unknown:
             terminal.print_notes([unknown_change_note(engine_kind(engine))])
@@ -160,10 +168,12 @@ def refresh(
     lines = [text, *(f"  {note}" for note in corrected)]
     terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
     if making is None:
-        terminal.print_notes(edited)
+        terminal.print_notes([*differences, *edited])
         return
     settled = _settled_notes(opened_project, table) if version == 1 else []
-    terminal.print_notes([*encoding_notes(opened_project, opened_project.table(table)), *edited, *settled])
+    terminal.print_notes(
+        [*encoding_notes(opened_project, opened_project.table(table)), *differences, *edited, *settled]
+    )
 
 
 def _ledger_limit(project: Project, name: str) -> tuple[str, Guarantee] | None:

@@ -118,8 +118,11 @@ def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], st
     return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
 
 
-def add_output(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[dict[str, Any], str]:
-    """What `add` declared. limit_said: whether the owner gave a rows_per_person."""
+def add_output(
+    table: Table, *, limit_said: bool, warnings: list[str], ledger_limit: Guarantee | None = None
+) -> tuple[dict[str, Any], str]:
+    """What `add` declared. limit_said: whether the owner gave a rows_per_person. ledger_limit: the ledger's."""
+    from discreet.project.budget import budget_line
     from discreet.schema.column import type_name
 
     columns = {column.name: type_name(column) for column in table.schema.columns}
@@ -143,7 +146,9 @@ def add_output(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[
                 "Queries use one row per person until you set rows_per_person;",
                 f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good value privately.",
             ]
-        if table.budget is None:
+        if table.budget is None and ledger_limit is not None:
+            lines += [f"The ledger keeps its limit; also write it to discreet.toml:  {budget_line(ledger_limit)}"]
+        elif table.budget is None:
             lines += ["Also give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
     lines += [f"note: {warning}" for warning in warnings]
     data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
@@ -284,7 +289,9 @@ def limit_words(limit: Guarantee) -> str:
     return words if limit.accounting == "renyi" else f"{words}, accounting {limit.accounting}"
 
 
-def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[str, Any], list[Any]]:
+def budgets_output(
+    status_by_table: Mapping[str, BudgetStatus], *, without: Collection[str] = ()
+) -> tuple[dict[str, Any], list[Any]]:
     """Budgets by table."""
     data: dict[str, Any] = {}
     lines: list[Any] = []
@@ -312,6 +319,9 @@ def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[st
         lines += [
             f"  {who or 'unnamed analyst'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()
         ]
+    lines += [
+        f"{name}: no budget yet; add budget = {{ epsilon = 3.0, delta = 1e-6 }} below its source" for name in without
+    ]
     return {"tables": data}, lines or ["no private table is declared yet; declare one with discreet add FILE"]
 
 

@@ -83,11 +83,12 @@ def refresh_output(
     return data, "\n".join(lines)
 
 
-def unchanged_output(table: Table, version: int) -> tuple[dict[str, Any], str]:
-    """That no version was made, because it would be the same."""
+def unchanged_output(table: Table, version: int, *, differs: bool) -> tuple[dict[str, Any], str]:
+    """That no version was made, because it would be the same. differs: the file says something else than the ledger."""
+    same = "its columns and its source are the same" if differs else "its declaration is the same, and so is its source"
     text = (
         f"{table.name!r} is unchanged: no new version was made; the newest is version {version}\n"
-        "  its declaration is the same, and so is its source\n"
+        f"  {same}\n"
         f"  discreet refresh {table.name} --force makes a version in any case; queries on it are charged again"
     )
     return {"table": table.name, "version": version, "made": False}, text

@@ -174,6 +174,11 @@ def guarantee(table: Table, ledger: Ledger) -> Guarantee:
     return declared_limit(table) if account is None else account.guarantee
 
 
+def has_limit(table: Table, ledger: Ledger) -> bool:
+    """Whether a private table has a limit: in the ledger, which keeps it, or as declared."""
+    return not table.public and (table.budget is not None or table.population in ledger.refresh().accounts)
+
+
 def declared_limit(table: Table) -> Guarantee:
     """The limit that discreet.toml declares."""
     if table.budget is None:
@@ -234,9 +239,12 @@ def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
     parts = _differing_parts(ledger_limit, file_limit, keys_declared=table.budget.delta_keys is not None)
     if not parts or not _file_lags(ledger_limit, file_limit):
         return None
-    named = [("epsilon", ledger_limit.epsilon), ("delta", ledger_limit.delta)]
-    if any(name == "delta_keys" for name, _, _ in parts):
-        named.append(("delta_keys", ledger_limit.keys))
+    return budget_line(ledger_limit, keys=any(name == "delta_keys" for name, _, _ in parts))
+
+
+def budget_line(limit: Guarantee, *, keys: bool = False) -> str:
+    """A limit as discreet.toml has it. keys: with what of its delta is for finding keys."""
+    named = [("epsilon", limit.epsilon), ("delta", limit.delta), *([("delta_keys", limit.keys)] if keys else [])]
     return f"budget = {{ {', '.join(f'{name} = {_number(value)}' for name, value in named)} }}"
 
 
