@@ -184,7 +184,7 @@ def test_a_state_folder_that_is_not_one_is_named(tmp_path, capsys, monkeypatch):
         for words in (("adopt",), ("restore", str(backup))):
             words = ("ledger", *words, "--state", str(tmp_path / named))
             code, _, error = say(capsys, tmp_path / "project", *words)
-            assert code == 2 and f"{named}' {wrong}" in error and "~/.local/state/discreet" in error, error
+            assert code == 5 and f"{named}' {wrong}" in error and "~/.local/state/discreet" in error, error
     assert not list((tmp_path / "project" / ".discreet").glob("ledger.db.*")), "nothing was set aside"
 
 
@@ -196,11 +196,47 @@ def test_two_copies_of_a_project_are_told_to_become_one(tmp_path, capsys):
     assert code == 5 and "discreet ledger acknowledge" in error and "keep only one of the two" in error
 
 
+def test_a_first_answer_says_what_it_settles(tmp_path, capsys):
+    make(tmp_path)
+    words = "note: this made version 1 of 'patients' from its source; from now on its limit, epsilon 1, can only be"
+    assert words in say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[2]
+    assert words not in say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.2")[2]
+
+
+def test_a_first_answer_after_refresh_settles_nothing_unseen(tmp_path, capsys):
+    make(tmp_path).refresh("patients")
+    assert "version 1" not in say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")[2]
+
+
+def test_small_slips_of_words(tmp_path, capsys):
+    make(tmp_path)
+    assert "ledger OK: 1 entry verified" in say(capsys, tmp_path, "ledger", "verify")[1]
+    target = tmp_path / "out.csv"
+    assert f"wrote 1 row to {target}" in say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1", "-o", str(target))[1]
+    _, _, text = say(
+        capsys, tmp_path, "histogram", "patients", "sex", "--epsilon", "0.1", "-o", str(tmp_path / "h.csv")
+    )
+    assert not text
+    file = tmp_path / "discreet.toml"
+    declared = file.read_text()
+    file.write_text(declared.replace("low = 0", "").replace("high = 99", ""))
+    assert run(capsys, tmp_path, "refresh", "patients")[0] == 0
+    _, _, text = say(capsys, tmp_path, "ranges", "patients", "age", "--epsilon", "0.1", "--between", "3..9")
+    assert "discreet bounds patients age --epsilon 0.1" in text
+    file.write_text(declared + "\n[oops")
+    _, _, text = say(capsys, tmp_path, "budget")
+    assert "is not valid TOML" in text and "try: correct that line" in text
+
+
 def test_a_header_from_windows_names_the_encoding(tmp_path, capsys):
     make(tmp_path)
     (tmp_path / "orte.csv").write_bytes("Größe,Ort\n1,Köln\n".encode("cp1252"))
     code, _, text = say(capsys, tmp_path, "add", str(tmp_path / "orte.csv"))
-    assert code == 2 and "Windows-1252" in text and "iconv -f CP1252 -t UTF-8 orte.csv > utf8.csv" in text
+    assert (
+        code == 2
+        and "Windows-1252" in text
+        and "iconv -f CP1252 -t UTF-8 orte.csv > utf8.csv; then name utf8.csv as the source" in text
+    )
 
 
 def test_planted_bugs_are_caught(tmp_path, capsys, monkeypatch):

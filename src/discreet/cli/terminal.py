@@ -75,6 +75,12 @@ def changed_source_note(table: str) -> str:
     )
 
 
+def first_version_note(project: Project, table: str) -> str:
+    """What the first answer about a table settled, where nobody had run `refresh` before it."""
+    limit = limit_words(project.guarantee(table))
+    return f"this made version 1 of {table!r} from its source; from now on its limit, {limit}, can only be raised"
+
+
 def print_notes(owner_notes: list[str]) -> None:
     """Owner's notes, on stderr."""
     for note in dict.fromkeys(owner_notes):
@@ -309,10 +315,11 @@ def budgets_output(
             "notes": list(budget_status.notes),
         }
         shared = f" (population {budget_status.population})" if budget_status.population != name else ""
+        plural = "count" if budget_status.counts == 1 else "counts"
         lines.append(
             f"{name}{shared}: {_spending(budget_status.spent)} spent of {_spending(budget_status.limit, up=False)}; "
             f"{_spending(budget_status.remaining, up=False)} remaining,\n  about "
-            f"{data[name]['counts_within_50']:,} more counts of everybody at plus or minus 50; "
+            f"{budget_status.counts:,} more {plural} of everybody at plus or minus 50; "
             f"{_largest(budget_status)}; queries so far: {budget_status.events:,}"
         )
         lines += [f"  note: {note}" for note in budget_status.notes]
@@ -335,7 +342,7 @@ def _largest(budget_status: BudgetStatus) -> str:
 def verification_line(report: LedgerVerification) -> str:
     """What verifying the ledger found."""
     if report.sound:
-        return f"ledger OK: {report.rows:,} entries verified"
+        return f"ledger OK: {report.rows:,} {'entry' if report.rows == 1 else 'entries'} verified"
     where = f" at entry {report.row:,}" if report.row is not None else ""
     return f"ledger verification failed{where}: {report.problem}"
 
@@ -375,11 +382,14 @@ def entries_table(ledger_entries: list[dict[str, Any]]) -> RichTable:
     return table
 
 
-def save_rows(release: Release, files: Iterable[RowFile]) -> None:
-    """Write an answer's rows to files."""
+def save_rows(release: Release, files: Iterable[RowFile]) -> list[str]:
+    """Write an answer's rows to files; return lines that say so."""
+    lines, rows = [], f"{len(release.rows):,} row{'' if len(release.rows) == 1 else 's'}"
     with explain_write_failure("the answer is"):
         for file in files:
             file.write_table(release.to_arrow())
+            lines.append(f"wrote {rows} to {file.path}")
+    return lines
 
 
 #: How to have what was charged in another file.

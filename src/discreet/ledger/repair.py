@@ -132,7 +132,7 @@ def state_folder_of(ledger: str, named: Path) -> Path:
     if (source := next((place for place in places if (place / "key").is_file()), None)) is not None:
         return source
     wrong = "is not the state folder of this ledger" if named.is_dir() else "is not a folder"
-    raise UsageError(
+    raise AnchorMissing(
         f"{str(named)!r} {wrong}",
         hint=f"on its old machine the state folder is {ledger} in $DISCREET_STATE, else in $XDG_STATE_HOME/discreet, "
         "else in ~/.local/state/discreet; copy it from there",
