@@ -117,12 +117,12 @@ def add(
             engine=engine,
         )
     others = [other for other in opened_project.file.tables.values() if other.name != table.name]
-    known = None if table.public else _ledger_limit(opened_project, table.name)
+    in_ledger = None if table.public else _ledger_limit(opened_project, table.name)
     data, text = terminal.add_output(
         table,
         limit_said=rows_per_person is not None,
         warnings=unit_notes(table, others),
-        ledger_limit=None if known is None else known[1],
+        ledger_limit=None if in_ledger is None else in_ledger[1],
     )
     terminal.print_result(data, text, as_json=as_json)
     terminal.print_notes(encoding_notes(opened_project, table))
