@@ -123,7 +123,7 @@ CALLS = [
     ("reconcile", "reconcile patients --whole"),
     ("bounds", "bounds visits cost --epsilon 50"),
     ("bounds", "bounds visits --report --epsilon 50"),
-    ("forget", "forget visits 7"),
+    ("forget", "forget visits 7 --yes"),
     ("graph stats", "graph stats links --nodes people --key name --by city --epsilon 1 --plan"),
     ("graph stats", "graph stats friends --epsilon 50"),
     ("graph stats", "graph stats links --nodes people --key name --by city --epsilon 50"),

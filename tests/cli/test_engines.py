@@ -167,7 +167,7 @@ def test_a_stream_follows_the_versions_and_somebody_is_forgotten(there, ask):
     ask(*words, *LARGE, "--delta", "1e-7", "--horizon", "4", "--contributions", "3")
     first = ask(*words, "--next", "monday")
     assert abs(first["rows"][0]["count"] - len(visits())) < 10
-    told = ask("forget", "visits", "p5")
+    told = ask("forget", "visits", "p5", "--yes")
     assert told["tables"] == ["visits"]
     there.lay([*visits(), *visits(152)[-2:]], "visits")
     grown = ask("refresh", "visits")

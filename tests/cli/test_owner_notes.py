@@ -92,9 +92,9 @@ def test_the_same_people_under_one_budget_are_not(project, capsys):
 def test_who_is_nowhere_leaves_a_tombstone_as_everybody_does(project, capsys):
     """Else the ledger would say, by who has one, who was there."""
     assert say(capsys, project, "refresh", "visits")[0] == 0
-    code, out, _ = say(capsys, project, "forget", "visits", "nobody")
+    code, out, _ = say(capsys, project, "forget", "visits", "nobody", "--yes")
     assert code == 0 and "this person was not found" in out and "later versions leave it out in any case" in out
-    assert "this person was not found" not in say(capsys, project, "forget", "visits", "p1")[1]
+    assert "this person was not found" not in say(capsys, project, "forget", "visits", "p1", "--yes")[1]
     entries = json.loads(say(capsys, project, "ledger", "show", "--json")[1])["entries"]
     assert [entry["kind"] for entry in entries].count("forget") == 2
 

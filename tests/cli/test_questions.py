@@ -142,14 +142,14 @@ def test_a_forgotten_person_is_gone_for_good(shop, tmp_path, capsys):
 
     before = {table: counted(table) for table in ("orders", "lines")}
     own = [row for row in (tmp_path / "orders.csv").read_text().splitlines() if row.startswith("c7,")]
-    code, data, _ = run(capsys, tmp_path, "forget", "orders", "c7")
+    code, data, _ = run(capsys, tmp_path, "forget", "orders", "c7", "--yes")
     assert code == 0 and (data["tables"], data["versions"]) == (["orders", "lines"], 2)
     for _ in range(2):
         assert counted("orders")[0] == pytest.approx(before["orders"][0] - len(own), abs=1)
         assert counted("orders")[1] == pytest.approx(119, abs=1)
         assert counted("lines")[0] <= before["lines"][0]
         assert run(capsys, tmp_path, "refresh", "orders", "--force")[0] == 0  # the tombstone survives
-    assert run(capsys, tmp_path, "forget", "orders", "c7")[1]["versions"] == 0
+    assert run(capsys, tmp_path, "forget", "orders", "c7", "--yes")[1]["versions"] == 0
     assert run(capsys, tmp_path, "forget", "people", "x")[0] == 2
     assert run(capsys, tmp_path, "forget", "lines", "x")[0] == 2
     assert run(capsys, tmp_path, "forget", "orders", "a", "b")[0] == 2
@@ -157,7 +157,7 @@ def test_a_forgotten_person_is_gone_for_good(shop, tmp_path, capsys):
 
 def test_the_forgotten_do_not_come_back_when_the_key_is_lost(shop, tmp_path, capsys):
     run(capsys, tmp_path, "query", COUNT, "--epsilon", "1")
-    assert run(capsys, tmp_path, "forget", "orders", "c7")[0] == 0
+    assert run(capsys, tmp_path, "forget", "orders", "c7", "--yes")[0] == 0
     (tmp_path / ".discreet" / "tables" / "persons.key").unlink()
     code, data, _ = run(capsys, tmp_path, "refresh", "orders", "--force")
     assert code == 5 and "persons.key" in data["hint"]

@@ -45,6 +45,17 @@ def project(tmp_path):
     return discreet.init(tmp_path)
 
 
+def test_a_model_that_is_mostly_noise_says_so(project, tmp_path, capsys):
+    """Whatever the table has, at this epsilon the model only shows noise."""
+    words = ("synth", "fit", "visits", "--epsilon", "0.001", "--columns", "sex,ward", "--model", "independent")
+    code, data, _ = run(capsys, tmp_path, *words)
+    assert code == 0 and any("this model is mostly noise" in warning for warning in data["warnings"])
+    status = run(capsys, tmp_path, "budget")[1]["tables"]["visits"]
+    assert (data["spent"], data["remaining"]) == (status["spent"], status["remaining"])
+    words = ("synth", "fit", "visits", "--epsilon", "5", "--columns", "sex,ward", "--model", "independent")
+    assert not any("mostly noise" in warning for warning in run(capsys, tmp_path, *words)[1]["warnings"])
+
+
 def test_fit_and_sample_are_all_that_most_owners_type(project, tmp_path, capsys):
     code, told, _ = run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "2")
     assert code == 0

@@ -102,7 +102,7 @@ def test_a_stream(folder: Path, call):
 def test_somebody_is_forgotten_and_a_failure_is_kept(folder: Path, call):
     project = visits.make(folder, {"a": 2, "b": 1})
     call("query", "select count(*) from visits", "--epsilon", "0.5")
-    call("forget", "visits", "a")
+    call("forget", "visits", "a", "--yes")
     with project.ledger as ledger:
         for charge in list(ledger.refresh().charges.values())[:1] * 3:
             ledger.fail(charge.id)

@@ -66,13 +66,59 @@ def lose(folder):
         file.unlink()
 
 
-@pytest.mark.parametrize("change", [append, touch, declare, lose])
+def replace(folder):
+    """Another value of the same length."""
+    file = folder / "patients.csv"
+    file.write_text(file.read_text().replace("\n3", "\n4", 1))
+    touch(folder)
+
+
+@pytest.mark.parametrize("change", [append, replace, declare, lose])
 def test_whatever_changed_makes_one(tmp_path, change):
     make(tmp_path).refresh("patients")
     change(tmp_path)
     number, making = discreet.open(tmp_path).refresh("patients")
     assert number == 2 and making is not None
     assert discreet.open(tmp_path).refresh("patients") == (2, None)
+
+
+def test_a_source_with_another_time_and_the_same_content_is_unchanged(tmp_path, capsys):
+    """Touched or copied: it was charged again for the same rows, and said to have changed."""
+    make(tmp_path).refresh("patients")
+    query = ("query", COUNT, "--epsilon", "0.1")
+    run(capsys, tmp_path, *query)
+    touch(tmp_path)
+    assert run(capsys, tmp_path, "refresh", "patients", "--check")[1]["changed"] is False
+    _, data, err = run(capsys, tmp_path, *query)
+    assert (data["cached"], data["source_changed"], err) == (True, False, "")
+    assert run(capsys, tmp_path, "refresh", "patients")[1]["made"] is False
+    replace(tmp_path)
+    assert run(capsys, tmp_path, "refresh", "patients", "--check")[1]["changed"] is True
+    assert run(capsys, tmp_path, *query)[1]["source_changed"] is True
+
+
+def test_two_versions_cannot_be_compared_by_what_they_keep_of_the_content(tmp_path):
+    project = make(tmp_path)
+    project.refresh("patients")
+    project.refresh("patients", force=True)
+    one, two = (record.source["content"][0] for record in project.ledger.refresh().versions["patients"].values())
+    for key in ("salt", "sizes", "digests"):
+        assert one[key] != two[key]
+
+
+def test_a_version_of_before_keeps_no_content_and_goes_by_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(Versions, "_contents", lambda self, steps: {})
+    make(tmp_path).refresh("patients")
+    touch(tmp_path)
+    assert discreet.open(tmp_path).source_changed("patients")
+    assert discreet.open(tmp_path).refresh("patients")[0] == 2
+
+
+def test_a_check_of_a_source_that_cannot_be_read_says_so(tmp_path, capsys):
+    make(tmp_path).refresh("patients")
+    (tmp_path / "patients.csv").unlink()
+    code, data, _ = run(capsys, tmp_path, "refresh", "patients", "--check")
+    assert code == 2 and "there is no file patients.csv" in data["reason"]
 
 
 def test_a_source_that_is_gone_is_an_error_as_before(tmp_path, capsys):
@@ -88,6 +134,8 @@ def test_a_table_on_the_way_to_the_person_that_changed_makes_one(tmp_path):
     (tmp_path / "lines.csv").write_text("number,price\n1,3\n2,4\n")
     project = discreet.init(tmp_path)
     project.refresh("lines")
+    assert project.refresh("lines") == (1, None)
+    os.utime(tmp_path / "orders.csv", ns=(0, 0))
     assert project.refresh("lines") == (1, None)
     (tmp_path / "orders.csv").write_text("who,number\na,1\nb,2\nc,3\n")
     assert project.refresh("lines")[0] == 2

@@ -35,17 +35,16 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show limit, spent and remaining, by table and by analyst. Free."""
+    from discreet.project.budget import has_limit
+
     opened_project = _open(project)
-    names = (
-        [
-            name
-            for name, declared in opened_project.file.tables.items()
-            if not declared.public and declared.budget is not None
-        ]
-        if table is None
-        else [opened_project.table(table).name]
-    )
-    data, text = terminal.budgets_output({name: opened_project.budget(name) for name in names})
+    private = [name for name, declared in opened_project.file.tables.items() if not declared.public]
+    names = private if table is None else [opened_project.table(table).name]
+    if table is None:
+        names = [name for name in private if has_limit(opened_project.ledger_table(name), opened_project.ledger)]
+    without = [] if table is not None else [name for name in private if name not in names]
+    budgets = {name: opened_project.budget(name) for name in names}
+    data, text = terminal.budgets_output(budgets, without=without)
     terminal.print_notes([note for name in names for note in opened_project.warnings(name)])
     terminal.print_result(data, text, as_json=as_json)
 
@@ -63,7 +62,7 @@ def grant(
     from discreet.project.budget import limit_difference, outdated_budget_line
 
     opened_project = _open(project)
-    _confirm_grant(opened_project, table, epsilon, yes=yes)
+    _confirm_grant(opened_project, table, epsilon, delta, yes=yes)
     opened_project.grant(table, epsilon=epsilon, delta=delta)
     name = opened_project.table(table).name
     data, text = terminal.budgets_output({name: opened_project.budget(name)})
@@ -75,14 +74,16 @@ def grant(
     terminal.print_result(data, [*text, *also], as_json=as_json)
 
 
-def _confirm_grant(project: Project, table: str, epsilon: str, *, yes: bool) -> None:
+def _confirm_grant(project: Project, table: str, epsilon: str, delta: str | None, *, yes: bool) -> None:
     """Ask before a limit is more than doubled or goes beyond `LARGE_EPSILON`: it may be impossible to lower it again.
 
     Without a terminal only a grant that does both is refused.
     """
     from discreet import exact
+    from discreet.project.budget import raised_limit
 
-    old, new = project.guarantee(table).epsilon, exact.number(epsilon, name="epsilon")
+    raised = raised_limit(project.ledger_table(table), project.ledger, epsilon=epsilon, delta=delta)
+    old, new = project.guarantee(table).epsilon, raised.epsilon
     doubled, large = new > 2 * old, new > LARGE_EPSILON
     if doubled or (large and old <= LARGE_EPSILON):
         weak = f", and above {LARGE_EPSILON} the guarantee is weak" if large else ""

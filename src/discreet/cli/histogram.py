@@ -58,8 +58,8 @@ def histogram(
         release = opened_project.histogram(table, *columns).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
-    terminal.save_rows(release, files)
-    lines = terminal.answer_lines(release, opened_project.budget(release.table))
+    wrote = terminal.save_rows(release, files)
+    lines = [*terminal.answer_lines(release, opened_project.budget(release.table)), *wrote]
     terminal.print_result(
         release.to_data(), [_bars(release), *lines[1:]] if len(columns) == 1 else lines, as_json=as_json
     )

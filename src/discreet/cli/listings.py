@@ -58,8 +58,11 @@ def releases(
 
 
 def _table_data(project: Project, table: Table) -> dict[str, Any]:
+    from discreet.project.budget import has_limit
+
     versions = project.ledger.refresh().versions.get(table.name, {})
-    budget = None if table.public or table.budget is None else project.budget(table.name)
+    has_budget = not table.public and has_limit(project.ledger_table(table.name), project.ledger)
+    budget = project.budget(table.name) if has_budget else None
     unit = table.schema.unit
     return {
         "table": table.name,

@@ -59,9 +59,10 @@ def init(
 
 
 def _start_again(project: Path, *, practice: bool, budget: bool, as_json: bool) -> None:
-    from discreet.project.folder import start_practice_again
+    from discreet.project.folder import refuse_starting_again, start_practice_again
     from discreet.schema.project_file import NAME
 
+    refuse_starting_again(project)
     if not practice or budget:
         raise UsageError(
             "--again resets a practice project, which keeps the budgets that discreet.toml declares",
@@ -116,7 +117,13 @@ def add(
             engine=engine,
         )
     others = [other for other in opened_project.file.tables.values() if other.name != table.name]
-    data, text = terminal.add_output(table, limit_said=rows_per_person is not None, warnings=unit_notes(table, others))
+    in_ledger = None if table.public else _ledger_limit(opened_project, table.name)
+    data, text = terminal.add_output(
+        table,
+        limit_said=rows_per_person is not None,
+        warnings=unit_notes(table, others),
+        ledger_limit=None if in_ledger is None else in_ledger[1],
+    )
     terminal.print_result(data, text, as_json=as_json)
     terminal.print_notes(encoding_notes(opened_project, table))
 
@@ -136,7 +143,8 @@ def refresh(
 
     opened_project = discreet.open(project)
     if check:
-        changed = opened_project.source_changed(table)
+        with terminal.progress(f"comparing the source of {table} with its newest version"):
+            changed = opened_project.source_changed(table)
         words = "the source has changed" if changed else "the source has not changed since the newest version was made"
         terminal.print_result({"table": table, "changed": changed}, words, as_json=as_json)
         return
@@ -147,8 +155,9 @@ def refresh(
         version, making = opened_project.refresh(table, force=force)
     corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
     edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
+    differences = opened_project.warnings(table)
     if making is None:
-        data, text = unchanged_output(opened_project.table(table), version)
+        data, text = unchanged_output(opened_project.table(table), version, differs=bool(differences))
     else:
         if is_unknown:
             terminal.print_notes([unknown_change_note(engine_kind(engine))])
@@ -159,10 +168,12 @@ def refresh(
     lines = [text, *(f"  {note}" for note in corrected)]
     terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
     if making is None:
-        terminal.print_notes(edited)
+        terminal.print_notes([*differences, *edited])
         return
     settled = _settled_notes(opened_project, table) if version == 1 else []
-    terminal.print_notes([*encoding_notes(opened_project, opened_project.table(table)), *edited, *settled])
+    terminal.print_notes(
+        [*encoding_notes(opened_project, opened_project.table(table)), *differences, *edited, *settled]
+    )
 
 
 def _ledger_limit(project: Project, name: str) -> tuple[str, Guarantee] | None:
@@ -207,6 +218,7 @@ def remove(
     import discreet
 
     opened_project = discreet.open(project)
+    table = opened_project.versions.removable_table(table)
     confirm(
         f"this removes the declaration of {table!r} from discreet.toml and deletes its stored versions; its source "
         "stays",
@@ -228,9 +240,11 @@ def forget(
     import discreet
 
     opened_project = discreet.open(project)
+    opened_project.versions.refuse_forgetting(table, person)
     confirm(
         f"this erases a person from {opened_project.table(table).name!r} and from tables that refer to it, for good",
         yes=yes,
+        needs_terminal=True,
     )
     with terminal.progress(
         f"erasing from {table}",

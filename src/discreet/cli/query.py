@@ -94,11 +94,14 @@ def query(
     engines = terminal.engines_of(opened_project)
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
         question = opened_project.sql(sql)
+        unmade = [] if analyst is not None else _unmade_tables(opened_project, question)
         release = question.ask(**terms, fresh=fresh)
-    terminal.save_rows(release, files)
+    wrote = terminal.save_rows(release, files)
     data, notes = _answer_data(opened_project, question, release, analyst=analyst)
-    terminal.print_result(data, terminal.answer_lines(release, opened_project.budget(release.table)), as_json=as_json)
-    terminal.print_notes(notes)
+    first = [terminal.first_version_note(opened_project, name) for name in unmade]
+    lines = terminal.answer_lines(release, opened_project.budget(release.table))
+    terminal.print_result(data, [*lines, *wrote], as_json=as_json)
+    terminal.print_notes([*first, *notes])
 
 
 def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_json: bool) -> None:
@@ -110,9 +113,10 @@ def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_jso
         terminal.progress("answering", engines=terminal.engines_of(project)),
     ):
         text = _read(file)
+        unmade = _unmade_tables(project, *(project.sql(statement) for statement in split_statements(text)))
         releases = project.batch(text, **terms)
     questions = [project.sql(statement) for statement in split_statements(text)]
-    answers, notes = [], []
+    answers, notes = [], [terminal.first_version_note(project, name) for name in unmade]
     for question, release in zip(questions, releases, strict=True):
         data, changed = _answer_data(project, question, release, analyst=terms["analyst"])
         answers.append(data)
@@ -120,6 +124,14 @@ def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_jso
     lines = [line for release in releases for line in terminal.answer_lines(release, project.budget(release.table))]
     terminal.print_result({"answers": answers}, lines, as_json=as_json)
     terminal.print_notes(notes)
+
+
+def _unmade_tables(project: Project, *questions: Question) -> list[str]:
+    """The private tables of these questions whose first version an answer makes, and whose limit it fixes."""
+    state = project.ledger.refresh()
+    names = dict.fromkeys(scan.table for question in questions for scan in question.query.tables)
+    private = [project.table(name) for name in names if not project.table(name).public]
+    return [each.name for each in private if each.name not in state.versions and not state.is_fixed(each.population)]
 
 
 def _answer_data(

@@ -289,6 +289,7 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
         "rows": round(made.total),
         "columns": [column.name for column in made.columns],
         "cost": _cost(card) | {"budget": 0.0 if card.repeat else terminal.budget_cost(project, card.release)},
+        **_status(project, card),
         "repeat": card.repeat,
         "shares": {name: float(share) for name, share in card.shares.items()},
         "because": card.because,
@@ -310,6 +311,14 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
         "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html",
     ]
     return data, lines
+
+
+def _status(project: Project, card: ModelCard) -> dict[str, Any]:
+    """What is spent and what remains after a fit; null where the model used no data."""
+    if card.release is None:
+        return {"spent": None, "remaining": None}
+    status = project.budget(card.table)
+    return {"spent": status.spent.to_data(up=True), "remaining": status.remaining.to_data(up=False)}
 
 
 def _cost(card: ModelCard) -> dict[str, float | None]:

@@ -58,12 +58,13 @@ def changed_since(
 ) -> list[str] | None:
     """The tables whose files changed since a stored answer was measured; None: not checked, or not known.
 
-    For the owner alone (docs/decisions/0006, 0032): nothing is said if the query names an analyst. Only the sizes and
-    times of files are compared, which whoever runs the command can see anyway.
+    For the owner alone (docs/decisions/0006, 0032): nothing is said if the query names an analyst. Whoever runs the
+    command can look at the file. It is read only where its size is the same and its time is not.
     """
     if analyst is not None or not (release.cached or release.derived):
         return None
-    return project.changed_sources(dict.fromkeys(tables))
+    with progress("comparing the source with the version"):
+        return project.changed_sources(dict.fromkeys(tables))
 
 
 def changed_source_note(table: str) -> str:
@@ -72,6 +73,12 @@ def changed_source_note(table: str) -> str:
         f"the source of {table!r} has changed since this stored answer was measured; discreet refresh {table} makes a "
         "new version, on which the query is charged again"
     )
+
+
+def first_version_note(project: Project, table: str) -> str:
+    """What the first answer about a table settled, where nobody had run `refresh` before it."""
+    limit = limit_words(project.guarantee(table))
+    return f"this made version 1 of {table!r} from its source; from now on its limit, {limit}, can only be raised"
 
 
 def print_notes(owner_notes: list[str]) -> None:
@@ -118,8 +125,11 @@ def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], st
     return {"project": str(project.folder), "made": [*([] if declared else ["discreet.toml"]), "ledger"]}, text
 
 
-def add_output(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[dict[str, Any], str]:
-    """What `add` declared. limit_said: whether the owner gave a rows_per_person."""
+def add_output(
+    table: Table, *, limit_said: bool, warnings: list[str], ledger_limit: Guarantee | None = None
+) -> tuple[dict[str, Any], str]:
+    """What `add` declared. limit_said: whether the owner gave a rows_per_person. ledger_limit: the ledger's."""
+    from discreet.project.budget import budget_line
     from discreet.schema.column import type_name
 
     columns = {column.name: type_name(column) for column in table.schema.columns}
@@ -143,7 +153,9 @@ def add_output(table: Table, *, limit_said: bool, warnings: list[str]) -> tuple[
                 "Queries use one row per person until you set rows_per_person;",
                 f"  discreet bounds {table.name} rows_per_person --epsilon 0.1 finds a good value privately.",
             ]
-        if table.budget is None:
+        if table.budget is None and ledger_limit is not None:
+            lines += [f"The ledger keeps its limit; also write it to discreet.toml:  {budget_line(ledger_limit)}"]
+        elif table.budget is None:
             lines += ["Also give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
     lines += [f"note: {warning}" for warning in warnings]
     data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
@@ -284,7 +296,9 @@ def limit_words(limit: Guarantee) -> str:
     return words if limit.accounting == "renyi" else f"{words}, accounting {limit.accounting}"
 
 
-def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[str, Any], list[Any]]:
+def budgets_output(
+    status_by_table: Mapping[str, BudgetStatus], *, without: Collection[str] = ()
+) -> tuple[dict[str, Any], list[Any]]:
     """Budgets by table."""
     data: dict[str, Any] = {}
     lines: list[Any] = []
@@ -302,16 +316,20 @@ def budgets_output(status_by_table: Mapping[str, BudgetStatus]) -> tuple[dict[st
             "notes": list(budget_status.notes),
         }
         shared = f" (population {budget_status.population})" if budget_status.population != name else ""
+        plural = "count" if budget_status.counts == 1 else "counts"
         lines.append(
             f"{name}{shared}: {_spending(budget_status.spent)} spent of {_spending(budget_status.limit, up=False)}; "
             f"{_spending(budget_status.remaining, up=False)} remaining,\n  about "
-            f"{data[name]['counts_within_50']:,} more counts of everybody at plus or minus 50; "
+            f"{budget_status.counts:,} more {plural} of everybody at plus or minus 50; "
             f"{_largest(budget_status)}; queries so far: {budget_status.events:,}"
         )
         lines += [f"  note: {note}" for note in budget_status.notes]
         lines += [
             f"  {who or 'unnamed analyst'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()
         ]
+    lines += [
+        f"{name}: no budget yet; add budget = {{ epsilon = 3.0, delta = 1e-6 }} below its source" for name in without
+    ]
     return {"tables": data}, lines or ["no private table is declared yet; declare one with discreet add FILE"]
 
 
@@ -325,7 +343,7 @@ def _largest(budget_status: BudgetStatus) -> str:
 def verification_line(report: LedgerVerification) -> str:
     """What verifying the ledger found."""
     if report.sound:
-        return f"ledger OK: {report.rows:,} entries verified"
+        return f"ledger OK: {report.rows:,} {'entry' if report.rows == 1 else 'entries'} verified"
     where = f" at entry {report.row:,}" if report.row is not None else ""
     return f"ledger verification failed{where}: {report.problem}"
 
@@ -367,11 +385,14 @@ def entries_table(ledger_entries: list[dict[str, Any]]) -> RichTable:
     return table
 
 
-def save_rows(release: Release, files: Iterable[RowFile]) -> None:
-    """Write an answer's rows to files."""
+def save_rows(release: Release, files: Iterable[RowFile]) -> list[str]:
+    """Write an answer's rows to files; return lines that say so."""
+    lines, rows = [], f"{len(release.rows):,} row{'' if len(release.rows) == 1 else 's'}"
     with explain_write_failure("the answer is"):
         for file in files:
             file.write_table(release.to_arrow())
+            lines.append(f"wrote {rows} to {file.path}")
+    return lines
 
 
 #: How to have what was charged in another file.

@@ -83,11 +83,12 @@ def refresh_output(
     return data, "\n".join(lines)
 
 
-def unchanged_output(table: Table, version: int) -> tuple[dict[str, Any], str]:
-    """That no version was made, because nothing has changed."""
+def unchanged_output(table: Table, version: int, *, differs: bool) -> tuple[dict[str, Any], str]:
+    """That no version was made, because nothing has changed. `differs`: file and ledger state different limits."""
+    same = "its columns and its source are the same" if differs else "its declaration is the same, and so is its source"
     text = (
         f"{table.name!r} is unchanged: no new version was made; the newest is version {version}\n"
-        "  its declaration is the same, and the files of its source have the same size and time\n"
+        f"  {same}\n"
         f"  discreet refresh {table.name} --force makes a new version anyway; queries on it are charged again"
     )
     return {"table": table.name, "version": version, "made": False}, text

@@ -31,10 +31,13 @@ def encoding_note(source: FileSource) -> str | None:
         says = f"{file.name} is not UTF-8 text: cells with non-ASCII letters cannot be read"
         if not windows:
             return (
-                f"{says}. Find out its encoding and convert it: {unpacked}iconv -f ENCODING -t UTF-8 {read}> utf8.csv"
+                f"{says}. Find out its encoding and convert it: {unpacked}iconv -f ENCODING -t UTF-8 {read}> utf8.csv; "
+                "then write utf8.csv as its `source`"
             )
         convert = f"{unpacked}iconv -f CP1252 -t UTF-8 {read}> utf8.csv"
-        return f"{says}. It looks like Windows-1252 or Latin-1; convert it: {convert}"
+        return (
+            f"{says}. It looks like Windows-1252 or Latin-1; convert it: {convert}; then write utf8.csv as its `source`"
+        )
     return None
 
 

@@ -134,7 +134,8 @@ def _header_line(file: Path) -> str:
         convert = f"iconv -f CP1252 -t UTF-8 {shlex.quote(file.name)} > utf8.csv"
         raise UsageError(
             f"{file.name} is neither Parquet nor CSV in UTF-8",
-            hint=f"a CSV file from Windows or Excel is often Windows-1252 (or Latin-1); convert it: {convert}",
+            hint=f"a CSV file from Windows or Excel is often Windows-1252 (or Latin-1); convert it: {convert}; "
+            "then name utf8.csv as the source",
         ) from None
     except (EOFError, gzip.BadGzipFile):
         raise UsageError(f"{file.name} is neither Parquet nor CSV in UTF-8") from None

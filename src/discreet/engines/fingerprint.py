@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,52 @@ def fingerprint(trace: SourceTrace, *, seal: Callable[[str], str]) -> dict[str, 
     """
     state = {"state": seal(trace.state)} if trace.state else {}
     return {"files": [seal(part) for part in trace.same], **state}
+
+
+def content_of(trace: SourceTrace, *, seal: Callable[[str], str]) -> dict[str, Any] | None:
+    """What a version keeps of the content of its source's files, which are read for it; None where it has none.
+
+    Sealed under a salt of its own, so that whoever reads a ledger cannot compare two versions by it. Nothing is kept
+    of files that cannot be read; whoever makes the version says so.
+    """
+    salt = secrets.token_hex(16)
+    try:
+        sizes = [seal(_size_text(salt, place, file)) for place, file in enumerate(trace.files)]
+        digests = [seal(_content_text(salt, place, file)) for place, file in enumerate(trace.files)]
+    except OSError:
+        return None
+    return {"salt": salt, "sizes": sizes, "digests": digests} if trace.files else None
+
+
+def has_content(trace: SourceTrace, content: Mapping[str, Any] | None, *, seal: Callable[[str], str]) -> bool:
+    """Whether files that have another time have the content that a version kept. Read only if their sizes are equal."""
+    if content is None or not trace.files or len(trace.files) != len(content["sizes"]):
+        return False
+    salt, files = content["salt"], list(enumerate(trace.files))
+    try:
+        if [seal(_size_text(salt, place, file)) for place, file in files] != content["sizes"]:
+            return False
+        return all(
+            seal(_content_text(salt, place, file)) == digest
+            for (place, file), digest in zip(files, content["digests"], strict=True)
+        )
+    except OSError:
+        return False
+
+
+def _size_text(salt: str, place: int, file: Path) -> str:
+    return f"size {salt} {place} {file.stat().st_size}"
+
+
+def _content_text(salt: str, place: int, file: Path) -> str:
+    state = file.stat()
+    return f"content {salt} {place} {_digest_at(file, state.st_size, state.st_mtime_ns, state.st_ino)}"
+
+
+@lru_cache(maxsize=64)
+def _digest_at(file: Path, size: int, time: int, node: int) -> str:
+    """The digest of a file as it is at this time: a page that is looked at often does not read it again."""
+    return _digest(file)
 
 
 def is_same_source(one: SourceTrace, two: SourceTrace) -> bool:

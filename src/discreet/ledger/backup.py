@@ -109,6 +109,8 @@ def restore(
                 "this machine has the ledger's state folder",
                 hint=Message("leave out ", Flag("state"), " and ", Flag("lost")),
             )
+        if state_folder is not None:
+            repair.state_folder_of(ledger, state_folder)
         backup_state = _load_verified(draft, anchor)
         aside = _install_copy(where, draft, anchor, backup_state)
     if anchor is not None:

@@ -313,7 +313,13 @@ _RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace 
 
 def _rolled_back(reason: str) -> LedgerRolledBack:
     return LedgerRolledBack(
-        reason, hint=Message("run ", Command("ledger acknowledge"), ", which charges what the ledger lost")
+        reason,
+        hint=Message(
+            "run ",
+            Command("ledger acknowledge"),
+            ", which charges what the ledger lost. If this project was copied and the copy was used, keep only one of "
+            "the two, and delete the other: they share one budget, and lock each other",
+        ),
     )
 
 

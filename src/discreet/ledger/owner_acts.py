@@ -66,20 +66,26 @@ def correct_limit(journal: Journal, state: LedgerState, population: str, guarant
 
 def remove_table(journal: Journal, state: LedgerState, table: str) -> tuple[VersionRecord, ...]:
     """Take a table out of its population, while nothing was released about the people; its versions as they were."""
+    refuse_fixed_table(state, table)
     population = state.population_of_table.get(table)
     if population is None:
         return ()
-    if state.is_fixed(population):
+    versions = tuple(state.versions.get(table, {}).values())
+    body = {"population": population, "guarantee": state.account(population).guarantee.to_data()}
+    journal.append("population", body | {"unit": state.units.get(population, "row"), "removed": [table]})
+    return versions
+
+
+def refuse_fixed_table(state: LedgerState, table: str) -> None:
+    """Refuse to remove a table about whose people something was released."""
+    population = state.population_of_table.get(table)
+    if population is not None and state.is_fixed(population):
         because = why_fixed(state, population, whom=f"population {population!r}")
         raise UsageError(
             f"{because}, so its table {table!r} cannot be removed: the ledger must remember which people are in its "
             "source, or they could get a second budget",
             hint="leave the table in place: a table that nobody asks about costs nothing",
         )
-    versions = tuple(state.versions.get(table, {}).values())
-    body = {"population": population, "guarantee": state.account(population).guarantee.to_data()}
-    journal.append("population", body | {"unit": state.units.get(population, "row"), "removed": [table]})
-    return versions
 
 
 def raise_limit(journal: Journal, state: LedgerState, population: str, guarantee: Guarantee) -> None:

@@ -110,7 +110,7 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
                     ),
                 )
             return _adopt_without_anchor(store, ledger, path)
-        source = state_folder / ledger if (state_folder / ledger).is_dir() else state_folder
+        source = state_folder_of(ledger, state_folder)
         load_in_snapshot(store, None)
         try:
             load_in_snapshot(store, Anchor.at(source))
@@ -124,6 +124,19 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
     with closing(Journal.attach(path)) as journal, journal.section():
         journal.append("adopt", {"state": "joined" if shared else "copied", "sealed": []})
     return repaired
+
+
+def state_folder_of(ledger: str, named: Path) -> Path:
+    """The state folder of a ledger: the folder that was named, or inside it. Refused where there is none."""
+    places = [named / ledger, named]
+    if (source := next((place for place in places if (place / "key").is_file()), None)) is not None:
+        return source
+    wrong = "is not the state folder of this ledger" if named.is_dir() else "is not a folder"
+    raise AnchorMissing(
+        f"{str(named)!r} {wrong}",
+        hint=f"on its old machine the state folder is {ledger} in $DISCREET_STATE, else in $XDG_STATE_HOME/discreet, "
+        "else in ~/.local/state/discreet; copy it from there",
+    )
 
 
 def not_practice() -> UsageError:

@@ -17,7 +17,7 @@ from discreet.accounting.region import Region
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import ledger_caveats
 from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
-from discreet.ledger.account import Account, RemainingByArm
+from discreet.ledger.account import Account, RemainingByArm, check_rise
 from discreet.ledger.ledger import Ledger
 from discreet.present import notebook
 from discreet.release import Spending
@@ -175,6 +175,11 @@ def guarantee(table: Table, ledger: Ledger) -> Guarantee:
     return declared_limit(table) if account is None else account.guarantee
 
 
+def has_limit(table: Table, ledger: Ledger) -> bool:
+    """Whether a private table has a limit: in the ledger, which keeps it, or as declared."""
+    return not table.public and (table.budget is not None or table.population in ledger.refresh().accounts)
+
+
 def declared_limit(table: Table) -> Guarantee:
     """The limit that discreet.toml declares."""
     if table.budget is None:
@@ -189,9 +194,17 @@ def declared_limit(table: Table) -> Guarantee:
 
 def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None) -> Guarantee:
     """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
-    old = guarantee(table, ledger)
+    raised = raised_limit(table, ledger, epsilon=epsilon, delta=delta)
     if table.population not in ledger.state.accounts:
-        ledger.declare(table.population, old, unit="row" if table.schema.unit.is_row else "person")
+        unit = "row" if table.schema.unit.is_row else "person"
+        ledger.declare(table.population, guarantee(table, ledger), unit=unit)
+    ledger.grant(table.population, raised)
+    return raised
+
+
+def raised_limit(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None) -> Guarantee:
+    """The limit that a grant would make. Refused where it would not raise it."""
+    old = guarantee(table, ledger)
     new_delta = old.delta if delta is None else exact.probability(delta, name="delta")
     keys = old.keys if old.delta == 0 else old.keys * new_delta / old.delta
     raised = Guarantee(
@@ -200,7 +213,7 @@ def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None
         delta_keys=None if old.delta == 0 else keys,
         accounting=old.accounting,
     )
-    ledger.grant(table.population, raised)
+    check_rise(old, raised)
     return raised
 
 
@@ -227,9 +240,12 @@ def outdated_budget_line(table: Table, ledger: Ledger) -> str | None:
     parts = _differing_parts(ledger_limit, file_limit, keys_declared=table.budget.delta_keys is not None)
     if not parts or not _file_lags(ledger_limit, file_limit):
         return None
-    named = [("epsilon", ledger_limit.epsilon), ("delta", ledger_limit.delta)]
-    if any(name == "delta_keys" for name, _, _ in parts):
-        named.append(("delta_keys", ledger_limit.keys))
+    return budget_line(ledger_limit, keys=any(name == "delta_keys" for name, _, _ in parts))
+
+
+def budget_line(limit: Guarantee, *, keys: bool = False) -> str:
+    """A limit as discreet.toml has it. keys: with what of its delta is for finding keys."""
+    named = [("epsilon", limit.epsilon), ("delta", limit.delta), *([("delta_keys", limit.keys)] if keys else [])]
     return f"budget = {{ {', '.join(f'{name} = {_number(value)}' for name, value in named)} }}"
 
 

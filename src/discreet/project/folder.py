@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from discreet import exact
-from discreet.errors import Command, Flag, Message, ProjectError, UsageError
+from discreet.errors import Command, DiscreetError, Flag, Message, ProjectError, UsageError
 from discreet.ledger import repair
 from discreet.ledger.filesystem import state_root
 from discreet.ledger.ledger import Ledger
@@ -75,15 +75,27 @@ def make_project_folder(
 
 def _missing_file_refusal(folder: Path) -> ProjectError:
     """A discreet.toml was deleted, and its ledger is there."""
+    lines = ["[project]", f'ledger = "{DEFAULT_LEDGER}"']
+    if _is_practice_ledger(folder / ".discreet" / "ledger.db"):
+        lines.append("practice = true")
     return ProjectError(
         f"there is a ledger in {str(folder)!r} but no {NAME}: that file was deleted or moved",
         hint=Message(
-            f"restore {NAME} from a backup; or write a new one with the two lines [project] and "
-            f'ledger = "{DEFAULT_LEDGER}", and declare each table again under its old name: ',
+            f"restore {NAME} from a backup; or write a new one with the lines {', '.join(lines[:-1])} and "
+            f"{lines[-1]}, and declare each table again under its old name: ",
             Command("add", "FILE", Flag("name", "TABLE")),
             ". The ledger keeps every limit and what is spent",
         ),
     )
+
+
+def _is_practice_ledger(path: Path) -> bool:
+    """Whether a ledger was made for practice; no where it cannot be read, as its next use says."""
+    try:
+        with Ledger.open(path) as ledger:
+            return ledger.state.practice
+    except DiscreetError:
+        return False
 
 
 def ledger_path(folder: Path, file: ProjectFile) -> LedgerLocation:
@@ -158,22 +170,38 @@ def _make_missing_ledger(folder: Path) -> Path:
 
 def start_practice_again(path: str | PathLike[str]) -> Path:
     """Delete the ledger and the stored tables of a practice project, and make an empty ledger. Declarations stay."""
+    refuse_starting_again(path)
     folder = nearest_project_folder(path)
-    file = read_file(folder / NAME)
-    where = ledger_path(folder, file)
+    where = ledger_path(folder, read_file(folder / NAME))
     refuse_state_inside(folder)
     if not isinstance(where, Path):
         raise UsageError(
             "this ledger is in a database, so it cannot be reset: Discreet deletes no database tables",
             hint="use another database",
         )
-    if not file.practice:
-        raise repair.not_practice()
     if where.exists():
         repair.delete_practice_ledger(where)
     _make_missing_ledger(folder)  # refuses where a real ledger is missing
     shutil.rmtree(folder / ".discreet" / "tables", ignore_errors=True)
     return folder
+
+
+def refuse_starting_again(path: str | PathLike[str]) -> None:
+    """Refuse to start again where there is no project, or a real one."""
+    start = Path(path).resolve()
+    if not any((place / NAME).is_file() or (place / ".discreet").is_dir() for place in (start, *start.parents)):
+        raise UsageError(
+            "there is no project here or in a folder above, so there is nothing to start again",
+            hint=Message(Command("init", Flag("practice", True))),
+        )
+    folder = nearest_project_folder(path)
+    file = read_file(folder / NAME)
+    if file.practice:
+        return
+    where = ledger_path(folder, file)
+    if isinstance(where, Path) and _is_practice_ledger(where):
+        raise _unmarked_practice_refusal()
+    raise repair.not_practice()
 
 
 def refuse_other_mark(file: ProjectFile, ledger: Ledger) -> None:
@@ -186,7 +214,11 @@ def refuse_other_mark(file: ProjectFile, ledger: Ledger) -> None:
             f"{NAME} says practice = true, but the ledger was made for a real project, and that cannot change",
             hint=f"remove the line from {NAME}",
         )
-    raise ProjectError(
+    raise _unmarked_practice_refusal()
+
+
+def _unmarked_practice_refusal() -> ProjectError:
+    return ProjectError(
         "the ledger was made for practice, so this can never become a real project",
         hint=Message(
             f"write practice = true below [project] in {NAME}; or run ", Command("init"), " in another folder"

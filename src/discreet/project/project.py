@@ -29,7 +29,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import TableWish, propose_table, refuse_needed_table
+from discreet.project.declaration import TableWish, propose_table
 from discreet.project.folder import (
     ledger_path,
     make_project_folder,
@@ -362,13 +362,8 @@ class Project:
 
         Its source stays. Refused once something was released about its people. For the owner.
         """
-        table = next((each for each in self.file.tables if each.lower() == name.lower()), name)
-        if table not in {*self.file.tables, *self.ledger.refresh().versions}:
-            self.table(table)  # says that there is none, and which there are
-        text = None
-        if table in self.file.tables:
-            refuse_needed_table(table, self.file.tables, charges=self.ledger.state.charges)
-            text = text_without_table(self.folder / NAME, table)
+        table = self.versions.removable_table(name)
+        text = text_without_table(self.folder / NAME, table) if table in self.file.tables else None
         report = self.versions.remove_versions(table)
         if text is not None:
             write(self.folder / NAME, text)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import DeclarationOutcome, SourceTrace, TableLocations
-from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
+from discreet.engines.fingerprint import content_of, fingerprint, has_content, is_same_source, trace_of
 from discreet.engines.header import Header
 from discreet.engines.person_keys import MARK
 from discreet.engines.public_table_loader import load_public_table
@@ -27,12 +27,14 @@ from discreet.kernel.erasure import erase_person, person_keys
 from discreet.kernel.version import is_named_after
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.owner_acts import refuse_fixed_table
 from discreet.ledger.records import VersionRecord as VersionRecord
 from discreet.plan.relation import Scan
 from discreet.project.budget import declared_limit, guarantee, limit_difference
 from discreet.project.declaration import (
     TableSources,
     refuse_forgotten_sources,
+    refuse_needed_table,
     refuse_other_unit,
     refuse_second_budget,
     refuse_second_unit,
@@ -56,6 +58,9 @@ _UNIT = ("person", "ends", "directed")
 
 #: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.
 _ENGINE = "engine"
+
+#: Under which a version keeps the content of its sources, sealed: its own first, then those on the way to its persons.
+_CONTENT = "content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +185,17 @@ class Versions:
         if table.population in state.accounts and not state.is_fixed(table.population):
             self.ledger.correct(table.population, limit)
 
+    def removable_table(self, name: str) -> str:
+        """The name, as it is declared, of a table that may be removed. Refused otherwise."""
+        state = self.ledger.refresh()
+        table = next((each for each in self.file.tables if each.lower() == name.lower()), name)
+        if table not in {*self.file.tables, *state.versions}:
+            self.file.table(table)  # says that there is none, and which there are
+        if table in self.file.tables:
+            refuse_needed_table(table, self.file.tables, charges=state.charges)
+        refuse_fixed_table(state, table)
+        return table
+
     def remove_versions(self, name: str) -> RemovalReport:
         """Take a table out of its population, and delete the files of its versions. Its source stays where it is.
 
@@ -204,19 +220,13 @@ class Versions:
         And of networks: see `tables_with_same_persons`. An act of the owner. Versions, stored answers and losses stay;
         a tombstone survives refresh.
         """
-        table = self.file.table(name)
-        _check_nameable(table, person)
-        tables = self.file.tables
+        self.refuse_forgetting(name, person)
+        table, tables = self.file.table(name), self.file.tables
         reached = [
             other.name
             for other in tables.values()
             if other.name != table.name and table.name in tables_with_same_persons(other, tables)
         ]
-        if table.name not in self.ledger.refresh().versions:
-            raise UsageError(
-                f"{table.name!r} has no version yet, so there is nobody to forget",
-                hint=Message(Command("refresh", table.name)),
-            )
         erasing = (table.name, *reached)
         others = tuple(
             other.name
@@ -239,6 +249,16 @@ class Versions:
         engines = {self.file.table(name).engine for name in erasing} | {address for address, _ in locations.values()}
         orphaned = self._drop_orphaned_tables(engines)
         return ErasureReport(tables=erasing, exact_versions=erased, others=others, missing=missing, orphaned=orphaned)
+
+    def refuse_forgetting(self, name: str, person: Sequence[str]) -> None:
+        """Refuse to forget somebody whom a table does not name, or in a table that has no version."""
+        table = self.file.table(name)
+        _check_nameable(table, person)
+        if table.name not in self.ledger.refresh().versions:
+            raise UsageError(
+                f"{table.name!r} has no version yet, so there is nobody to forget",
+                hint=Message(Command("refresh", table.name)),
+            )
 
     def _drop_orphaned_tables(self, engines: Collection[str]) -> tuple[str, ...]:
         """Look after what killed makings left at these engines; what could not be reached there."""
@@ -293,8 +313,8 @@ class Versions:
         """Whether a new version would be made from the same source by the same declaration. For the owner's eyes only.
 
         None: no change is visible, but rows may have changed. A file that was written to has another time or size,
-        unless somebody set its time back, as copies that keep times do; a server knows of its newest rows some seconds
-        late, and a lake's times are coarse. Where an erasure broke off, its rows are still there.
+        and where only its time differs it is read; a server knows of its newest rows some seconds late, and a lake's
+        times are coarse. Where an erasure broke off, its rows are still there.
         """
         table = self.file.table(name)
         state = self.ledger.refresh()
@@ -312,11 +332,25 @@ class Versions:
                 return False
         except (DiscreetError, OSError):  # whoever makes it says what is wrong
             return False
-        stored = {key: part for key, part in record.source.items() if key != MARK}
+        stored = {key: part for key, part in record.source.items() if key not in (MARK, _CONTENT)}
+        source = self._with_known_files(source, record, (table, *path))
         if is_missing or not source["files"] or canonical_json(stored) != canonical_json(source):
             return False
-        are_files = all(step.engine == DEFAULT for step in (table, *path))
-        return True if are_files and not self._is_touched((table, *path), record) else None
+        steps = (table, *path)
+        if not all(step.engine == DEFAULT for step in steps):
+            return None
+        return True if not self._is_touched(steps, record) else self._has_same_content(steps, record)
+
+    def _has_same_content(self, steps: Sequence[Table], record: VersionRecord) -> bool | None:
+        """Whether the files of these tables hold what a version was made from; None where it kept no digest of that."""
+        contents = record.source.get(_CONTENT, ())
+        if len(contents) != len(steps):
+            return None
+        traces = [self._trace(step) for step in steps]
+        return all(
+            has_content(trace, content, seal=self.ledger.keyed_digest)
+            for trace, content in zip(traces, contents, strict=True)
+        )
 
     def _is_touched(self, tables: Sequence[Table], record: VersionRecord) -> bool:
         """Whether anything was done to a file of these tables after a version was made: written, moved here, its times
@@ -329,8 +363,8 @@ class Versions:
     def changed_sources(self, names: Collection[str]) -> list[str] | None:
         """Which of these tables have files that changed since their newest version. For the owner's eyes only.
 
-        None: unknown for one of them, because it is on another engine or cannot be reached. Only the sizes and times of
-        files are compared.
+        None: unknown for one of them, because it is on another engine or cannot be reached. A file is read only where
+        its size is the same and its time is not.
         """
         changed = []
         self.ledger.refresh()
@@ -341,7 +375,7 @@ class Versions:
             now = self._fingerprint(table) if table.engine == DEFAULT else {"files": []}
             if not now["files"]:
                 return None
-            if record.source.get("files") != now["files"]:
+            if record.source.get("files") != self._with_known_files(now, record, (table,))["files"]:
                 changed.append(table.name)
         return changed
 
@@ -350,11 +384,27 @@ class Versions:
         table = self.file.table(name)
         self.ledger.refresh()
         record = self._newest_record(table)
-        now = self._fingerprint(table)
-        return (
-            record is not None
-            and {key: record.source[key] for key in record.source if key not in (MARK, REACHED, KINDS, WAY)} != now
-        )
+        if record is None:
+            return False
+        if not (now := self._fingerprint(table))["files"]:  # it cannot be read, and this says why
+            self.curator.engine.at(table.engine).trace(table.source, folder=self.folder)
+        now = self._with_known_files(now, record, (table,))
+        kept = {key: record.source[key] for key in record.source if key not in (MARK, REACHED, KINDS, WAY, _CONTENT)}
+        return kept != now
+
+    def _with_known_files(
+        self, source: dict[str, Any], record: VersionRecord, steps: Sequence[Table]
+    ) -> dict[str, Any]:
+        """Sources as they are now, where files with another time and the same content count as those of the version."""
+        kept = [record.source, *record.source.get(WAY, ())]
+        now = [source, *source.get(WAY, ())]
+        contents = record.source.get(_CONTENT, ())
+        for place, (step, content) in enumerate(zip(steps, contents, strict=False)):
+            if place >= min(len(kept), len(now)) or kept[place].get("files") == now[place]["files"]:
+                continue
+            if step.engine == DEFAULT and has_content(self._trace(step), content, seal=self.ledger.keyed_digest):
+                now[place] = now[place] | {"files": kept[place]["files"]}
+        return now[0] | ({WAY: now[1:]} if now[1:] else {})
 
     def is_source_file(self, file: Path) -> bool:
         """Whether a file that is there is, or is part of, a source of one of the tables."""
@@ -440,7 +490,7 @@ class Versions:
         return self.curator.make(
             table,
             schema=self._declaration(table),
-            source=self._fingerprint(table) | self._persons(table, path),
+            source=self._fingerprint(table) | self._persons(table, path) | self._contents((table, *path)),
             base=self.folder,
             guarantee=guarantee(table, self.ledger),
             number=number,
@@ -495,8 +545,17 @@ class Versions:
         return self.curator.engine.at(table.engine).header(table.source, folder=self.folder)
 
     def _fingerprint(self, table: Table) -> dict[str, Any]:
-        engine = self.curator.engine.at(table.engine)
-        return fingerprint(trace_of(table.source, folder=self.folder, engine=engine), seal=self.ledger.keyed_digest)
+        return fingerprint(self._trace(table), seal=self.ledger.keyed_digest)
+
+    def _trace(self, table: Table) -> SourceTrace:
+        return trace_of(table.source, folder=self.folder, engine=self.curator.engine.at(table.engine))
+
+    def _contents(self, steps: Sequence[Table]) -> dict[str, Any]:
+        """The content of what a version is made from, sealed; of files here alone, for only they are compared by it."""
+        seal = self.ledger.keyed_digest
+        return {
+            _CONTENT: [content_of(self._trace(step), seal=seal) if step.engine == DEFAULT else None for step in steps]
+        }
 
     def _check_population(self, table: Table) -> None:
         """Refuse what the ledger would refuse, before a source is read and in more words."""

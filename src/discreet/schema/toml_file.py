@@ -56,12 +56,15 @@ def _read_bytes(path: Path, *, most_bytes: int, error: type[UsageError], missing
     return content
 
 
+_TOML_HINT = 'correct that line; texts are in quotes, as in source = "patients.csv", and each [section] stands once'
+
+
 def parse_toml(text: str, *, name: str, error: type[UsageError] = UsageError) -> dict[str, Any]:
     """A text as a mapping: numbers as they were written, never as floats."""
     try:
         return tomllib.loads(text, parse_float=_number)
     except (ValueError, RecursionError) as problem:
-        raise error(f"{name} is not valid TOML: {str(problem)[:200]}") from None
+        raise error(f"{name} is not valid TOML: {str(problem)[:200]}", hint=_TOML_HINT) from None
     except UsageError as problem:
         raise error(f"{name}: {problem.reason}") from None
 

@@ -33,6 +33,9 @@ from discreet.synth.model_size import refuse_large_marginals
 from discreet.synth.public_rows import public_rows, refuse_other_columns
 from discreet.synth.random_model import random_model
 
+#: A model of fewer rows than this many standard deviations of its noise is mostly noise.
+MOSTLY_NOISE = 10
+
 #: Such a part of delta finds the values of text columns; the rest converts rho.
 KEYS_PART = Fraction(1, 20)
 
@@ -112,6 +115,7 @@ def synthesize(
             outside=outside,
             warnings=(
                 *choice.warnings,
+                *_noise_warnings(request, made.total, event, version, width=len(columns)),
                 *_bounds_warnings(doubted),
                 *_column_warnings(columns, attributes, needs, version),
             ),
@@ -261,6 +265,18 @@ def _outside(made: ModelFit, needs: UndeclaredColumns) -> dict[str, float]:
     """For each column with bought bounds the most rows that lie outside of them, from noisy counts."""
     limits = zip(made.attributes, made.outside, strict=True)
     return {attribute.name: rows for attribute, rows in limits if attribute.name in needs.numbers}
+
+
+def _noise_warnings(
+    request: FitRequest, noisy_total: float, event: ReservationEvent, version: Version, *, width: int
+) -> Iterator[str]:
+    """Where noise hides the data, by the noisy number of rows. Where their number was given, `choose_model` says it."""
+    sd = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 3 * width))
+    if request.rows is None and noisy_total < MOSTLY_NOISE * sd:
+        yield (
+            f"this model is mostly noise: at this epsilon each of its counts is off by about ±{2 * sd:,.0f}, and the "
+            f"table has about {max(noisy_total, 0):,.0f} rows; use a larger epsilon or fewer columns"
+        )
 
 
 def _bounds_warnings(doubted: Sequence[str]) -> Iterator[str]:

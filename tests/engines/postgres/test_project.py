@@ -118,7 +118,7 @@ def test_nobody_is_said_to_be_forgotten_where_tags_are_gone(project, postgres_ad
     project.refresh("visits")
     made = project.ledger.state.versions["visits"][1].file
     execute(postgres_address, f'DROP TABLE discreet."{made}-tags"')
-    code, err = outcome(say(capsys, project.folder, "forget", "visits", "p7"))
+    code, err = outcome(say(capsys, project.folder, "forget", "visits", "p7", "--yes"))
     assert (code, "nobody can be erased from" in err) == (5, True)
     execute(postgres_address, f'DROP TABLE discreet."{made}"')
     code, err = outcome(say(capsys, project.folder, "refresh", "visits"))

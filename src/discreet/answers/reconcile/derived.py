@@ -76,9 +76,8 @@ def derived_release(
     """
     event = compose([_event(name, curator) for name in earlier_estimate.releases])
     nothing = Measurement(id=_name(earlier_estimate), text=earlier_estimate.query.text, parts=(), event=event)
-    because = (
-        f"this is computed from {release_list_text(earlier_estimate.releases)}, which are paid for: nothing is charged"
-    )
+    paid = "which is paid for" if len(earlier_estimate.releases) == 1 else "which are paid for"
+    because = f"this is computed from {release_list_text(earlier_estimate.releases)}, {paid}: nothing is charged"
     return _release(earlier_estimate, nothing, wish, because, version=version, ledger=curator.ledger, bought=False)
 
 

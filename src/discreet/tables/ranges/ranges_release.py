@@ -171,7 +171,7 @@ def _ruler(request: RangesRequest, version: Version) -> Ruler:
     if column is None:
         hint = closest_name_hint(request.column, [each.name for each in version.schema.columns])
         raise UsageError(f"table {version.table!r} has no column {request.column[:60]!r}", hint=hint)
-    return ruler_of(column)
+    return ruler_of(column, table=version.table)
 
 
 def release(

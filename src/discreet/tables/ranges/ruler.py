@@ -99,7 +99,7 @@ class Ruler:
         return self.column.label(min(self.edges[cell + 1] - 1, self.column.high))
 
 
-def ruler_of(column: Column) -> Ruler:
+def ruler_of(column: Column, *, table: str = "TABLE") -> Ruler:
     """The ruler of a declared column: its bins, its single values, or as many equal cells as may be."""
     if not isinstance(column, NumberColumn | MomentColumn):
         raise UsageError(
@@ -111,7 +111,7 @@ def ruler_of(column: Column) -> Ruler:
             f"ranges of {column.name!r} need declared bounds",
             hint=Message(
                 "declare low and high; or ",
-                Command("bounds", "TABLE", column.name, Flag("epsilon", 0.1)),
+                Command("bounds", table, column.name, Flag("epsilon", 0.1)),
                 " measures them",
             ),
         )
