@@ -55,7 +55,7 @@ def test_a_script_erases_nobody_without_yes(tmp_path, capsys):
     make(tmp_path, extra='person = "note"', columns=PERSONS).refresh("patients")
     before = rows_of_ledger(tmp_path)
     code, _, text = say(capsys, tmp_path, "forget", "patients", "n")
-    assert code == 2 and "Nothing was changed" in text and "try: add --yes if you mean it" in text
+    assert code == 2 and "Nothing was changed" in text and "try: add --yes to confirm" in text
     assert rows_of_ledger(tmp_path) == before
     assert run(capsys, tmp_path, "forget", "patients", "n", "--yes")[0] == 0
 

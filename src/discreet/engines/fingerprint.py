@@ -69,11 +69,13 @@ def _size_text(salt: str, place: int, file: Path) -> str:
 
 def _content_text(salt: str, place: int, file: Path) -> str:
     state = file.stat()
-    return f"content {salt} {place} {_digest_at(file, state.st_size, state.st_mtime_ns, state.st_ino)}"
+    return (
+        f"content {salt} {place} {_digest_at(file, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)}"
+    )
 
 
 @lru_cache(maxsize=64)
-def _digest_at(file: Path, size: int, time: int, node: int) -> str:
+def _digest_at(file: Path, size: int, written: int, changed: int, node: int) -> str:
     """The digest of a file as it is at this time: a page that is looked at often does not read it again."""
     return _digest(file)
 

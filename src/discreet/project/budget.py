@@ -196,8 +196,8 @@ def grant(table: Table, ledger: Ledger, *, epsilon: object, delta: object = None
     """Raise the limit of a table's population to `epsilon` (and `delta`). An act of the owner."""
     raised = raised_limit(table, ledger, epsilon=epsilon, delta=delta)
     if table.population not in ledger.state.accounts:
-        unit = "row" if table.schema.unit.is_row else "person"
-        ledger.declare(table.population, guarantee(table, ledger), unit=unit)
+        limit = guarantee(table, ledger)
+        ledger.declare(table.population, limit, unit="row" if table.schema.unit.is_row else "person")
     ledger.grant(table.population, raised)
     return raised
 

@@ -397,7 +397,7 @@ class Versions:
     ) -> dict[str, Any]:
         """Sources as they are now, where files with another time and the same content count as those of the version."""
         kept = [record.source, *record.source.get(WAY, ())]
-        now = [source, *source.get(WAY, ())]
+        now: list[dict[str, Any]] = [source, *source.get(WAY, ())]
         contents = record.source.get(_CONTENT, ())
         for place, (step, content) in enumerate(zip(steps, contents, strict=False)):
             if place >= min(len(kept), len(now)) or kept[place].get("files") == now[place]["files"]:
