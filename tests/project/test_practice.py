@@ -156,3 +156,15 @@ def test_a_damaged_ledger_is_not_deleted(tmp_path):
     with pytest.raises((LedgerFault, UsageError)):
         repair.delete_practice_ledger(ledger)
     assert ledger.exists()
+
+
+def test_the_tables_of_a_real_ledger_stay_where_the_file_names_a_new_one(tmp_path, capsys):
+    project = declare(tmp_path, practice=False)
+    project.refresh("patients")
+    project.ledger.close()
+    stored = list((tmp_path / ".discreet" / "tables").glob("patients-*"))
+    edit(tmp_path, "ledger.db", "other.db")
+    path = tmp_path / "discreet.toml"
+    path.write_text(path.read_text().replace("[project]", f"[project]\n{MARK}", 1))
+    run(capsys, tmp_path, "init", "--practice", "--again")
+    assert stored and all(file.exists() for file in stored)

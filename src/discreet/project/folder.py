@@ -179,10 +179,12 @@ def start_practice_again(path: str | PathLike[str]) -> Path:
             "this ledger is in a database, so it cannot be reset: Discreet deletes no database tables",
             hint="use another database",
         )
-    if where.exists():
+    is_practice = where.exists()
+    if is_practice:
         repair.delete_practice_ledger(where)
     _make_missing_ledger(folder)  # refuses where a real ledger is missing
-    shutil.rmtree(folder / ".discreet" / "tables", ignore_errors=True)
+    if is_practice:  # else the tables are another ledger's: the file names a new one
+        shutil.rmtree(folder / ".discreet" / "tables", ignore_errors=True)
     return folder
 
 
