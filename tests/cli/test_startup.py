@@ -62,7 +62,9 @@ def test_a_query_loads_what_it_needs_and_nothing_of_the_console(tmp_path):
 
 def test_a_verb_ends_with_its_ledger_closed_and_without_a_word(tmp_path):
     """`run` tunes the collector. Were all frozen at the end, the log would stay, and DuckDB would tell of leaks."""
-    make(tmp_path)
+    project = make(tmp_path)
+    project.refresh("patients")  # else the first query says that it made a version
+    project.ledger.close()
     program = "from discreet.cli import run; run()"
     for words in (["query", COUNT, "--epsilon", "0.1"], ["budget"]):
         done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=tmp_path)
