@@ -145,7 +145,7 @@ def test_a_number_is_rounded_to_one_power_of_ten_within_its_noise(column, lie, b
 
 
 def test_what_was_measured_before_and_is_stored_here_is_charged(projects, monkeypatch):
-    monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)  # independent noise, then
+    monkeypatch.setattr("discreet.answers.more_precise.refined_quote", lambda *_, **__: None)  # independent noise, then
     project, _, state = projects
     with state_in(state):
         first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 21").ask(epsilon=0.5)

@@ -40,7 +40,7 @@ def test_refined(projects):
     """Proved to the last number: they are one draw. What was paid before is not taken off its loss."""
     project, _, state = projects
     with state_in(state):
-        first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 21").ask(epsilon=0.5)
+        first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 23").ask(epsilon=0.5)
         files = bundle_files.make_bundle(project, project.again(first.id, epsilon=0.25).id)
     assert set(verdicts(files).values()) == {"proved"}
     plan, proof = json.loads(files["plan.json"]), json.loads(files["proof.json"])
@@ -59,7 +59,7 @@ def test_refined(projects):
 
 
 def test_measured_again(projects, monkeypatch):
-    monkeypatch.setattr("discreet.answers.sql.refined_quote", lambda *_, **__: None)  # independent noise, then
+    monkeypatch.setattr("discreet.answers.more_precise.refined_quote", lambda *_, **__: None)  # independent noise, then
     project, _, state = projects
     with state_in(state):
         first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 20").ask(epsilon=0.5)
