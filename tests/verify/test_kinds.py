@@ -36,12 +36,14 @@ def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
     assert set(verdicts(bundle_files.make_bundle(zcdp, keys.id)).values()) == {"proved"}
 
 
-def test_refined(projects):
-    """Proved to the last number: they are one draw. What was paid before is not taken off its loss."""
-    project, _, state = projects
-    with state_in(state):
-        first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 23").ask(epsilon=0.5)
-        files = bundle_files.make_bundle(project, project.again(first.id, epsilon=0.25).id)
+def test_refined(tmp_path):
+    """Proved to the last number: they are one draw. What was paid before is not taken off its loss.
+
+    A project of its own: after Gaussian noise, independent noise is cheaper.
+    """
+    project = world.rows_project(tmp_path / "own")
+    first = project.sql("SELECT count(*) AS n FROM patients WHERE age > 23").ask(epsilon=0.5)
+    files = bundle_files.make_bundle(project, project.again(first.id, epsilon=0.25).id)
     assert set(verdicts(files).values()) == {"proved"}
     plan, proof = json.loads(files["plan.json"]), json.loads(files["proof.json"])
     assert plan["event"]["kind"] == "refined" and proof["total"]["epsilon"] == "3/4"
