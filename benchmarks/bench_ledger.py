@@ -21,11 +21,11 @@ from results import write_section
 
 from discreet.accounting import events
 from discreet.accounting.events import LaplaceEvent
-from discreet.accounting.filter import Balance, Cost
+from discreet.accounting.filter import Balance, Cost, book_balance
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Box, Region, ValueSet
 from discreet.ledger.chain import new_id
-from discreet.ledger.charge_data import balance_data
+from discreet.ledger.charge_data import balance_data, cost_data
 from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.journal import sha256_of
 from discreet.ledger.ledger import Ledger
@@ -97,9 +97,8 @@ def long_ledger(path: Path, rows: int) -> None:
             for number in range(rows // 2):
                 event = LaplaceEvent(scale=Fraction(10**5 + number % 1000), l1=1)
                 cost = Cost.of(events.loss(event))
-                inside = [balance.pure, balance.rho]
-                pure, rho = balance.pure + cost.pure, balance.rho + cost.rho
-                balance = Balance(pure=pure, rho=rho, pure_sum=pure, rho_sum=rho)
+                inside = list(balance.arms)
+                balance = book_balance(balance, cost, balance)
                 id_ = f"r-{new_id()}"
                 charge = {
                     "id": id_,
@@ -108,7 +107,7 @@ def long_ledger(path: Path, rows: int) -> None:
                     "version": 1,
                     "region": region(number).to_data(),
                     "event": events.to_data(event),
-                    "cost": {"pure": cost.pure, "rho": cost.rho, "delta": 0},
+                    "cost": cost_data(cost),
                     "analyst": f"analyst {number % 7}",
                     "question": sha256,
                     "price": "1/1000",
