@@ -15,7 +15,9 @@ from discreet.cli.flags import HERE, Folder, Json, two_ends
 from discreet.cli.version_notes import (
     edited_warning,
     encoding_notes,
+    forget_output,
     refresh_output,
+    remove_output,
     unchanged_output,
     unknown_change_note,
 )
@@ -225,7 +227,7 @@ def remove(
         command=Command("remove", table, Flag("yes", True)),
         yes=yes,
     )
-    data, text = terminal.remove_output(opened_project.remove(table))
+    data, text = remove_output(opened_project.remove(table))
     terminal.print_result(data, text, as_json=as_json)
 
 
@@ -251,5 +253,5 @@ def forget(
         engines=[declared_table.engine for declared_table in opened_project.file.tables.values()],
     ):
         erased = opened_project.forget(table, person)
-    data, text = terminal.forget_output(erased)
+    data, text = forget_output(erased)
     terminal.print_result(data, text, as_json=as_json)

@@ -24,6 +24,7 @@ from discreet.cli.flags import (
     require_one_price,
 )
 from discreet.cli.row_file import Format, OldCsv, OldParquet, Output, row_files
+from discreet.cli.version_notes import changed_source_note
 from discreet.errors import Command, Message, Statement, UsageError
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _answer_data(
     tables = [scan.table for scan in question.query.tables]
     changed = terminal.changed_since(release, project, tables, analyst=analyst)
     data = {**release.to_data(), "source_changed": None if changed is None else bool(changed)}
-    return data, [terminal.changed_source_note(name) for name in changed or ()]
+    return data, [changed_source_note(name) for name in changed or ()]
 
 
 def _read(file: Path) -> str:

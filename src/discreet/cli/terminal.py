@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engin
     from discreet.accounting.guarantee import Guarantee
     from discreet.cli.row_file import RowFile
     from discreet.ledger.repair import LedgerVerification, RepairOutcome
-    from discreet.project.project import BudgetStatus, ErasureReport, Project, RemovalReport
+    from discreet.project.project import BudgetStatus, Project
     from discreet.release import Release, Spending
     from discreet.schema.schema import Table
 
@@ -65,14 +65,6 @@ def changed_since(
         return None
     with progress("comparing the source with the version"):
         return project.changed_sources(dict.fromkeys(tables))
-
-
-def changed_source_note(table: str) -> str:
-    """That a stored answer is about an earlier state of a source."""
-    return (
-        f"the source of {table!r} has changed since this stored answer was measured; discreet refresh {table} makes a "
-        "new version, on which the query is charged again"
-    )
 
 
 def first_version_note(project: Project, table: str) -> str:
@@ -240,46 +232,6 @@ def _legend(release: Release) -> str:
     hidden = [cell for cell in cells if release.rows[cell[0]][cell[1]] is None]
     below_noise = any(release.is_below_noise(*cell) for cell in cells if cell not in hidden)
     return legend(release.confidence, mark="~" if below_noise else "", dash=bool(hidden))
-
-
-def remove_output(report: RemovalReport) -> tuple[dict[str, Any], str]:
-    """What removing a table took away."""
-    made = f"{report.versions:,} version{'s' * (report.versions != 1)}"
-    text = f"removed {report.table!r}: its declaration, and {made}; its source is unchanged"
-    if report.missing:
-        text += f"\n  these files could not be deleted; delete them yourself: {', '.join(report.missing)}"
-    return {"table": report.table, "versions": report.versions, "left": list(report.missing)}, text
-
-
-def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
-    """What forgetting erased: exact, for the owner only."""
-    tables = ", ".join(erased.tables)
-    text = (
-        f"{tables}: erased from {erased.exact_versions:,} version{'s' * (erased.exact_versions != 1)} "
-        "(exact number, for the owner only)\n"
-        "  earlier answers and their cost stay; later versions leave this person out"
-    )
-    if not erased.exact_versions:
-        text += (
-            "\n  this person was not found: check that the value is spelled as in the source (later versions leave it"
-            " out in any case, so that what is kept does not reveal whether somebody was there)"
-        )
-    if erased.others:
-        text += f"\n  nothing was erased from these other tables of the same people: {', '.join(erased.others)}"
-    if erased.missing:
-        listed = ", ".join(erased.missing)
-        text += f"\n  missing, so nothing was erased from them; if there are copies elsewhere, delete them: {listed}"
-    if erased.orphaned:
-        listed = ", ".join(erased.orphaned)
-        text += f"\n  incomplete tables of an interrupted run, so nothing was erased from them; delete them: {listed}"
-    data = {
-        "tables": list(erased.tables),
-        "versions": erased.exact_versions,
-        "others": list(erased.others),
-        "missing": list(erased.missing),
-        "left": list(erased.orphaned),
-    }
-    return data, text
 
 
 def _spending(spending: Spending, *, up: bool = True) -> str:

@@ -1,4 +1,7 @@
-"""What the owner reads when a version was made: which rows were kept, what was moved, what looks wrong. All exact."""
+"""What the owner reads of versions: which rows were kept when one was made, what looks wrong, what was erased.
+
+All exact.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DiscreetError
+from discreet.errors import Command, DiscreetError, Message
 
 if TYPE_CHECKING:
     from discreet.engines.engine import DeclarationOutcome
-    from discreet.project.project import Project
+    from discreet.project.project import ErasureReport, Project, RemovalReport
     from discreet.schema.schema import Table
 
 
@@ -179,3 +182,52 @@ def encoding_notes(project: Project, table: Table) -> list[str]:
         note = encoding_note(find(table.source, folder=project.folder))
         return [] if note is None else [note]
     return []
+
+
+def changed_source_note(table: str) -> str:
+    """That a stored answer is about an earlier state of a source."""
+    return Message(
+        f"the source of {table!r} has changed since this stored answer was measured; ",
+        Command("refresh", table),
+        " makes a new version, on which the query is charged again",
+    )
+
+
+def remove_output(report: RemovalReport) -> tuple[dict[str, Any], str]:
+    """What removing a table took away."""
+    made = f"{report.versions:,} version{'s' * (report.versions != 1)}"
+    text = f"removed {report.table!r}: its declaration, and {made}; its source is unchanged"
+    if report.missing:
+        text += f"\n  these files could not be deleted; delete them yourself: {', '.join(report.missing)}"
+    return {"table": report.table, "versions": report.versions, "left": list(report.missing)}, text
+
+
+def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
+    """What forgetting erased: exact, for the owner only."""
+    tables = ", ".join(erased.tables)
+    text = (
+        f"{tables}: erased from {erased.exact_versions:,} version{'s' * (erased.exact_versions != 1)} "
+        "(exact number, for the owner only)\n"
+        "  earlier answers and their cost stay; later versions leave this person out"
+    )
+    if not erased.exact_versions:
+        text += (
+            "\n  this person was not found: check that the value is spelled as in the source (later versions leave it"
+            " out in any case, so that what is kept does not reveal whether somebody was there)"
+        )
+    if erased.others:
+        text += f"\n  nothing was erased from these other tables of the same people: {', '.join(erased.others)}"
+    if erased.missing:
+        listed = ", ".join(erased.missing)
+        text += f"\n  missing, so nothing was erased from them; if there are copies elsewhere, delete them: {listed}"
+    if erased.orphaned:
+        listed = ", ".join(erased.orphaned)
+        text += f"\n  incomplete tables of an interrupted run, so nothing was erased from them; delete them: {listed}"
+    data = {
+        "tables": list(erased.tables),
+        "versions": erased.exact_versions,
+        "others": list(erased.others),
+        "missing": list(erased.missing),
+        "left": list(erased.orphaned),
+    }
+    return data, text

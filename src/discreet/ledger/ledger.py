@@ -3,6 +3,8 @@
 Append-only, hash-chained, transactional. It knows regions, events and losses, and no data. A charge is
 durable before `charge` returns, and nothing is refunded. See journal.py for how an append is made,
 state.py for what entries mean, accounting/filter.py for what is accepted.
+
+One file, long as it is: every act on a ledger stands here, each in a section of its own, so that none is outside one.
 """
 
 from __future__ import annotations
