@@ -136,7 +136,7 @@ def clients_text(folder: Path, path: Path) -> str:
     """By how many clients, and with a long ledger; and what this disk and this machine were like meanwhile."""
     with ledger_clients.server(folder) as url:
         long, moved_s = ledger_clients.long(path, url)
-        short = ledger_clients.falls_short(folder, url)
+        short = ledger_clients.short(folder, url)
     heading = (
         "| ledger | machines | clients each | populations | questions/s | median ms | 95% ms | CPU ms of a curator |\n"
         "|---|---:|---:|---:|---:|---:|---:|---:|"
