@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 from discreet.schema.schema import Table
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 if TYPE_CHECKING:
     from discreet.engines.network.exact_graph import ExactGraph
@@ -60,9 +61,12 @@ class MemoryEngine(FileBackedEngine):
         """Itself."""
         return self
 
-    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
+    def columns(
+        self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Mapping[str, Mapping[str, Any]]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
-        return propose_types(sources.find(source, folder=folder))
+        types = propose_types(sources.find(source, folder=folder, layout=layout))
+        return {name: {"type": type_} for name, type_ in types.items()}
 
     def declare(
         self,
@@ -89,7 +93,7 @@ class MemoryEngine(FileBackedEngine):
 
             return declare_persons(ownership, folder=folder, target=path_of(target))
         check_declarable(table.schema)
-        source = sources.find(table.source, folder=folder)
+        source = sources.find(table.source, folder=folder, layout=table.layout)
         columns = {column: source.place(column.name) for column in table.schema.columns}
         records: list[Record] = []
         nulled: Counter[str] = Counter()

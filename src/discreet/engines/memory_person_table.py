@@ -42,7 +42,9 @@ Codes = tuple[Value | None, ...]
 
 def declare_persons(ownership: Ownership, *, folder: Path, target: Path) -> DeclarationOutcome:
     """Make the declared table and its side file."""
-    chain = [sources.find(table.source, folder=folder) for table in (ownership.table, *ownership.path)]
+    chain = [
+        sources.find(table.source, folder=folder, layout=table.layout) for table in (ownership.table, *ownership.path)
+    ]
     schema, limit = ownership.schema, ownership.unit.rows
     with new_pair(target) as (stream, beside), ExitStack() as stack:
         for source in chain:

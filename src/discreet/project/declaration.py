@@ -24,6 +24,7 @@ from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.person_identity import Naming, describe, same_persons, sources_of
 from discreet.schema.project_file import NAME, ProjectFile, read_table
 from discreet.schema.schema import Budget, Table, closest_name_hint
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 #: What no column should be called: a number, a date, true or false.
 _VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|false", re.IGNORECASE)
@@ -45,6 +46,7 @@ class TableWish:
     public: bool = False
     population: str | None = None
     address: str = DEFAULT
+    layout: SourceLayout = UNDECLARED
 
 
 def propose_table(
@@ -84,7 +86,8 @@ def propose_table(
                 ": both ends are protected persons",
             )
         )
-    header, trace = engine.header(source_name, folder=folder), engine.trace(source_name, folder=folder)
+    trace = engine.trace(source_name, folder=folder)
+    header = engine.header(source_name, folder=folder, layout=wish.layout)
     declared_traces = {name: _trace_declared(file.raw[name], folder, engines, beside=address) for name in file.tables}
     twin = next((table for name, table in file.tables.items() if is_same_source(declared_traces[name], trace)), None)
     if twin is not None and (population is None or twin.population != population):
@@ -92,7 +95,10 @@ def propose_table(
     if population is not None and population not in file.populations:
         raise UsageError(f"there is no population {population[:60]!r}", hint=shared_budget_hint(population))
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
-    columns = {column: {"type": type_} for column, type_ in engine.columns(source_name, folder=folder).items()}
+    columns = {
+        column: dict(proposed)
+        for column, proposed in engine.columns(source_name, folder=folder, layout=wish.layout).items()
+    }
     if person is not None and person not in columns and "," in person:
         raise _several_person_columns(person)
     for person_column in (*(() if person is None else (person,)), *(ends or ())):
@@ -102,6 +108,7 @@ def propose_table(
                 hint=closest_name_hint(person_column, columns),
             )
     settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
+    settings |= wish.layout.settings()
     if public:
         settings["public"] = True
     elif population is not None:

@@ -542,7 +542,7 @@ class Versions:
             came_by = step.schema.unit.on
 
     def _header(self, table: Table) -> Header:
-        return self.curator.engine.at(table.engine).header(table.source, folder=self.folder)
+        return self.curator.engine.at(table.engine).header(table.source, folder=self.folder, layout=table.layout)
 
     def _fingerprint(self, table: Table) -> dict[str, Any]:
         return fingerprint(self._trace(table), seal=self.ledger.keyed_digest)

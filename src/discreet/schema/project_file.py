@@ -30,6 +30,7 @@ from discreet.schema.grid_step import STORED_STEP, with_steps
 from discreet.schema.person_path import path_of
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Budget, Schema, Table, check_invariants, closest_name_hint, read_invariants
+from discreet.schema.source_layout import LAYOUT_KEYS, read_layout
 from discreet.schema.toml_file import mapping, read_toml, refuse_unknown_keys
 
 NAME = "discreet.toml"
@@ -41,7 +42,7 @@ MOST_BINS = 10_000
 _BUDGET = {"epsilon", "delta", "delta_keys"}
 _TABLE = {
     "source", "engine", "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public",
-    "population", "columns", "invariants", "ends", "directed",
+    "population", "columns", "invariants", "ends", "directed", *LAYOUT_KEYS,
 }  # fmt: skip
 _ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
 _KEYS = {
@@ -171,7 +172,15 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     if public and schema.invariants:
         raise SchemaError(f"{where} is public and has invariants", hint="remove one of the two")
     engine = check_address(data.get("engine", DEFAULT), where=f"{where} engine")
-    table = Table(schema=schema, source=source, engine=engine, public=public, population=population, budget=budget)
+    table = Table(
+        schema=schema,
+        source=source,
+        engine=engine,
+        public=public,
+        population=population,
+        budget=budget,
+        layout=read_layout(data, where=where),
+    )
     check_network(table, where=where)
     return table
 

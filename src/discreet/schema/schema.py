@@ -11,6 +11,7 @@ from typing import Any
 from discreet.errors import SchemaError
 from discreet.schema.column import Column
 from discreet.schema.privacy_unit import PrivacyUnit
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class Table:
     public: bool = False
     population: str
     budget: Budget | None
+    layout: SourceLayout = UNDECLARED
 
     @property
     def name(self) -> str:
