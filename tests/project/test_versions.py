@@ -135,7 +135,7 @@ def test_a_version_of_before_keeps_its_step_and_the_owner_hears_of_it(tmp_path):
     (tmp_path / "discreet.toml").write_text(RATES)
     (tmp_path / "rates.csv").write_text("rate\n0.0038\n0.05\n")
     with pytest.MonkeyPatch.context() as patch:  # the release before this one: no steps from bounds
-        patch.setattr("discreet.project.versions.with_steps", lambda table: table)
+        patch.setattr("discreet.project.version_records.with_steps", lambda table: table)
         patch.setattr("discreet.schema.project_file.with_steps", lambda table: table)
         old = discreet.init(tmp_path)
         _, making = old.refresh("rates")

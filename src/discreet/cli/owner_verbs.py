@@ -242,7 +242,7 @@ def forget(
     import discreet
 
     opened_project = discreet.open(project)
-    opened_project.versions.refuse_forgetting(table, person)
+    opened_project.versions.erasure.refuse_forgetting(table, person)
     confirm(
         f"this erases a person from {opened_project.table(table).name!r} and from tables that refer to it, for good",
         yes=yes,

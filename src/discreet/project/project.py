@@ -37,7 +37,8 @@ from discreet.project.folder import (
     refuse_other_mark,
     refuse_state_inside,
 )
-from discreet.project.versions import ErasureReport, RemovalReport, Versions
+from discreet.project.version_erasure import ErasureReport
+from discreet.project.versions import RemovalReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
 from discreet.schema.edge_table import refuse_edge_table
@@ -355,7 +356,7 @@ class Project:
 
     def is_up_to_date(self, name: str) -> bool | None:
         """Whether neither source nor declaration of a table has changed; None if unknown. For the owner only."""
-        return self.versions.is_up_to_date(name)
+        return self.versions.changes.is_up_to_date(name)
 
     def remove(self, name: str) -> RemovalReport:
         """Remove a table before the first answer about its people: its declaration, its versions and their files.
@@ -376,7 +377,7 @@ class Project:
 
     def forget(self, name: str, person: Sequence[str]) -> ErasureReport:
         """Erase a person from every version of a table and of the tables reached through it. For the owner."""
-        return self.versions.forget(name, person)
+        return self.versions.erasure.forget(name, person)
 
     def table(self, name: str) -> Table:
         """A declared table by name, ignoring case."""
@@ -384,7 +385,7 @@ class Project:
 
     def ledger_table(self, name: str) -> Table:
         """A declared table as the ledger has it: an edit of its population or person has no effect until `refresh`."""
-        return self.versions.ledger_table(self.table(name))
+        return self.versions.records.ledger_table(self.table(name))
 
     def version(self, name: str) -> Version:
         """The newest version of a table; the first one is made when it is first needed. Refuses tables with ends.
@@ -423,7 +424,7 @@ class Project:
         """Whether a file belongs to the project: its declaration, a source, or anything beside the ledger."""
         target, own = path.resolve(), (self.folder / ".discreet").resolve()
         files = [path.resolve() for path in (self.folder / NAME, self.ledger_path) if isinstance(path, Path)]
-        return target in (*files, own) or own in target.parents or self.versions.is_source_file(target)
+        return target in (*files, own) or own in target.parents or self.versions.changes.is_source_file(target)
 
     def verify(self) -> repair.LedgerVerification:
         """Verify the whole ledger from disk."""
@@ -442,12 +443,12 @@ class Project:
 
     def source_changed(self, name: str) -> bool:
         """Whether the source has changed since the newest version was made. For the owner only."""
-        return self.versions.source_changed(name)
+        return self.versions.changes.source_changed(name)
 
     def changed_sources(self, names: Collection[str]) -> list[str] | None:
         """Which of these tables have files that changed since their newest version; None if unknown. For the owner."""
-        return self.versions.changed_sources(names)
+        return self.versions.changes.changed_sources(names)
 
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. These are public facts: no data is read."""
-        return self.versions.warnings(name)
+        return self.versions.differences.warnings(name)
