@@ -160,6 +160,8 @@ CALLS = [
     ("attack reconstruction", "attack reconstruction --n 50"),
     ("anonymize", "anonymize patients.csv --quasi age,sex --sensitive ward --k 5 -o anonymous.csv"),
     ("check", "check patients.csv --quasi age,sex --sensitive ward"),
+    ("sample-data", "sample-data"),
+    ("sample-data", "sample-data network --rows 20 -o samples"),
     ("version", "version"),
 ]
 #: Failures, which have JSON too.

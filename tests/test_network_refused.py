@@ -153,7 +153,7 @@ WORDS = {
 }
 NOT_ABOUT_ROWS = {
     *("init", "add", "refresh", "again", "forget", "demo", "version", "serve", "anonymize"),
-    *("check", "audit", "tables", "releases", "remove"),
+    *("check", "audit", "tables", "releases", "remove", "sample-data"),
 }
 
 
