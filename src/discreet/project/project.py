@@ -29,7 +29,8 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import DeclaredTables, TableWish, check_draft, propose_table
+from discreet.project.code_book import CodeBook
+from discreet.project.declaration import DeclaredTables, TableWish, check_draft, draft_table
 from discreet.project.folder import (
     ledger_path,
     make_project_folder,
@@ -255,25 +256,26 @@ class Project:
         public: bool = False,
         population: str | None = None,
         engine: str = DEFAULT,
+        codebook: str | PathLike[str] | CodeBook | None = None,
     ) -> Table:
         """Declare a table: propose names and types for its columns and write them into discreet.toml.
 
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
-        categories are never proposed, because they would be read from the data.
+        categories are never proposed, because they would be read from the data; a code book, which is public, says
+        them (docs/guides/declaring.md).
         """
-        draft = self.draft(
-            source,
+        wish = TableWish(
+            source=os.fspath(source),
             name=name,
             person=person,
             rows_per_person=rows_per_person,
             ends=ends,
-            epsilon=epsilon,
-            delta=delta,
+            budget=budget_of(epsilon, delta),
             public=public,
             population=population,
-            engine=engine,
+            address=engine,
         )
-        return self.add_draft(draft)
+        return self.add_draft(draft_table(wish, self._declared_tables(), codebook=codebook))
 
     def draft(
         self,
@@ -289,10 +291,11 @@ class Project:
         population: str | None = None,
         engine: str = DEFAULT,
         layout: SourceLayout | None = None,
+        codebook: str | PathLike[str] | CodeBook | None = None,
     ) -> TableDraft:
         """What `add` would declare, to look at and to change first: `draft.replace`, `draft.toml`, `add_draft`.
 
-        For the owner: types are read from the first rows. Nothing is written.
+        For the owner: types, and which columns repeat, are read from the first rows. Nothing is written.
         """
         wish = TableWish(
             source=os.fspath(source),
@@ -305,10 +308,9 @@ class Project:
             population=population,
             address=engine,
             layout=layout or UNDECLARED,
+            looks_for_persons=True,
         )
-        draft = propose_table(wish, self._declared_tables())
-        check_draft(draft, self._declared_tables())
-        return draft
+        return draft_table(wish, self._declared_tables(), codebook=codebook)
 
     def add_draft(self, draft: TableDraft) -> Table:
         """Write a draft into discreet.toml. Refused, and nothing is written, where it does not hold together."""
