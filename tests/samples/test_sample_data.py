@@ -11,14 +11,15 @@ import pytest
 import discreet
 from discreet.errors import UsageError
 from discreet.samples.sample_data import MOST_ROWS, SAMPLES, write_sample
+from discreet.schema import project_file
 
 #: What 200 rows of each sample are, all files together. Another digest is another table for everybody who learns.
 DIGESTS = {
-    "clinic": "1309ea4a2a1f3809",
-    "visits": "27627228fe5b662c",
-    "offenders": "d476bd2f03175d56",
-    "census": "3b8ac6fbbe6527e3",
-    "network": "25661b6277f74992",
+    "clinic": "8bdf49fcdc111601",
+    "visits": "eb894091bbca5fc6",
+    "offenders": "e8e1e1b318b2f7da",
+    "census": "778673833649d73b",
+    "network": "0b195381af16f8ed",
 }
 TABLES = [(sample, table) for sample in SAMPLES.values() for table in sample.tables]
 
@@ -57,15 +58,40 @@ def test_a_code_book_describes_every_column_and_every_value_fits(tmp_path, name)
         assert [line["column"] for line in book] == list(rows[0]), table.name
         for line in book:
             assert line["label"] and line["type"] in ("integer", "decimal", "date", "category", "boolean", "text")
-            values = {row[line["column"]] for row in rows} - {line["null"]} - {""}
+            values = {row[line["column"]] for row in rows} - {line.get("null", "")}
             assert values, line
             if line["type"] == "category":
                 assert values <= {word.partition("=")[0] for word in line["values"].split(";")}
             elif line["type"] in ("integer", "decimal"):
                 assert float(line["low"]) <= min(map(float, values)) <= max(map(float, values)) <= float(line["high"])
-            elif line["type"] == "date" and not line["format"]:
+            elif line["type"] == "date" and not line.get("format"):
                 assert line["low"] <= min(values) <= max(values) <= line["high"]
                 assert all(date.fromisoformat(value) for value in values)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_table_is_declared_by_its_code_book_and_answers(tmp_path, name):
+    if name == "offenders" and "null" not in project_file._KEYS["text"]:
+        pytest.skip("formats and marks of NULL are not declared yet")
+    discreet.sample_data(name, tmp_path, rows=400)
+    project = discreet.init(tmp_path, epsilon=1000)
+    for table in SAMPLES[name].tables:
+        flags = {flag.replace("-", "_"): value for flag, value in table.add_flags}
+        if isinstance(flags.get("ends"), str):
+            flags["ends"] = tuple(flags["ends"].split(","))
+        declared = project.add(str(tmp_path / table.file), codebook=tmp_path / table.code_book, **flags)
+        persons = [column.name for column in table.columns if column.rows_per_person]
+        assert list(declared.schema.unit.person) == persons
+        if declared.public:
+            continue
+        _, outcome = project.refresh(table.name)
+        expected = len(rows_of(tmp_path / table.file))
+        assert expected * 0.9 < outcome.exact_rows <= expected
+        if declared.schema.unit.ends:
+            continue
+        assert not any(outcome.exact_nulled.values()), (table.name, outcome.exact_nulled)
+        ((count,),) = project.sql(f"SELECT count(*) FROM {table.name}").ask(epsilon=500).rows
+        assert count == outcome.exact_rows
 
 
 def test_offenders_are_as_a_court_has_them(tmp_path):

@@ -21,9 +21,8 @@ MOST_PEOPLE = 8
 
 RESIDENTS = SampleTable(
     name="residents",
-    add_flags=(("person", "household"), ("rows-per-person", MOST_PEOPLE)),
     columns=(
-        SampleColumn(name="household", type="text", label="Number of the household"),
+        SampleColumn(name="household", type="text", label="Number of the household", rows_per_person=MOST_PEOPLE),
         SampleColumn(name="block", type="category", values=_NAMES, label="Block where the household lives"),
         SampleColumn(name="age", type="integer", low=0, high=110, label="Age in years"),
         SampleColumn(name="sex", type="category", values={"1": "male", "2": "female"}, label="Sex"),

@@ -16,9 +16,8 @@ TOWNS = ("Aldford", "Brookham", "Carrow", "Dunmere")
 
 VISITS = SampleTable(
     name="visits",
-    add_flags=(("person", "patient"), ("rows-per-person", MOST_VISITS)),
     columns=(
-        SampleColumn(name="patient", type="text", label="Number of the patient"),
+        SampleColumn(name="patient", type="text", label="Number of the patient", rows_per_person=MOST_VISITS),
         SampleColumn(name="day", type="date", low="2025-01-01", high="2025-12-31", label="Day of the visit"),
         SampleColumn(name="department", type="category", values=DEPARTMENTS, label="Department"),
         SampleColumn(name="cost", type="decimal", low=0, high=500, label="Cost of the visit"),
@@ -27,9 +26,8 @@ VISITS = SampleTable(
 )
 PATIENTS = SampleTable(
     name="patients",
-    add_flags=(("person", "patient"), ("rows-per-person", 1)),
     columns=(
-        SampleColumn(name="patient", type="text", label="Number of the patient"),
+        SampleColumn(name="patient", type="text", label="Number of the patient", rows_per_person=1),
         SampleColumn(name="birth_year", type="integer", low=1920, high=2025, label="Year of birth"),
         SampleColumn(name="sex", type="category", values={"1": "female", "2": "male"}, label="Sex"),
         SampleColumn(name="town", type="category", values=TOWNS, label="Town where the patient lives"),

@@ -21,9 +21,10 @@ MOST_ASSESSED = 3
 
 OFFENDERS = SampleTable(
     name="offenders",
-    add_flags=(("person", "person"), ("rows-per-person", MOST_ASSESSED)),
     columns=(
-        SampleColumn(name="person", type="text", label="Number of the person", null=MISSING),
+        SampleColumn(
+            name="person", type="text", label="Number of the person", null=MISSING, rows_per_person=MOST_ASSESSED
+        ),
         SampleColumn(name="name", type="text", label="Name"),
         SampleColumn(name="sex", type="category", values=("Female", "Male"), label="Sex"),
         SampleColumn(name="age", type="integer", low=18, high=99, null=MISSING, label="Age in years"),

@@ -1,7 +1,8 @@
 """What a sample is: tables as CSV files, each with a code book that says what everybody may know of its columns.
 
 A code book is a CSV file too, with one line for each column: its type, low and high for numbers and dates, the values
-of a category (`1=first;2=second` where codes have labels), how dates are written, which words mean NULL, and a label.
+of a category (`1=first;2=second` where codes have labels), and a label; where a table needs it also how dates are
+written, which words mean NULL, and which column says whose row it is.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from pathlib import Path
 #: One row of a sample table, as it is written.
 SampleRow = Sequence[object]
 
-#: The columns of a code book.
-CODE_BOOK = ("column", "type", "low", "high", "values", "format", "null", "label")
+#: The headings that every code book has.
+CODE_BOOK = ("column", "type", "low", "high", "values", "label")
+
+#: The headings that a code book has where a column needs one.
+AS_NEEDED = ("format", "null", "person", "rows_per_person")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleColumn:
-    """A line of a code book. `values`: codes with their labels, or without."""
+    """A line of a code book. `values`: codes with their labels, or without. `rows_per_person`: of the column that says
+    whose row it is, and of no other.
+    """
 
     name: str
     type: str
@@ -30,17 +36,30 @@ class SampleColumn:
     values: Mapping[str, str] | Sequence[str] = ()
     format: str = ""
     null: str = ""
+    rows_per_person: int | None = None
 
-    def code_book_line(self) -> SampleRow:
-        """What the code book says of this column."""
+    def code_book_cells(self) -> Mapping[str, object]:
+        """What the code book says of this column, by heading."""
         values = self.values
         words = [f"{code}={label}" for code, label in values.items()] if isinstance(values, Mapping) else values
-        return [self.name, self.type, self.low, self.high, ";".join(words), self.format, self.null, self.label]
+        is_person = self.rows_per_person is not None
+        return {
+            "column": self.name,
+            "type": self.type,
+            "low": self.low,
+            "high": self.high,
+            "values": ";".join(words),
+            "format": self.format,
+            "null": self.null,
+            "person": "yes" if is_person else "",
+            "rows_per_person": self.rows_per_person if is_person else "",
+            "label": self.label,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleTable:
-    """A table: `add_flags` are those that `discreet add` needs beside the code book, such as whose row it is."""
+    """A table: `add_flags` are those that `discreet add` needs beside the code book."""
 
     name: str
     columns: Sequence[SampleColumn]
@@ -56,7 +75,9 @@ class SampleTable:
 
     def write(self, folder: Path, rows: Iterable[SampleRow]) -> int:
         """Write the table and its code book; how many rows it has."""
-        _write_csv(folder / self.code_book, CODE_BOOK, (column.code_book_line() for column in self.columns))
+        lines = [column.code_book_cells() for column in self.columns]
+        headings = [*CODE_BOOK, *(heading for heading in AS_NEEDED if any(line[heading] != "" for line in lines))]
+        _write_csv(folder / self.code_book, headings, ([line[heading] for heading in headings] for line in lines))
         return _write_csv(folder / self.file, [column.name for column in self.columns], rows)
 
 
