@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.engines.canonical_text import canonical_text, has_canonical_text
 from discreet.engines.duckdb_conversion import DAMAGED, decimal_form
 from discreet.engines.file_source import FileSource, open_csv
-from discreet.engines.missing_values import is_missing
+from discreet.engines.missing_values import WrittenNumber, is_missing
 from discreet.engines.table_file import MOST_STORED
 from discreet.errors import UsageError
 from discreet.schema.column import (
@@ -84,6 +85,16 @@ def code_of(column: Column, value: SourceValue) -> int | str | None:
             return column.values.index(word) if word in column.values else None
         case TextColumn():
             return None if DAMAGED in _word(value) else _word(value)[:MOST_TEXT]
+
+
+def cell_code(column: Column, value: SourceValue) -> int | str | None:
+    """The code of a source's value, read by the format that its column declares."""
+    return code_of(column, canonical_value(column, value))
+
+
+def canonical_value(column: Column, value: SourceValue) -> SourceValue:
+    """A source's value as every column of its type reads it. Only text has a format."""
+    return canonical_text(column, value) if type(value) is str and has_canonical_text(column) else value
 
 
 def _word(value: SourceValue) -> str:
@@ -192,14 +203,14 @@ def _given(column: Any) -> list[SourceValue]:
         counts = column.cast("int64").to_pylist()
         return [None if count is None else _moment(count, size, zoned=kind.tz is not None) for count in counts]
     if pa.types.is_float32(kind):
-        return [None if value is None else str(np.float32(value)) for value in column.to_pylist()]
+        return [None if value is None else WrittenNumber(np.float32(value)) for value in column.to_pylist()]
     if pa.types.is_decimal(kind):
-        return [None if value is None else f"{value:f}" for value in column.to_pylist()]
+        return [None if value is None else WrittenNumber(f"{value:f}") for value in column.to_pylist()]
     if pa.types.is_dictionary(kind):
         return _given(column.dictionary_decode())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return list(legible_texts(column))
-    return [repr(value) if isinstance(value, float) else value for value in column.to_pylist()]
+    return [WrittenNumber(repr(value)) if isinstance(value, float) else value for value in column.to_pylist()]
 
 
 def legible_texts(column: Any) -> list[str | None]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import duckdb
 
 from discreet.engines import source_values
-from discreet.engines.duckdb_conversion import DAY, DuckDBKind, kind_of, matches, missing_sql, raw_sql
+from discreet.engines.duckdb_conversion import DAY, DuckDBKind, kind_of, matches, missing_text_sql, raw_sql
 from discreet.engines.duckdb_declared_table import Unreadable, source_columns, source_sql, translate_read_errors
 from discreet.engines.file_source import FileSource
+from discreet.engines.missing_values import MISSING
 from discreet.errors import UsageError
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 from discreet.sql.dialect import identifier
@@ -92,7 +93,7 @@ def _tests(value: str) -> list[str]:
 
 def _given(value: str) -> str:
     """A value; NULL where it is missing, so that it fits every type."""
-    return f"(CASE WHEN NOT {missing_sql(value, 'text')} THEN {value} END)"
+    return f"(CASE WHEN NOT {missing_text_sql(value, MISSING)} THEN {value} END)"
 
 
 def _fits(column: Column, value: str) -> str:
