@@ -160,11 +160,16 @@ def matches(value: str, pattern: str) -> str:
     return f"regexp_full_match({value}, {text_literal(pattern)})"
 
 
+def _group(text: str, pattern: str, place: int) -> str:
+    covering = text_literal(rf"\A(?:{pattern})\z")
+    return f"regexp_extract({text}, {covering}, {place})"
+
+
 #: How DuckDB takes texts apart.
 _TEXT_FORMS = TextForms(
     literal=text_literal,
     matches=matches,
-    group=lambda text, pattern, place: f"regexp_extract({text}, {text_literal(pattern)}, {place})",
+    group=_group,
     short=lambda text, most: f"length({text}) <= {most}",
 )
 

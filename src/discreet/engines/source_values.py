@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import numpy as np
 from discreet.engines.canonical_text import canonical_text, has_canonical_text
 from discreet.engines.duckdb_conversion import DAMAGED, decimal_form
 from discreet.engines.file_source import FileSource, open_csv
-from discreet.engines.missing_values import WrittenNumber, is_missing
+from discreet.engines.missing_values import WrittenNumber
 from discreet.engines.table_file import MOST_STORED
 from discreet.errors import UsageError
 from discreet.schema.column import (
@@ -36,9 +35,6 @@ from discreet.schema.column import (
 
 BLANKS = "\t\n\v\f\r "
 DAY_US = 86_400_000_000
-
-#: How many rows of a CSV are looked at for its types.
-ROWS_LOOKED_AT = 20_000
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(?P<exponent>[eE][+-]?\d{1,4})?", re.ASCII)
 _MOMENT = re.compile(
@@ -75,7 +71,7 @@ def code_of(column: Column, value: SourceValue) -> int | str | None:
                 return value
             return _steps(column, _word(int(value) if isinstance(value, bool) else value))
         case MomentColumn():
-            micros = value.micros if isinstance(value, SourceMoment) else _micros(_word(value))
+            micros = value.micros if isinstance(value, SourceMoment) else read_micros(_word(value))
             return micros if micros is None or column.type == "timestamp" else micros // DAY_US
         case BooleanColumn():
             word = _word(value).strip(BLANKS).lower()
@@ -133,7 +129,8 @@ def half_away(value: Fraction) -> int:
     return size if value >= 0 else -size
 
 
-def _micros(text: str) -> int | None:
+def read_micros(text: str) -> int | None:
+    """A moment in microseconds since 1970; None for anything else."""
     moment_match = _MOMENT.fullmatch(text.strip(BLANKS))
     if not moment_match:
         return None
@@ -239,42 +236,3 @@ def _moment(count: int, size: int, *, zoned: bool) -> SourceMoment:
     shown = (datetime(1970, 1, 1) + timedelta(seconds=seconds)).isoformat(sep=" ")
     fraction = f".{micros:06d}".rstrip("0") if micros else ""
     return SourceMoment(count * size, f"{shown}{fraction}{'+00' if zoned else ''}")
-
-
-def propose_types(source: FileSource) -> dict[str, str]:
-    """The columns of a source and the types proposed for them."""
-    names = source.distinct_names()
-    if source.kind == "csv":
-        seen = list(islice(source_rows(source), ROWS_LOOKED_AT))
-        types = [_csv_type([row[place] for row in seen]) for place in range(len(source.names))]
-    else:
-        import pyarrow.parquet as pq
-
-        types = [_parquet_type(kind) for kind in pq.read_schema(source.files[0]).types]
-    return {name: types[source.names.index(name)] for name in names}
-
-
-def _csv_type(values: list[SourceValue]) -> str:
-    words = [str(value) for value in values if not is_missing(value)]
-    numbers = [parse_number(word) for word in words]
-    if not words:
-        return "text"
-    if all(word.lower() in ("true", "false") for word in words):
-        return "boolean"
-    if None not in numbers and not any(re.match(r"[^.1-9]*0\d", word, re.ASCII) for word in words):
-        whole = all(isinstance(value, Fraction) and value.denominator == 1 for value in numbers)
-        return "integer" if whole else "decimal"
-    if any(_micros(word) is None for word in words):
-        return "text"
-    return "date" if all(len(word.strip(BLANKS)) == 10 for word in words) else "timestamp"
-
-
-def _parquet_type(kind: Any) -> str:
-    import pyarrow as pa
-
-    types = pa.types
-    if types.is_boolean(kind) or types.is_date(kind) or types.is_timestamp(kind):
-        return "boolean" if types.is_boolean(kind) else "date" if types.is_date(kind) else "timestamp"
-    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
-        return "integer"
-    return "decimal" if types.is_floating(kind) or types.is_decimal(kind) else "text"
