@@ -26,9 +26,11 @@ from discreet.schema.person_identity import WAY, kinds_of, naming_of, reached
 from discreet.schema.person_path import path_of
 from discreet.schema.project_file import ProjectFile, plain, read_table
 from discreet.schema.schema import Schema, Table
+from discreet.schema.value_format import INHERITED_KEYS
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
 _VERSIONED = ("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants")
+_VERSIONED += tuple(sorted(INHERITED_KEYS))
 
 #: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.
 ENGINE = "engine"
