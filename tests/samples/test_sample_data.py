@@ -105,6 +105,20 @@ def test_offenders_are_as_a_court_has_them(tmp_path):
     assert max(persons.values()) == 3
 
 
+def test_offenders_are_counted_as_they_are_written(tmp_path):
+    """The codes, and dates of people who were born before 1960, which m/d/yy writes as 59 and before."""
+    discreet.sample_data("offenders", tmp_path)
+    project = discreet.init(tmp_path, epsilon=10_000)
+    project.add(str(tmp_path / "offenders.csv"), codebook=tmp_path / "codebook-offenders.csv")
+    rows = [row for row in rows_of(tmp_path / "offenders.csv") if row["person"] != "NA"]
+    races = Counter(row["race"] for row in rows)
+    counted = dict(project.sql("SELECT race, count(*) FROM offenders GROUP BY race").ask(epsilon=1000).rows)
+    assert counted == {None if race == "NA" else race: count for race, count in races.items()}
+    born = sum("26" < row["date_of_birth"][-2:] < "60" for row in rows)
+    early = "SELECT count(*) FROM offenders WHERE date_of_birth < '1960-01-01'"
+    assert project.sql(early).ask(epsilon=1000).rows == ((born,),)
+
+
 def test_visits_are_of_patients_who_are_listed_and_some_come_too_often(tmp_path):
     write_sample("visits", tmp_path)
     visits = Counter(row["patient"] for row in rows_of(tmp_path / "visits.csv"))
