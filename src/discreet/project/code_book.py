@@ -117,10 +117,10 @@ class CodeBook:
 
     def entries_for(self, table: str) -> list[BookEntry]:
         """The entries about a table."""
-        known = dict.fromkeys([*(entry.table for entry in self.entries), *self.tables])
-        if not any(not name or _is_table(name, table) for name in known):
+        described = dict.fromkeys([*(entry.table for entry in self.entries), *self.tables])
+        if not any(not name or _is_table(name, table) for name in described):
             raise UsageError(
-                f"{self.shown} does not describe a table {table[:60]!r}", hint=closest_name_hint(table, known)
+                f"{self.shown} does not describe a table {table[:60]!r}", hint=closest_name_hint(table, described)
             )
         return [entry for entry in self.entries if not entry.table or _is_table(entry.table, table)]
 
@@ -259,8 +259,8 @@ def _add_line(entries: dict[tuple[str, str], BookEntry], cells: dict[str, str], 
     entry = BookEntry(table=cells.get("table", ""), column=cells["column"], where=where)
     entry.is_person = _truth(cells.get("person", ""), where=where)
     entry.rows_per_person = _whole(cells.get("rows_per_person", ""), where=where)
-    said = {key: cell for key, cell in cells.items() if cell and key in _CELLS}
-    entry.settings = {key: _CELLS[key](cell, where) for key, cell in said.items()}
+    given = {key: cell for key, cell in cells.items() if cell and key in _CELLS}
+    entry.settings = {key: _CELLS[key](cell, where) for key, cell in given.items()}
     code = cells.get("value", "")
     if coded and code:
         entry.settings |= {"values": [code], "labels": {code: cells["label"]} if cells.get("label") else {}}
@@ -352,16 +352,16 @@ def _from_toml(content: bytes, *, shown: str) -> CodeBook:
 
 
 def _toml_entries(columns: Any, table: str, before: str) -> Iterator[BookEntry]:
-    for name, said in mapping(columns, where=f"{before}]").items():
+    for name, given in mapping(columns, where=f"{before}]").items():
         where = f"{before}.{name}]"
-        refuse_unknown_keys(said, _TOML_COLUMN, where=where)
-        settings = {key: said[key] for key in said if key not in ("person", "label", "description", "unit", "notes")}
+        refuse_unknown_keys(given, _TOML_COLUMN, where=where)
+        settings = {key: given[key] for key in given if key not in ("person", "label", "description", "unit", "notes")}
         values = settings.get("values")
         if isinstance(values, str):
             settings["values"] = _in_book(lambda values=values: read_words(values), where)  # type: ignore[misc]
         elif isinstance(values, Mapping):
             settings["values"] = (list(values), {code: str(label) for code, label in values.items()})
-        is_person = said.get("person", False)
+        is_person = given.get("person", False)
         if not isinstance(is_person, bool):
             raise UsageError(f"{where} person must be true or false")
         yield BookEntry(table=table, column=name, where=where, settings=settings, is_person=is_person)
@@ -395,49 +395,49 @@ def _settings_of(entry: BookEntry, proposed: Mapping[str, Any], name: str) -> di
 
 
 def _merged(entry: BookEntry, proposed: Mapping[str, Any], name: str) -> dict[str, Any]:
-    said = dict(entry.settings)
-    values, labels = _codes(said)
-    word = None if "type" not in said else _type_word(said.pop("type"))
-    ends = {key: said.pop(key) for key in ("low", "high") if key in said}
+    given = dict(entry.settings)
+    values, labels = _codes(given)
+    word = None if "type" not in given else _type_word(given.pop("type"))
+    ends = {key: given.pop(key) for key in ("low", "high") if key in given}
     if values is not None:
         if ends or word not in (None, "category", "integer", "number", "text"):
             reason = "has both values and bounds" if ends else f"has values, but its type is {word}"
             raise UsageError(f"column {name!r} {reason}", hint="a column has either values or bounds")
-        return _marks(proposed) | said | category_of(values, labels)
+        return _marks(proposed) | given | category_of(values, labels)
     texts = [str(end) for end in ends.values()]
-    type_ = _type_said(word, texts, said, proposed)
+    type_ = _type_said(word, texts, given, proposed)
     if ends and type_ not in ("integer", "decimal", "date", "timestamp"):
         raise UsageError(f"column {name!r} has bounds, but its type is {type_}", hint="numbers and dates have bounds")
     if type_ == "category" and "values" not in proposed:
         raise UsageError(f"column {name!r} is a category without values", hint="values: 1=Male;2=Female")
     kept = dict(proposed) if proposed.get("type") == type_ else _marks(proposed)
     for key, end in ends.items():
-        said[key] = bound_of(str(end), type_, name=name) if isinstance(end, str) else end
+        given[key] = bound_of(str(end), type_, name=name) if isinstance(end, str) else end
     for key, number_type in (("step", "decimal"), ("bins", "integer")):
-        if isinstance(said.get(key), str):
-            said[key] = bound_of(said[key], number_type, name=name)
-    return kept | {"type": type_} | said
+        if isinstance(given.get(key), str):
+            given[key] = bound_of(given[key], number_type, name=name)
+    return kept | {"type": type_} | given
 
 
-def _type_said(word: str | None, ends: Iterable[str], said: Mapping[str, Any], proposed: Mapping[str, Any]) -> str:
+def _type_said(word: str | None, ends: Iterable[str], given: Mapping[str, Any], proposed: Mapping[str, Any]) -> str:
     """The type of a column that has no values: as said, by its bounds, by what else is said, or as proposed."""
     if word is not None and word != "number":
         return word
     ends = list(ends)
     if ends:
-        return type_of_bounds(ends, word, proposed, step="step" in said)
+        return type_of_bounds(ends, word, proposed, step="step" in given)
     if word == "number":
         return str(proposed["type"]) if proposed.get("type") in ("integer", "decimal") else "decimal"
-    if "true" in said or "false" in said:
+    if "true" in given or "false" in given:
         return "boolean"
-    if "format" in said and proposed.get("type") not in ("date", "timestamp"):
+    if "format" in given and proposed.get("type") not in ("date", "timestamp"):
         return "date"
     return str(proposed.get("type", "text"))
 
 
-def _codes(said: dict[str, Any]) -> tuple[list[str] | None, dict[str, str]]:
+def _codes(given: dict[str, Any]) -> tuple[list[str] | None, dict[str, str]]:
     """The values and labels among what is said, which are taken out of it."""
-    values, labels = said.pop("values", None), said.pop("labels", {})
+    values, labels = given.pop("values", None), given.pop("labels", {})
     if isinstance(values, tuple):
         values, own = values
         labels = {**own, **labels}

@@ -56,7 +56,7 @@ _RANGE = re.compile(r"(?P<low>.*?)\s*(?:\.\.\.?|…|–|\s+to\s+)\s*(?P<high>.*)
 _ORDERED = ("integer", "decimal", "date", "timestamp")
 _DATE_FORMAT = re.compile(r"%\S.*|[dmyhs]{1,4}([-/. :t]+[dmyhs]{1,4})+", re.IGNORECASE)
 
-_EXAMPLES = "as in: age: 0..120; or sex: f, m; or smoker: yes/no; or notes: skip"
+_EXAMPLES = "write age: 0..120, or sex: f, m, or smoker: yes/no, or notes: skip"
 
 
 def read_line(line: str, columns: Mapping[str, Settings | None]) -> dict[str, dict[str, Any] | None]:
@@ -67,11 +67,11 @@ def read_line(line: str, columns: Mapping[str, Settings | None]) -> dict[str, di
     >>> read_line("sex: 1=male, 2=female", {"sex": {"type": "integer"}})
     {'sex': {'type': 'category', 'values': ['1', '2'], 'labels': {'1': 'male', '2': 'female'}}}
     """
-    names, said = _split_line(line)
+    names, phrase = _split_line(line)
     meant = [name for part in names for name in _columns_meant(part, columns)]
     changed: dict[str, dict[str, Any] | None] = {}
     for name in dict.fromkeys(meant):
-        settings = _settings_said(said, columns[name] or {}, name=name)
+        settings = _settings_said(phrase, columns[name] or {}, name=name)
         if settings is not None:
             check_settings(name, settings)
         changed[name] = settings
@@ -82,10 +82,10 @@ def read_lines(lines: Iterable[str], columns: Mapping[str, Settings | None]) -> 
     """What several lines say. A column that is named in two of them is refused."""
     changed: dict[str, dict[str, Any] | None] = {}
     for line in lines:
-        said = read_line(line, columns)
-        for name in said.keys() & changed.keys():
+        phrase = read_line(line, columns)
+        for name in phrase.keys() & changed.keys():
             raise UsageError(f"column {name!r} is described twice", hint="name each column in one line only")
-        changed |= said
+        changed |= phrase
     return changed
 
 
@@ -104,8 +104,8 @@ def _split_line(line: str) -> tuple[list[str], str]:
     names, rest = [], line.strip()
     while True:
         if rest[:1] in ('"', "'"):
-            name, found, rest = rest[1:].partition(rest[0])
-            if not found:
+            name, quote, rest = rest[1:].partition(rest[0])
+            if not quote:
                 raise UsageError(f"a quote is not closed in {line.strip()[:80]!r}", hint=_EXAMPLES)
             rest = rest.lstrip()
         else:
@@ -115,10 +115,10 @@ def _split_line(line: str) -> tuple[list[str], str]:
             raise UsageError(f"a column's name is missing in {line.strip()[:80]!r}", hint=_EXAMPLES)
         names.append(name)
         if rest[:1] == ":":
-            said = rest[1:].strip()
-            if not said:
+            phrase = rest[1:].strip()
+            if not phrase:
                 raise UsageError(f"nothing is said about {', '.join(names)[:80]}", hint=_EXAMPLES)
-            return names, said
+            return names, phrase
         if rest[:1] != ",":
             raise UsageError(f"{line.strip()[:80]!r} has no colon after its columns", hint=_EXAMPLES)
         rest = rest[1:].lstrip()
@@ -139,13 +139,13 @@ def _columns_meant(part: str, columns: Mapping[str, Settings | None]) -> list[st
     return same
 
 
-def _settings_said(said: str, proposed: Settings, *, name: str) -> dict[str, Any] | None:
-    if said.lower() in _SKIP:
+def _settings_said(phrase: str, proposed: Settings, *, name: str) -> dict[str, Any] | None:
+    if phrase.lower() in _SKIP:
         return None
     kept = {key: value for key, value in proposed.items() if key == "null"}
-    if "/" in said and (words := _truth_words(said)) is not None:
+    if "/" in phrase and (words := _truth_words(phrase)) is not None:
         return _truth(words, proposed) | kept
-    word, rest = _leading_type(said)
+    word, rest = _leading_type(phrase)
     if word is not None and not rest:
         return with_type(word, proposed)
     if word in ("date", "timestamp") and (form := _DATE_FORMAT.match(rest)) is not None:
@@ -159,7 +159,7 @@ def _settings_said(said: str, proposed: Settings, *, name: str) -> dict[str, Any
         return _bounded(rest, word, proposed, name=name)
     if word in (None, "category"):
         return _listed(rest, name=name) | kept
-    raise UsageError(f"{said[:80]!r} does not say what {name!r} is", hint=_EXAMPLES)
+    raise UsageError(f"{phrase[:80]!r} does not say what {name!r} is", hint=_EXAMPLES)
 
 
 def with_type(word: str, proposed: Settings) -> dict[str, Any]:
@@ -175,14 +175,14 @@ def _marks(proposed: Settings) -> dict[str, Any]:
     return {key: value for key, value in proposed.items() if key == "null"}
 
 
-def _leading_type(said: str) -> tuple[str | None, str]:
+def _leading_type(phrase: str) -> tuple[str | None, str]:
     """A type at the beginning, and what follows."""
-    if said.lower() in TYPES:
-        return TYPES[said.lower()], ""
-    first, _, rest = said.partition(" ")
+    if phrase.lower() in TYPES:
+        return TYPES[phrase.lower()], ""
+    first, _, rest = phrase.partition(" ")
     if first.lower() in TYPES and rest.strip() and "," not in first:
         return TYPES[first.lower()], rest.strip()
-    return None, said
+    return None, phrase
 
 
 def _format_words(text: str) -> str | None:
@@ -190,14 +190,14 @@ def _format_words(text: str) -> str | None:
     return text if _DATE_FORMAT.fullmatch(text) else None
 
 
-def _bounded(said: str, word: str | None, proposed: Settings, *, name: str) -> dict[str, Any]:
+def _bounded(phrase: str, word: str | None, proposed: Settings, *, name: str) -> dict[str, Any]:
     extras: dict[str, Any] = {}
-    while (found := re.fullmatch(r"(.*?)\s+(?:in\s+)?(bins|step)\s+(\S+)", said, re.IGNORECASE)) is not None:
-        said, key, value = found[1], found[2].lower(), found[3]
+    while (match := re.fullmatch(r"(.*?)\s+(?:in\s+)?(bins|step)\s+(\S+)", phrase, re.IGNORECASE)) is not None:
+        phrase, key, value = match[1], match[2].lower(), match[3]
         extras[key] = bound_of(value, "integer" if key == "bins" else "decimal", name=name)
-    match = _RANGE.fullmatch(said)
+    match = _RANGE.fullmatch(phrase)
     if match is None:
-        raise UsageError(f"{said[:80]!r} does not say what {name!r} is", hint=_EXAMPLES)
+        raise UsageError(f"{phrase[:80]!r} does not say what {name!r} is", hint=_EXAMPLES)
     ends = [end for end in (match["low"].strip(), match["high"].strip()) if end]
     if not ends:
         raise UsageError(f"the bounds of {name!r} are missing", hint="write both: 0..120")
@@ -205,15 +205,15 @@ def _bounded(said: str, word: str | None, proposed: Settings, *, name: str) -> d
     kept = {key: value for key, value in proposed.items() if proposed.get("type") == type_ or key == "null"}
     for stale in ("low", "high", "bins", "edges", "step"):
         kept.pop(stale, None)
-    return kept | {"type": type_} | read_bounds(said, type_, name=name) | extras
+    return kept | {"type": type_} | read_bounds(phrase, type_, name=name) | extras
 
 
-def read_bounds(said: str, type_: str, *, name: str) -> dict[str, Any]:
+def read_bounds(phrase: str, type_: str, *, name: str) -> dict[str, Any]:
     """LOW..HIGH as settings; nothing where nothing is said."""
-    match = _RANGE.fullmatch(said)
+    match = _RANGE.fullmatch(phrase)
     if match is None:
-        if said:
-            raise UsageError(f"{said[:60]!r} is no range", hint="write two bounds: 0..120")
+        if phrase:
+            raise UsageError(f"{phrase[:60]!r} is no range", hint="write two bounds: 0..120")
         return {}
     ends = {"low": match["low"].strip(), "high": match["high"].strip()}
     return {key: bound_of(end, type_, name=name) for key, end in ends.items() if end}
@@ -258,12 +258,12 @@ def bound_of(text: str, type_: str, *, name: str) -> Any:
     return Fraction(number)
 
 
-def _listed(said: str, *, name: str) -> dict[str, Any]:
-    values, labels = read_words(said)
+def _listed(phrase: str, *, name: str) -> dict[str, Any]:
+    values, labels = read_words(phrase)
     if len(values) < 2:
         raise UsageError(
-            f"{said[:60]!r} is neither a type nor a list of words for {name!r}",
-            hint=f"{closest_name_hint(said, [*TYPES, 'skip'])}; a list has commas: f, m".removeprefix("; "),
+            f"{phrase[:60]!r} is neither a type nor a list of words for {name!r}",
+            hint=f"{closest_name_hint(phrase, [*TYPES, 'skip'])}; a list has commas: f, m".removeprefix("; "),
         )
     return category_of(values, labels)
 
@@ -301,9 +301,9 @@ def _with_label(part: str) -> tuple[str, str, str]:
     return part.partition("=") if "=" in part else part.partition(": ")
 
 
-def _truth_words(said: str) -> tuple[list[str], list[str]] | None:
+def _truth_words(phrase: str) -> tuple[list[str], list[str]] | None:
     """The words for true and for false that are divided by a slash; None where they are no such words."""
-    one, _, two = (part.strip() for part in said.partition("/"))
+    one, _, two = (part.strip() for part in phrase.partition("/"))
     for true, false in ((one, two), (two, one)):
         if true.lower() in (*_TRUE, *_OTHER_TRUE) and false.lower() in (*_FALSE, *_OTHER_FALSE):
             return [true], [false]

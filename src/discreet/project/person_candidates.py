@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from discreet.engines.missing_values import is_missing
@@ -40,7 +41,8 @@ def named_candidates(names: Iterable[str], others: Iterable[Table] = ()) -> Iter
         if (looks_like_identifier(name) or _BARE.fullmatch(word)) and not _NOT_A_PERSON.fullmatch(word):
             reasons.setdefault(name, "its name looks like an identifier")
     for name, why in reasons.items():
-        yield PersonCandidate(name, why)
+        likely = name.lower() in persons or looks_like_person(name)
+        yield PersonCandidate(name, why, is_likely=likely)
 
 
 def with_repeated(
@@ -66,7 +68,7 @@ def with_repeated(
     for place, candidate in enumerate(candidates):
         if candidate.column in repeated:
             why = f"{candidate.why}, and {repeated[candidate.column]}"
-            candidates[place] = PersonCandidate(candidate.column, why, is_from_data=True)
+            candidates[place] = replace(candidate, why=why, is_from_data=True)
     by_name = {candidate.column for candidate in candidates}
     return [
         *candidates,

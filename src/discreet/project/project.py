@@ -10,7 +10,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -48,7 +48,7 @@ from discreet.schema.project_file import NAME, read_file, read_project
 from discreet.schema.schema import Table, closest_name_hint
 from discreet.schema.source_layout import UNDECLARED, SourceLayout
 from discreet.schema.toml_edit import set_keys, text_with_table, text_without_table, write
-from discreet.schema.toml_file import parse_toml
+from discreet.schema.toml_file import parse_toml, read_text
 from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
@@ -293,10 +293,12 @@ class Project:
         engine: str = DEFAULT,
         layout: SourceLayout | None = None,
         codebook: str | PathLike[str] | CodeBook | None = None,
+        look: bool = True,
     ) -> TableDraft:
         """What `add` would declare, to look at and to change first: `draft.replace`, `draft.toml`, `add_draft`.
 
-        For the owner: types, and which columns repeat, are read from the first rows. Nothing is written.
+        For the owner: types are read from the first rows, and with `look` also which columns repeat. Nothing is
+        written.
         """
         wish = TableWish(
             source=os.fspath(source),
@@ -309,7 +311,7 @@ class Project:
             population=population,
             address=engine,
             layout=layout or UNDECLARED,
-            looks_for_persons=True,
+            looks_for_persons=look,
         )
         return draft_table(wish, self._declared_tables(), codebook=codebook)
 
@@ -321,6 +323,16 @@ class Project:
         write(self.folder / NAME, text)
         self._reload_file()
         return self.table(draft.name)
+
+    def add_drafts(self, drafts: Iterable[TableDraft]) -> list[Table]:
+        """Write several drafts into discreet.toml: all of them, or none."""
+        before = read_text(self.folder / NAME)
+        try:
+            return [self.add_draft(draft) for draft in drafts]
+        except BaseException:
+            write(self.folder / NAME, before)
+            self._reload_file()
+            raise
 
     def _declared_tables(self) -> DeclaredTables:
         return DeclaredTables(

@@ -30,11 +30,15 @@ def table_name_of(source: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PersonCandidate:
-    """A column that may say whose row it is, and why: by its name, or by what was read from the data."""
+    """A column that may say whose row it is, and why: by its name, or by what was read from the data.
+
+    `is_likely`: its name says so, without a doubt.
+    """
 
     column: str
     why: str
     is_from_data: bool = False
+    is_likely: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
