@@ -62,7 +62,5 @@ def _table_data(table: SampleTable) -> dict[str, object]:
 
 def _add_command(table: SampleTable) -> Command:
     """How the table is declared."""
-    persons = [column for column in table.columns if column.rows_per_person is not None]
-    flags = [Flag("person", column.name) for column in persons]
-    flags += [Flag("rows-per-person", column.rows_per_person) for column in persons]
-    return Command("add", table.file, *flags, *(Flag(flag, value) for flag, value in table.add_flags))
+    flags = [Flag("codebook", table.code_book), *(Flag(flag, value) for flag, value in table.add_flags)]
+    return Command("add", table.file, *flags)
