@@ -211,3 +211,12 @@ def test_a_public_table_is_looked_at_again_once_its_source_is_private(tmp_path):
     found.refresh("orders")
     with pytest.raises(UsageError, match="as public, but the ledger has"):
         found.public("pub")
+
+
+def test_a_public_table_has_nothing_to_refresh(tmp_path):
+    (tmp_path / "places.csv").write_text("place\na\n")
+    project = discreet.init(tmp_path)
+    project.add(str(tmp_path / "places.csv"), public=True)
+    with pytest.raises(UsageError, match="is public, so queries read its source as it is now") as caught:
+        project.refresh("places")
+    assert caught.value.hint == "only private tables have versions; a query can join it with one of them"

@@ -29,8 +29,10 @@ from discreet.schema.schema import Schema, Table
 from discreet.schema.value_format import INHERITED_KEYS
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
-_VERSIONED = ("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants")
-_VERSIONED += tuple(sorted(INHERITED_KEYS))
+_VERSIONED = (
+    *("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants"),
+    *sorted(INHERITED_KEYS),
+)
 
 #: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.
 ENGINE = "engine"

@@ -199,7 +199,10 @@ class Versions:
     def _make(self, name: str, *, number: int | None = None) -> DeclarationOutcome:
         table = self.file.table(name)
         if table.public:
-            raise UsageError(f"{table.name!r} is public and is read directly", hint="only private tables have versions")
+            raise UsageError(
+                f"{table.name!r} is public, so queries read its source as it is now: there is nothing to refresh",
+                hint="only private tables have versions; a query can join it with one of them",
+            )
         self._check_population(table)
         path = path_of(table, self.file.tables)
         records = self.records
