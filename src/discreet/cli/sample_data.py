@@ -63,4 +63,4 @@ def _table_data(table: SampleTable) -> dict[str, object]:
 def _add_command(table: SampleTable) -> Command:
     """How the table is declared."""
     flags = [Flag("codebook", table.code_book), *(Flag(flag, value) for flag, value in table.add_flags)]
-    return Command("add", table.file, *flags)
+    return Command("add", table.file, *flags, Flag("yes", True))

@@ -22,6 +22,7 @@ import dataclasses
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -287,7 +288,8 @@ def _add_line(entries: dict[tuple[str, str], BookEntry], cells: dict[str, str], 
 
 
 def _words(text: str, where: str) -> list[str]:
-    return _in_book(lambda: read_words(text)[0], where)
+    words: list[str] = _in_book(lambda: read_words(text)[0], where)
+    return words
 
 
 def _text(text: str, where: str) -> str:
@@ -358,7 +360,7 @@ def _toml_entries(columns: Any, table: str, before: str) -> Iterator[BookEntry]:
         settings = {key: given[key] for key in given if key not in ("person", "label", "description", "unit", "notes")}
         values = settings.get("values")
         if isinstance(values, str):
-            settings["values"] = _in_book(lambda values=values: read_words(values), where)  # type: ignore[misc]
+            settings["values"] = _in_book(partial(read_words, values), where)
         elif isinstance(values, Mapping):
             settings["values"] = (list(values), {code: str(label) for code, label in values.items()})
         is_person = given.get("person", False)
@@ -413,9 +415,9 @@ def _merged(entry: BookEntry, proposed: Mapping[str, Any], name: str) -> dict[st
     kept = dict(proposed) if proposed.get("type") == type_ else _marks(proposed)
     for key, end in ends.items():
         given[key] = bound_of(str(end), type_, name=name) if isinstance(end, str) else end
-    for key, number_type in (("step", "decimal"), ("bins", "integer")):
-        if isinstance(given.get(key), str):
-            given[key] = bound_of(given[key], number_type, name=name)
+    for number, number_type in (("step", "decimal"), ("bins", "integer")):
+        if isinstance(given.get(number), str):
+            given[number] = bound_of(given[number], number_type, name=name)
     return kept | {"type": type_} | given
 
 
