@@ -29,6 +29,7 @@ bins = 5
 [tables.patients.columns.sex]
 type = "category"
 values = ["F", "M"]
+labels = { F = "women", M = "men" }
 
 [tables.patients.columns.ward]
 type = "category"
@@ -93,6 +94,7 @@ CALLS = [
     ("init", "init --practice --project practice"),
     ("add", "add more.csv --public"),
     ("remove", "remove more --yes"),
+    ("add", "add one.csv two.csv --public"),
     ("refresh", "refresh patients"),
     ("refresh", "refresh friends"),
     ("refresh", "refresh visits --check"),
@@ -160,6 +162,8 @@ CALLS = [
     ("attack reconstruction", "attack reconstruction --n 50"),
     ("anonymize", "anonymize patients.csv --quasi age,sex --sensitive ward --k 5 -o anonymous.csv"),
     ("check", "check patients.csv --quasi age,sex --sensitive ward"),
+    ("sample-data", "sample-data"),
+    ("sample-data", "sample-data network --rows 20 -o samples"),
     ("version", "version"),
 ]
 #: Failures, which have JSON too.
@@ -226,6 +230,8 @@ def _world() -> Iterator[Path]:
             (folder / name).write_text("from,to\n" + "".join(rows))
         (folder / "places.csv").write_text("house,ward\nnorth,a\nnorth,b\nsouth,c\nsouth,d\n")
         (folder / "more.csv").write_text("a,b\n1,2\n")
+        (folder / "one.csv").write_text("c,d\n1,2\n")
+        (folder / "two.csv").write_text("e,f\n1,2\n")
         (folder / "plan.toml").write_text(PLAN)
         (folder / "batch.sql").write_text(
             "SELECT count(*) FROM patients; SELECT sex, count(*) FROM patients GROUP BY sex"

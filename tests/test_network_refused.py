@@ -77,11 +77,14 @@ OTHERS = {
     *(
         "acknowledge",
         "add",
+        "add_draft",
+        "add_drafts",
         "adopt",
         "again",
         "asker",
         "budget",
         "curator",
+        "draft",
         "edited_places",
         "find",
         "forget",
@@ -153,7 +156,7 @@ WORDS = {
 }
 NOT_ABOUT_ROWS = {
     *("init", "add", "refresh", "again", "forget", "demo", "version", "serve", "anonymize"),
-    *("check", "audit", "tables", "releases", "remove"),
+    *("check", "audit", "tables", "releases", "remove", "sample-data"),
 }
 
 

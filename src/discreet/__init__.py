@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import (
@@ -41,6 +42,7 @@ __all__ = [
     "init",
     "load",
     "open",
+    "sample_data",
 ]
 
 
@@ -69,8 +71,17 @@ def init(
 
 def load(path: str | PathLike[str]) -> Model:
     """Load a saved model. It needs no project and no budget."""
-    from pathlib import Path
-
     from discreet.synth.model import Model
 
     return Model.load(Path(path))
+
+
+def sample_data(name: str, folder: str | PathLike[str] = ".", *, rows: int | None = None) -> list[Path]:
+    """Write generated tables with their code books to a folder: clinic, visits, offenders, census or network.
+
+    The same rows every time, about nobody. Returns the files. Nothing is overwritten.
+    """
+    from discreet.samples.sample_data import named_sample, write_sample
+
+    write_sample(name, Path(folder), rows=rows)
+    return [Path(folder) / file for file in named_sample(name).files]

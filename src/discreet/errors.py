@@ -88,6 +88,7 @@ METHODS = {
     "publish": ("project.publish", 1),
     "refresh": ("project.refresh", 1),
     "remove": ("project.remove", 1),
+    "sample-data": ("discreet.sample_data", 1),
     "synth fit": ("project.synthesize", 1),
 }
 

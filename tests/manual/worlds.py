@@ -18,10 +18,9 @@ def empty(folder: Path) -> None:
 
 def clinic(folder: Path) -> None:
     """patients.csv as the demo has it (age,sex,disease,smoker), and nothing declared."""
-    from discreet.cli.demo import write_clinic
+    from discreet.samples.sample_data import write_sample
 
-    write_clinic(folder)
-    (folder / "discreet.toml").unlink()
+    write_sample("clinic", folder)
 
 
 def gathered() -> dict[str, World]:

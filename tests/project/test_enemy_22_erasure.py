@@ -75,7 +75,7 @@ def test_killed_after_the_rows_were_erased(project, monkeypatch):
     first_step = "discreet.kernel.erasure.erase_from_stream_counts"
     with monkeypatch.context() as patch:
         patch.setattr(first_step, lambda *_, **__: asked.append(project.sql(COUNT).ask(epsilon="0.5")))
-        patch.setattr("discreet.project.versions.Versions._drop_orphaned_tables", die)
+        patch.setattr("discreet.project.version_erasure.VersionErasure.drop_orphaned_tables", die)
         patch.setattr("discreet.ledger.ledger.Ledger.end_forget", die, raising=False)
         with pytest.raises(Killed):
             project.forget("visits", ["p1"])

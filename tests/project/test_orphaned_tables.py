@@ -152,7 +152,7 @@ def test_a_version_entered_while_one_looks_is_known(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(engine), "table_names", entered)
     monkeypatch.setattr(orphaned_tables, "is_orphaned", lambda name: True)
-    project.versions._drop_orphaned_tables({"duckdb"})
+    project.versions.erasure.drop_orphaned_tables({"duckdb"})
     assert len(project.ledger.refresh().versions["visits"]) == 2
     assert left(project) == set() and len(tables(project)) == 4
 

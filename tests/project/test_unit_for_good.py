@@ -59,10 +59,10 @@ def test_a_person_is_not_made_of_units_that_were_protected_apart(declare):
     with pytest.raises(UsageError, match=r"'visits' identifies people by visit_id \(text\)\. Answers about") as caught:
         project.refresh("visits")
     assert "declare `person` as before" in caught.value.hint
-    (told,) = project.versions.warnings("visits")  # the file is not what is in force, and cannot be
+    (told,) = project.warnings("visits")  # the file is not what is in force, and cannot be
     assert "declares another `person` for 'visits' than the ledger protects" in told and "applies it" not in told
     project = declare('"visit_id"', 20)  # more rows are no other unit
-    assert "`discreet refresh visits` applies it" in project.versions.warnings("visits")[0]
+    assert "`discreet refresh visits` applies it" in project.warnings("visits")[0]
     project.refresh("visits")
     assert project.sql(COUNT).ask(epsilon=0.25).cost.epsilon == 0.25
 
@@ -70,7 +70,7 @@ def test_a_person_is_not_made_of_units_that_were_protected_apart(declare):
 def test_before_an_answer_it_is_an_edit_and_a_refresh(declare):
     declare().refresh("visits")
     project = declare('"patient_id"', 20)
-    assert "`discreet refresh visits` applies it" in project.versions.warnings("visits")[0]
+    assert "`discreet refresh visits` applies it" in project.warnings("visits")[0]
     project.refresh("visits")
     assert project.sql(COUNT).ask(epsilon=1).cost.epsilon == 1
     assert project.ledger.refresh().protected_units["people"].namings["visits"][0]["person"] == ["patient_id"]
@@ -80,7 +80,7 @@ def test_without_its_source_a_note_is_still_a_note(declare, tmp_path):
     """Whether a refresh would be refused is not known then, and no question fails by it."""
     declare().sql(COUNT).ask(epsilon=1)
     (tmp_path / "visits.csv").unlink()
-    assert "has changed since version 1" in declare('"patient_id"', 20).versions.warnings("visits")[0]
+    assert "has changed since version 1" in declare('"patient_id"', 20).warnings("visits")[0]
 
 
 @pytest.mark.parametrize("source", ["visits.csv", "copy.csv"])

@@ -135,7 +135,7 @@ def test_a_version_of_before_keeps_its_step_and_the_owner_hears_of_it(tmp_path):
     (tmp_path / "discreet.toml").write_text(RATES)
     (tmp_path / "rates.csv").write_text("rate\n0.0038\n0.05\n")
     with pytest.MonkeyPatch.context() as patch:  # the release before this one: no steps from bounds
-        patch.setattr("discreet.project.versions.with_steps", lambda table: table)
+        patch.setattr("discreet.project.version_records.with_steps", lambda table: table)
         patch.setattr("discreet.schema.project_file.with_steps", lambda table: table)
         old = discreet.init(tmp_path)
         _, making = old.refresh("rates")
@@ -211,3 +211,12 @@ def test_a_public_table_is_looked_at_again_once_its_source_is_private(tmp_path):
     found.refresh("orders")
     with pytest.raises(UsageError, match="as public, but the ledger has"):
         found.public("pub")
+
+
+def test_a_public_table_has_nothing_to_refresh(tmp_path):
+    (tmp_path / "places.csv").write_text("place\na\n")
+    project = discreet.init(tmp_path)
+    project.add(str(tmp_path / "places.csv"), public=True)
+    with pytest.raises(UsageError, match="is public, so queries read its source as it is now") as caught:
+        project.refresh("places")
+    assert caught.value.hint == "only private tables have versions; a query can join it with one of them"

@@ -1,13 +1,12 @@
 """The tour: a generated clinic, asked as an analyst would ask it. Deterministic data, real noise.
 
-Everything happens in a temporary folder, the ledger's anchor included; nothing is left behind.
+Everything happens in a temporary folder, the ledger's anchor included, and nothing is left behind; unless `--keep`
+names a folder, which then holds the clinic as a practice project, to go on with.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-import random
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,12 +15,15 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-PATIENTS = 10_000
-#: Generated data is public, so it may be seeded; noise never is.
-SEED = 2026
+from discreet.errors import Command, Flag, Message, UsageError
+from discreet.samples.clinic import CLINIC
+from discreet.samples.sample_data import write_sample
 
-DECLARATION = """[project]
+PROJECT = """[project]
 ledger = "sqlite:///.discreet/ledger.db"
+"""
+PRACTICE = "practice = true    # generated data: this never becomes a real project\n"
+DECLARATION = """
 
 [tables.patients]
 source = "patients.csv"
@@ -79,48 +81,68 @@ STEPS = [
 ]
 
 
-def write_clinic(folder: Path) -> None:
-    """A clinic of 10,000 patients, the same every time."""
-    chance = random.Random(SEED)  # noqa: S311 - sample data, not noise
-    with (folder / "patients.csv").open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(["age", "sex", "disease", "smoker"])
-        for _ in range(PATIENTS):
-            age = min(99, int(abs(chance.gauss(38, 22))))
-            disease = chance.choices(["flu", "allergy", "mumps", "measles"], [50, 30, 3 if age > 20 else 15, 2])[0]
-            writer.writerow([age, chance.choice("FM"), disease, str(chance.random() < 0.22).lower()])
-    (folder / "discreet.toml").write_text(DECLARATION, encoding="utf-8")
-
-
-def tour(call: Callable[[list[str]], int], *, as_json: bool) -> None:
+def tour(call: Callable[[list[str]], int], *, keep: Path | None = None, as_json: bool) -> None:
     """Run every step through the real command line, `call`, and show what a user would see."""
-    from discreet.ledger.filesystem import use_state_folder
-    from discreet.ledger.ledger import Ledger
-    from discreet.project.project import Project
+    import discreet
 
+    with _kept_folder(keep) if keep is not None else _temporary_folder() as folder:
+        write_sample(CLINIC.name, folder)
+        heading = PROJECT if keep is None else PROJECT + PRACTICE
+        (folder / "discreet.toml").write_text(heading + DECLARATION, encoding="utf-8")
+        discreet.init(folder, practice=keep is not None).ledger.close()
+        seen = _take_steps(call, folder, as_json=as_json)
+    if as_json:
+        print(json.dumps({"steps": seen} if keep is None else {"steps": seen, "kept": str(keep)}))
+        return
+    print("\nThe tour ends here. Next: run discreet init in a folder of your own.")
+    if keep is not None:
+        again = Command("init", Flag("practice", True), Flag("again", True))
+        print(f"{keep} has the clinic's files and this project, to go on with; {again} in it gives the budget back.")
+
+
+def _take_steps(call: Callable[[list[str]], int], folder: Path, *, as_json: bool) -> list[dict[str, Any]]:
+    """Each step as JSON; for people it is printed as it goes."""
     seen: list[dict[str, Any]] = []
+    if not as_json:
+        print(f"A clinic of {CLINIC.rows:,} patients, generated for this tour. Its budget is epsilon 1.5.")
+    for words, command in STEPS:
+        arguments = [*command, "--project", str(folder)]
+        if as_json:
+            caught = StringIO()
+            with redirect_stdout(caught):
+                code = call([*arguments, "--json"])
+            seen.append({"command": command, "exit_code": code, "output": json.loads(caught.getvalue())})
+            continue
+        print(f"\n# {words}\n$ discreet {' '.join(map(_quoted, command))}", flush=True)
+        with _errors_in_order():
+            call(arguments)
+    return seen
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that is gone after the tour, and all that the tour kept elsewhere with it."""
+    from discreet.ledger.filesystem import use_state_folder
+
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name, use_state_folder(Path(name) / "state"):
         folder = Path(name) / "clinic"
         folder.mkdir()
-        write_clinic(folder)
-        Ledger.create(Project(folder).ledger_path).close()
-        if not as_json:
-            print(f"A clinic of {PATIENTS:,} patients, generated for this tour. Its budget is epsilon 1.5.")
-        for words, command in STEPS:
-            arguments = [*command, "--project", str(folder)]
-            if as_json:
-                caught = StringIO()
-                with redirect_stdout(caught):
-                    code = call([*arguments, "--json"])
-                seen.append({"command": command, "exit_code": code, "output": json.loads(caught.getvalue())})
-                continue
-            print(f"\n# {words}\n$ discreet {' '.join(map(_quoted, command))}", flush=True)
-            with _errors_in_order():
-                call(arguments)
-    if as_json:
-        print(json.dumps({"steps": seen}))
-    else:
-        print("\nThe tour ends here. Next: run discreet init in a folder of your own.")
+        yield folder
+
+
+@contextmanager
+def _kept_folder(folder: Path) -> Iterator[Path]:
+    """A folder that stays: a new one, or one with nothing in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_empty = next(folder.iterdir(), None) is None
+    except OSError as problem:
+        raise UsageError(f"the clinic cannot be kept in {str(folder)[:200]!r}: {problem.strerror}") from None
+    if not is_empty:
+        raise UsageError(
+            f"{str(folder)[:200]!r} is not empty", hint=Message("name a new folder: ", Flag("keep", "clinic"))
+        )
+    yield folder
 
 
 def _quoted(word: str) -> str:

@@ -20,8 +20,20 @@ from discreet.errors import DiscreetError
 
 #: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
 FREE = frozenset(
-    {"init", "add", "refresh", "remove", "forget", "explain", "budget", "version", "reconcile", "release"}
-    | {"ledger verify", "ledger show", "ledger export", "ledger backup", "synth sample", "graph spread"}
+    {
+        "init",
+        "sample-data",
+        "add",
+        "refresh",
+        "remove",
+        "forget",
+        "explain",
+        "budget",
+        "version",
+        "reconcile",
+        "release",
+    }
+    | {"sample-data", "ledger verify", "ledger show", "ledger export", "ledger backup", "synth sample", "graph spread"}
     | {"stream show", "stream list", "serve", "survey", "people", "audit", "anonymize", "attack", "check"}
 )
 #: Verbs that may also charge what is no charge of its own in the ledger: a gap after a rollback, exact totals.

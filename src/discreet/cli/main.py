@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,6 +35,7 @@ from discreet.cli.query import again, explain, query
 from discreet.cli.ranges import ranges
 from discreet.cli.reconcile import reconcile
 from discreet.cli.release import release_app
+from discreet.cli.sample_data import sample_data
 from discreet.cli.serve import serve
 from discreet.cli.stream import stream_app
 from discreet.cli.survey import survey_app
@@ -80,6 +82,7 @@ _SHORT = {
     "again": "Make an earlier answer more precise.",
     "query": "Charge the budget and answer a query.",
     "demo": "Tour a generated clinic, until its budget runs out.",
+    "sample-data": "Write generated tables with code books, to learn with.",
     "forget": "Erase a person from a table and tables that refer to it.",
     "bounds": "Find rows_per_person, bounds and values privately.",
     "ranges": "Answer ranges and quantiles of a column from one release.",
@@ -89,11 +92,17 @@ _SHORT = {
 }
 
 
-def demo(project: Ignored = HERE, as_json: Json = False) -> None:
+def demo(
+    keep: Annotated[
+        Path | None, typer.Option("--keep", help="Leave the clinic's files and project in this folder.")
+    ] = None,
+    project: Ignored = HERE,
+    as_json: Json = False,
+) -> None:
     """Tour a generated clinic: an answer, a repeat, two disjoint groups, a budget that runs out."""
     from discreet.cli.demo import tour
 
-    tour(call, as_json=as_json)
+    tour(call, keep=keep, as_json=as_json)
 
 
 def version(project: Ignored = HERE, as_json: Json = False) -> None:
@@ -113,6 +122,7 @@ for _verb_function in (
         again,
         releases,
         demo,
+        sample_data,
         version,
         remove,
         forget,
@@ -124,7 +134,8 @@ for _verb_function in (
     ),
     *(reconcile, serve, anonymize, check, audit),
 ):
-    app.command(short_help=_SHORT.get(_verb_function.__name__))(_verb_function)
+    _verb_name = _verb_function.__name__.replace("_", "-")
+    app.command(_verb_name, short_help=_SHORT.get(_verb_name))(_verb_function)
 app.command("ask", hidden=True)(query)
 
 

@@ -179,7 +179,7 @@ def encoding_notes(project: Project, table: Table) -> list[str]:
     if table.engine != DEFAULT:
         return []
     with suppress(DiscreetError, OSError):  # a file that went away since: what was done is done
-        note = encoding_note(find(table.source, folder=project.folder))
+        note = encoding_note(find(table.source, folder=project.folder, layout=table.layout))
         return [] if note is None else [note]
     return []
 

@@ -44,6 +44,7 @@ from discreet.plan.cells import Axis, Cells, DiscoveredAxis
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 from discreet.sql.dialect import DuckDBDialect, identifier, text_literal
 from discreet.sql.emitter import Emitter
 from discreet.sql.sql_writer import PLACE, SqlTableNames, SqlWriter, key_name
@@ -82,11 +83,13 @@ class DuckDBEngine(FileBackedEngine):
         """Itself: see `engines` for others."""
         return self
 
-    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
-        """The names of a source's columns and the types proposed for them, for `discreet add`."""
+    def columns(
+        self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """The names of a source's columns and the settings proposed for them, for `discreet add`."""
         from discreet.engines.type_proposal import propose
 
-        file_source = sources.find(source, folder=folder)
+        file_source = sources.find(source, folder=folder, layout=layout)
         with self._cursor({file.parent for file in file_source.files}) as cursor:
             return propose(cursor, file_source)
 
@@ -117,7 +120,7 @@ class DuckDBEngine(FileBackedEngine):
             return declare_persons(connection, ownership, chain, target=file)
 
         path = () if ownership is None else path
-        chain = tuple(sources.find(one.source, folder=folder) for one in (table, *path))
+        chain = tuple(sources.find(one.source, folder=folder, layout=one.layout) for one in (table, *path))
         try:
             near = _folders(chain)
             with self._cursor(near) if ownership is None else self._spilling_database(near, file) as connection:

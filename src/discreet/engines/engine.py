@@ -22,6 +22,7 @@ from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 #: Exact whole numbers: 64 bits wide, or Python's own where that is not enough.
 Integers = NDArray[np.int64] | NDArray[np.object_]
@@ -201,16 +202,20 @@ class Engine(Protocol):
     def at(self, address: str) -> Engine:
         """The engine at an address of discreet.toml: itself, where it is but one."""
 
-    def header(self, source: str, *, folder: Path) -> Header:
+    def header(self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> Header:
         """The names of a source's columns. Reads no row."""
 
-    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
+    def columns(
+        self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Mapping[str, Mapping[str, Any]]:
         """The names of a source's columns and the types proposed for them, for `discreet add`."""
 
     def trace(self, source: str, *, folder: Path) -> SourceTrace:
         """By what the source is known again."""
 
-    def rows(self, source: str, names: Sequence[str], *, folder: Path) -> Iterator[Sequence[Any]]:
+    def rows(
+        self, source: str, names: Sequence[str], *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order, as `values.code_of` takes them."""
 
     def place(self, name: str, *, folder: Path) -> TableLocation:

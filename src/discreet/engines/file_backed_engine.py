@@ -17,6 +17,7 @@ from discreet.engines.source_values import source_rows
 from discreet.engines.table_file import persons_file
 from discreet.engines.table_location import TableLocation
 from discreet.errors import Command, LedgerFault, Message, SchemaError
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 #: What the names of side files end in: see `stored.persons_file`.
 _BESIDE = ".persons.parquet"
@@ -27,20 +28,20 @@ class FileBackedEngine:
 
     ending = ".parquet"
 
-    def header(self, source: str, *, folder: Path) -> FileSource:
+    def header(self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> FileSource:
         """The names of a source's columns."""
-        return sources.find(source, folder=folder)
+        return sources.find(source, folder=folder, layout=layout)
 
     def trace(self, source: str, *, folder: Path) -> SourceTrace:
         """The sizes and times of a source's files: a moved file is known again."""
-        file_source = sources.find(source, folder=folder)
-        return SourceTrace(
-            same=tuple(f"{size} {time}" for size, time, *_ in file_source.stamp()), files=file_source.files
-        )
+        files = sources.files_of(source, folder=folder)
+        return SourceTrace(same=tuple(f"{size} {time}" for size, time, _ in sources.stamp_of(files)), files=files)
 
-    def rows(self, source: str, names: Sequence[str], *, folder: Path) -> Iterator[Sequence[Any]]:
+    def rows(
+        self, source: str, names: Sequence[str], *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order."""
-        file_source = sources.find(source, folder=folder)
+        file_source = sources.find(source, folder=folder, layout=layout)
         places = [file_source.place(name) for name in names]
         for row in source_rows(file_source):
             yield tuple([row[place] for place in places])  # of which the collector keeps no count

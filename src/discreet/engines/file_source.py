@@ -12,7 +12,7 @@ import glob
 import gzip
 import io
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import BinaryIO, Literal, TextIO, cast
 
 from discreet.engines.header import Header
 from discreet.errors import SchemaError, UsageError
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -49,13 +50,18 @@ class FileSource(Header):
 
     def stamp(self) -> tuple[tuple[int, int, int], ...]:
         """What changes when a file is written to."""
-        states = [file.stat() for file in self.files]
-        return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
+        return stamp_of(self.files)
 
 
-def find(source: str, *, folder: Path) -> FileSource:
-    """The source as the owner wrote it, relative to `folder`."""
-    files = _files(source, folder=folder)
+def stamp_of(files: Iterable[Path]) -> tuple[tuple[int, int, int], ...]:
+    """What changes when one of these files is written to."""
+    states = [file.stat() for file in files]
+    return tuple((state.st_size, state.st_mtime_ns, state.st_ino) for state in states)
+
+
+def find(source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> FileSource:
+    """The source as the owner wrote it, relative to `folder`, and laid out as declared."""
+    files = files_of(source, folder=folder)
     try:
         kinds = {_kind(file) for file in files}
         if len(kinds) > 1:
@@ -65,7 +71,8 @@ def find(source: str, *, folder: Path) -> FileSource:
         raise UsageError(f"{source} cannot be read: {problem.strerror or 'it is damaged'}") from None
 
 
-def _files(source: str, *, folder: Path) -> tuple[Path, ...]:
+def files_of(source: str, *, folder: Path) -> tuple[Path, ...]:
+    """The files that a source names, in the order of their names."""
     path = folder / source
     if path.is_dir():
         raise UsageError(f"{source} is a folder", hint=f"name its files: {source.rstrip('/')}/*.parquet")

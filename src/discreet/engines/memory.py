@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,10 +35,11 @@ from discreet.engines.memory_values import (
     stored_code,
 )
 from discreet.engines.ownership import Ownership
+from discreet.engines.reference_proposal import propose_columns
 from discreet.engines.rounding_notes import (
     is_rounded,
 )
-from discreet.engines.source_values import propose_types, source_rows
+from discreet.engines.source_values import source_rows
 from discreet.engines.table_file import arrow_schema, check_declarable, new_file
 from discreet.engines.table_location import TableLocation
 from discreet.plan.cells import Axis, Cells
@@ -46,6 +47,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 from discreet.schema.schema import Table
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 if TYPE_CHECKING:
     from discreet.engines.network.exact_graph import ExactGraph
@@ -60,9 +62,11 @@ class MemoryEngine(FileBackedEngine):
         """Itself."""
         return self
 
-    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
-        """The names of a source's columns and the types proposed for them, for `discreet add`."""
-        return propose_types(sources.find(source, folder=folder))
+    def columns(
+        self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """The names of a source's columns and the settings proposed for them, for `discreet add`."""
+        return propose_columns(sources.find(source, folder=folder, layout=layout))
 
     def declare(
         self,
@@ -89,7 +93,7 @@ class MemoryEngine(FileBackedEngine):
 
             return declare_persons(ownership, folder=folder, target=path_of(target))
         check_declarable(table.schema)
-        source = sources.find(table.source, folder=folder)
+        source = sources.find(table.source, folder=folder, layout=table.layout)
         columns = {column: source.place(column.name) for column in table.schema.columns}
         records: list[Record] = []
         nulled: Counter[str] = Counter()

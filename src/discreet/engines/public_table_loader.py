@@ -35,7 +35,7 @@ def load_public_table(table: Table, *, folder: Path, engine: Engine) -> PublicTa
     """
     declared = table.schema.columns or _proposed(table, folder=folder, engine=engine)
     names = [column.name for column in declared]
-    rows = list(islice(engine.rows(table.source, names, folder=folder), MOST_ROWS + 1))
+    rows = list(islice(engine.rows(table.source, names, folder=folder, layout=table.layout), MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
         raise UsageError(f"public table {table.name!r} has more than {MOST_ROWS:,} rows")
     columns, codes = [], {}
@@ -49,9 +49,9 @@ def load_public_table(table: Table, *, folder: Path, engine: Engine) -> PublicTa
 
 def _proposed(table: Table, *, folder: Path, engine: Engine) -> tuple[Column, ...]:
     """The columns of the source."""
-    proposed_types = engine.columns(table.source, folder=folder)
+    proposed = engine.columns(table.source, folder=folder, layout=table.layout)
     where = f"[tables.{table.name}]"
-    return tuple(read_column(name, {"type": type_}, where=where) for name, type_ in proposed_types.items())
+    return tuple(read_column(name, settings, where=where) for name, settings in proposed.items())
 
 
 def _on_fine_grid(column: Column, given: Sequence[Any]) -> Column:

@@ -10,7 +10,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from discreet.accounting.guarantee import Guarantee
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.engine_registry import EngineRegistry
-from discreet.errors import Flag, Message, UsageError, no_release
+from discreet.errors import Flag, Message, ProjectError, UsageError, no_release
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.exact_totals import edited_places
 from discreet.kernel.project_session import Session, open_session
@@ -29,7 +29,8 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import TableWish, propose_table
+from discreet.project.code_book import CodeBook
+from discreet.project.declaration import DeclaredTables, TableWish, check_draft, draft_table
 from discreet.project.folder import (
     ledger_path,
     make_project_folder,
@@ -37,13 +38,17 @@ from discreet.project.folder import (
     refuse_other_mark,
     refuse_state_inside,
 )
-from discreet.project.versions import ErasureReport, RemovalReport, Versions
+from discreet.project.table_draft import TableDraft
+from discreet.project.version_erasure import ErasureReport
+from discreet.project.versions import RemovalReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
 from discreet.schema.edge_table import refuse_edge_table
-from discreet.schema.project_file import NAME, read_file
+from discreet.schema.project_file import NAME, read_file, read_project
 from discreet.schema.schema import Table, closest_name_hint
-from discreet.schema.toml_edit import add_table, set_keys, text_without_table, write
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
+from discreet.schema.toml_edit import set_keys, text_with_table, text_without_table, write
+from discreet.schema.toml_file import parse_toml, read_text
 from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
@@ -252,11 +257,13 @@ class Project:
         public: bool = False,
         population: str | None = None,
         engine: str = DEFAULT,
+        codebook: str | PathLike[str] | CodeBook | None = None,
     ) -> Table:
         """Declare a table: propose names and types for its columns and write them into discreet.toml.
 
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
-        categories are never proposed, because they would be read from the data.
+        categories are never proposed, because they would be read from the data; a code book, which is public, says
+        them (docs/guides/declaring.md).
         """
         wish = TableWish(
             source=os.fspath(source),
@@ -269,13 +276,71 @@ class Project:
             population=population,
             address=engine,
         )
-        check = self.versions.refuse_second_budget
-        table_name, settings, columns = propose_table(
-            wish, file=self.file, folder=self.folder, engine=self.curator.engine, check=check
+        return self.add_draft(draft_table(wish, self._declared_tables(), codebook=codebook))
+
+    def draft(
+        self,
+        source: str | PathLike[str],
+        *,
+        name: str | None = None,
+        person: str | None = None,
+        rows_per_person: int | None = None,
+        ends: tuple[str, str] | None = None,
+        epsilon: object = None,
+        delta: object = None,
+        public: bool = False,
+        population: str | None = None,
+        engine: str = DEFAULT,
+        layout: SourceLayout | None = None,
+        codebook: str | PathLike[str] | CodeBook | None = None,
+        look: bool = True,
+    ) -> TableDraft:
+        """What `add` would declare, to look at and to change first: `draft.replace`, `draft.toml`, `add_draft`.
+
+        For the owner: types are read from the first rows, and with `look` also which columns repeat. Nothing is
+        written.
+        """
+        wish = TableWish(
+            source=os.fspath(source),
+            name=name,
+            person=person,
+            rows_per_person=rows_per_person,
+            ends=ends,
+            budget=budget_of(epsilon, delta),
+            public=public,
+            population=population,
+            address=engine,
+            layout=layout or UNDECLARED,
+            looks_for_persons=look,
         )
-        add_table(self.folder / NAME, table_name, settings, columns)
+        return draft_table(wish, self._declared_tables(), codebook=codebook)
+
+    def add_draft(self, draft: TableDraft) -> Table:
+        """Write a draft into discreet.toml. Refused, and nothing is written, where it does not hold together."""
+        check_draft(draft, self._declared_tables())
+        text = text_with_table(self.folder / NAME, draft.name, draft.settings, draft.declared_columns)
+        read_project(parse_toml(text, name=NAME, error=ProjectError))
+        write(self.folder / NAME, text)
         self._reload_file()
-        return self.table(table_name)
+        return self.table(draft.name)
+
+    def add_drafts(self, drafts: Iterable[TableDraft]) -> list[Table]:
+        """Write several drafts into discreet.toml: all of them, or none."""
+        before = read_text(self.folder / NAME)
+        try:
+            return [self.add_draft(draft) for draft in drafts]
+        except BaseException:
+            write(self.folder / NAME, before)
+            self._reload_file()
+            raise
+
+    def _declared_tables(self) -> DeclaredTables:
+        return DeclaredTables(
+            file=self.file,
+            folder=self.folder,
+            engine=self.curator.engine,
+            check=self.versions.refuse_second_budget,
+        )
 
     def bounds(
         self,
@@ -355,7 +420,7 @@ class Project:
 
     def is_up_to_date(self, name: str) -> bool | None:
         """Whether neither source nor declaration of a table has changed; None if unknown. For the owner only."""
-        return self.versions.is_up_to_date(name)
+        return self.versions.changes.is_up_to_date(name)
 
     def remove(self, name: str) -> RemovalReport:
         """Remove a table before the first answer about its people: its declaration, its versions and their files.
@@ -376,7 +441,7 @@ class Project:
 
     def forget(self, name: str, person: Sequence[str]) -> ErasureReport:
         """Erase a person from every version of a table and of the tables reached through it. For the owner."""
-        return self.versions.forget(name, person)
+        return self.versions.erasure.forget(name, person)
 
     def table(self, name: str) -> Table:
         """A declared table by name, ignoring case."""
@@ -384,7 +449,7 @@ class Project:
 
     def ledger_table(self, name: str) -> Table:
         """A declared table as the ledger has it: an edit of its population or person has no effect until `refresh`."""
-        return self.versions.ledger_table(self.table(name))
+        return self.versions.records.ledger_table(self.table(name))
 
     def version(self, name: str) -> Version:
         """The newest version of a table; the first one is made when it is first needed. Refuses tables with ends.
@@ -423,7 +488,7 @@ class Project:
         """Whether a file belongs to the project: its declaration, a source, or anything beside the ledger."""
         target, own = path.resolve(), (self.folder / ".discreet").resolve()
         files = [path.resolve() for path in (self.folder / NAME, self.ledger_path) if isinstance(path, Path)]
-        return target in (*files, own) or own in target.parents or self.versions.is_source_file(target)
+        return target in (*files, own) or own in target.parents or self.versions.changes.is_source_file(target)
 
     def verify(self) -> repair.LedgerVerification:
         """Verify the whole ledger from disk."""
@@ -442,12 +507,12 @@ class Project:
 
     def source_changed(self, name: str) -> bool:
         """Whether the source has changed since the newest version was made. For the owner only."""
-        return self.versions.source_changed(name)
+        return self.versions.changes.source_changed(name)
 
     def changed_sources(self, names: Collection[str]) -> list[str] | None:
         """Which of these tables have files that changed since their newest version; None if unknown. For the owner."""
-        return self.versions.changed_sources(names)
+        return self.versions.changes.changed_sources(names)
 
     def warnings(self, name: str) -> list[str]:
         """Where discreet.toml and the ledger differ. These are public facts: no data is read."""
-        return self.versions.warnings(name)
+        return self.versions.differences.warnings(name)

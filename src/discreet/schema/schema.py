@@ -11,6 +11,7 @@ from typing import Any
 from discreet.errors import SchemaError
 from discreet.schema.column import Column
 from discreet.schema.privacy_unit import PrivacyUnit
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A declared table: private unless said to be public."""
+    """A declared table: private unless said to be public.
+
+    `null`: the texts that stand for nobody where a row says whose it is, and for no value in columns that declare none.
+    """
 
     schema: Schema
     source: str
@@ -63,6 +67,8 @@ class Table:
     public: bool = False
     population: str
     budget: Budget | None
+    layout: SourceLayout = UNDECLARED
+    null: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:

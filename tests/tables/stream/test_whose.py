@@ -84,7 +84,7 @@ def test_a_version_by_which_a_stream_began_and_not_the_file(declared, monkeypatc
 def test_a_version_that_does_not_say_it_is_refused(declared, monkeypatch):
     """As an older program made them."""
     project = declared("pid")
-    monkeypatch.setattr("discreet.project.versions.reached", lambda path: {})
+    monkeypatch.setattr("discreet.project.version_records.reached", lambda path: {})
     project.refresh("visits")
     assert REACHED not in project.ledger.refresh().version("visits", 1).source
     with pytest.raises(UsageError, match="does not record how") as caught:
@@ -103,7 +103,7 @@ def test_other_keys_would_tell_nobody_again(tmp_path, monkeypatch):
     stream.next()
     (project.curator.folder / KEYS).unlink()
     monkeypatch.setattr("discreet.kernel.curator.person_keys", lambda ledger, folder: PersonKeys.at(folder))
-    monkeypatch.setattr("discreet.project.versions.person_keys", lambda ledger, folder: PersonKeys.at(folder))
+    monkeypatch.setattr("discreet.project.source_changes.person_keys", lambda ledger, folder: PersonKeys.at(folder))
     grow(project, {"a": 3, "b": 2})
     with pytest.raises(UsageError, match="identifies persons differently"):
         stream.next()

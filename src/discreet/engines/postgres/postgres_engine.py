@@ -43,6 +43,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.schema import Table
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 if TYPE_CHECKING:
     from discreet.engines.network.exact_graph import ExactGraph
@@ -62,21 +63,26 @@ class PostgresEngine:
         """Itself."""
         return self
 
-    def header(self, source: str, *, folder: Path) -> PostgresSource:
+    def header(self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> PostgresSource:
         """The names of a source's columns, and their types."""
         with self._sessions.session() as session, translate_errors(source), _catalog_transaction(session):
             return sources.find(session, source)
 
-    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
+    def columns(
+        self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Mapping[str, Mapping[str, Any]]:
         """The names of a source's columns and the types proposed for them, by their own types alone."""
-        return propose_types(self.header(source, folder=folder))
+        types = propose_types(self.header(source, folder=folder))
+        return {name: {"type": type_} for name, type_ in types.items()}
 
     def trace(self, source: str, *, folder: Path) -> SourceTrace:
         """By what the source is known again: see `trace`."""
         with self._sessions.session() as session, translate_errors(source), _catalog_transaction(session):
             return trace(session, sources.find(session, source))
 
-    def rows(self, source: str, names: Sequence[str], *, folder: Path) -> Iterator[Sequence[Any]]:
+    def rows(
+        self, source: str, names: Sequence[str], *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order."""
         with self._sessions.session() as session, translate_errors(source):
             with _catalog_transaction(session):

@@ -54,6 +54,7 @@ from discreet.plan.relation import Plan
 from discreet.schema.address import parse_address
 from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.schema import Table
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
 from discreet.sql.emitter import Emitter
 from discreet.sql.spark_dialect import SparkDialect
 from discreet.sql.sql_writer import SqlWriter
@@ -104,15 +105,17 @@ class SparkEngine:
                 self._process = os.getpid()
             return self._session
 
-    def header(self, source: str, *, folder: Path) -> Header:
+    def header(self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> Header:
         """The names of a source's columns. Reads no row."""
         return self._find(source, folder)
 
-    def columns(self, source: str, *, folder: Path) -> Mapping[str, str]:
+    def columns(
+        self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Mapping[str, Mapping[str, Any]]:
         """The names of a source's columns and the types proposed for them, by the types that they have."""
         table_source = self._find(source, folder)
         return {
-            name: table_source.spark_columns[table_source.names.index(name)].proposed
+            name: {"type": table_source.spark_columns[table_source.names.index(name)].proposed}
             for name in table_source.distinct_names()
         }
 
@@ -120,7 +123,9 @@ class SparkEngine:
         """The sizes and times of a source's files: a moved one is known again; and, elsewhere, their names."""
         return self._find(source, folder).trace()
 
-    def rows(self, source: str, names: Sequence[str], *, folder: Path) -> Iterator[Sequence[Any]]:
+    def rows(
+        self, source: str, names: Sequence[str], *, folder: Path, layout: SourceLayout = UNDECLARED
+    ) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order."""
         from discreet.engines.spark.spark_public_rows import public_rows
 

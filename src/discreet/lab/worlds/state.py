@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.samples.invented_names import FAMILY, GIVEN
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -26,8 +28,6 @@ GOVERNOR = "Augustus Thorne"
 TO_A_ZIP = 7_500
 #: The share of adults who vote, and of people whose insurer is the state.
 VOTING, INSURED = 0.85, 0.35
-GIVEN = ("Ada", "Ben", "Clara", "David", "Edith", "Frank", "Grace", "Henry", "Iris", "Jacob", "Karen", "Louis")
-FAMILY = ("Abbot", "Brook", "Carver", "Dunn", "Ellis", "Ford", "Gray", "Hale", "Ives", "Jarvis", "Knox", "Lowell")
 DIAGNOSES = ("hypertension", "fracture", "pneumonia", "diabetes", "depression", "cancer", "HIV", "substance use")
 COMMON = (0.25, 0.2, 0.17, 0.14, 0.12, 0.08, 0.01, 0.03)
 

@@ -8,7 +8,8 @@ import discreet
 from clinic import COLUMNS, ROWS, make, run, say, write_rows
 from console.house import world
 from discreet.engines import fingerprint
-from discreet.project.versions import Versions
+from discreet.project.source_changes import SourceChanges
+from discreet.project.version_records import VersionRecords
 
 COUNT = "select count(*) from patients"
 PERSONS = COLUMNS.partition("[tables.patients.columns.note]")[0]
@@ -107,7 +108,7 @@ def test_two_versions_cannot_be_compared_by_what_they_keep_of_the_content(tmp_pa
 
 
 def test_a_version_of_before_keeps_no_content_and_goes_by_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(Versions, "_contents", lambda self, steps: {})
+    monkeypatch.setattr(VersionRecords, "contents", lambda self, steps: {})
     make(tmp_path).refresh("patients")
     touch(tmp_path)
     assert discreet.open(tmp_path).source_changed("patients")
@@ -163,7 +164,7 @@ def test_what_cannot_be_known_is_made_as_before(tmp_path, capsys, monkeypatch):
     """As on a server: everything that can be seen is the same, and a version is made all the same."""
     project = make(tmp_path)
     project.refresh("patients")
-    monkeypatch.setattr(Versions, "is_up_to_date", lambda self, name: None)
+    monkeypatch.setattr(SourceChanges, "is_up_to_date", lambda self, name: None)
     assert project.refresh("patients")[0] == 2
     monkeypatch.setattr("discreet.schema.address.engine_kind", lambda address: "postgresql")
     code, data, err = run(capsys, tmp_path, "refresh", "patients")

@@ -1,0 +1,1 @@
+"""Sample tables with their code books, to learn and to test with: generated, always the same, about nobody."""
