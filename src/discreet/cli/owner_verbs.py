@@ -12,7 +12,8 @@ import typer
 from discreet.cli import terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, two_ends
-from discreet.cli.version_notes import (
+from discreet.errors import Command, Flag, Message, UsageError
+from discreet.project.version_notes import (
     edited_warning,
     encoding_notes,
     forget_output,
@@ -21,7 +22,6 @@ from discreet.cli.version_notes import (
     unchanged_output,
     unknown_change_note,
 )
-from discreet.errors import Command, Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee
