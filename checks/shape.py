@@ -23,7 +23,7 @@ MOST = 8
 #: Where a function is a verb's own: its parameters are what people type, each by its name. The command line; and in
 #: Python the project's verbs, the estimator with scikit-learn's manners, and the lab's.
 VERBS = {
-    "project/project.py": {"add"},
+    "project/project.py": {"add", "draft"},
     "project/publications.py": {"ranges", "plan_ranges", "publish", "synthesize"},
     "synth/estimator.py": {"__init__"},
     "lab/anonymize/anonymizer.py": {"anonymize"},

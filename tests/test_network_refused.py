@@ -77,11 +77,13 @@ OTHERS = {
     *(
         "acknowledge",
         "add",
+        "add_draft",
         "adopt",
         "again",
         "asker",
         "budget",
         "curator",
+        "draft",
         "edited_places",
         "find",
         "forget",

@@ -9,7 +9,7 @@ import discreet
 from clinic import make, run, say
 from discreet.cli import interruption, main
 from discreet.project.project import Project
-from discreet.project.unit_notes import _snake
+from discreet.project.unit_notes import snake_case
 
 COUNT = "select count(*) from patients"
 VISITS = "visit,ward\n" + "".join(f"{place % 7 or ''},a\n" for place in range(70))
@@ -200,7 +200,7 @@ def test_people_read_it_too(tmp_path, capsys):
 
 @pytest.mark.parametrize(("name", "snake"), [("PatientID", "patient_id"), ("e-Mail", "e_mail"), (" USER ", "user")])
 def test_names_in_any_spelling(name, snake):
-    assert _snake(name) == snake
+    assert snake_case(name) == snake
 
 
 def test_a_grant_asks_for_the_line_and_does_not_warn(tmp_path, capsys):

@@ -14,13 +14,17 @@ from typing import Any
 
 from discreet.engines.engine import Engine, SourceTrace
 from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
+from discreet.engines.source_values import ROWS_LOOKED_AT
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.ledger.owner_acts import is_unit_correction, refuse_other_naming, why_fixed
 from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
+from discreet.project.person_candidates import named_candidates
+from discreet.project.table_draft import TableDraft
 from discreet.project.unit_notes import shared_budget_hint
 from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
 from discreet.schema.edge_table import refuse_other_engine
+from discreet.schema.grid_step import with_steps
 from discreet.schema.person_identity import Naming, describe, same_persons, sources_of
 from discreet.schema.project_file import NAME, ProjectFile, read_table
 from discreet.schema.schema import Budget, Table, closest_name_hint
@@ -28,6 +32,12 @@ from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 #: What no column should be called: a number, a date, true or false.
 _VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|false", re.IGNORECASE)
+
+
+_TYPES_READ = (
+    f"types were read from the first {ROWS_LOOKED_AT:,} rows of the data, or from the file where it has types; bounds "
+    "and words never are"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,27 +59,32 @@ class TableWish:
     layout: SourceLayout = UNDECLARED
 
 
-def propose_table(
-    wish: TableWish, *, file: ProjectFile, folder: Path, engine: Engine, check: Callable[[Table], None]
-) -> tuple[str, dict[str, Any], dict[str, dict[str, Any]]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredTables:
+    """What a new table is compared with: the declared ones, where their files lie, and who can read them.
+
+    `check` refuses people whom the ledger knows already: their rows do not become public by a second name.
+    """
+
+    file: ProjectFile
+    folder: Path
+    engine: Engine
+    check: Callable[[Table], None]
+
+
+def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
-    Names and types are proposed; bounds and categories never are, for they would be read from data. `check` refuses
-    people whom the ledger knows already: their rows do not become public by a second name.
+    Names and types are proposed; bounds and categories never are, for they would be read from data.
     """
     source, address, person, ends = wish.source, wish.address, wish.person, wish.ends
     public, population, rows_per_person = wish.public, wish.population, wish.rows_per_person
-    engine, engines = engine.at(check_address(address, where="--engine")), engine
+    folder = declared.folder
+    engine = declared.engine.at(check_address(address, where="--engine"))
     source_name = _relative(Path(source), folder) if _is_path(source, address) else source
     table_name = _name_of(Path(source).name if _is_file(source, address) else source.rpartition(".")[2])
     table_name = table_name if wish.name is None else wish.name
-    if not table_name.strip() or not table_name.isprintable() or len(table_name) > 100:
-        raise UsageError("a table's name must be printable text of at most 100 characters")
-    if any(each.lower() == table_name.lower() for each in file.tables):
-        raise UsageError(
-            f"table {table_name!r} is already declared",
-            hint=Message("edit its declaration in discreet.toml; use ", Flag("name"), " for a table with other rows"),
-        )
+    _check_name(table_name, declared.file)
     if rows_per_person is not None and person is None and ends is None:
         raise UsageError(
             Message(Flag("rows-per-person"), " needs a person"),
@@ -86,29 +101,16 @@ def propose_table(
                 ": both ends are protected persons",
             )
         )
+    layout = wish.layout
     trace = engine.trace(source_name, folder=folder)
-    header = engine.header(source_name, folder=folder, layout=wish.layout)
-    declared_traces = {name: _trace_declared(file.raw[name], folder, engines, beside=address) for name in file.tables}
-    twin = next((table for name, table in file.tables.items() if is_same_source(declared_traces[name], trace)), None)
-    if twin is not None and (population is None or twin.population != population):
-        raise _already_declared(twin.name, twin.population, declared=twin.population in file.populations)
-    if population is not None and population not in file.populations:
-        raise UsageError(f"there is no population {population[:60]!r}", hint=shared_budget_hint(population))
+    header = engine.header(source_name, folder=folder, layout=layout)
+    _check_source(trace, address, population, declared)
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
     columns = {
-        column: dict(proposed)
-        for column, proposed in engine.columns(source_name, folder=folder, layout=wish.layout).items()
+        column: dict(proposed) for column, proposed in engine.columns(source_name, folder=folder, layout=layout).items()
     }
-    if person is not None and person not in columns and "," in person:
-        raise _several_person_columns(person)
-    for person_column in (*(() if person is None else (person,)), *(ends or ())):
-        if person_column not in columns:
-            raise UsageError(
-                f"there is no column {person_column[:60]!r} in the source",
-                hint=closest_name_hint(person_column, columns),
-            )
     settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
-    settings |= wish.layout.settings()
+    settings |= layout.settings()
     if public:
         settings["public"] = True
     elif population is not None:
@@ -117,15 +119,61 @@ def propose_table(
         settings["budget"] = {"epsilon": wish.budget.epsilon, "delta": wish.budget.delta}
     if person is not None:
         settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
-        del columns[person]
     if ends is not None:
-        refuse_other_engine(table_name, address)
         settings |= {"ends": list(ends)} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
-        columns = {}  # of an edge nothing but its ends can be asked
-    table = read_table(table_name, settings | {"columns": columns}, populations={population: {}} if population else {})
-    if public:
-        check(table)
-    return table_name, settings, columns
+    return TableDraft(
+        name=table_name,
+        settings=settings,
+        columns=columns,
+        source_columns=tuple(columns),
+        person_candidates=tuple(named_candidates(columns, declared.file.tables.values())),
+        read_from_data=(_TYPES_READ,),
+    )
+
+
+def check_draft(draft: TableDraft, declared: DeclaredTables) -> Table:
+    """The table that a draft declares, once it is sure that it may be: the owner may have changed all of it."""
+    _check_name(draft.name, declared.file)
+    address, population = draft.settings.get("engine", DEFAULT), draft.settings.get("population")
+    engine = declared.engine.at(check_address(address, where="--engine"))
+    _check_source(engine.trace(draft.settings["source"], folder=declared.folder), address, population, declared)
+    person = draft.settings.get("person")
+    if isinstance(person, str) and person not in draft.source_columns and "," in person:
+        raise _several_person_columns(person)
+    for person_column in (*draft.identity_columns, *draft.settings.get("ends", ())):
+        if person_column not in draft.source_columns:
+            raise UsageError(
+                f"there is no column {person_column[:60]!r} in the source",
+                hint=closest_name_hint(person_column, draft.source_columns),
+            )
+    if "ends" in draft.settings:
+        refuse_other_engine(draft.name, address)
+    settings = {**draft.settings, "columns": draft.declared_columns}
+    table = read_table(draft.name, with_steps(settings), populations={population: {}} if population else {})
+    if table.public:
+        declared.check(table)
+    return table
+
+
+def _check_name(name: str, file: ProjectFile) -> None:
+    if not name.strip() or not name.isprintable() or len(name) > 100:
+        raise UsageError("a table's name must be printable text of at most 100 characters")
+    if any(each.lower() == name.lower() for each in file.tables):
+        raise UsageError(
+            f"table {name!r} is already declared",
+            hint=Message("edit its declaration in discreet.toml; use ", Flag("name"), " for a table with other rows"),
+        )
+
+
+def _check_source(trace: SourceTrace, address: str, population: str | None, declared: DeclaredTables) -> None:
+    """Refuse a source that is declared already, but for the same population, and a population that is not declared."""
+    file = declared.file
+    for name, table in file.tables.items():
+        other = _trace_declared(file.raw[name], declared.folder, declared.engine, beside=address)
+        if is_same_source(other, trace) and (population is None or table.population != population):
+            raise _already_declared(name, table.population, declared=table.population in file.populations)
+    if population is not None and population not in file.populations:
+        raise UsageError(f"there is no population {population[:60]!r}", hint=shared_budget_hint(population))
 
 
 def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> None:

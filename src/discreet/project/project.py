@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from discreet.accounting.guarantee import Guarantee
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.engine_registry import EngineRegistry
-from discreet.errors import Flag, Message, UsageError, no_release
+from discreet.errors import Flag, Message, ProjectError, UsageError, no_release
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.exact_totals import edited_places
 from discreet.kernel.project_session import Session, open_session
@@ -29,7 +29,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import TableWish, propose_table
+from discreet.project.declaration import DeclaredTables, TableWish, check_draft, propose_table
 from discreet.project.folder import (
     ledger_path,
     make_project_folder,
@@ -37,13 +37,16 @@ from discreet.project.folder import (
     refuse_other_mark,
     refuse_state_inside,
 )
+from discreet.project.table_draft import TableDraft
 from discreet.project.versions import ErasureReport, RemovalReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
 from discreet.schema.edge_table import refuse_edge_table
-from discreet.schema.project_file import NAME, read_file
+from discreet.schema.project_file import NAME, read_file, read_project
 from discreet.schema.schema import Table, closest_name_hint
-from discreet.schema.toml_edit import add_table, set_keys, text_without_table, write
+from discreet.schema.source_layout import UNDECLARED, SourceLayout
+from discreet.schema.toml_edit import set_keys, text_with_table, text_without_table, write
+from discreet.schema.toml_file import parse_toml
 from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
@@ -258,6 +261,39 @@ class Project:
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
         categories are never proposed, because they would be read from the data.
         """
+        draft = self.draft(
+            source,
+            name=name,
+            person=person,
+            rows_per_person=rows_per_person,
+            ends=ends,
+            epsilon=epsilon,
+            delta=delta,
+            public=public,
+            population=population,
+            engine=engine,
+        )
+        return self.add_draft(draft)
+
+    def draft(
+        self,
+        source: str | PathLike[str],
+        *,
+        name: str | None = None,
+        person: str | None = None,
+        rows_per_person: int | None = None,
+        ends: tuple[str, str] | None = None,
+        epsilon: object = None,
+        delta: object = None,
+        public: bool = False,
+        population: str | None = None,
+        engine: str = DEFAULT,
+        layout: SourceLayout | None = None,
+    ) -> TableDraft:
+        """What `add` would declare, to look at and to change first: `draft.replace`, `draft.toml`, `add_draft`.
+
+        For the owner: types are read from the first rows. Nothing is written.
+        """
         wish = TableWish(
             source=os.fspath(source),
             name=name,
@@ -268,14 +304,28 @@ class Project:
             public=public,
             population=population,
             address=engine,
+            layout=layout or UNDECLARED,
         )
-        check = self.versions.refuse_second_budget
-        table_name, settings, columns = propose_table(
-            wish, file=self.file, folder=self.folder, engine=self.curator.engine, check=check
-        )
-        add_table(self.folder / NAME, table_name, settings, columns)
+        draft = propose_table(wish, self._declared_tables())
+        check_draft(draft, self._declared_tables())
+        return draft
+
+    def add_draft(self, draft: TableDraft) -> Table:
+        """Write a draft into discreet.toml. Refused, and nothing is written, where it does not hold together."""
+        check_draft(draft, self._declared_tables())
+        text = text_with_table(self.folder / NAME, draft.name, draft.settings, draft.declared_columns)
+        read_project(parse_toml(text, name=NAME, error=ProjectError))
+        write(self.folder / NAME, text)
         self._reload_file()
-        return self.table(table_name)
+        return self.table(draft.name)
+
+    def _declared_tables(self) -> DeclaredTables:
+        return DeclaredTables(
+            file=self.file,
+            folder=self.folder,
+            engine=self.curator.engine,
+            check=self.versions.refuse_second_budget,
+        )
 
     def bounds(
         self,

@@ -125,7 +125,7 @@ def _nobody_else(table: Table) -> list[str]:
     """A note where a column beside the person looks like it tells others apart: one kind of person is protected."""
     own = {part.lower() for part in table.schema.unit.person}
     names = [column.name for column in table.schema.columns if column.name.lower() not in own]
-    seen = [name for name in names if _IDENTIFIER.fullmatch(_snake(name))]
+    seen = [name for name in names if looks_like_identifier(name)]
     if not seen or not own:
         return []
     whom = " and ".join(repr(part) for part in table.schema.unit.person)
@@ -157,18 +157,32 @@ def _likely_person_column(names: list[str], others: Iterable[Table]) -> tuple[st
         if name.lower() in persons:
             return f"{name!r} is the person column of {persons[name.lower()]!r}", name
     for name in names:
-        if _PEOPLE.fullmatch(_snake(name)):
+        if looks_like_person(name):
             return f"{name!r} looks like it identifies people", name
     for name in names:
-        if _IDENTIFIER.fullmatch(_snake(name)):
+        if looks_like_identifier(name):
             return f"{name!r} looks like an identifier", "COLUMN"
     return "", ""
 
 
-def _snake(name: str) -> str:
+def looks_like_person(name: str) -> bool:
+    """Whether a column's name says that it tells people apart.
+
+    >>> looks_like_person("Patient ID"), looks_like_person("n_patients")
+    (True, False)
+    """
+    return _PEOPLE.fullmatch(snake_case(name)) is not None
+
+
+def looks_like_identifier(name: str) -> bool:
+    """Whether a column's name says that it tells something apart, who knows what."""
+    return _IDENTIFIER.fullmatch(snake_case(name)) is not None
+
+
+def snake_case(name: str) -> str:
     """A name in small letters with underscores between its words.
 
-    >>> _snake("PatientID"), _snake("customer-Number"), _snake("E-Mail")
+    >>> snake_case("PatientID"), snake_case("customer-Number"), snake_case("E-Mail")
     ('patient_id', 'customer_number', 'e_mail')
     """
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()).strip("_")

@@ -20,9 +20,28 @@ if TYPE_CHECKING:
 
 def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
     """Append [tables.NAME] and its columns to the file at `path`; comments and order stay."""
+    write(path, text_with_table(path, name, settings, columns))
+
+
+def text_with_table(
+    path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """The text of the file at `path` with [tables.NAME] and its columns appended; comments and order stay."""
+    return _with_table(_parsed(path), name, settings, columns)
+
+
+def table_text(name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> str:
+    """[tables.NAME] and its columns alone, as they would be appended."""
     import tomlkit
 
-    document = _parsed(path)
+    return _with_table(tomlkit.document(), name, settings, columns)
+
+
+def _with_table(
+    document: TOMLDocument, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]
+) -> str:
+    import tomlkit
+
     tables = document.setdefault("tables", tomlkit.table(is_super_table=True))
     table = tomlkit.table()
     for key, value in settings.items():
@@ -36,7 +55,7 @@ def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mappi
     if columns:
         table.add("columns", listed)
     tables.add(name, table)
-    write(path, document.as_string())
+    return str(document.as_string())
 
 
 def set_keys(path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> None:
