@@ -84,6 +84,7 @@ OTHERS = {
         "budget",
         "curator",
         "draft",
+        "draft_text",
         "edited_places",
         "find",
         "forget",

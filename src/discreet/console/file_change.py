@@ -1,4 +1,4 @@
-"""A change of discreet.toml, as an owner sees it before it is written: line by line, and written only as it was shown."""
+"""A change of discreet.toml, as an owner sees it first, line by line; it is written only as it was shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from discreet.console.project_handle import ProjectHandle
 from discreet.errors import ProjectError
 from discreet.project.project import Project
-from discreet.schema.project_file import NAME, read_project
+from discreet.schema.project_file import NAME, ProjectFile, read_project
 from discreet.schema.toml_edit import write
 from discreet.schema.toml_file import parse_toml
 
@@ -32,8 +32,13 @@ class FileChange:
     @staticmethod
     def of(folder: Path, after: str) -> FileChange:
         """A change of a project's file. Refused where the console could not read what would stand there."""
-        read_project(parse_toml(after, name=NAME, error=ProjectError))
-        return FileChange(before=(folder / NAME).read_text(encoding="utf-8-sig"), after=after)
+        change = FileChange(before=(folder / NAME).read_text(encoding="utf-8-sig"), after=after)
+        change.read()
+        return change
+
+    def read(self) -> ProjectFile:
+        """What the file would say."""
+        return read_project(parse_toml(self.after, name=NAME, error=ProjectError))
 
     @property
     def digest(self) -> str:

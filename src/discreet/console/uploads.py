@@ -101,9 +101,7 @@ def unused_uploads(project: Path, is_source: Callable[[Path], bool]) -> list[dic
     if not folder.is_dir() or folder.is_symlink():
         return []
     files = [file for file in sorted(folder.iterdir()) if file.is_file() and not file.name.startswith(".")]
-    return [
-        {"source": f"{FOLDER}/{file.name}", "bytes": file.stat().st_size} for file in files if not is_source(file)
-    ]
+    return [{"source": f"{FOLDER}/{file.name}", "bytes": file.stat().st_size} for file in files if not is_source(file)]
 
 
 def delete_upload(project: Path, source: str, is_source: Callable[[Path], bool]) -> None:
