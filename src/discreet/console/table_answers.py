@@ -7,7 +7,7 @@ column. What the form does not ask of a column stays as it was proposed, where i
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,7 @@ from discreet.console.request_context import RequestContext
 from discreet.errors import UsageError
 from discreet.project.budget import budget_of
 from discreet.project.table_draft import TableDraft
+from discreet.schema.schema import Table
 from discreet.schema.source_layout import SourceLayout, read_layout
 
 TYPES = ("integer", "decimal", "date", "timestamp", "boolean", "category", "text")
@@ -33,6 +34,8 @@ MOST_FIELDS = 12 * MOST_COLUMNS + 100
 
 #: Whose row it is, where no column says it.
 ROW, PUBLIC = "row", "public"
+#: Of a table that is declared: as it is.
+SAME = "same"
 _COLUMN = "column:"
 
 
@@ -48,20 +51,54 @@ def layout_of(context: RequestContext) -> SourceLayout | None:
     return read_layout(given, where="the file:") if given else None
 
 
-def answered_draft(draft: TableDraft, context: RequestContext) -> TableDraft:
-    """A draft with what the form says of it."""
-    settings = {**_unit_settings(draft, context), **_budget_settings(context)}
+def answered_draft(draft: TableDraft, context: RequestContext, *, declared: bool = False) -> TableDraft:
+    """A draft with what the form says of it. declared: the table has a name, and a form of its own for its budget."""
+    settings = {**_unit_settings(context), **({} if declared else _budget_settings(context))}
     shared = {key: context.field(f"several_{key}").strip() for key in ("low", "high", "values")}
     columns: dict[str, Mapping[str, Any] | None] = {}
     for number, name in enumerate(draft.source_columns):
         if context.field(f"c{number}_name", "") != name:
             continue  # the file has other columns than the form was made for: as proposed
         columns[name] = _column_settings(name, number, draft.columns.get(name, {}), context, shared)
-    return draft.replace(name=context.field("name").strip() or None, settings=settings, columns=columns)
+    name = None if declared else context.field("name").strip() or None
+    return draft.replace(name=name, settings=settings, columns=columns)
 
 
-def _unit_settings(draft: TableDraft, context: RequestContext) -> dict[str, Any]:
+def declared_draft(table: Table, raw: Mapping[str, Any], names: Sequence[str]) -> TableDraft:
+    """A declared table as a draft, to be corrected. names: the columns of its source."""
+    columns = raw.get("columns", {})
+    by_name = {name.lower(): name for name in columns}
+    source_columns = tuple(dict.fromkeys([*(by_name.get(name.lower(), name) for name in names), *columns]))
+    settings = {key: value for key, value in raw.items() if key != "columns"}
+    return TableDraft(name=table.name, settings=settings, columns=columns, source_columns=source_columns)
+
+
+def corrections(old: TableDraft, new: TableDraft) -> dict[tuple[str, ...], Any]:
+    """What to write where a declared table is corrected: each place that differs, and what stands there then."""
+    at = ("tables", old.name)
+    changes: dict[tuple[str, ...], Any] = _differences(at, old.settings, new.settings)
+    declared = new.declared_columns
+    for name in dict.fromkeys([*old.columns, *declared]):
+        place = (*at, "columns", name)
+        if name not in declared:
+            changes[place] = None
+        else:
+            changes |= _differences(place, old.columns.get(name, {}), declared[name])
+    return changes
+
+
+def _differences(at: tuple[str, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    return {
+        (*at, key): new.get(key)
+        for key in dict.fromkeys([*old, *new])
+        if key not in old or key not in new or old[key] != new[key]
+    }
+
+
+def _unit_settings(context: RequestContext) -> dict[str, Any]:
     whose = context.field("whose")
+    if whose == SAME:
+        return {}
     rows = context.field("rows_per_person").strip()
     if whose == PUBLIC:
         return {"public": True, "person": None, "rows_per_person": None}
@@ -166,7 +203,7 @@ def words_of(text: str) -> tuple[list[str], dict[str, str]]:
 _LABEL = re.compile(r"(\S.*?) = (\S.*)")
 
 
-def form_json(draft: TableDraft, *, context: RequestContext | None = None) -> dict[str, Any]:
+def form_json(draft: TableDraft, *, context: RequestContext | None = None, declared: bool = False) -> dict[str, Any]:
     """What stands in the form: as the owner wrote it, else as it is proposed. context: of a form that was sent."""
 
     def said(key: str, otherwise: str) -> str:
@@ -175,7 +212,9 @@ def form_json(draft: TableDraft, *, context: RequestContext | None = None) -> di
     settings, budget = draft.settings, draft.settings.get("budget") or {}
     person = settings.get("person")
     whose = PUBLIC if settings.get("public") else "" if person is None else f"{_COLUMN}{person}"
-    if context is None and not whose and draft.person_candidates:
+    if declared:
+        whose = SAME if not isinstance(person, str) else whose
+    elif context is None and not whose and draft.person_candidates:
         whose = f"{_COLUMN}{draft.person_candidates[0].column}"
     shown = {
         "name": said("name", draft.name),

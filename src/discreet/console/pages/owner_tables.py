@@ -331,7 +331,7 @@ ROUTES = (
     Route(method="POST", path="/admin/tables/refresh", handler=refresh, role="owner", gridded=True),
     Route(method="POST", path="/admin/tables/remove", handler=remove, role="owner"),
     Route(method="POST", path="/admin/tables/forget", handler=forget, role="owner", gridded=True),
-    Route(method="POST", path="/admin/tables/budget", handler=budget, role="owner"),
+    Route(method="POST", path="/admin/tables/budget", handler=budget, role="owner", gridded=True),
     Route(method="POST", path="/admin/tables/discard", handler=discard, role="owner"),
     *job_progress.routes(AREA, role="owner", stoppable=False),
     Route(method="GET", path="/admin/table/{table:path}", handler=show, role="owner", is_declared_name=_is_table),

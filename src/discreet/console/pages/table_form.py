@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,18 +16,18 @@ from discreet.console.console_text import console_texts
 from discreet.console.file_change import FileChange, owner_acts_of
 from discreet.console.jobs.job_queue import job_queue_of
 from discreet.console.pages import odds
-from discreet.console.pages.owner_tables import start_refresh, table_path
+from discreet.console.pages.owner_tables import listing, start_refresh, table_path
 from discreet.console.request_context import RequestContext
-from discreet.console.responses import HandlerResponse, JsonData, Page, Redirect
+from discreet.console.responses import HandlerResponse, JsonData, NotFound, Page, Redirect
 from discreet.console.routes import Route
 from discreet.console.table_answers import (
     BOUNDS,
-    FORMATS,
     MOST_COLUMNS,
     MOST_FIELDS,
     TYPES,
-    WORDS,
     answered_draft,
+    corrections,
+    declared_draft,
     form_json,
     layout_of,
 )
@@ -36,7 +36,9 @@ from discreet.project.project import Project
 from discreet.project.table_draft import TableDraft
 from discreet.project.unit_notes import unit_notes
 from discreet.schema.address import DEFAULT
-from discreet.schema.source_layout import ENCODINGS
+from discreet.schema.project_file import NAME
+from discreet.schema.source_layout import ENCODINGS, LAYOUT_KEYS, UNDECLARED
+from discreet.schema.toml_edit import text_with
 
 #: Declared columns that the preview says one by one.
 MOST_SAID = 100
@@ -115,6 +117,82 @@ def declare(context: RequestContext) -> HandlerResponse:
     return start_refresh(context, table.name)
 
 
+def edit(context: RequestContext) -> HandlerResponse:
+    """The declaration of a table, to be corrected."""
+    if not context.query_text("table"):
+        return listing(context)
+    return _edit_page(context, _declared(context.handle.project, context.query_text("table")))
+
+
+def correct(context: RequestContext) -> HandlerResponse:
+    """The corrections: first the lines that change, then the act, and a new version with a report."""
+    with owner_acts_of(context.handle).turn(context.handle) as project:
+        base = _declared(project, context.field("table"))
+        try:
+            draft = answered_draft(base, context, declared=True)
+            layout = layout_of(context) or UNDECLARED
+            draft = draft.replace(settings=dict.fromkeys(LAYOUT_KEYS) | layout.settings())
+            change = FileChange.of(project.folder, text_with(project.folder / NAME, corrections(base, draft)))
+            if context.field("act") != "write" or context.field("shown") != change.digest:
+                changed = context.field("act") == "write"
+                return _edit_page(context, draft, preview=_preview(draft, change, project, changed=changed))
+            change.write(project.folder)
+        except DiscreetError as problem:
+            return _edit_page(context, base, problem=problem)
+    if draft.settings.get("public"):
+        return Redirect(to=table_path(draft.name))
+    return start_refresh(context, draft.name)
+
+
+def _declared(project: Project, name: str) -> TableDraft:
+    """A declared table as a draft; with the columns of its source, where that can be read."""
+    try:
+        table = project.table(name)
+    except UsageError:
+        raise NotFound from None
+    names: tuple[str, ...] = ()
+    with suppress(DiscreetError, OSError):
+        engine = project.curator.engine.at(table.engine)
+        names = engine.header(table.source, folder=project.folder, layout=table.layout).names
+    return declared_draft(table, project.file.raw[table.name], names)
+
+
+def _edit_page(
+    context: RequestContext,
+    draft: TableDraft,
+    *,
+    preview: dict[str, Any] | None = None,
+    problem: DiscreetError | None = None,
+) -> Page:
+    trouble, status = (None, 200) if problem is None else forms.form_error(problem)
+    sent = context if context.form else None
+    data = {
+        **_choices(draft),
+        "table": draft.name,
+        "source": draft.settings["source"],
+        "engine": draft.settings.get("engine", ""),
+        "form": form_json(draft, context=sent, declared=True),
+        "preview": preview,
+        "trouble": trouble,
+    }
+    return Page(template="admin_table_form.html", data=data, status=status)
+
+
+def _choices(draft: TableDraft) -> dict[str, Any]:
+    """What a form about columns offers."""
+    candidates = {each.column for each in draft.person_candidates}
+    return {
+        "candidates": [{"column": each.column, "why": each.why} for each in draft.person_candidates],
+        "others": [name for name in draft.source_columns if name not in candidates],
+        "read_from_data": list(draft.read_from_data),
+        "types": list(TYPES),
+        "encodings": list(ENCODINGS),
+        "codebook": "",
+        "populations": [],
+        "table": "",
+    }
+
+
 def _draft(context: RequestContext, project: Project, source: str, engine: str) -> TableDraft:
     """What would be declared if the owner said nothing more."""
     codebook = context.field("codebook").strip()
@@ -172,21 +250,12 @@ def _form_page(
     sent = context if context.form and context.field("act") != "fill" else None
     file = context.handle.project.file
     data = {
+        **_choices(draft),
         "source": source,
         "engine": engine,
         "codebook": context.field("codebook"),
         "form": form_json(draft, context=sent),
-        "candidates": [{"column": each.column, "why": each.why} for each in draft.person_candidates],
-        "others": [
-            name for name in draft.source_columns if name not in {each.column for each in draft.person_candidates}
-        ],
-        "read_from_data": list(draft.read_from_data),
         "populations": sorted(file.populations),
-        "types": list(TYPES),
-        "bounded": sorted(BOUNDS),
-        "worded": sorted(WORDS),
-        "formatted": sorted(FORMATS),
-        "encodings": list(ENCODINGS),
         "preview": None if change is None or project is None else _preview(draft, change, project, changed=changed),
         "trouble": trouble,
     }
@@ -227,6 +296,10 @@ ROUTES = (
     Route(method="GET", path="/admin/tables/new", handler=start, role="owner"),
     Route(
         method="POST", path="/admin/tables/new", handler=declare, role="owner", gridded=True, most_fields=MOST_FIELDS
+    ),
+    Route(method="GET", path="/admin/tables/edit", handler=edit, role="owner"),
+    Route(
+        method="POST", path="/admin/tables/edit", handler=correct, role="owner", gridded=True, most_fields=MOST_FIELDS
     ),
     Route(method="POST", path="/admin/tables/upload", handler=upload, role="owner", upload=True),
 )
