@@ -303,7 +303,10 @@ class Bundle:
     def tables(self) -> str:
         """data.json is tables and nothing else, and data.csv holds the same."""
         data = read(self.files["data.json"])
-        found = formed(data, self.plan["release"], ratio(self.plan["confidence"]))
+        declared = [told["declared"].get("columns", {}) for told in self.plan["schemas"].values()]
+        labels = [each["labels"] for columns in declared for each in columns.values() if each.get("labels")]
+        public = self.plan["kind"] == "answer" and bool(self.proof["publics"])
+        found = formed(data, self.plan["release"], ratio(self.plan["confidence"]), labels, public=public)
         for turn, table in enumerate(found):
             written(table, self.files[f"data{f'-{turn + 1}' if turn else ''}.csv"])
         return f"{len(found)} in data.json, each with the same values as CSV"

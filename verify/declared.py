@@ -20,7 +20,7 @@ COLUMNS = {
     "date": ORDERED,
     "timestamp": ORDERED,
     "boolean": {"type", "closed", "constant"},
-    "category": {"type", "values", "other", "closed", "constant", "measured"},
+    "category": {"type", "values", "labels", "other", "closed", "constant", "measured"},
     "text": {"type", "constant"},
 }
 
@@ -66,6 +66,13 @@ def check_column(what: str, told: Node) -> None:
     words = [*values, told.get("other", "")]
     if not isinstance(values, list) or not all(type(each) in (str, int, bool) for each in words):
         raise Broken(f"{what} contains something that is not a single value")
+    called = {str(each).lower() if type(each) is bool else str(each) for each in values}
+    if "labels" in told and (not texts(told["labels"]) or not set(told["labels"]) <= called):
+        raise Broken(f"{what} has a label that is not a text, or of something that is not among its values")
+
+
+def texts(labels: Any) -> bool:
+    return isinstance(labels, dict) and all(type(each) is str for each in labels.values())
 
 
 def flags(told: Node, names: tuple[str, ...], what: str) -> None:

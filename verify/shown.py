@@ -12,6 +12,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from declared import texts
 from labels import PLAIN, Keys
 from measured import ratio, text
 from relation import Broken, Open, whole
@@ -146,8 +147,12 @@ class Tables:
         return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
 
 
-def formed(data: Any, release: str, confidence: Fraction) -> list[Any]:
-    """The tables of data.json, if they have the parts of tables and nothing else, and cells of one value each."""
+def formed(data: Any, release: str, confidence: Fraction, labels: list[Any], *, public: bool) -> list[Any]:
+    """The tables of data.json, if they have the parts of tables and nothing else, and cells of one value each.
+
+    `labels`: what declared columns call their values. A key that calls them something must say the same, unless it may
+    be one of a public table, whose declaration is not in the bundle.
+    """
     if set(data) != {"release", "confidence", "tables"} or data["release"] != release:
         raise Broken("data.json belongs to something else, or has unknown or missing members")
     if Fraction(Decimal(repr(data["confidence"]))) != confidence:
@@ -161,6 +166,8 @@ def formed(data: Any, release: str, confidence: Fraction) -> list[Any]:
             known = {"name", "kind"} | ({"bounds"} if len(bounds) == 2 else set())
             if each["kind"] != "key" and type(each.get("least")) is int and each["least"] == 0:
                 known.add("least")  # exact numbers are never negative; nothing follows from it but what is grey
+            if each["kind"] == "key" and (each.get("labels") in labels or (public and texts(each.get("labels")))):
+                known.add("labels")
             if set(each) != known or type(each["name"]) is not str or {type(end) for end in bounds} - set(PLAIN):
                 raise Broken("a column has unknown or missing members")
         lines = zip(table["rows"], table["intervals"], strict=True)

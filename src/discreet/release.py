@@ -70,18 +70,21 @@ class ReleaseColumn:
 
     bounds: the limits of its exact numbers that follow from the declaration alone, such as those of an average.
     least: 0 if its exact numbers are never negative, such as those of a count.
+    labels: what some codes of a key are called, as pairs. Rows hold the codes; tables and charts show the labels.
     """
 
     name: str
     kind: Literal["key", "noisy", "derived"]
     bounds: Bounds = None
     least: Literal[0] | None = None
+    labels: tuple[tuple[str, str], ...] = ()
 
     def to_data(self) -> dict[str, Any]:
-        """The column as JSON data; `bounds` and `least` only if they are set."""
+        """The column as JSON data; `bounds`, `least` and `labels` only if they are set."""
         bounds = {} if self.bounds is None else {"bounds": list(self.bounds)}
         least = {} if self.least is None else {"least": self.least}
-        return {"name": self.name, "kind": self.kind, **bounds, **least}
+        labels = {"labels": dict(self.labels)} if self.labels else {}
+        return {"name": self.name, "kind": self.kind, **bounds, **least, **labels}
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> ReleaseColumn:
@@ -92,7 +95,12 @@ class ReleaseColumn:
             kind=data["kind"],
             bounds=None if bounds is None else (bounds[0], bounds[1]),
             least=data.get("least"),
+            labels=tuple(data.get("labels", {}).items()),
         )
+
+    def shown(self, cell: Cell) -> Cell:
+        """A cell as people read it: a key by its label, where it has one."""
+        return dict(self.labels).get(cell, cell) if self.labels and isinstance(cell, str) else cell
 
     def is_below_noise(self, cell: Cell, ends: Interval) -> bool:
         """Whether a number of this column is below the noise."""
@@ -251,7 +259,8 @@ class Release:
 
     def cell_text(self, row: int, column: int) -> str:
         """A cell as text: with only the digits that the noise leaves meaningful, and its ±."""
-        return format_cell(self.rows[row][column], self.intervals[row][column], key=self.columns[column].kind == "key")
+        shown = self.columns[column].shown(self.rows[row][column])
+        return format_cell(shown, self.intervals[row][column], key=self.columns[column].kind == "key")
 
     def __str__(self) -> str:
         table = [[column.name for column in self.columns]]

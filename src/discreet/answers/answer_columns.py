@@ -8,16 +8,27 @@ from discreet.plan import formula
 from discreet.plan.cell_statistics import Statistic, Sum
 from discreet.release import Bounds, ReleaseColumn
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
+from discreet.sql.typed_expression import CategoryKind
 
 
 def columns_of(query: ParsedQuery) -> tuple[ReleaseColumn, ...]:
     """The columns that a question selects."""
     return tuple(
         ReleaseColumn(
-            name=output.name, kind=_kind(output), bounds=_bounds(output, query), least=least_of(output, query)
+            name=output.name,
+            kind=_kind(output),
+            bounds=_bounds(output, query),
+            least=least_of(output, query),
+            labels=labels_of(output, query),
         )
         for output in query.outputs
     )
+
+
+def labels_of(output: OutputColumn, query: ParsedQuery) -> tuple[tuple[str, str], ...]:
+    """What the codes of a key are called, where it is a category with labels."""
+    kind = None if output.key is None else query.keys[output.key].typed.kind
+    return kind.labels if isinstance(kind, CategoryKind) else ()
 
 
 def _kind(output: OutputColumn) -> Literal["key", "noisy", "derived"]:

@@ -97,7 +97,8 @@ def card_cell(sheet: Sheet, row: int, at: int, *, sampled: bool = False) -> Card
     """A cell: a key as it is, a number with its noise, a dash for a number that the noise hides."""
     cell, interval = sheet.rows[row][at], sheet.intervals[row][at]
     if sampled or sheet.columns[at].kind == "key":
-        return CardCell(text=cell_text(cell), class_="null" if cell is None or isinstance(cell, bool) else "")
+        text = cell_text(sheet.columns[at].shown(cell))
+        return CardCell(text=text, class_="null" if cell is None or isinstance(cell, bool) else "")
     if cell is None:
         return CardCell(text=DASH, class_="number drowned")
     if interval is None or interval[0] is None or interval[1] is None:

@@ -53,7 +53,8 @@ def _bar(sheet: Sheet, row: int, place: int) -> Bar | None:
 
 
 def _label(sheet: Sheet, row: int) -> Cell:
-    keys = [cell for column, cell in zip(sheet.columns, sheet.rows[row], strict=True) if column.kind == "key"]
+    columns = zip(sheet.columns, sheet.rows[row], strict=True)
+    keys = [column.shown(cell) for column, cell in columns if column.kind == "key"]
     if len(keys) == 1:
         return keys[0]
     return ", ".join(svg.quoted_key(cell) for cell in keys)

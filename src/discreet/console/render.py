@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from discreet.console.pages.release_view import with_labels
 from discreet.console.responses import Page, PageTable
 from discreet.console.visitor import Visitor
 from discreet.present.cell_text import DASH
@@ -25,7 +26,7 @@ HERE = Path(__file__).parent
 @cache
 def _environment() -> jinja2.Environment:
     made = environment(HERE / "templates")
-    made.filters.update(part=part, number=number, figures=figures, numeric=numeric)
+    made.filters.update(part=part, number=number, figures=figures, numeric=numeric, with_labels=with_labels)
     made.globals.update(charts=_charts())
     return made
 

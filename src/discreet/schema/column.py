@@ -88,10 +88,14 @@ class BooleanColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryColumn:
-    """One of a declared list. Anything else becomes NULL, or `other`. Closed: NULL takes the first value."""
+    """One of a declared list. Anything else becomes NULL, or `other`. Closed: NULL takes the first value.
+
+    `labels`: what some of the values are called for people, as pairs.
+    """
 
     name: str
     values: tuple[str, ...]
+    labels: tuple[tuple[str, str], ...] = ()
     other: str | None = None
     closed: bool = False
     constant: bool = False

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from discreet import exact
 from discreet.errors import Command, Message, ProjectError, SchemaError, UsageError
 from discreet.schema.address import DEFAULT, check_address
+from discreet.schema.category_labels import read_labels
 from discreet.schema.column import (
     BooleanColumn,
     CategoryColumn,
@@ -51,7 +52,7 @@ _KEYS = {
     "date": _ORDERED,
     "timestamp": _ORDERED,
     "boolean": {"type", "closed", "constant"},
-    "category": {"type", "values", "other", "closed", "constant", "measured"},
+    "category": {"type", "values", "labels", "other", "closed", "constant", "measured"},
     "text": {"type", "constant"},
 }
 
@@ -275,9 +276,11 @@ def read_column(name: str, data: Any, *, where: str) -> Column:
             if not isinstance(values, list) or not all(isinstance(value, str | int | bool) for value in values):
                 raise SchemaError(f"{where} values must be a list of texts", hint='values = ["a", "b"]')
             other = data.get("other")
+            words = tuple(_word(value) for value in values)
             return CategoryColumn(
                 name=name,
-                values=tuple(_word(value) for value in values),
+                values=words,
+                labels=read_labels(data.get("labels"), words, where=where),
                 other=None if other is None else _word(other),
                 closed=_flag(data, "closed", where=where),
                 constant=constant,

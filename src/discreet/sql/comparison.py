@@ -162,7 +162,9 @@ def _choices(left: TypedExpression, operator: Operator, right: TypedExpression) 
     if operator == "=" and word in values:
         return left.expression, ValueSet.of([values.index(word)])
     if operator == "=" and not is_literal(left):
-        raise Refused(f"{word[:40]!r} is not {_value_of(left)}", hint=closest_name_hint(word, values))
+        codes = [code for code, label in left.kind.labels if label.lower() == word.lower()]
+        hint = f"write '{codes[0]}', which has this label" if len(codes) == 1 else closest_name_hint(word, values)
+        raise Refused(f"{word[:40]!r} is not {_value_of(left)}", hint=hint)
     # Python orders text by code point, which is the byte order of UTF-8.
     order = [(value > word) - (value < word) for value in values]
     _, matching_signs = compare_with_constant(left.expression, operator, Fraction(0))

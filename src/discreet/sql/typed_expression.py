@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from fractions import Fraction
 from typing import assert_never
@@ -75,9 +75,10 @@ class BooleanKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryKind:
-    """One of a known list of texts: code = its place."""
+    """One of a known list of texts: code = its place. `labels`: what some are called; they make no other kind."""
 
     values: tuple[str, ...]
+    labels: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     def label(self, code: int) -> Label:
         return self.values[code]
@@ -117,8 +118,9 @@ def column_expression(column: Column, *, name: str | None = None) -> TypedExpres
             )
         case BooleanColumn():
             return TypedExpression(Code(called, 0, 1, null=nullable(column)), BooleanKind())
-        case CategoryColumn(values=values):
-            return TypedExpression(Code(called, 0, len(values) - 1, null=nullable(column)), CategoryKind(values=values))
+        case CategoryColumn(values=values, labels=labels):
+            kind = CategoryKind(values=values, labels=labels)
+            return TypedExpression(Code(called, 0, len(values) - 1, null=nullable(column)), kind)
         case TextColumn():
             return TypedExpression(TextCode(called, null=True), TextKind())
         case _:

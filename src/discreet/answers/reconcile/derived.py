@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.events import Event, compose
 from discreet.answers.answer_block import AnswerBlock
-from discreet.answers.answer_columns import least_of
+from discreet.answers.answer_columns import labels_of, least_of
 from discreet.answers.answer_release import resumed_notes
 from discreet.answers.caveats import caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
@@ -109,7 +109,12 @@ def _release(
         table=version.table,
         version=version.number,
         columns=tuple(
-            ReleaseColumn(name=output.name, kind="key" if key else "derived", least=least_of(output, query))
+            ReleaseColumn(
+                name=output.name,
+                kind="key" if key else "derived",
+                least=least_of(output, query),
+                labels=labels_of(output, query),
+            )
             for output, key in zip(query.outputs, keys, strict=True)
         ),
         rows=reading.rows,

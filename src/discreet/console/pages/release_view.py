@@ -21,8 +21,21 @@ Data = Mapping[str, Any]
 
 def page_sheet(data: Data) -> dict[str, Any]:
     """The rows of a release, given as its data, for a page. `cells`: what is shown, and what drowned in noise."""
+    data = with_labels(data)
     cells = [[_cell(data, row, place) for place in range(len(data["columns"]))] for row in _shown_rows(data)]
     return {"columns": data["columns"], "cells": cells, "more": max(0, len(data["rows"]) - MOST_SHOWN)}
+
+
+def with_labels(data: Data) -> Data:
+    """The data of a release, with codes called by their labels, as pages show them. Files keep the codes."""
+    labels = [column.get("labels") for column in data["columns"]]
+    if not any(labels):
+        return data
+    rows = [
+        [own.get(cell, cell) if own and isinstance(cell, str) else cell for own, cell in zip(labels, row, strict=True)]
+        for row in data["rows"]
+    ]
+    return {**data, "rows": rows}
 
 
 def _shown_rows(data: Data) -> range:
@@ -76,6 +89,7 @@ def release_chart(data: Data, *, number: int = 1) -> dict[str, Any] | None:
     `number`: the how-manieth it is of `chart_numbers`; the last where there are not so many.
     None where there is no number, or there are more than two keys, or too many groups to be seen.
     """
+    data = with_labels(data)
     keys, places = (
         [place for place, column in enumerate(data["columns"]) if column["kind"] == "key"],
         _numeric_columns(data),
