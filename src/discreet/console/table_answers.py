@@ -19,7 +19,9 @@ from discreet.errors import UsageError
 from discreet.project.budget import budget_of
 from discreet.project.table_draft import TableDraft
 from discreet.schema.schema import Table
-from discreet.schema.source_layout import SourceLayout, read_layout
+from discreet.schema.source_layout import LAYOUT_KEYS, SourceLayout, read_layout
+from discreet.schema.toml_edit import settings_text
+from discreet.schema.toml_file import parse_toml
 
 TYPES = ("integer", "decimal", "date", "timestamp", "boolean", "category", "text")
 #: What a form asks of a column, and which types have it.
@@ -27,6 +29,11 @@ BOUNDS = frozenset({"integer", "decimal", "date", "timestamp"})
 WORDS = frozenset({"category"})
 FORMATS = frozenset({"date", "timestamp"})
 NUMBERS = frozenset({"integer", "decimal"})
+ASKED = frozenset({"type", "low", "high", "values", "labels", "format"})
+#: What the form asks of a table; the source is chosen before.
+TABLE_ASKED = frozenset({
+    "source", "engine", "person", "rows_per_person", "public", "budget", "population", "ends", *LAYOUT_KEYS,
+})  # fmt: skip
 #: More columns than this are declared by a code book, or on the command line.
 MOST_COLUMNS = 1_000
 #: Fields of a column on the form, and of the table.
@@ -53,7 +60,10 @@ def layout_of(context: RequestContext) -> SourceLayout | None:
 
 def answered_draft(draft: TableDraft, context: RequestContext, *, declared: bool = False) -> TableDraft:
     """A draft with what the form says of it. declared: the table has a name, and a form of its own for its budget."""
-    settings = {**_unit_settings(context), **({} if declared else _budget_settings(context))}
+    proposed = _unasked(draft.settings, TABLE_ASKED)
+    more = _more_settings("the table", context.field("more"), proposed)
+    settings = {**dict.fromkeys(proposed), **more}
+    settings |= _unit_settings(context) | ({} if declared else _budget_settings(context))
     shared = {key: context.field(f"several_{key}").strip() for key in ("low", "high", "values")}
     columns: dict[str, Mapping[str, Any] | None] = {}
     for number, name in enumerate(draft.source_columns):
@@ -137,10 +147,9 @@ def _column_settings(
     type_ = context.field(f"c{number}_type")
     if type_ not in TYPES:
         raise UsageError(f"{name}: choose a type", hint=f"one of: {', '.join(TYPES)}")
-    asked = {"low", "high", "values", "labels", "format"}
-    settings = (
-        {key: value for key, value in proposed.items() if key not in asked} if type_ == proposed.get("type") else {}
-    )
+    settings = _more_settings(name, context.field(f"c{number}_more"), _unasked(proposed))
+    if type_ != proposed.get("type"):  # what was proposed for another type says nothing about this one
+        settings = {key: value for key, value in settings.items() if proposed.get(key) != value}
     settings["type"] = type_
     if type_ in BOUNDS:
         settings |= {key: bound(name, key, type_, said) for key in ("low", "high") if (said := text(key))}
@@ -154,7 +163,25 @@ def _column_settings(
                 hint="write one on each line, from what is public about the column; or choose the type text",
             )
         settings |= {"values": words} | ({"labels": labels} if labels else {})
+    if any(settings.get(key) != proposed.get(key) for key in ("low", "high", "values")):
+        settings.pop("measured", None)  # what was bought is not what the owner says now
     return settings
+
+
+def _unasked(settings: Mapping[str, Any], asked: frozenset[str] = ASKED) -> dict[str, Any]:
+    """What the form has no field of its own for."""
+    return {key: value for key, value in settings.items() if key not in asked}
+
+
+def _more_settings(name: str, text: str, proposed: Mapping[str, Any]) -> dict[str, Any]:
+    """Further settings, as lines of TOML; exactly what was proposed where they were not touched."""
+    if text.split() == settings_text(proposed).split():
+        return dict(proposed)
+    more = parse_toml(text.replace("\r\n", "\n"), name=f"the further settings of {name}")
+    for key in more:
+        if key in ASKED:
+            raise UsageError(f"{name}: {key} has a field of its own", hint="write it there")
+    return more
 
 
 def bound(name: str, key: str, type_: str, text: str) -> Any:
@@ -224,6 +251,7 @@ def form_json(draft: TableDraft, *, context: RequestContext | None = None, decla
         "delta": said("delta", _text(budget.get("delta"))),
         "population": said("population", settings.get("population", "")),
         **{key: said(key, _text(settings.get(key))) for key in ("encoding", "delimiter", "skip_rows", "sheet")},
+        "more": said("more", settings_text(_unasked(settings, TABLE_ASKED))),
         "several": {key: said(f"several_{key}", "") for key in ("low", "high", "values")},
     }
     columns = [_column_json(draft, number, name, said, sent=context is not None) for number, name in _shown(draft)]
@@ -253,6 +281,7 @@ def _column_json(draft: TableDraft, number: int, name: str, said: Any, *, sent: 
         "high": mine(f"c{number}_high", _text(settings.get("high"))),
         "values": mine(f"c{number}_values", "\n".join(words)),
         "format": mine(f"c{number}_format", _text(settings.get("format"))),
+        "more": mine(f"c{number}_more", settings_text(_unasked(settings))),
     }
 
 

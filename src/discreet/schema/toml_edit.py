@@ -147,6 +147,16 @@ def set_ledger(path: Path, ledger: str) -> None:
     write(path, document.as_string())
 
 
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Settings as lines of TOML, without a section."""
+    import tomlkit
+
+    document = tomlkit.document()
+    for key, value in settings.items():
+        document.add(key, _item(value))
+    return str(document.as_string())
+
+
 def text_with(path: Path, changes: Mapping[tuple[str, ...], Any]) -> str:
     """The file with other values at some places; None takes one away. Comments, order and everything else stay."""
     import tomlkit

@@ -285,11 +285,7 @@ def _domain_words(column: dict[str, Any]) -> str:
     if column["values"]:
         more = f" and {column['more_values']:,} more" if column["more_values"] else ""
         return ", ".join(column["values"]) + more
-    return (
-        "no bounds: it can be counted, but not added up"
-        if column["type"] in BOUNDS
-        else "any text; cannot be grouped by"
-    )
+    return "no bounds: rows are counted, but this column is not summed up" if column["type"] in BOUNDS else "any text"
 
 
 ROUTES = (
