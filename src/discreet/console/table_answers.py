@@ -63,7 +63,7 @@ def answered_draft(draft: TableDraft, context: RequestContext, *, declared: bool
     proposed = _unasked(draft.settings, TABLE_ASKED)
     more = _more_settings("the table", context.field("more"), proposed)
     settings = {**dict.fromkeys(proposed), **more}
-    settings |= _unit_settings(context) | ({} if declared else _budget_settings(context))
+    settings |= ({} if declared else _budget_settings(context)) | _unit_settings(context)
     shared = {key: context.field(f"several_{key}").strip() for key in ("low", "high", "values")}
     columns: dict[str, Mapping[str, Any] | None] = {}
     for number, name in enumerate(draft.source_columns):
