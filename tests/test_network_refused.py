@@ -78,6 +78,7 @@ OTHERS = {
         "acknowledge",
         "add",
         "add_draft",
+        "add_drafts",
         "adopt",
         "again",
         "asker",

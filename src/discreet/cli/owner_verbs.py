@@ -76,7 +76,13 @@ def _start_again(project: Path, *, practice: bool, budget: bool, as_json: bool) 
 
 
 def add(
-    file: Annotated[str, typer.Argument(help="CSV or Parquet file, a quoted glob, or a table of the engine.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="CSV or Parquet file, a quoted glob, or a table of the engine. Several: a table each.",
+        ),
+    ],
     name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
     person: Annotated[
         str | None, typer.Option("--person", help="Column that identifies the person of each row.")
@@ -97,37 +103,88 @@ def add(
     engine: Annotated[
         str, typer.Option("--engine", help="Engine that holds the table: postgresql://… or spark://…")
     ] = "duckdb",
+    codebook: Annotated[
+        Path | None,
+        typer.Option("--codebook", help="CSV or TOML file with types, bounds, values and labels of columns."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", help="What columns are, as in 'age, height: 0..120'. Can be repeated."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Declare the table as proposed, without questions.")] = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Declare a table: propose column names and types and write them to discreet.toml."""
+    """Declare a table: propose column names and types and write them to discreet.toml. On a terminal, ask first."""
     import discreet
+    from discreet.cli.add_talk import AddTalk, can_talk
+    from discreet.project.code_book import CodeBook
+    from discreet.project.declaration_language import read_lines
     from discreet.project.unit_notes import unit_notes
 
     opened_project = discreet.open(project)
+    talks = can_talk() and not yes and not as_json and len(files) == 1 and ends is None
+    _refuse_for_several(files, name=name, column=column)
+    book = None if codebook is None else CodeBook.read(codebook)
     with terminal.progress("reading the source", engines=[engine]):
-        table = opened_project.add(
-            file,
-            name=name,
-            person=person,
-            rows_per_person=rows_per_person,
-            ends=two_ends(ends),
-            epsilon=epsilon,
-            delta=delta,
-            public=public,
-            population=population,
-            engine=engine,
+        drafts = [
+            opened_project.draft(
+                file,
+                name=name,
+                person=person,
+                rows_per_person=rows_per_person,
+                ends=two_ends(ends),
+                epsilon=epsilon,
+                delta=delta,
+                public=public,
+                population=population,
+                engine=engine,
+                codebook=book,
+                look=talks,
+            )
+            for file in files
+        ]
+        drafts = [draft.replace(columns=read_lines(column or (), draft.columns)) for draft in drafts]
+    if talks:
+        answered = [flag for flag, value in (("person", person), ("epsilon", epsilon)) if value is not None]
+        drafts = [
+            AddTalk(
+                draft=draft, folder=opened_project.folder, answered=answered, inherited=opened_project.file.budget
+            ).run()
+            for draft in drafts
+        ]
+    tables = opened_project.add_drafts(drafts)
+    outputs = []
+    for table, draft in zip(tables, drafts, strict=True):
+        others = [other for other in opened_project.file.tables.values() if other.name != table.name]
+        in_ledger = None if table.public else _ledger_limit(opened_project, table.name)
+        outputs.append(
+            terminal.add_output(
+                table,
+                limit_said="rows_per_person" in draft.settings,
+                columns_said=talks or bool(codebook or column),
+                warnings=[*draft.public_facts, *unit_notes(table, others)],
+                ledger_limit=None if in_ledger is None else in_ledger[1],
+            )
         )
-    others = [other for other in opened_project.file.tables.values() if other.name != table.name]
-    in_ledger = None if table.public else _ledger_limit(opened_project, table.name)
-    data, text = terminal.add_output(
-        table,
-        limit_said=rows_per_person is not None,
-        warnings=unit_notes(table, others),
-        ledger_limit=None if in_ledger is None else in_ledger[1],
-    )
-    terminal.print_result(data, text, as_json=as_json)
-    terminal.print_notes(encoding_notes(opened_project, table))
+    if len(outputs) == 1:
+        terminal.print_result(*outputs[0], as_json=as_json)
+    else:
+        data = {"tables": [data for data, _ in outputs]}
+        terminal.print_result(data, terminal.added_tables_text(data["tables"]), as_json=as_json)
+    terminal.print_notes([note for table in tables for note in encoding_notes(opened_project, table)])
+    if talks and not public and typer.confirm("Make its first version now? It shows what did not fit.", default=True):
+        refresh(tables[0].name, project=project)
+
+
+def _refuse_for_several(files: list[str], *, name: str | None, column: list[str] | None) -> None:
+    """Refuse what can be said of one table alone."""
+    for flag, value in (("name", name), ("column", column)):
+        if len(files) > 1 and value:
+            raise UsageError(
+                Message(Flag(flag), f" is about one table, but {len(files)} files are named"),
+                hint=Message("describe several tables in one file: ", Flag("codebook", "book.csv")),
+            )
 
 
 def refresh(

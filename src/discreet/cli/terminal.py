@@ -118,9 +118,17 @@ def init_output(project: Project, *, declared: bool) -> tuple[dict[str, Any], st
 
 
 def add_output(
-    table: Table, *, limit_said: bool, warnings: list[str], ledger_limit: Guarantee | None = None
+    table: Table,
+    *,
+    limit_said: bool,
+    warnings: list[str],
+    ledger_limit: Guarantee | None = None,
+    columns_said: bool = False,
 ) -> tuple[dict[str, Any], str]:
-    """What `add` declared. limit_said: whether the owner gave a rows_per_person. ledger_limit: the ledger's."""
+    """What `add` declared. limit_said: whether the owner gave a rows_per_person. ledger_limit: the ledger's.
+
+    columns_said: the owner has said what the columns are.
+    """
     from discreet.project.budget import budget_line
     from discreet.schema.column import type_name
 
@@ -134,6 +142,8 @@ def add_output(
             '  low and high for numbers and dates; type = "category" with its values for groups.',
             f"Then run discreet refresh {table.name}. It shows what did not fit.",
         ]
+        if columns_said and not table.schema.unit.ends:
+            lines[-3:] = [f"Next: discreet refresh {table.name}. It shows what did not fit."]
         if table.schema.unit.ends:
             lines[-3:] = [
                 "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
@@ -152,6 +162,16 @@ def add_output(
     lines += [f"note: {warning}" for warning in warnings]
     data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
     return data, "\n".join(lines)
+
+
+def added_tables_text(tables: list[dict[str, Any]]) -> str:
+    """What `add` declared of several files."""
+    lines = [f"declared {len(tables):,} tables in discreet.toml:"]
+    for table in tables:
+        kind = "public" if table["public"] else "private"
+        lines.append(f"  {table['table']:20} {kind}, {len(table['columns']):,} columns")
+    lines += dict.fromkeys(f"note: {warning}" for table in tables for warning in table["warnings"])
+    return "\n".join([*lines, "Next: discreet refresh TABLE for each. It shows what did not fit."])
 
 
 def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:

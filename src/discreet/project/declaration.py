@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,9 @@ from discreet.errors import Command, Flag, Message, UsageError
 from discreet.ledger.owner_acts import is_unit_correction, refuse_other_naming, why_fixed
 from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
-from discreet.project.person_candidates import named_candidates
-from discreet.project.table_draft import TableDraft
+from discreet.project.code_book import CodeBook
+from discreet.project.person_candidates import named_candidates, with_repeated
+from discreet.project.table_draft import TableDraft, table_name_of
 from discreet.project.unit_notes import shared_budget_hint
 from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
 from discreet.schema.edge_table import refuse_other_engine
@@ -38,13 +41,15 @@ _TYPES_READ = (
     f"types were read from the first {ROWS_LOOKED_AT:,} rows of the data, or from the file where it has types; bounds "
     "and words never are"
 )
+_REPEATS_READ = f"which columns repeat was read from the first {ROWS_LOOKED_AT:,} rows of the data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableWish:
     """What the owner says of a new table: its source, and perhaps a name, whose rows they are, and whose budget.
 
-    `address`: of the engine that holds the source.
+    `address`: of the engine that holds the source. `looks_for_persons`: whether rows of a file are read for columns
+    that repeat; the owner is told so.
     """
 
     source: str
@@ -57,6 +62,7 @@ class TableWish:
     population: str | None = None
     address: str = DEFAULT
     layout: SourceLayout = UNDECLARED
+    looks_for_persons: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,22 @@ class DeclaredTables:
     check: Callable[[Table], None]
 
 
+def draft_table(
+    wish: TableWish, declared: DeclaredTables, *, codebook: str | PathLike[str] | CodeBook | None = None
+) -> TableDraft:
+    """A draft of a new table, with what a code book says of it. Refused where it could not be declared."""
+    if codebook is None:
+        draft = propose_table(wish, declared)
+    else:
+        book = codebook if isinstance(codebook, CodeBook) else CodeBook.read(codebook)
+        draft = propose_table(wish if wish.person or wish.ends else replace(wish, rows_per_person=None), declared)
+        if wish.rows_per_person is not None:  # the book may name the person
+            draft = draft.replace(settings={"rows_per_person": wish.rows_per_person})
+        draft = book.apply(draft)
+    check_draft(draft, declared)
+    return draft
+
+
 def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
@@ -82,7 +104,7 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     folder = declared.folder
     engine = declared.engine.at(check_address(address, where="--engine"))
     source_name = _relative(Path(source), folder) if _is_path(source, address) else source
-    table_name = _name_of(Path(source).name if _is_file(source, address) else source.rpartition(".")[2])
+    table_name = table_name_of(Path(source).name if _is_file(source, address) else source.rpartition(".")[2])
     table_name = table_name if wish.name is None else wish.name
     _check_name(table_name, declared.file)
     if rows_per_person is not None and person is None and ends is None:
@@ -121,13 +143,17 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
         settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
     if ends is not None:
         settings |= {"ends": list(ends)} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
+    candidates = list(named_candidates(columns, declared.file.tables.values()))
+    if wish.looks_for_persons and address == DEFAULT:
+        rows = engine.rows(source_name, list(columns), folder=folder, layout=layout)
+        candidates = with_repeated(candidates, columns, islice(rows, ROWS_LOOKED_AT))
     return TableDraft(
         name=table_name,
         settings=settings,
         columns=columns,
         source_columns=tuple(columns),
-        person_candidates=tuple(named_candidates(columns, declared.file.tables.values())),
-        read_from_data=(_TYPES_READ,),
+        person_candidates=tuple(candidates),
+        read_from_data=(_TYPES_READ, *([_REPEATS_READ] if wish.looks_for_persons else [])),
     )
 
 
@@ -380,9 +406,3 @@ def _is_file(source: str, address: str) -> bool:
     return address == DEFAULT or (
         engine_kind(address) != "postgresql" and ("/" in source or source.lower().endswith((".parquet", ".pq", ".csv")))
     )
-
-
-def _name_of(source: str) -> str:
-    """A table's name from its file's: letters, digits and underscores."""
-    name = "".join(letter if letter.isalnum() else "_" for letter in source.split(".")[0]).strip("_").lower()
-    return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")

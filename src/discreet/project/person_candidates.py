@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
+from discreet.engines.missing_values import is_missing
 from discreet.project.table_draft import PersonCandidate
 from discreet.project.unit_notes import looks_like_identifier, looks_like_person, snake_case
 from discreet.schema.schema import Table
+
+#: Fewer different values than this tell groups apart, not people; and one value for so many rows does, too.
+_FEWEST_VALUES = 10
+_MOST_REPEATS = 200
 
 #: Names that say nothing but "this tells rows or people apart", in a few languages.
 _BARE = re.compile(r"(.*_)?(id|ids|uid|uuid|guid|nr|no|num|number|nummer|key|code|name|surname|pid|mrn|ssn)")
@@ -34,4 +41,36 @@ def named_candidates(names: Iterable[str], others: Iterable[Table] = ()) -> Iter
         if (looks_like_identifier(name) or _BARE.fullmatch(word)) and not _NOT_A_PERSON.fullmatch(word):
             reasons.setdefault(name, "its name looks like an identifier")
     for name, why in reasons.items():
-        yield PersonCandidate(name, why)
+        likely = name.lower() in persons or looks_like_person(name)
+        yield PersonCandidate(name, why, is_likely=likely)
+
+
+def with_repeated(
+    named: Iterable[PersonCandidate], columns: Mapping[str, Mapping[str, Any]], rows: Iterable[Sequence[Any]]
+) -> list[PersonCandidate]:
+    """The candidates by name, and behind them columns whose values repeat as those of people with several rows do.
+
+    `rows`: the first ones, their cells in the order of `columns`. What is said of them is for the owner alone.
+    """
+    candidates = list(named)
+    names = [name for name, settings in columns.items() if settings.get("type") in ("integer", "text")]
+    places = [list(columns).index(name) for name in names]
+    seen: list[dict[Any, int]] = [{} for _ in names]
+    for row in rows:
+        for place, counts in zip(places, seen, strict=True):
+            if not is_missing(row[place]):
+                counts[row[place]] = counts.get(row[place], 0) + 1
+    repeated = {}
+    for name, counts in zip(names, seen, strict=True):
+        given, different = sum(counts.values()), len(counts)
+        if different >= _FEWEST_VALUES and different < given <= _MOST_REPEATS * different:
+            repeated[name] = "its values repeat in the rows looked at"
+    for place, candidate in enumerate(candidates):
+        if candidate.column in repeated:
+            why = f"{candidate.why}, and {repeated[candidate.column]}"
+            candidates[place] = replace(candidate, why=why, is_from_data=True)
+    by_name = {candidate.column for candidate in candidates}
+    return [
+        *candidates,
+        *(PersonCandidate(name, why, is_from_data=True) for name, why in repeated.items() if name not in by_name),
+    ]

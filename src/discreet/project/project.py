@@ -10,7 +10,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -29,7 +29,8 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
-from discreet.project.declaration import DeclaredTables, TableWish, check_draft, propose_table
+from discreet.project.code_book import CodeBook
+from discreet.project.declaration import DeclaredTables, TableWish, check_draft, draft_table
 from discreet.project.folder import (
     ledger_path,
     make_project_folder,
@@ -46,7 +47,7 @@ from discreet.schema.project_file import NAME, read_file, read_project
 from discreet.schema.schema import Table, closest_name_hint
 from discreet.schema.source_layout import UNDECLARED, SourceLayout
 from discreet.schema.toml_edit import set_keys, text_with_table, text_without_table, write
-from discreet.schema.toml_file import parse_toml
+from discreet.schema.toml_file import parse_toml, read_text
 from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
@@ -255,25 +256,26 @@ class Project:
         public: bool = False,
         population: str | None = None,
         engine: str = DEFAULT,
+        codebook: str | PathLike[str] | CodeBook | None = None,
     ) -> Table:
         """Declare a table: propose names and types for its columns and write them into discreet.toml.
 
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
-        categories are never proposed, because they would be read from the data.
+        categories are never proposed, because they would be read from the data; a code book, which is public, says
+        them (docs/guides/declaring.md).
         """
-        draft = self.draft(
-            source,
+        wish = TableWish(
+            source=os.fspath(source),
             name=name,
             person=person,
             rows_per_person=rows_per_person,
             ends=ends,
-            epsilon=epsilon,
-            delta=delta,
+            budget=budget_of(epsilon, delta),
             public=public,
             population=population,
-            engine=engine,
+            address=engine,
         )
-        return self.add_draft(draft)
+        return self.add_draft(draft_table(wish, self._declared_tables(), codebook=codebook))
 
     def draft(
         self,
@@ -289,10 +291,13 @@ class Project:
         population: str | None = None,
         engine: str = DEFAULT,
         layout: SourceLayout | None = None,
+        codebook: str | PathLike[str] | CodeBook | None = None,
+        look: bool = True,
     ) -> TableDraft:
         """What `add` would declare, to look at and to change first: `draft.replace`, `draft.toml`, `add_draft`.
 
-        For the owner: types are read from the first rows. Nothing is written.
+        For the owner: types are read from the first rows, and with `look` also which columns repeat. Nothing is
+        written.
         """
         wish = TableWish(
             source=os.fspath(source),
@@ -305,10 +310,9 @@ class Project:
             population=population,
             address=engine,
             layout=layout or UNDECLARED,
+            looks_for_persons=look,
         )
-        draft = propose_table(wish, self._declared_tables())
-        check_draft(draft, self._declared_tables())
-        return draft
+        return draft_table(wish, self._declared_tables(), codebook=codebook)
 
     def add_draft(self, draft: TableDraft) -> Table:
         """Write a draft into discreet.toml. Refused, and nothing is written, where it does not hold together."""
@@ -322,6 +326,16 @@ class Project:
         text = text_with_table(self.folder / NAME, draft.name, draft.settings, draft.declared_columns)
         read_project(parse_toml(text, name=NAME, error=ProjectError))
         return text
+
+    def add_drafts(self, drafts: Iterable[TableDraft]) -> list[Table]:
+        """Write several drafts into discreet.toml: all of them, or none."""
+        before = read_text(self.folder / NAME)
+        try:
+            return [self.add_draft(draft) for draft in drafts]
+        except BaseException:
+            write(self.folder / NAME, before)
+            self._reload_file()
+            raise
 
     def _declared_tables(self) -> DeclaredTables:
         return DeclaredTables(

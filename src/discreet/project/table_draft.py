@@ -18,13 +18,27 @@ from discreet.schema.schema import closest_name_hint
 from discreet.schema.toml_edit import table_text
 
 
+def table_name_of(source: str) -> str:
+    """A table's name from its file's: letters, digits and underscores.
+
+    >>> table_name_of("Visits 2024.csv")
+    'visits_2024'
+    """
+    name = "".join(letter if letter.isalnum() else "_" for letter in source.split(".")[0]).strip("_").lower()
+    return name if name and not name[0].isdigit() else f"table_{name}".rstrip("_")
+
+
 @dataclass(frozen=True, slots=True)
 class PersonCandidate:
-    """A column that may say whose row it is, and why: by its name, or by what was read from the data."""
+    """A column that may say whose row it is, and why: by its name, or by what was read from the data.
+
+    `is_likely`: its name says so, without a doubt.
+    """
 
     column: str
     why: str
     is_from_data: bool = False
+    is_likely: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

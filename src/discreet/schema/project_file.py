@@ -59,7 +59,10 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectFile:
-    """What discreet.toml says. `raw` holds each table's own mapping, for the ledger."""
+    """What discreet.toml says. `raw` holds each table's own mapping, for the ledger.
+
+    `budget`: the one of tables that declare none.
+    """
 
     ledger: str
     practice: bool
@@ -67,6 +70,7 @@ class ProjectFile:
     analysts: Mapping[str, Fraction]
     tables: Mapping[str, Table]
     raw: Mapping[str, Mapping[str, Any]]
+    budget: Budget | None = None
 
     def table(self, name: str) -> Table:
         """A declared table by name, capitals or not."""
@@ -112,7 +116,16 @@ def read_project(data: Mapping[str, Any]) -> ProjectFile:
         analysts=quotas,
         tables=tables,
         raw=raw,
+        budget=_inherited_budget(project),
     )
+
+
+def _inherited_budget(project: Mapping[str, Any]) -> Budget | None:
+    """The budget of tables that declare none. A wrong one is refused where a table inherits it."""
+    try:
+        return _budget_of("project", {}, {}, project.get("budget"))[1]
+    except SchemaError:
+        return None
 
 
 def _quotas(analysts: Mapping[str, Any]) -> dict[str, Fraction]:
