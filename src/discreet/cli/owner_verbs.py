@@ -13,6 +13,8 @@ from discreet.cli import terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, two_ends
 from discreet.cli.version_notes import (
+    cause_notes,
+    day_order_notes,
     edited_warning,
     encoding_notes,
     forget_output,
@@ -127,7 +129,7 @@ def add(
         ledger_limit=None if in_ledger is None else in_ledger[1],
     )
     terminal.print_result(data, text, as_json=as_json)
-    terminal.print_notes(encoding_notes(opened_project, table))
+    terminal.print_notes([*encoding_notes(opened_project, table), *day_order_notes(opened_project, table)])
 
 
 def refresh(
@@ -166,7 +168,9 @@ def refresh(
         charges = opened_project.ledger.refresh().charges.values()
         name = opened_project.table(table).name
         answered = any(charge.table == name and charge.version < version for charge in charges)
-        data, text = refresh_output(opened_project.table(table), version, making, answered=answered)
+        declared = opened_project.table(table)
+        causes = cause_notes(opened_project, declared, making)
+        data, text = refresh_output(declared, version, making, answered=answered, causes=causes)
     lines = [text, *(f"  {note}" for note in corrected)]
     terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
     if making is None:
