@@ -66,9 +66,10 @@ def _csv_settings(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: 
     if texts:
         listed = ", ".join(f"list(DISTINCT {_given(identifier(names[place]))})" for place in texts)
         with translate_read_errors(source):
-            found = cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
-        for place, words in zip(texts, found, strict=True):
-            settings[place] = propose_format(words, delimiter=source.delimiter) or settings[place]
+            word_lists = cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
+        for place, words in zip(texts, word_lists, strict=True):
+            given = [word for word in words if word is not None]
+            settings[place] = propose_format(given, delimiter=source.delimiter) or settings[place]
     return settings
 
 
