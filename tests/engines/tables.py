@@ -2,7 +2,7 @@
 
 import csv
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from discreet.schema.column import (
 )
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
+from discreet.schema.value_format import BooleanFormat, MomentFormat, NumberFormat
 from discreet.sql.group_keys import axis_order, declared_axis
 from discreet.sql.typed_expression import column_expression
 from engines.asking import asked, width_axis
@@ -125,9 +126,176 @@ moments = st.one_of(
 flags = st.sampled_from([*_FLAGS.split(), " true ", "\ttrue", "y es"])
 
 
+#: Formats of each kind, and texts that are written in them, or nearly.
+NUMBER_FORMATS = [
+    NumberFormat(decimal=","),
+    NumberFormat(decimal=",", thousands="."),
+    NumberFormat(decimal=",", thousands=" "),
+    NumberFormat(thousands=","),
+    NumberFormat(thousands="'", symbols=("CHF", "Fr")),
+    NumberFormat(thousands="_"),
+    NumberFormat(symbols=("€", "%", "kg", "$", "e", "(", "*")),
+    NumberFormat(decimal=",", thousands=".", symbols=("EUR", "E", "€")),
+]
+MOMENT_FORMATS = [
+    MomentFormat(words=words, last_year=last_year)
+    for words, last_year in [
+        ("%d.%m.%Y", 2068), ("%d/%m/%Y", 2068), ("%m/%d/%Y", 2068), ("%m/%d/%y", 2010), ("%y%m%d", 50), ("%d%m%Y", 2068),
+        ("%d-%b-%Y", 2068), ("%d. %B %y", 1999), ("%Y/%m/%d %H:%M", 2068), ("%m/%d/%Y %I:%M %p", 2068),
+        ("%d.%m.%Y %H:%M:%S.%f", 2068), ("%Y", 2068), ("%m-%Y", 2068), ("%YT%H", 2068), ("%b (%Y) %d, %I%p", 2068),
+    ]
+]  # fmt: skip
+BOOLEAN_FORMATS = [
+    BooleanFormat(true=("yes",), false=("no",)),
+    BooleanFormat(true=("Y", "-"), false=("N", "?")),
+    BooleanFormat(true=("1",), false=("2", "0")),
+    BooleanFormat(true=("oui", "SÍ"), false=("a.b", "n(o)", "x y")),
+]
+NULLS = [None, None, None, (), ("-9", "999", "NA"), ("0", "1", "a", "yes"), (" NA", "01.02.2020", "ß")]
+
+_LOCAL_NUMBERS = [
+    "1,5",
+    "1.234,5",
+    "1.234.567,89",
+    "1,234.5",
+    "1,23",
+    "1,234",
+    "12,345,678",
+    "0,123",
+    "1234,5",
+    "1.23.456",
+    "1..234",
+    ",5",
+    "5,",
+    "-1,5",
+    "+1,5",
+    "-€5",
+    "€-5",
+    "€5",
+    "5€",
+    "-5%",
+    "%5%",
+    "5%%",
+    "12kg",
+    "kg12",
+    "5e3",
+    "5e",
+    "5E2",
+    "1,5e3",
+    "$1,234.50",
+    "1'234.5",
+    "CHF1'234",
+    "1'23",
+    "1_000",
+    "1_00",
+    "5EUR",
+    "EUR5EUR",
+    "1.234E",
+    "-9",
+    "999",
+    "-5-€",
+    "--5",
+    "€--5",
+    "€€5",
+    "*5",
+    "(5",
+    "5(",
+    "0.123",
+    "1e5",
+    "1,234e2",
+    "1,234,56",
+    "1,2345",
+    "00,123",
+    "000.123,5",
+    "١,٥",
+    "１,５",
+]
+_BLANK_NUMBERS = ["1 234,5", "1\u00a0234\u202f567,5", "1  234", "12 34", "5 €", "€ 5", "5\u00a0€", "- 5 €", " 1,5 ", "\u00a05,5",
+                  "\u202f7\u00a0", "CHF 1'234.50", "5 % %", "1 234 kg", "5\u2003€", "5 €\n", "1,5\0", "1" * 1001, "1" + ",234" * 240]  # fmt: skip
+_LOCAL_MOMENTS = [
+    "31.01.2020",
+    "1.2.2020",
+    "01.02.2020",
+    "30.02.2020",
+    "29.02.2020",
+    "29.02.2021",
+    "31/1/2020",
+    "12/31/2020",
+    "1/2/20",
+    "4/18/47",
+    "4/18/10",
+    "4/18/11",
+    "01/02/00",
+    "1/2/2020",
+    "500101",
+    "510101",
+    "01022020",
+    "1022020",
+    "5-Jan-2020",
+    "05-JANUARY-2020",
+    "5-sept-2020",
+    "31-Feb-2020",
+    "5-Jän-2020",
+    "2020",
+    "0000",
+    "99999",
+    "1-2020",
+    "13-2020",
+    "2020T9",
+    "2020T24",
+    "2020T09",
+    "00.01.2020",
+    "01.00.2020",
+    "1.1.0000",
+    "1.1.20",
+    "01.02.20200",
+    "٠١.٠٢.٢٠٢٠",
+    "5-maY-2020",
+    "5-May.-2020",
+    "may",
+    "mar",
+    "marc",
+]
+_BLANK_MOMENTS = ["5. May 99", "5. March 00", "5.  may\u00a098", "2020/1/31 9:05", "2020/01/31 24:00", "2020/01/31 09:60", "2020/1/31  9:05",
+                  "1/2/2020 12:00 AM", "1/2/2020 12:30 pm", "1/2/2020 1:05 P.M.", "1/2/2020 13:05 PM", "1/2/2020 0:05 AM", "1/2/2020 01:05 am",
+                  "31.12.1999 23:59:59.5", "31.12.1999 23:59:59.123456789", "31.12.1999 23:59:59.1234567890", "31.12.1999 23:59:60.1",
+                  " 01.02.2020\t", "\u00a001.02.2020", "01.02. 2020", "May (2020) 5, 12am", "maY (2020) 05, 1P.M", "01.02.2020\n"]  # fmt: skip
+_LOCAL_FLAGS = ["yes", "YES", " Yes ", "no", "NO\u00a0", "-", "?", "y", "N", "2", "0", "1", "oui", "OUI", "SÍ", "sí", "sÍ", "a.b", "aXb",
+                "A.B", "n(o)", "no", "x y", "X Y", "x  y", "ye\u017f", "\u212a", "\u0130", "true", "1.0"]  # fmt: skip
+
+
 @st.composite
 def columns(draw, name: str) -> Column:
-    """A column of any type, with and without bounds, bins, other, closed."""
+    """A column of any type, with and without bounds, bins, other, closed, a format and marks of its own."""
+    column = draw(_unformatted_columns(name))
+    if draw(st.integers(0, 2)):
+        return column
+    column = replace(column, null=draw(st.sampled_from(NULLS)))
+    match column:
+        case NumberColumn():
+            return replace(column, format=draw(st.sampled_from([None, *NUMBER_FORMATS])))
+        case MomentColumn():
+            return replace(column, format=draw(st.sampled_from([None, *MOMENT_FORMATS])))
+        case BooleanColumn():
+            return replace(column, format=draw(st.sampled_from([None, *BOOLEAN_FORMATS])))
+    return column
+
+
+def _written(column: Column):
+    """Texts in some declared format."""
+    match column:
+        case NumberColumn():
+            return st.sampled_from([*_LOCAL_NUMBERS, *_BLANK_NUMBERS])
+        case MomentColumn():
+            listed = st.sampled_from([*_LOCAL_MOMENTS, *_BLANK_MOMENTS])
+            words = st.sampled_from([format_.words for format_ in MOMENT_FORMATS])
+            return listed | st.builds(lambda moment, form: moment.strftime(form), st.datetimes(), words)
+        case _:
+            return st.sampled_from(_LOCAL_FLAGS)
+
+
+@st.composite
+def _unformatted_columns(draw, name: str) -> Column:
     match draw(st.sampled_from(["integer", "decimal", "date", "timestamp", "boolean", "category", "text"])):
         case "integer":
             low, high = draw(bounds(st.one_of(st.integers(-130, 130), st.integers(-(2**60), 2**60))))
@@ -197,6 +365,10 @@ def cells_of_text(column: Column):
             likely = st.one_of(st.sampled_from(changed), st.sampled_from(values))
         case TextColumn():
             likely = st.one_of(st.sampled_from(WORDS), texts)
+    if column.null:
+        likely = st.one_of(likely, st.sampled_from(column.null))
+    if getattr(column, "format", None) is not None:
+        likely = st.one_of(likely, _written(column), _written(column), _written(column))
     return st.one_of(st.none(), likely, likely, likely, texts)
 
 

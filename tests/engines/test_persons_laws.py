@@ -201,8 +201,8 @@ def test_the_reference_with_rows_picked_in_order(laws, monkeypatch):
 
 @pytest.mark.parametrize("change", [str.lower, str.strip], ids=["lower", "strip"])
 def test_the_reference_with_careless_ids(laws, monkeypatch, change):
-    def careless(value, text=memory_person_table._text):
-        found = text(value)
+    def careless(value, marks, text=memory_person_table._text):
+        found = text(value, marks)
         return None if found is None else change(found)
 
     caught(laws, lambda: monkeypatch.setattr(memory_person_table, "_text", careless), MEMORY)

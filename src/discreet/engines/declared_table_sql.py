@@ -27,7 +27,7 @@ class ConversionForms:
     raw: the code of a value before it is clamped or filled in, NULL where it does not fit: a column, the value's SQL,
         its kind, and `code`, where a category's code stands once its list has been joined.
     word: a value as the text that categories are compared with. storage: the type that holds every code of a column.
-    missing: whether a value, of a kind, stands for none.
+    missing: whether a value of a column, of a kind, stands for none.
     wide: a whole-number type with room for products of codes.
     fence: ends the inner SELECT, where it has to be kept from being written into the outer one. alias: of a SELECT.
     """
@@ -35,7 +35,7 @@ class ConversionForms:
     raw: Callable[..., str]
     word: Callable[[str, Any], str]
     storage: Callable[[Column], str]
-    missing: Callable[[str, Any], str]
+    missing: Callable[[Column, str, Any], str]
     wide: str
     fence: str = ""
     alias: str = ""
@@ -74,7 +74,7 @@ def select_sql(
         if places is not None and place not in places:
             continue
         inner.append(f"{forms.raw(column, value, kind, code=f'list_{place}.code')} AS raw_{place}")
-        inner.append(f"{_given(value, kind, forms)} AS given_{place}")
+        inner.append(f"{_given(column, value, kind, forms)} AS given_{place}")
         outer.append(f"CAST({_filled(column, place)} AS {forms.storage(column)}) AS stored_{place}")
         if with_counts and isinstance(column, NumberColumn) and is_rounded(column):
             inner.append(f"{forms.raw(finer_column(column), value, kind)} AS fine_{place}")
@@ -92,9 +92,9 @@ def select_sql(
     )
 
 
-def _given(value: str, kind: Any, forms: ConversionForms) -> str:
+def _given(column: Column, value: str, kind: Any, forms: ConversionForms) -> str:
     """Whether a value is given: 0 where it is NULL or empty, `MARK` where it is a mark such as NA, else 1."""
-    missing = forms.missing(value, kind)
+    missing = forms.missing(column, value, kind)
     marked = (
         ""
         if missing == "false"

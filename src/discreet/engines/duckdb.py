@@ -86,12 +86,12 @@ class DuckDBEngine(FileBackedEngine):
     def columns(
         self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
     ) -> Mapping[str, Mapping[str, Any]]:
-        """The names of a source's columns and the types proposed for them, for `discreet add`."""
+        """The names of a source's columns and the settings proposed for them, for `discreet add`."""
         from discreet.engines.type_proposal import propose
 
         file_source = sources.find(source, folder=folder, layout=layout)
         with self._cursor({file.parent for file in file_source.files}) as cursor:
-            return {name: {"type": type_} for name, type_ in propose(cursor, file_source).items()}
+            return propose(cursor, file_source)
 
     def declare(
         self,

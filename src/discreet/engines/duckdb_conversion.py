@@ -16,7 +16,8 @@ U+FFFD is what stands where a text was not UTF-8: in the source itself, or in a 
 made. Such a text is damaged, and as whose row it is it names nobody.
 
 What does not fit, NaN and the infinities become NULL. Blanks around numbers, moments and booleans
-are ignored, around categories and text never. A float is read by its shortest decimal text (0.285
+are ignored, around categories and text never. A column with a format (`value_format`) is read by the text that
+`canonical_text` makes of a cell. A float is read by its shortest decimal text (0.285
 is 0.285), a number written with an exponent at its 64-bit value. Digits beyond microseconds are
 dropped, digits far beyond the grid (see `decimal_form`) rounded off first. A number too large for
 any bound becomes the bound. The grammar is ours and is checked before each cast: the engine's own
@@ -25,9 +26,13 @@ casts take more (1_000, 0x10, "epoch", "infinity"), and their errors quote the c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, assert_never
 
-from discreet.engines.missing_values import is_missing_text_sql
+from discreet.engines.canonical_sql import TextForms, canonical_sql
+from discreet.engines.canonical_text import has_canonical_text
+from discreet.engines.missing_values import MISSING, is_missing_text_sql, marks_of
 from discreet.engines.table_file import MOST_STORED, code_bounds
 from discreet.schema.column import (
     MOST_TEXT,
@@ -101,6 +106,10 @@ def raw_sql(column: Column, value: str, kind: DuckDBKind, *, code: str = "NULL")
 
     `code` is where a category's code stands once its list has been joined.
     """
+    if kind == "text" and has_canonical_text(column):
+        plain = replace(column, format=None, null=None)
+        text = canonical_sql(column, f"CAST({value} AS VARCHAR)", _TEXT_FORMS)
+        return f"list_transform([{text}], lambda cell: {raw_sql(plain, 'cell', kind)})[1]"
     match column:
         case NumberColumn(type="integer"):
             return _integer(value, kind)
@@ -116,7 +125,7 @@ def raw_sql(column: Column, value: str, kind: DuckDBKind, *, code: str = "NULL")
             return code
         case TextColumn():
             text = whole_sql(value) if kind == "text" else word_sql(value, kind)
-            return f"substr(CASE WHEN NOT {missing_sql(value, kind)} THEN {text} END, 1, {MOST_TEXT})"
+            return f"substr(CASE WHEN NOT {missing_sql(column, value, kind)} THEN {text} END, 1, {MOST_TEXT})"
         case _:
             assert_never(column)
 
@@ -129,9 +138,16 @@ def word_sql(value: str, kind: DuckDBKind) -> str:
     return value if kind == "text" else f"CAST({value} AS VARCHAR)"
 
 
-def missing_sql(value: str, kind: DuckDBKind) -> str:
+def missing_sql(column: Column, value: str, kind: DuckDBKind) -> str:
     """Whether a value stands for none."""
-    return is_missing_text_sql(word_sql(value, kind), text_literal) if kind in ("text", "number") else "false"
+    if kind not in ("text", "number"):
+        return "false"
+    return missing_text_sql(word_sql(value, kind), marks_of(column) if kind == "text" else MISSING)
+
+
+def missing_text_sql(text: str, marks: Sequence[str]) -> str:
+    """Whether a text is one of the marks."""
+    return is_missing_text_sql(text, text_literal, marks)
 
 
 def whole_sql(text: str) -> str:
@@ -142,6 +158,20 @@ def whole_sql(text: str) -> str:
 def matches(value: str, pattern: str) -> str:
     """Whether the whole of a text follows one of the patterns above."""
     return f"regexp_full_match({value}, {text_literal(pattern)})"
+
+
+def _group(text: str, pattern: str, place: int) -> str:
+    covering = text_literal(rf"\A(?:{pattern})\z")
+    return f"regexp_extract({text}, {covering}, {place})"
+
+
+#: How DuckDB takes texts apart.
+_TEXT_FORMS = TextForms(
+    literal=text_literal,
+    matches=matches,
+    group=_group,
+    short=lambda text, most: f"length({text}) <= {most}",
+)
 
 
 def _text(value: str, kind: DuckDBKind) -> str:

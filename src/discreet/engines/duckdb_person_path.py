@@ -8,14 +8,15 @@ Because: keys are compared as they are, byte for byte, and NULL meets nobody; li
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
-from discreet.engines.duckdb_conversion import missing_sql, whole_sql
+from discreet.engines.duckdb_conversion import missing_text_sql, whole_sql
 from discreet.engines.duckdb_declared_table import retry_single_threaded, source_columns, translate_read_errors
 from discreet.engines.file_source import FileSource
+from discreet.engines.missing_values import declared_marks
 from discreet.engines.ownership import Ownership
 from discreet.errors import SchemaError
 from discreet.sql.dialect import identifier
@@ -86,11 +87,12 @@ def build_person_path(
 ) -> PersonPath:
     """How the rows of the first source reach their persons; `chain` are the sources on the way, nearest first."""
     tables = (ownership.table, *ownership.path)
-    person_path = PersonPath(key=source_key(cursor, chain[-1], ownership.person))
+    marks = [declared_marks(table.null) for table in tables]
+    person_path = PersonPath(key=source_key(cursor, chain[-1], ownership.person, marks=marks[-1]))
     for depth in range(len(chain) - 1, 0, -1):
         on = tables[depth - 1].schema.unit.on
-        links = _link(cursor, person_path, chain[depth], on, name=f"links_{depth}")
-        own = source_key(cursor, chain[depth - 1], on)
+        links = _link(cursor, person_path, chain[depth], on, name=f"links_{depth}", marks=marks[depth])
+        own = source_key(cursor, chain[depth - 1], on, marks=marks[depth - 1])
         met = _all(left.same(right) for left, right in zip(own, links, strict=True))
         key = tuple(part.renamed(f"links_{depth}.key_{place}") for place, part in enumerate(person_path.key))
         person_path = PersonPath(key=key, joins=(f"LEFT JOIN links_{depth} ON {met}",))
@@ -98,10 +100,16 @@ def build_person_path(
 
 
 def _link(
-    cursor: duckdb.DuckDBPyConnection, person_path: PersonPath, source: FileSource, on: tuple[str, ...], *, name: str
+    cursor: duckdb.DuckDBPyConnection,
+    person_path: PersonPath,
+    source: FileSource,
+    on: tuple[str, ...],
+    *,
+    name: str,
+    marks: Sequence[str],
 ) -> KeyParts:
     """Make a table of distinct pairs: what `on` holds in a row of the source, and a person who owns the row."""
-    key = source_key(cursor, source, on)
+    key = source_key(cursor, source, on, marks=marks)
     parts = {f"on_{place}": part for place, part in enumerate(key)}
     parts |= {f"key_{place}": part for place, part in enumerate(person_path.key)}
     listed = ", ".join(f"{part.sql} AS {alias}" for alias, part in parts.items())
@@ -116,21 +124,25 @@ def _link(
     return tuple(part.renamed(f"{name}.{alias}") for alias, part in list(parts.items())[: len(on)])
 
 
-def source_key(cursor: duckdb.DuckDBPyConnection, source: FileSource, columns: tuple[str, ...]) -> KeyParts:
-    """These columns of the source s as a key."""
+def source_key(
+    cursor: duckdb.DuckDBPyConnection, source: FileSource, columns: tuple[str, ...], *, marks: Sequence[str]
+) -> KeyParts:
+    """These columns of the source s as a key. `marks`: the texts that stand for nobody."""
     with translate_read_errors(source):
         names, types = source_columns(cursor, source)
     places = [source.place(column) for column in columns]
-    return tuple(_part(f"s.{identifier(names[place])}", types[place], source.names[place], source) for place in places)
+    return tuple(
+        _part(f"s.{identifier(names[place])}", types[place], source.names[place], source, marks) for place in places
+    )
 
 
-def _part(value: str, source_type: str, name: str, source: FileSource) -> KeyPart:
+def _part(value: str, source_type: str, name: str, source: FileSource, marks: Sequence[str]) -> KeyPart:
     if source_type in _AS_THEY_ARE or (source_type.startswith("DECIMAL(") and source_type.endswith(",0)")):
         return KeyPart(sql=value, type=source_type)
     if source_type == "VARCHAR":
-        return KeyPart(sql=_named_sql(value), type="VARCHAR")
+        return KeyPart(sql=_named_sql(value, marks), type="VARCHAR")
     if source_type.startswith("ENUM("):
-        return KeyPart(sql=_named_sql(f"CAST({value} AS VARCHAR)"), type="VARCHAR")
+        return KeyPart(sql=_named_sql(f"CAST({value} AS VARCHAR)", marks), type="VARCHAR")
     if source_type == "DATE":
         # Outside these years the text of a date is the engine's own affair: such a date names nobody.
         years = f"{value} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
@@ -141,12 +153,12 @@ def _part(value: str, source_type: str, name: str, source: FileSource) -> KeyPar
     )
 
 
-def _named_sql(text: str) -> str:
+def _named_sql(text: str, marks: Sequence[str]) -> str:
     """An id as it is; NULL where it is missing or damaged.
 
     Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
     """
-    return f"CASE WHEN NOT {missing_sql(text, 'text')} THEN {whole_sql(text)} END"
+    return f"CASE WHEN NOT {missing_text_sql(text, marks)} THEN {whole_sql(text)} END"
 
 
 def _all(conditions: Iterable[str]) -> str:

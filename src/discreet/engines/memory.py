@@ -35,10 +35,11 @@ from discreet.engines.memory_values import (
     stored_code,
 )
 from discreet.engines.ownership import Ownership
+from discreet.engines.reference_proposal import propose_columns
 from discreet.engines.rounding_notes import (
     is_rounded,
 )
-from discreet.engines.source_values import propose_types, source_rows
+from discreet.engines.source_values import source_rows
 from discreet.engines.table_file import arrow_schema, check_declarable, new_file
 from discreet.engines.table_location import TableLocation
 from discreet.plan.cells import Axis, Cells
@@ -64,9 +65,8 @@ class MemoryEngine(FileBackedEngine):
     def columns(
         self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
     ) -> Mapping[str, Mapping[str, Any]]:
-        """The names of a source's columns and the types proposed for them, for `discreet add`."""
-        types = propose_types(sources.find(source, folder=folder, layout=layout))
-        return {name: {"type": type_} for name, type_ in types.items()}
+        """The names of a source's columns and the settings proposed for them, for `discreet add`."""
+        return propose_columns(sources.find(source, folder=folder, layout=layout))
 
     def declare(
         self,

@@ -6,7 +6,7 @@ Read it to know whose a row is, which rows are kept, and what a constant is. Eve
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from discreet.engines.memory_values import (
     rounding_parts,
     stored_code,
 )
-from discreet.engines.missing_values import is_missing
+from discreet.engines.missing_values import declared_marks, is_missing
 from discreet.engines.ownership import Ownership
 from discreet.engines.rounding_notes import is_rounded
 from discreet.engines.source_values import SourceMoment, SourceValue, source_rows
@@ -103,18 +103,20 @@ def _rows_with_person(
     """The declared values of each row with each person whose it is; with None where it is nobody's."""
     tables = (ownership.table, *ownership.path)
     places = [chain[0].place(column.name) for column in ownership.schema.columns]
+    marks = [declared_marks(table.null) for table in tables]
     links: dict[KeyTexts, set[KeyTexts]] | None = None
     for depth in range(len(chain) - 1, 0, -1):
         own = ownership.person if links is None else tables[depth].schema.unit.on
         reached_links: dict[KeyTexts, set[KeyTexts]] = defaultdict(set)
+        on = tables[depth - 1].schema.unit.on
         for key, mine in zip(
-            keys(chain[depth], tables[depth - 1].schema.unit.on), keys(chain[depth], own), strict=True
+            keys(chain[depth], on, marks=marks[depth]), keys(chain[depth], own, marks=marks[depth]), strict=True
         ):
             if key is not None:
                 reached_links[key] |= _persons_of_key(mine, links)
         links = reached_links
     own = ownership.person if links is None else ownership.unit.on
-    for row, mine in zip(source_rows(chain[0]), keys(chain[0], own), strict=True):
+    for row, mine in zip(source_rows(chain[0]), keys(chain[0], own, marks=marks[0]), strict=True):
         for person in _persons_of_key(mine, links) or [None]:
             yield [row[place] for place in places], person
 
@@ -126,22 +128,22 @@ def _persons_of_key(key: KeyTexts | None, links: dict[KeyTexts, set[KeyTexts]] |
     return {key} if links is None else links.get(key, set())
 
 
-def keys(source: FileSource, columns: tuple[str, ...]) -> Iterator[KeyTexts | None]:
-    """These columns of each row, as texts; None where one is NULL."""
+def keys(source: FileSource, columns: tuple[str, ...], *, marks: Sequence[str]) -> Iterator[KeyTexts | None]:
+    """These columns of each row, as texts; None where one is NULL, or a mark that stands for nobody."""
     places = [source.place(column) for column in columns]
     _check_types(source, places)
     for row in source_rows(source):
-        texts = [_text(row[place]) for place in places]
+        texts = [_text(row[place], marks) for place in places]
         yield None if None in texts else tuple(str(text) for text in texts)
 
 
-def _text(value: SourceValue) -> str | None:
+def _text(value: SourceValue, marks: Sequence[str]) -> str | None:
     """A part of a key as `keyed` says; None for what is missing or damaged, and a date outside the years 1 to 9999."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, SourceMoment):
         return None if value.shown == "?" else value.shown
-    return None if is_missing(value) or DAMAGED in str(value) else str(value)
+    return None if is_missing(value, marks) or DAMAGED in str(value) else str(value)
 
 
 def _check_types(source: FileSource, places: Iterable[int]) -> None:

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discreet.engines.canonical_text import canonical_text, has_canonical_text
 from discreet.engines.duckdb_conversion import DAMAGED, decimal_form
 from discreet.engines.file_source import FileSource, open_csv
-from discreet.engines.missing_values import is_missing
+from discreet.engines.missing_values import WrittenNumber
 from discreet.engines.table_file import MOST_STORED
 from discreet.errors import UsageError
 from discreet.schema.column import (
@@ -35,9 +35,6 @@ from discreet.schema.column import (
 
 BLANKS = "\t\n\v\f\r "
 DAY_US = 86_400_000_000
-
-#: How many rows of a CSV are looked at for its types.
-ROWS_LOOKED_AT = 20_000
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(?P<exponent>[eE][+-]?\d{1,4})?", re.ASCII)
 _MOMENT = re.compile(
@@ -74,7 +71,7 @@ def code_of(column: Column, value: SourceValue) -> int | str | None:
                 return value
             return _steps(column, _word(int(value) if isinstance(value, bool) else value))
         case MomentColumn():
-            micros = value.micros if isinstance(value, SourceMoment) else _micros(_word(value))
+            micros = value.micros if isinstance(value, SourceMoment) else read_micros(_word(value))
             return micros if micros is None or column.type == "timestamp" else micros // DAY_US
         case BooleanColumn():
             word = _word(value).strip(BLANKS).lower()
@@ -84,6 +81,16 @@ def code_of(column: Column, value: SourceValue) -> int | str | None:
             return column.values.index(word) if word in column.values else None
         case TextColumn():
             return None if DAMAGED in _word(value) else _word(value)[:MOST_TEXT]
+
+
+def cell_code(column: Column, value: SourceValue) -> int | str | None:
+    """The code of a source's value, read by the format that its column declares."""
+    return code_of(column, canonical_value(column, value))
+
+
+def canonical_value(column: Column, value: SourceValue) -> SourceValue:
+    """A source's value as every column of its type reads it. Only text has a format."""
+    return canonical_text(column, value) if type(value) is str and has_canonical_text(column) else value
 
 
 def _word(value: SourceValue) -> str:
@@ -122,7 +129,8 @@ def half_away(value: Fraction) -> int:
     return size if value >= 0 else -size
 
 
-def _micros(text: str) -> int | None:
+def read_micros(text: str) -> int | None:
+    """A moment in microseconds since 1970; None for anything else."""
     moment_match = _MOMENT.fullmatch(text.strip(BLANKS))
     if not moment_match:
         return None
@@ -192,14 +200,14 @@ def _given(column: Any) -> list[SourceValue]:
         counts = column.cast("int64").to_pylist()
         return [None if count is None else _moment(count, size, zoned=kind.tz is not None) for count in counts]
     if pa.types.is_float32(kind):
-        return [None if value is None else str(np.float32(value)) for value in column.to_pylist()]
+        return [None if value is None else WrittenNumber(np.float32(value)) for value in column.to_pylist()]
     if pa.types.is_decimal(kind):
-        return [None if value is None else f"{value:f}" for value in column.to_pylist()]
+        return [None if value is None else WrittenNumber(f"{value:f}") for value in column.to_pylist()]
     if pa.types.is_dictionary(kind):
         return _given(column.dictionary_decode())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return list(legible_texts(column))
-    return [repr(value) if isinstance(value, float) else value for value in column.to_pylist()]
+    return [WrittenNumber(repr(value)) if isinstance(value, float) else value for value in column.to_pylist()]
 
 
 def legible_texts(column: Any) -> list[str | None]:
@@ -228,42 +236,3 @@ def _moment(count: int, size: int, *, zoned: bool) -> SourceMoment:
     shown = (datetime(1970, 1, 1) + timedelta(seconds=seconds)).isoformat(sep=" ")
     fraction = f".{micros:06d}".rstrip("0") if micros else ""
     return SourceMoment(count * size, f"{shown}{fraction}{'+00' if zoned else ''}")
-
-
-def propose_types(source: FileSource) -> dict[str, str]:
-    """The columns of a source and the types proposed for them."""
-    names = source.distinct_names()
-    if source.kind == "csv":
-        seen = list(islice(source_rows(source), ROWS_LOOKED_AT))
-        types = [_csv_type([row[place] for row in seen]) for place in range(len(source.names))]
-    else:
-        import pyarrow.parquet as pq
-
-        types = [_parquet_type(kind) for kind in pq.read_schema(source.files[0]).types]
-    return {name: types[source.names.index(name)] for name in names}
-
-
-def _csv_type(values: list[SourceValue]) -> str:
-    words = [str(value) for value in values if not is_missing(value)]
-    numbers = [parse_number(word) for word in words]
-    if not words:
-        return "text"
-    if all(word.lower() in ("true", "false") for word in words):
-        return "boolean"
-    if None not in numbers and not any(re.match(r"[^.1-9]*0\d", word, re.ASCII) for word in words):
-        whole = all(isinstance(value, Fraction) and value.denominator == 1 for value in numbers)
-        return "integer" if whole else "decimal"
-    if any(_micros(word) is None for word in words):
-        return "text"
-    return "date" if all(len(word.strip(BLANKS)) == 10 for word in words) else "timestamp"
-
-
-def _parquet_type(kind: Any) -> str:
-    import pyarrow as pa
-
-    types = pa.types
-    if types.is_boolean(kind) or types.is_date(kind) or types.is_timestamp(kind):
-        return "boolean" if types.is_boolean(kind) else "date" if types.is_date(kind) else "timestamp"
-    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
-        return "integer"
-    return "decimal" if types.is_floating(kind) or types.is_decimal(kind) else "text"

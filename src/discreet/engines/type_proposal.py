@@ -1,22 +1,23 @@
-"""Proposes a type for each column of a source, for the owner to write down or change.
+"""Proposes a type for each column of a source, and how its texts are written, for the owner to write down or change.
 
-Only types are proposed. Bounds and categories would be facts about people, read from their data.
+Bounds and categories are never proposed here: they would be facts about people, read from their data.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import duckdb
 
-from discreet.engines import source_values
-from discreet.engines.duckdb_conversion import DAY, DuckDBKind, kind_of, matches, missing_sql, raw_sql
+from discreet.engines import reference_proposal
+from discreet.engines.duckdb_conversion import DAY, DuckDBKind, kind_of, matches, missing_text_sql, raw_sql
 from discreet.engines.duckdb_declared_table import Unreadable, source_columns, source_sql, translate_read_errors
 from discreet.engines.file_source import FileSource
-from discreet.errors import UsageError
+from discreet.engines.format_proposal import propose_format
+from discreet.engines.missing_values import MISSING
+from discreet.engines.reference_proposal import ROWS_LOOKED_AT
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 from discreet.sql.dialect import identifier
-
-#: How many rows of a CSV are looked at. A later value that does not fit is NULL, and the owner is told.
-ROWS_LOOKED_AT = 20_000
 
 _FOR_KIND: dict[DuckDBKind | None, str] = {
     "boolean": "boolean",
@@ -28,16 +29,19 @@ _FOR_KIND: dict[DuckDBKind | None, str] = {
 }
 
 
-def propose(cursor: duckdb.DuckDBPyConnection, source: FileSource) -> dict[str, str]:
-    """The columns of a source and the types proposed for them."""
+def propose(cursor: duckdb.DuckDBPyConnection, source: FileSource) -> dict[str, dict[str, Any]]:
+    """The columns of a source and the settings proposed for them."""
     columns = source.distinct_names()
     with translate_read_errors(source):
         names, types = source_columns(cursor, source)
     if source.kind == "parquet":
-        types = [_parquet_type(type_) for type_ in types]
+        settings = [{"type": _parquet_type(type_)} for type_ in types]
     else:
-        types = _csv_types(cursor, source, names)
-    return {name: types[source.names.index(name)] for name in columns}
+        try:
+            settings = _csv_settings(cursor, source, names)
+        except Unreadable:  # not all of it is UTF-8
+            return reference_proposal.propose_columns(source)
+    return {name: settings[source.names.index(name)] for name in columns}
 
 
 def _parquet_type(source_type: str) -> str:
@@ -48,26 +52,25 @@ def _parquet_type(source_type: str) -> str:
     return _FOR_KIND.get(kind_of(source_type), "text")
 
 
-def _csv_types(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: list[str]) -> list[str]:
-    """The first type that every value looked at fits; text where none does, or nothing was seen."""
+def _csv_settings(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: list[str]) -> list[dict[str, Any]]:
+    """The first type that every value looked at fits; else how the texts are written, or text."""
     tests = [test for name in names for test in _tests(_given(identifier(name)))]
-    counts = ", ".join(f"count({test})" for test in tests)
-
-    def counted(rows: str) -> tuple[int, ...]:
-        sql = f"SELECT {counts} FROM (SELECT * FROM {rows} LIMIT {ROWS_LOOKED_AT})"
+    looked_at = f"(SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
+    with translate_read_errors(source):
+        counts = cursor.execute(f"SELECT {', '.join(f'count({test})' for test in tests)} FROM {looked_at}").fetchone()
+    counts, each = counts or (), len(_TYPES) + 1
+    settings: list[dict[str, Any]] = [
+        {"type": _first(counts[start : start + each])} for start in range(0, len(counts), each)
+    ]
+    texts = [place for place, one in enumerate(settings) if one["type"] == "text" and counts[place * each]]
+    if texts:
+        listed = ", ".join(f"list(DISTINCT {_given(identifier(names[place]))})" for place in texts)
         with translate_read_errors(source):
-            return cursor.execute(sql).fetchone() or ()
-
-    try:
-        row = counted(source_sql(source))
-    except Unreadable:  # every byte is a letter then, and no type but text takes other letters than plain ones
-        try:
-            row = counted(source_sql(source, encoding="latin-1"))
-        except UsageError:  # DuckDB's Latin-1 leaves out 32 bytes, among them the quotes and the euro of Windows
-            types = source_values.propose_types(source)
-            return [types.get(name, "text") for name in source.names]
-    each = len(_TYPES) + 1
-    return [_first(row[start : start + each]) for start in range(0, len(row), each)]
+            word_lists = cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
+        for place, words in zip(texts, word_lists, strict=True):
+            given = [word for word in words if word is not None]
+            settings[place] = propose_format(given, delimiter=source.delimiter) or settings[place]
+    return settings
 
 
 _TYPES = ("boolean", "integer", "decimal", "date", "timestamp")
@@ -92,7 +95,7 @@ def _tests(value: str) -> list[str]:
 
 def _given(value: str) -> str:
     """A value; NULL where it is missing, so that it fits every type."""
-    return f"(CASE WHEN NOT {missing_sql(value, 'text')} THEN {value} END)"
+    return f"(CASE WHEN NOT {missing_text_sql(value, MISSING)} THEN {value} END)"
 
 
 def _fits(column: Column, value: str) -> str:

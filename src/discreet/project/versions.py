@@ -47,11 +47,13 @@ from discreet.schema.person_identity import KINDS, REACHED, WAY, kinds_of, namin
 from discreet.schema.person_path import path_of
 from discreet.schema.project_file import NAME, ProjectFile, plain, read_table
 from discreet.schema.schema import Schema, Table
+from discreet.schema.value_format import INHERITED_KEYS
 from discreet.sql.catalog import CatalogTable, PublicTable
 from discreet.sql.parsed_query import ParsedQuery
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
 _VERSIONED = ("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants")
+_VERSIONED += tuple(sorted(INHERITED_KEYS))
 
 #: Which of it says whom the version protects.
 _UNIT = ("person", "ends", "directed")

@@ -8,12 +8,13 @@ text stays text.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import SchemaError
+from discreet.schema.value_format import BooleanFormat, MomentFormat, NumberFormat
 
 #: Codes live in 64 bits with room to spare, so sums of them never surprise an engine.
 MOST_CODE = 2**60
@@ -27,7 +28,7 @@ Label = int | float | str | bool | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberColumn:
-    """Whole or decimal numbers on a grid of `step`: code = value / step."""
+    """Whole or decimal numbers on a grid of `step`: code = value / step. `format` and `null`: see `value_format`."""
 
     name: str
     type: Literal["integer", "decimal"]
@@ -36,6 +37,8 @@ class NumberColumn:
     high: int | None = None
     edges: tuple[int, ...] | None = None
     constant: bool = False
+    format: NumberFormat | None = field(default=None, repr=False)
+    null: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.step <= 0:
@@ -64,6 +67,8 @@ class MomentColumn:
     high: int | None = None
     edges: tuple[int, ...] | None = None
     constant: bool = False
+    format: MomentFormat | None = field(default=None, repr=False)
+    null: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         _check_ordered(self)
@@ -81,6 +86,8 @@ class BooleanColumn:
     name: str
     closed: bool = False
     constant: bool = False
+    format: BooleanFormat | None = field(default=None, repr=False)
+    null: tuple[str, ...] | None = field(default=None, repr=False)
 
     def label(self, code: int) -> Label:
         return bool(code)
@@ -99,6 +106,7 @@ class CategoryColumn:
     other: str | None = None
     closed: bool = False
     constant: bool = False
+    null: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -120,6 +128,7 @@ class TextColumn:
 
     name: str
     constant: bool = False
+    null: tuple[str, ...] | None = field(default=None, repr=False)
 
 
 Column = NumberColumn | MomentColumn | BooleanColumn | CategoryColumn | TextColumn

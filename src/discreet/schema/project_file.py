@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -33,6 +33,16 @@ from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Budget, Schema, Table, check_invariants, closest_name_hint, read_invariants
 from discreet.schema.source_layout import LAYOUT_KEYS, read_layout
 from discreet.schema.toml_file import mapping, read_toml, refuse_unknown_keys
+from discreet.schema.value_format import (
+    FORMAT_KEYS,
+    INHERITED_KEYS,
+    inherited_settings,
+    read_boolean_format,
+    read_moment_format,
+    read_null,
+    read_number_format,
+    with_inherited,
+)
 
 NAME = "discreet.toml"
 DEFAULT_LEDGER = "sqlite:///.discreet/ledger.db"
@@ -43,7 +53,7 @@ MOST_BINS = 10_000
 _BUDGET = {"epsilon", "delta", "delta_keys"}
 _TABLE = {
     "source", "engine", "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public",
-    "population", "columns", "invariants", "ends", "directed", *LAYOUT_KEYS,
+    "population", "columns", "invariants", "ends", "directed", *LAYOUT_KEYS, *INHERITED_KEYS,
 }  # fmt: skip
 _ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
 _KEYS = {
@@ -172,9 +182,14 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
     if not isinstance(source, str) or not 0 < len(source) <= 1000 or not source.isprintable():
         raise SchemaError(f"{where} needs a source", hint='source = "patients.csv"')
     columns = mapping(data.get("columns", {}), where=f"{where} columns", error=SchemaError)
+    null, inherited_by_columns = read_null(data, where=where), inherited_settings(data)
+    read_number_format(data, where=where)  # refuses what makes no sense, whatever columns there are
     schema = Schema(
         table=name,
-        columns=tuple(read_column(column, column_settings, where=where) for column, column_settings in columns.items()),
+        columns=tuple(
+            read_column(column, column_settings, where=where, inherited=inherited_by_columns)
+            for column, column_settings in columns.items()
+        ),
         unit=_unit(data, where=where),
         invariants=read_invariants(data.get("invariants", []), columns, where=where),
         directed=_flag(data, "directed", where=where),
@@ -194,6 +209,7 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
         population=population,
         budget=budget,
         layout=read_layout(data, where=where),
+        null=null,
     )
     check_network(table, where=where)
     return table
@@ -267,23 +283,31 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def read_column(name: str, data: Any, *, where: str) -> Column:
-    """One column mapping as a Column."""
+def read_column(name: str, data: Any, *, where: str, inherited: Mapping[str, Any] | None = None) -> Column:
+    """One column mapping as a Column. `inherited`: what its table says of the cells of all columns."""
     where = f"{where[:-1]}.columns.{name}]"
     data = mapping(data, where=where, error=SchemaError)
     type_ = data.get("type")
     if not isinstance(type_, str) or type_ not in _KEYS:
         raise SchemaError(f"{where} type {type_!r} is not known", hint=f"one of: {', '.join(_KEYS)}")
-    refuse_unknown_keys(data, _KEYS[type_], where=where, error=SchemaError)
+    refuse_unknown_keys(data, _KEYS[type_] | FORMAT_KEYS[type_], where=where, error=SchemaError)
+    data = with_inherited(data, inherited or {})
+    null = read_null(data, where=where)
     _measured(data, "measured", where=where)
     constant = _flag(data, "constant", where=where)
     match type_:
         case "integer" | "decimal":
-            return _number(name, type_, data, constant=constant, where=where)
+            return replace(_number(name, type_, data, constant=constant, where=where), null=null)
         case "date" | "timestamp":
-            return _moment(name, type_, data, constant=constant, where=where)
+            return replace(_moment(name, type_, data, constant=constant, where=where), null=null)
         case "boolean":
-            return BooleanColumn(name=name, closed=_flag(data, "closed", where=where), constant=constant)
+            return BooleanColumn(
+                name=name,
+                closed=_flag(data, "closed", where=where),
+                constant=constant,
+                format=read_boolean_format(data, where=where),
+                null=null,
+            )
         case "category":
             values = data.get("values")
             if not isinstance(values, list) or not all(isinstance(value, str | int | bool) for value in values):
@@ -297,9 +321,10 @@ def read_column(name: str, data: Any, *, where: str) -> Column:
                 other=None if other is None else _word(other),
                 closed=_flag(data, "closed", where=where),
                 constant=constant,
+                null=null,
             )
         case _:
-            return TextColumn(name=name, constant=constant)
+            return TextColumn(name=name, constant=constant, null=null)
 
 
 def _word(value: Any) -> str:
@@ -323,7 +348,10 @@ def _number(
         _list(raw_edges, where=f"{where} edges")
         raw_edges = [_on_grid(exact.number(edge, name=f"{where} edge"), step, where) for edge in raw_edges]
     edges = _edges(data, low, high, raw_edges, where=where)
-    return NumberColumn(name=name, type=type_, step=step, low=low, high=high, edges=edges, constant=constant)
+    number_format = read_number_format(data, where=where)
+    return NumberColumn(
+        name=name, type=type_, step=step, low=low, high=high, edges=edges, constant=constant, format=number_format
+    )
 
 
 def _moment(
@@ -342,7 +370,9 @@ def _moment(
         _list(raw_edges, where=f"{where} edges")
         raw_edges = [code(edge) for edge in raw_edges]
     edges = _edges(data, low, high, raw_edges, where=where)
-    return MomentColumn(name=name, type=type_, low=low, high=high, edges=edges, constant=constant)
+    column = MomentColumn(name=name, type=type_, low=low, high=high, edges=edges, constant=constant)
+    last_year = None if high is None else int(str(column.label(high))[:4])
+    return replace(column, format=read_moment_format(data, last_year=last_year, where=where))
 
 
 def _on_grid(value: Fraction, step: Fraction, where: str) -> int:

@@ -56,7 +56,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A declared table: private unless said to be public."""
+    """A declared table: private unless said to be public.
+
+    `null`: the texts that stand for nobody where a row says whose it is, and for no value in columns that declare none.
+    """
 
     schema: Schema
     source: str
@@ -65,6 +68,7 @@ class Table:
     population: str
     budget: Budget | None
     layout: SourceLayout = UNDECLARED
+    null: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:

@@ -25,16 +25,17 @@ EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """A table, its rows, and the tables on the way to its persons, nearest first."""
+    """A table, its rows, and the tables on the way to its persons, nearest first; and what stands for nobody."""
 
     schema: Schema
     file: File
     path: tuple["Declaration", ...] = ()
+    null: tuple[str, ...] | None = None
 
     def table(self, ground: Ground) -> Table:
         """The table, its source laid."""
         source = ground.lay(self.file, self.schema.table)
-        return Table(schema=self.schema, source=source, population="people", budget=None)
+        return Table(schema=self.schema, source=source, population="people", budget=None, null=self.null)
 
     def declare(self, ground: Ground, forgotten=()):
         path = tuple(step.table(ground) for step in self.path)

@@ -61,7 +61,7 @@ def test_types_are_proposed(any_ground):
         types=tuple(type_ for type_, *_ in TYPED.values()),
     )
     source = any_ground.lay(file, "typed")
-    wanted = {name: proposed for name, (*_, proposed) in TYPED.items()}
+    wanted = {name: {"type": proposed} for name, (*_, proposed) in TYPED.items()}
     assert any_ground.engine.columns(source, folder=any_ground.folder) == wanted
     assert any_ground.engine.header(source, folder=any_ground.folder).names == tuple(TYPED)
 
@@ -73,7 +73,8 @@ def test_types_are_proposed_for_texts(any_ground):
         "1,1,2020-01-01,2020-01-01,true,007,x,,1\n"
         "-2,2.5,2020-01-02,2020-01-01 10:00,False,010,y,,x\n"
     )
-    assert any_ground.engine.columns("s.csv", folder=any_ground.folder) == {
+    proposed = any_ground.engine.columns("s.csv", folder=any_ground.folder)
+    assert {name: settings["type"] for name, settings in proposed.items()} == {
         "whole": "integer", "part": "decimal", "day": "date", "moment": "timestamp", "flag": "boolean",
         "code": "text", "word": "text", "nothing": "text", "mixed": "text",
     }  # fmt: skip

@@ -235,7 +235,7 @@ def test_enums_and_domains(postgres_engine, postgres_address):
     assert one(postgres_engine, postgres_address, "mood", ["ok", None, "sad"], sad) == [0, None, 1]
     assert one(postgres_engine, postgres_address, "small", ["7"], NUMBER) == [7]
     name = load(postgres_address, [{"x": 7, "m": "ok"}], types={"x": "small", "m": "mood"})
-    assert postgres_engine.columns(name, folder=NOWHERE) == {"x": "integer", "m": "text"}
+    assert postgres_engine.columns(name, folder=NOWHERE) == {"x": {"type": "integer"}, "m": {"type": "text"}}
     execute(postgres_address, "DROP DOMAIN small CASCADE", "DROP DOMAIN tiny CASCADE", "DROP TYPE mood CASCADE")
 
 

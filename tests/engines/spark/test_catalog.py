@@ -46,7 +46,8 @@ def table(source, columns, unit=None):
 
 def test_a_table_of_the_catalog(spark_engine, catalog, tmp_path):
     proposed = {"id": "integer", "Name": "text", "day": "date", "at": "timestamp", "c": "text", "f": "text"}
-    assert spark_engine.columns(catalog, folder=tmp_path) == proposed
+    wanted = {name: {"type": type_} for name, type_ in proposed.items()}
+    assert spark_engine.columns(catalog, folder=tmp_path) == wanted
     assert is_same_source(spark_engine.trace(catalog, folder=tmp_path), spark_engine.trace("kept", folder=tmp_path))
     assert is_same_source(
         spark_engine.trace(catalog, folder=tmp_path), EngineRegistry().trace("kept/*.parquet", folder=tmp_path)

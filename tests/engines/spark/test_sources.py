@@ -46,7 +46,8 @@ def folder(tmp_path):
 )
 def test_files_a_glob_a_folder(engine, folder, source, files):
     assert engine.header(source, folder=folder).names == ("id", "Name", "t")
-    assert engine.columns(source, folder=folder) == {"id": "integer", "Name": "text", "t": "timestamp"}
+    proposed = {"id": "integer", "Name": "text", "t": "timestamp"}
+    assert engine.columns(source, folder=folder) == {name: {"type": type_} for name, type_ in proposed.items()}
     trace = engine.trace(source, folder=folder)
     assert len(trace.same) == len(trace.files) == files
 

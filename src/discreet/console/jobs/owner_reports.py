@@ -15,6 +15,8 @@ from discreet.console.project_handle import ProjectHandle
 from discreet.errors import DiscreetError
 from discreet.project.project import Project
 from discreet.project.version_notes import (
+    cause_notes,
+    day_order_notes,
     edited_warning,
     encoding_notes,
     forget_output,
@@ -99,10 +101,11 @@ def refresh_report(project: Project, name: str, *, force: bool = False) -> Owner
         )
     charges = project.ledger.refresh().charges.values()
     answered = any(charge.table == table.name and charge.version < version for charge in charges)
-    data, text = refresh_output(table, version, making, answered=answered)
+    causes = cause_notes(project, table, making)
+    data, text = refresh_output(table, version, making, answered=answered, causes=causes)
     if is_unknown:
         notes.append(unknown_change_note(engine_kind(table.engine)))
-    notes += encoding_notes(project, table)
+    notes += [*encoding_notes(project, table), *day_order_notes(project, table)]
     return OwnerReport(
         table=table.name,
         title=f"Version {version} was made",

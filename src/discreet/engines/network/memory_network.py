@@ -13,6 +13,7 @@ from discreet.engines import file_source as sources
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.keyed_hashes import edge_place, edges_secret, person_tag
 from discreet.engines.memory_person_table import keys, write_persons
+from discreet.engines.missing_values import declared_marks
 from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
@@ -27,7 +28,7 @@ def declare_network(ownership: Ownership, *, folder: Path, target: Path) -> Decl
     source = sources.find(ownership.table.source, folder=folder, layout=ownership.table.layout)
     directed = ownership.schema.directed
     with new_pair(target) as (stream, beside), source.ensure_unchanged():
-        rows = list(keys(source, tuple(ownership.unit.ends)))
+        rows = list(keys(source, tuple(ownership.unit.ends), marks=declared_marks(ownership.table.null)))
         tags = {name: person_tag([name], ownership.tag_key) for row in rows if row is not None for name in row}
         there = [row for row in rows if row is not None and not ownership.forgotten & {tags[name] for name in row}]
         listed = [(first, second) for first, second in there if first != second]

@@ -27,6 +27,7 @@ from discreet.engines.duckdb_person_path import KeyPart, source_key
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.file_source import FileSource
 from discreet.engines.keyed_hashes import edge_place_sql, edges_secret, hmac_pads, tag_sql
+from discreet.engines.missing_values import declared_marks
 from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
@@ -156,7 +157,12 @@ class _NetworkTable:
 
     def _ends(self) -> tuple[str, str]:
         """The two ends as expressions that are equal for the same person and for them alone: else by their texts."""
-        first, second = source_key(self.cursor, self.source, tuple(self.ownership.unit.ends))
+        first, second = source_key(
+            self.cursor,
+            self.source,
+            tuple(self.ownership.unit.ends),
+            marks=declared_marks(self.ownership.table.null),
+        )
         return (first.sql, second.sql) if _has_same_type(first, second) else (first.text, second.text)
 
     def _count_rows(self, sql: str) -> int:

@@ -12,10 +12,14 @@ Raw codes are NUMERIC: a number too large for any bound is still one, and is cla
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, assert_never
 
+from discreet.engines.canonical_sql import TextForms, canonical_sql
+from discreet.engines.canonical_text import has_canonical_text
 from discreet.engines.duckdb_conversion import DAMAGED, FAR, decimal_form
-from discreet.engines.missing_values import is_missing_text_sql
+from discreet.engines.missing_values import is_missing_text_sql, marks_of
 from discreet.schema.column import (
     MOST_TEXT,
     BooleanColumn,
@@ -84,6 +88,11 @@ def value_sql(column: str, kind: PostgresKind) -> str:
 
 def raw_sql(column: Column, value: str, kind: PostgresKind, *, code: str = "CAST(NULL AS NUMERIC)") -> str:
     """The code of `value`, SQL of a column, before it is clamped or filled in; NULL where it does not fit."""
+    if kind == "text" and has_canonical_text(column):
+        plain = replace(column, format=None, null=None)
+        short = f"CASE WHEN octet_length({value}) <= {MOST_BYTES} THEN {value} END"
+        text = _once(canonical_sql(column, "given", _TEXT_FORMS), given=short)
+        return _once(raw_sql(plain, "cell", kind), cell=text)
     match column:
         case NumberColumn():
             return _number(column, value, kind)
@@ -95,17 +104,22 @@ def raw_sql(column: Column, value: str, kind: PostgresKind, *, code: str = "CAST
             return code
         case TextColumn():
             text = word_sql(value, kind)
-            whole = f"strpos({text}, {quoted(DAMAGED)}) = 0 AND NOT {missing_sql(value, kind)}"
+            whole = f"strpos({text}, {quoted(DAMAGED)}) = 0 AND NOT {missing_sql(column, value, kind)}"
             return f"CASE WHEN {whole} THEN substr({text}, 1, {MOST_TEXT}) END"
         case _:
             assert_never(column)
 
 
-def missing_sql(value: str, kind: PostgresKind) -> str:
+def missing_sql(column: Column, value: str, kind: PostgresKind) -> str:
     """Whether a value stands for none: `missing`."""
     if kind in ("float", "numeric"):
         return f"{value} = 'NaN'"
-    return is_missing_text_sql(value, quoted) if kind == "text" else "false"
+    return missing_text_sql(value, marks_of(column)) if kind == "text" else "false"
+
+
+def missing_text_sql(text: str, marks: Sequence[str]) -> str:
+    """Whether a text is one of the marks."""
+    return is_missing_text_sql(text, quoted, marks)
 
 
 def word_sql(value: str, kind: PostgresKind) -> str:
@@ -137,6 +151,15 @@ def _once(result: str, **given: str) -> str:
     """`result`, in which names stand for expressions, each computed once."""
     listed = ", ".join(f"{sql} AS {name}" for name, sql in given.items())
     return f"(SELECT {result} FROM (SELECT {listed} OFFSET 0) AS once)"
+
+
+#: How PostgreSQL takes texts apart.
+_TEXT_FORMS = TextForms(
+    literal=quoted,
+    matches=lambda text, pattern: f"{text} ~ {quoted(f'^(?:{pattern})$')}",
+    group=lambda text, pattern, place: f"coalesce((regexp_match({text}, {quoted(f'^(?:{pattern})$')}))[{place}], '')",
+    short=lambda text, most: f"length({text}) <= {most}",
+)
 
 
 def _trimmed(value: str, result: str) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from discreet.engines.duckdb_conversion import DAMAGED
+from discreet.engines.missing_values import declared_marks
 from discreet.engines.ownership import Ownership
-from discreet.engines.postgres.conversion import MOST_BYTES, missing_sql
+from discreet.engines.postgres.conversion import MOST_BYTES, missing_text_sql
 from discreet.engines.postgres.postgres_source import PostgresSource, SourceColumn, require_stored
 from discreet.engines.postgres.session import PostgresSession
 from discreet.errors import SchemaError
@@ -49,12 +50,13 @@ def build_person_path(
 ) -> PostgresPersonPath:
     """How the rows of the first source reach their persons; `chain` are the sources on the way, nearest first."""
     tables = (ownership.table, *ownership.path)
-    person_path = PostgresPersonPath(key=key_of(chain[-1], ownership.person))
+    marks = [declared_marks(table.null) for table in tables]
+    person_path = PostgresPersonPath(key=key_of(chain[-1], ownership.person, marks=marks[-1]))
     for depth in range(len(chain) - 1, 0, -1):
         on = tables[depth - 1].schema.unit.on
         name = f"links_{depth}"
-        _link(session, person_path, chain[depth], on, name=name)
-        own = key_of(chain[depth - 1], on)
+        _link(session, person_path, chain[depth], key_of(chain[depth], on, marks=marks[depth]), name=name)
+        own = key_of(chain[depth - 1], on, marks=marks[depth - 1])
         met = every(f"{part} = {name}.on_{place}" for place, part in enumerate(own))
         key = tuple(f"{name}.{part}" for part in person_path.names)
         person_path = PostgresPersonPath(key=key, joins=(f"LEFT JOIN {name} ON {met}",))
@@ -64,8 +66,8 @@ def build_person_path(
 def _link(
     session: PostgresSession, person_path: PostgresPersonPath, source: PostgresSource, on: tuple[str, ...], *, name: str
 ) -> None:
-    """Make a table of distinct pairs: what `on` holds in a row of the source, and a person who owns the row."""
-    parts = {f"on_{place}": part for place, part in enumerate(key_of(source, on))} | person_path.key_columns()
+    """Make a table of distinct pairs: what `on`, texts of a key, is in a row of the source, and who owns the row."""
+    parts = {f"on_{place}": part for place, part in enumerate(on)} | person_path.key_columns()
     listed = ", ".join(f"{part} AS {alias}" for alias, part in parts.items())
     kept = every(f"linked.{alias} IS NOT NULL" for alias in parts)
     session.connection.execute(
@@ -75,13 +77,13 @@ def _link(
     session.connection.execute(f"ANALYZE {name}")
 
 
-def key_of(source: PostgresSource, columns: Iterable[str]) -> tuple[str, ...]:
-    """These columns of the source s as the texts of a key."""
+def key_of(source: PostgresSource, columns: Iterable[str], *, marks: Sequence[str]) -> tuple[str, ...]:
+    """These columns of the source s as the texts of a key. `marks`: the texts that stand for nobody."""
     source_columns = [require_stored(source.columns[source.place(column)], source) for column in columns]
-    return tuple(_text(one, source) for one in source_columns)
+    return tuple(_text(one, source, marks) for one in source_columns)
 
 
-def _text(column: SourceColumn, source: PostgresSource) -> str:
+def _text(column: SourceColumn, source: PostgresSource, marks: Sequence[str]) -> str:
     """The text of `keyed`, bytewise; NULL for what names nobody."""
     if not column.exact:
         texts = column.kind == "text"
@@ -97,7 +99,7 @@ def _text(column: SourceColumn, source: PostgresSource) -> str:
         case "text":
             # Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
             short = f"octet_length({text}) <= {MOST_BYTES}"
-            whole = f"strpos({text}, {quoted(DAMAGED)}) = 0 AND NOT {missing_sql(text, column.kind)}"
+            whole = f"strpos({text}, {quoted(DAMAGED)}) = 0 AND NOT {missing_text_sql(text, marks)}"
             return f"CASE WHEN {short} AND {whole} THEN {text} END"
         case "numeric":
             return f"CASE WHEN {value} NOT IN ('NaN', 'Infinity', '-Infinity') THEN {text} END"

@@ -12,10 +12,14 @@ does without rounding: Spark's own cast to a decimal goes by the text, and drops
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
+from discreet.engines.canonical_sql import TextForms, canonical_sql
+from discreet.engines.canonical_text import has_canonical_text
 from discreet.engines.duckdb_conversion import DAMAGED, FAR, decimal_form
-from discreet.engines.missing_values import is_missing_text_sql
+from discreet.engines.missing_values import is_missing_text_sql, marks_of
 from discreet.engines.spark.moment_conversion import day_word, moment_sql, moment_word
 from discreet.engines.spark.value_kinds import WIDE, SparkKind, matches, once, text, trimmed
 from discreet.engines.table_file import code_bounds
@@ -61,6 +65,10 @@ def storage(column: Column) -> str:
 
 def raw_sql(column: Column, value: str, kind: SparkKind, *, code: str = "CAST(NULL AS BIGINT)") -> str:
     """The code of `value`, SQL of a column, before it is clamped or filled in; NULL where it does not fit."""
+    if kind.family == "text" and has_canonical_text(column):
+        plain = replace(column, format=None, null=None)
+        cell = once(word_sql(value, kind), canonical_sql(column, "n", _TEXT_FORMS))
+        return once(cell, raw_sql(plain, "n", kind))
     match column:
         case NumberColumn():
             return _number(column, value, kind)
@@ -72,16 +80,32 @@ def raw_sql(column: Column, value: str, kind: SparkKind, *, code: str = "CAST(NU
             return code
         case TextColumn():
             whole = whole_sql(f"substr({word_sql(value, kind)}, 1, {MOST_TEXT})", of=word_sql(value, kind))
-            return f"CASE WHEN NOT {missing_sql(value, kind)} THEN {whole} END"
+            return f"CASE WHEN NOT {missing_sql(column, value, kind)} THEN {whole} END"
         case _:
             assert_never(column)
 
 
-def missing_sql(value: str, kind: SparkKind) -> str:
+def missing_sql(column: Column, value: str, kind: SparkKind) -> str:
     """Whether a value stands for none: `missing`."""
     if kind.family in ("float", "double"):
         return f"isnan({value})"
-    return is_missing_text_sql(value, text) if kind.family == "text" else "false"
+    return missing_text_sql(value, marks_of(column)) if kind.family == "text" else "false"
+
+
+def missing_text_sql(value: str, marks: Sequence[str]) -> str:
+    """Whether a text is one of the marks."""
+    return is_missing_text_sql(value, text, marks)
+
+
+def _group(value: str, pattern: str, place: int) -> str:
+    covering = text(rf"\A(?:{pattern})\z")
+    return f"regexp_extract({value}, {covering}, {place})"
+
+
+#: How Spark takes texts apart.
+_TEXT_FORMS = TextForms(
+    literal=text, matches=matches, group=_group, short=lambda value, most: f"length({value}) <= {most}"
+)
 
 
 def whole_sql(result: str, *, of: str) -> str:

@@ -1,0 +1,61 @@
+"""Proposes settings for the columns of a source in plain Python: the readable twin of `type_proposal`."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from discreet.engines.file_source import FileSource
+from discreet.engines.format_proposal import propose_format
+from discreet.engines.missing_values import is_missing
+from discreet.engines.source_values import BLANKS, SourceValue, parse_number, read_micros, source_rows
+
+#: How many rows of a CSV are looked at. A later value that does not fit is NULL, and the owner is told.
+ROWS_LOOKED_AT = 20_000
+
+
+def propose_columns(source: FileSource) -> dict[str, dict[str, Any]]:
+    """The columns of a source and the settings proposed for them."""
+    names = source.distinct_names()
+    if source.kind == "csv":
+        seen = list(islice(source_rows(source), ROWS_LOOKED_AT))
+        settings = [_csv_settings([row[place] for row in seen], source) for place in range(len(source.names))]
+    else:
+        import pyarrow.parquet as pq
+
+        settings = [{"type": _parquet_type(kind)} for kind in pq.read_schema(source.files[0]).types]
+    return {name: settings[source.names.index(name)] for name in names}
+
+
+def _csv_settings(values: list[SourceValue], source: FileSource) -> dict[str, Any]:
+    words = {str(value) for value in values if not is_missing(value)}
+    type_ = _csv_type(words)
+    settings = propose_format(words, delimiter=source.delimiter) if type_ == "text" and words else None
+    return settings or {"type": type_}
+
+
+def _csv_type(words: set[str]) -> str:
+    numbers = [parse_number(word) for word in words]
+    if not words:
+        return "text"
+    if all(word.lower() in ("true", "false") for word in words):
+        return "boolean"
+    if None not in numbers and not any(re.match(r"[^.1-9]*0\d", word, re.ASCII) for word in words):
+        whole = all(isinstance(value, Fraction) and value.denominator == 1 for value in numbers)
+        return "integer" if whole else "decimal"
+    if any(read_micros(word) is None for word in words):
+        return "text"
+    return "date" if all(len(word.strip(BLANKS)) == 10 for word in words) else "timestamp"
+
+
+def _parquet_type(kind: Any) -> str:
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_boolean(kind) or types.is_date(kind) or types.is_timestamp(kind):
+        return "boolean" if types.is_boolean(kind) else "date" if types.is_date(kind) else "timestamp"
+    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
+        return "integer"
+    return "decimal" if types.is_floating(kind) or types.is_decimal(kind) else "text"
