@@ -3,7 +3,7 @@
 import pytest
 
 import discreet
-from discreet.cli.version_notes import cause_notes, day_order_notes, refresh_output
+from discreet.project.version_notes import cause_notes, day_order_notes, refresh_output
 
 TABLE = """
 [tables.t]

@@ -35,7 +35,7 @@ TABLE_ASKED = frozenset({
     "source", "engine", "person", "rows_per_person", "public", "budget", "population", "ends", *LAYOUT_KEYS,
 })  # fmt: skip
 #: More columns than this are declared by a code book, or on the command line.
-MOST_COLUMNS = 1_000
+MOST_COLUMNS = 300
 #: Fields of a column on the form, and of the table.
 MOST_FIELDS = 12 * MOST_COLUMNS + 100
 

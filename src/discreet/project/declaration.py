@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.engines.engine import Engine, SourceTrace
 from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
-from discreet.engines.source_values import ROWS_LOOKED_AT
+from discreet.engines.reference_proposal import ROWS_LOOKED_AT
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.ledger.owner_acts import is_unit_correction, refuse_other_naming, why_fixed
 from discreet.ledger.records import VersionRecord

@@ -35,9 +35,9 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.project.project import Project
 from discreet.project.table_draft import TableDraft
 from discreet.project.unit_notes import unit_notes
-from discreet.schema.address import DEFAULT
+from discreet.schema.address import DEFAULT, check_address
 from discreet.schema.project_file import NAME
-from discreet.schema.source_layout import ENCODINGS, LAYOUT_KEYS, UNDECLARED
+from discreet.schema.source_layout import ENCODINGS, LAYOUT_KEYS, UNDECLARED, SourceLayout
 from discreet.schema.toml_edit import text_with
 
 #: Declared columns that the preview says one by one.
@@ -201,6 +201,7 @@ def _draft(context: RequestContext, project: Project, source: str, engine: str) 
     else:
         allowed = uploads.allowed_source(source, project=project.folder, folders=context.settings.source_folders)
         place = str(project.folder / allowed)
+    _refuse_many_columns(project, place, engine or DEFAULT, layout_of(context))
     with _code_book(codebook) as file:
         more: dict[str, Any] = {} if file is None else {"codebook": file}
         more |= {"layout": layout_of(context), "engine": engine or DEFAULT}
@@ -208,12 +209,20 @@ def _draft(context: RequestContext, project: Project, source: str, engine: str) 
             draft = project.draft(place, **more)
         except UsageError:  # a name that is taken is asked for again; anything else is wrong with every name
             draft = project.draft(place, name=_free_name(project, Path(source).stem), **more)
-    if len(draft.source_columns) > MOST_COLUMNS and not codebook:
+    return draft
+
+
+def _refuse_many_columns(project: Project, source: str, engine: str, layout: SourceLayout | None) -> None:
+    """Before anything is proposed, which takes long for many columns."""
+    names: tuple[str, ...] = ()
+    with suppress(DiscreetError, OSError):  # the draft says what is wrong
+        reader = project.curator.engine.at(check_address(engine, where="the address"))
+        names = reader.header(source, folder=project.folder, layout=layout or UNDECLARED).names
+    if len(names) > MOST_COLUMNS:
         raise UsageError(
-            f"the file has {len(draft.source_columns):,} columns, and a page asks about {MOST_COLUMNS:,} at most",
+            f"the file has {len(names):,} columns, and a page asks about {MOST_COLUMNS:,} at most",
             hint="keep the columns that you need in another file, or declare the table on the command line",
         )
-    return draft
 
 
 def _free_name(project: Project, stem: str) -> str:
