@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from discreet.console.table_answers import (
     form_json,
     layout_of,
 )
+from discreet.engines.file_source import files_of, stamp_of
 from discreet.errors import DiscreetError, UsageError
 from discreet.project.project import Project
 from discreet.project.table_draft import TableDraft
@@ -40,6 +43,8 @@ from discreet.schema.project_file import NAME
 from discreet.schema.source_layout import ENCODINGS, LAYOUT_KEYS, UNDECLARED, SourceLayout
 from discreet.schema.toml_edit import text_with
 
+#: Drafts that are kept for the next look.
+MOST_DRAFTS = 8
 #: Declared columns that the preview says one by one.
 MOST_SAID = 100
 
@@ -202,14 +207,21 @@ def _draft(context: RequestContext, project: Project, source: str, engine: str) 
         allowed = uploads.allowed_source(source, project=project.folder, folders=context.settings.source_folders)
         place = str(project.folder / allowed)
     _refuse_many_columns(project, place, engine or DEFAULT, layout_of(context))
-    with _code_book(codebook) as file:
-        more: dict[str, Any] = {} if file is None else {"codebook": file}
-        more |= {"layout": layout_of(context), "engine": engine or DEFAULT}
-        try:
-            draft = project.draft(place, **more)
-        except UsageError:  # a name that is taken is asked for again; anything else is wrong with every name
-            draft = project.draft(place, name=_free_name(project, Path(source).stem), **more)
-    return draft
+    layout = layout_of(context)
+
+    def make() -> TableDraft:
+        with _code_book(codebook) as file:
+            more: dict[str, Any] = {"codebook": file, "layout": layout, "engine": engine or DEFAULT}
+            try:
+                return project.draft(place, **more)
+            except UsageError:  # a name that is taken is asked for again; anything else is wrong with every name
+                return project.draft(place, name=_free_name(project, Path(source).stem), **more)
+
+    if engine:  # its rows change without a sign
+        return make()
+    files = files_of(place, folder=project.folder)
+    key = (place, layout, codebook, stamp_of([*files, project.folder / NAME]))
+    return context.handle.singleton(DraftCache, DraftCache).find(key, make)
 
 
 def _refuse_many_columns(project: Project, source: str, engine: str, layout: SourceLayout | None) -> None:
@@ -229,6 +241,30 @@ def _free_name(project: Project, stem: str) -> str:
     """A name that no table has."""
     taken = {name.lower() for name in project.file.tables}
     return next(name for number in itertools.count(2) if (name := f"{stem[:60]}_{number}").lower() not in taken)
+
+
+class DraftCache:
+    """The newest drafts: a form is looked at several times, and proposing types of many columns takes a while."""
+
+    def __init__(self) -> None:
+        self._drafts: OrderedDict[object, TableDraft] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: object, make: Callable[[], TableDraft]) -> TableDraft:
+        """The draft of a source as it is now; made where nobody has looked at it yet."""
+        with self._lock:
+            found = self._drafts.get(key)
+        if found is not None:
+            return found
+        made = make()
+        with self._lock:
+            self._drafts[key] = made
+            while len(self._drafts) > MOST_DRAFTS:
+                self._drafts.popitem(last=False)
+        return made
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 @contextmanager
