@@ -85,6 +85,7 @@ OTHERS = {
         "budget",
         "curator",
         "draft",
+        "draft_text",
         "edited_places",
         "find",
         "forget",

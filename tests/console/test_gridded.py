@@ -15,6 +15,12 @@ GRIDDED = {
     ("POST", "/tables/new/marginals"),
     ("POST", "/tables/new/publish"),
     ("POST", "/login"),
+    # What makes a version or erases from one: how long it takes tells of rows, though only owners send it.
+    ("POST", "/admin/tables/new"),
+    ("POST", "/admin/tables/edit"),
+    ("POST", "/admin/tables/refresh"),
+    ("POST", "/admin/tables/forget"),
+    ("POST", "/admin/tables/budget"),
 }
 
 #: What reads no private table: prices, stops, which come on the grid of what they stop, and acts of people about people.
@@ -51,6 +57,10 @@ FREE = {
     ("POST", "/admin/people/{number}/enable"),
     ("POST", "/admin/people/{number}/end"),
     ("POST", "/admin/tokens/{number}/revoke"),
+    ("POST", "/admin/tables/upload"),
+    ("POST", "/admin/tables/remove"),
+    ("POST", "/admin/tables/discard"),
+    ("POST", "/admin/analysts"),
     ("POST", "/api/v1/explain"),
     ("POST", "/api/v1/tokens"),
     ("DELETE", "/api/v1/tokens/{number}"),

@@ -172,7 +172,7 @@ def test_every_route_is_as_the_table_says(reached, visitors, kind):
         (
             route.method,
             filled(path),
-            {**headers, **({} if route.method in SAFE else GOOD)},
+            {**headers, **({} if route.method in SAFE else GOOD), **({"x-csrf": csrf} if route.upload else {})},
             {"csrf": csrf} if route in FORMS else None,
         )
         for route, path in asked
@@ -227,7 +227,8 @@ def test_a_form_that_is_not_ours_reaches_nothing(reached, visitors, clinic, way)
 
 def test_the_same_form_from_our_page_reaches_everything(reached, visitors):
     headers, _, _, own = visitors["owner"]
-    found = ask(reached, [(r.method, filled(r.path), {**headers, **GOOD}, {"csrf": own}) for r in FORMS])
+    plain = [r for r in FORMS if not r.upload]  # of a file the body is the file, so its token is in a header
+    found = ask(reached, [(r.method, filled(r.path), {**headers, **GOOD}, {"csrf": own}) for r in plain])
     assert {reached_as(response) for response in found} == {"owner"}
     by_header = ask(reached, [(r.method, filled(r.path), {**headers, **GOOD, "x-csrf": own}, None) for r in FORMS])
     assert {reached_as(response) for response in by_header} == {"owner"}

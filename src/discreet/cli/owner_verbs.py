@@ -12,7 +12,10 @@ import typer
 from discreet.cli import terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, two_ends
-from discreet.cli.version_notes import (
+from discreet.errors import Command, Flag, Message, UsageError
+from discreet.project.version_notes import (
+    cause_notes,
+    day_order_notes,
     edited_warning,
     encoding_notes,
     forget_output,
@@ -21,7 +24,6 @@ from discreet.cli.version_notes import (
     unchanged_output,
     unknown_change_note,
 )
-from discreet.errors import Command, Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.accounting.guarantee import Guarantee
@@ -173,6 +175,7 @@ def add(
         data = {"tables": [data for data, _ in outputs]}
         terminal.print_result(data, terminal.added_tables_text(data["tables"]), as_json=as_json)
     terminal.print_notes([note for table in tables for note in encoding_notes(opened_project, table)])
+    terminal.print_notes([note for table in tables for note in day_order_notes(opened_project, table)])
     if talks and not public and typer.confirm("Make its first version now? It shows what did not fit.", default=True):
         refresh(tables[0].name, project=project)
 
@@ -223,7 +226,9 @@ def refresh(
         charges = opened_project.ledger.refresh().charges.values()
         name = opened_project.table(table).name
         answered = any(charge.table == name and charge.version < version for charge in charges)
-        data, text = refresh_output(opened_project.table(table), version, making, answered=answered)
+        declared = opened_project.table(table)
+        causes = cause_notes(opened_project, declared, making)
+        data, text = refresh_output(declared, version, making, answered=answered, causes=causes)
     lines = [text, *(f"  {note}" for note in corrected)]
     terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
     if making is None:

@@ -24,8 +24,8 @@ from discreet.cli.flags import (
     require_one_price,
 )
 from discreet.cli.row_file import Format, OldCsv, OldParquet, Output, row_files
-from discreet.cli.version_notes import changed_source_note
 from discreet.errors import Command, Message, Statement, UsageError
+from discreet.project.version_notes import changed_source_note
 
 if TYPE_CHECKING:
     from discreet.project.project import Project

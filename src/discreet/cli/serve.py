@@ -27,6 +27,12 @@ def serve(
     at_once: Annotated[
         int | None, typer.Option("--at-once", help="Number of queries that run at the same time.", min=1)
     ] = None,
+    largest_upload: Annotated[
+        int | None, typer.Option("--largest-upload", help="Largest file that an owner may upload, in MB.", min=1)
+    ] = None,
+    sources: Annotated[
+        list[Path] | None, typer.Option("--sources", help="Another folder with files for tables. Repeatable.")
+    ] = None,
     log: Annotated[Path | None, typer.Option("--log", help="File for one line per request. Default: stderr.")] = None,
     project: Folder = HERE,
     as_json: Json = False,
@@ -45,6 +51,8 @@ def serve(
         grid_ms=grid_ms,
         deadline_s=deadline,
         at_once=at_once,
+        largest_upload=None if largest_upload is None else largest_upload * 1_000_000,
+        source_folders=None if not sources else tuple(folder.resolve() for folder in sources),
     )
     address = settings.origin
     lock = ConsoleLock(folder, address=address)

@@ -128,7 +128,11 @@ def _make_endpoint(state: AppState, route: Route, path: str) -> Endpoint:
             )
             context = await _read_context(state, route, request, visitor, params, secret)
             began = context.began
-            answer = await asyncio.to_thread(route.handler, context)
+            try:
+                answer = await asyncio.to_thread(route.handler, context)
+            finally:
+                if context.upload is not None:
+                    await asyncio.to_thread(context.upload.unlink, missing_ok=True)
             delay_s = answer.delay_s if isinstance(answer, Page | Redirect) else 0.0
             response = await asyncio.to_thread(_response, state, answer, visitor, request, page_format)
         except ClientDisconnect:  # nobody is there to be answered, and nothing is broken
@@ -193,10 +197,17 @@ async def _read_context(
     """A request as its handler gets it."""
     headers = request.headers
     address = request_reader.client_address(request, state.settings)
-    body = await request_reader.read_body(request, state.settings, visitor)
-    a_form = route.method not in guard.SAFE and not route.api
-    form = request_reader.parse_form(headers.get("content-type", ""), body) if a_form else {}
-    guard.check_form(visitor, (form.get("csrf") or (headers.get("x-csrf", ""),))[0], route)
+    if route.upload:  # who may not send a file is told so before it comes
+        guard.check_form(visitor, headers.get("x-csrf", ""), route)
+        upload = await request_reader.receive_file(request, state.settings, state.handle.folder)
+        body, form = b"", {}
+    else:
+        upload = None
+        body = await request_reader.read_body(request, state.settings, visitor)
+        a_form = route.method not in guard.SAFE and not route.api
+        kind = headers.get("content-type", "")
+        form = request_reader.parse_form(kind, body, most_fields=route.most_fields) if a_form else {}
+        guard.check_form(visitor, (form.get("csrf") or (headers.get("x-csrf", ""),))[0], route)
     return replace(
         _bare_context(state, request, visitor, params),
         query=request_reader.parse_texts(request.url.query),
@@ -206,6 +217,7 @@ async def _read_context(
         secret=secret,
         browser=request.cookies.get(state.settings.browser_cookie, ""),
         address=address,
+        upload=upload,
         began=time.monotonic(),  # after the body, or whoever sends slowly would choose where a tick falls
     )
 

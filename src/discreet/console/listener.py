@@ -136,6 +136,6 @@ def run_server(state: AppState, listener: Listener, *, ready: Callable[[], None]
         state.close()
 
 
-def settings_of(origin: str, *, behind_proxy: bool, **limits: float | None) -> Settings:
+def settings_of(origin: str, *, behind_proxy: bool, **limits: float | tuple[Path, ...] | None) -> Settings:
     """Settings, with the limits that were told."""
     return Settings(origin=origin, behind_proxy=behind_proxy, **{k: v for k, v in limits.items() if v is not None})  # type: ignore[arg-type]

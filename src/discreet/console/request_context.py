@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.console.visitor import Visitor
@@ -22,7 +23,8 @@ class RequestContext:
 
     params: the named parts of the path. query, form: texts, each under its name as often as it came. body: of a request
     to the API, as its model. key: its Idempotency-Key. secret: the session's cookie. browser: the cookie of known
-    browsers. address: where it came from. began: when it had come, by the clock of what passes.
+    browsers. address: where it came from. began: when it had come, by the clock of what passes. upload: the file that
+    came as its body, which is deleted after the visit unless the handler moved it.
     """
 
     visitor: Visitor
@@ -40,6 +42,7 @@ class RequestContext:
     browser: str = field(default="", repr=False)
     address: str = field(default="", repr=False)
     began: float = 0.0
+    upload: Path | None = None
 
     def query_text(self, name: str, default: str = "") -> str:
         """A text of the query; refused where it came twice."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from discreet.console import uploads
 from discreet.console.responses import RequestDenied
 from discreet.console.routes import Route
 from discreet.console.settings import Settings
@@ -20,6 +22,10 @@ BODY_S = 20.0
 #: Of nobody, whose forms are a name and a password: they must not fill the memory.
 LONGEST_OF_NOBODY = 1 << 16
 MOST_FIELDS = 1_000
+#: A file is here in so long.
+UPLOAD_S = 3600.0
+#: So many bytes of it are written at once.
+_PIECE = 1 << 20
 
 #: An address as some proxies write it, with the port.
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|([^:]+):\d+")
@@ -59,21 +65,60 @@ async def read_body(request: Request, settings: Settings, visitor: Visitor) -> b
     return bytes(content)
 
 
-def parse_form(kind: str, content: bytes) -> dict[str, tuple[str, ...]]:
+async def receive_file(request: Request, settings: Settings, folder: Path) -> Path:
+    """Store a body as a file while it comes, in pieces; whoever stops sending, or sends too much, leaves nothing."""
+    most = settings.largest_upload
+    too_large = RequestDenied(
+        f"The file is too large: at most {most / 1e6:,.0f} MB can be uploaded.",
+        status=413,
+        hint="put the file on the server's machine and give its path, or start the server with a larger limit",
+    )
+    length = request.headers.get("content-length", "")
+    if length.isascii() and length.isdecimal() and (len(length) > 18 or int(length) > most):
+        raise too_large
+    path = await asyncio.to_thread(uploads.new_upload, folder)
+    try:
+        with path.open("wb") as stream:
+            size, piece = 0, bytearray()
+            pieces = request.stream().__aiter__()
+            async with asyncio.timeout(UPLOAD_S):
+                while True:
+                    async with asyncio.timeout(BODY_S):
+                        part = await anext(pieces, None)
+                    if part is not None:
+                        piece += part
+                        size += len(part)
+                    if size > most:
+                        raise too_large
+                    if part is None or len(piece) >= _PIECE:
+                        await asyncio.to_thread(stream.write, bytes(piece))
+                        piece.clear()
+                    if part is None:
+                        return path
+    except BaseException as problem:
+        path.unlink(missing_ok=True)
+        if isinstance(problem, TimeoutError):
+            raise RequestDenied("The file took too long to arrive.", status=408) from None
+        if isinstance(problem, OSError):
+            raise RequestDenied(f"The file could not be stored: {problem.strerror}.", status=409) from None
+        raise
+
+
+def parse_form(kind: str, content: bytes, *, most_fields: int = MOST_FIELDS) -> dict[str, tuple[str, ...]]:
     """A form's texts, as a browser sends them."""
     if content and kind.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         raise RequestDenied("The request is not a form of this console.", status=415)
     try:
-        return parse_texts(content.decode("utf-8"))
+        return parse_texts(content.decode("utf-8"), most_fields=most_fields)
     except UnicodeDecodeError:
         raise RequestDenied("The form is not in UTF-8.", status=400) from None
 
 
-def parse_texts(query: str) -> dict[str, tuple[str, ...]]:
+def parse_texts(query: str, *, most_fields: int = MOST_FIELDS) -> dict[str, tuple[str, ...]]:
     """Texts under their names, each as often as it came."""
     texts_by_name: dict[str, tuple[str, ...]] = {}
     try:
-        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=most_fields, errors="strict")
     except ValueError:
         raise RequestDenied("The form cannot be read.", status=400) from None
     for name, value in pairs:

@@ -23,7 +23,8 @@ DATA_FORMATS = ("json", "csv")
 AREAS = (
     "pages.home", "pages.table_declaration", "pages.ask", "pages.answers", "pages.budget", "pages.log",
     "pages.publication", "pages.synth", "pages.table_workloads", "pages.surveys", "pages.lab", "pages.learn",
-    "pages.login", "pages.me", "pages.admin", "api.handlers",
+    "pages.login", "pages.me", "pages.admin", "pages.owner_tables", "pages.table_form", "pages.analysts",
+    "api.handlers",
 )  # fmt: skip
 
 #: What respondents of surveys use, with no login and no cookie: public, answered by the collector's own application
@@ -46,8 +47,9 @@ class Route:
     role: the least role that may come. gridded: its answers depend on data, and leave on the time grid. twins: a page
     that also has a .json and a .csv. api: for programs: JSON, by token alone; `body` and `returns` are its models.
     lines: said of it in the API's document. instant: answered at once, to nobody in particular, whatever the threads
-    are busy with. known: whether a text of its path's end is a name that an owner chose; such a name may look like a
-    twin's, or hold a slash.
+    are busy with. upload: its body is a file, which is stored while it comes; its form's token is in a header.
+    most_fields: how many fields its form may have. known: whether a text of its path's end is a name that an owner
+    chose; such a name may look like a twin's, or hold a slash.
     """
 
     method: Literal["GET", "POST", "DELETE"]
@@ -61,6 +63,8 @@ class Route:
     returns: Any = None
     lines: str = ""
     instant: bool = False
+    upload: bool = False
+    most_fields: int = 1_000
     is_declared_name: Callable[[ProjectHandle, str], bool] | None = None
 
     @property

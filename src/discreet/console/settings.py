@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from discreet.errors import Flag, Message, UsageError
 
@@ -20,6 +21,8 @@ class Settings:
     origin: where browsers find it, as https://host:port; forms that come from elsewhere are refused.
     behind_proxy: something in front of it ends TLS, and says whom a request is from.
     grid_ms: answers leave when the time since their request came is a multiple of this.
+    largest_upload: bytes of a file that an owner may upload.
+    source_folders: beside the project's own folder, where owners may name files for their tables.
     """
 
     origin: str
@@ -31,6 +34,8 @@ class Settings:
     each: int = 4
     most_rows: int = 100_000
     longest_body: int = 1 << 20
+    largest_upload: int = 200_000_000
+    source_folders: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         scheme, host, port = self._parts()
@@ -52,6 +57,7 @@ class Settings:
                 hint=Message(Flag("origin", f"https://{host[:60]}"), "; plain http is only for this machine"),
             )
         limits = (self.grid_ms, self.deadline_s, self.at_once, self.each, self.most_rows, self.longest_body)
+        limits = (*limits, self.largest_upload)
         if min(limits) <= 0 or self.waiting < 0:
             raise UsageError("the limits of the console must be positive")
 

@@ -49,32 +49,36 @@ def canonical_text(column: Column, text: str) -> str | None:
 
 
 def _number(number_format: NumberFormat, text: str) -> str | None:
-    found = _groups(number_pattern(number_format), text)
-    if found is None:
+    cell_parts = _groups(number_pattern(number_format), text)
+    if cell_parts is None:
         return None
-    sign = found["sign"] + found.get("sign after symbol", "")
-    body = found.get("body after symbol", "") + found["body"]
+    sign = cell_parts["sign"] + cell_parts.get("sign after symbol", "")
+    body = cell_parts.get("body after symbol", "") + cell_parts["body"]
     for mark in BLANKS if number_format.thousands == " " else number_format.thousands:
         body = body.replace(mark, "")
     return sign + body.replace(number_format.decimal, ".")
 
 
 def _moment(moment_format: MomentFormat, text: str) -> str | None:
-    found = _groups(moment_pattern(moment_format), text)
-    if found is None:
+    cell_parts = _groups(moment_pattern(moment_format), text)
+    if cell_parts is None:
         return None
-    year = found["Y"] if "Y" in found else full_year(found["y"], moment_format.last_year)
+    year = cell_parts["Y"] if "Y" in cell_parts else full_year(cell_parts["y"], moment_format.last_year)
     if year is None:
         return None
-    name = found.get("b") or found.get("B")
-    month = str([each[:3] for each in MONTHS].index(name[:3].lower()) + 1) if name else found.get("m", "1")
-    day = f"{year}-{month.zfill(2)}-{found.get('d', '1').zfill(2)}"
-    if "H" not in found and "I" not in found:
+    name = cell_parts.get("b") or cell_parts.get("B")
+    month = str([each[:3] for each in MONTHS].index(name[:3].lower()) + 1) if name else cell_parts.get("m", "1")
+    day = f"{year}-{month.zfill(2)}-{cell_parts.get('d', '1').zfill(2)}"
+    if "H" not in cell_parts and "I" not in cell_parts:
         return day
-    hour = int(found["H"]) if "H" in found else int(found["I"]) % 12 + (12 if found["p"][0] in "pP" else 0)
-    clock = f"{hour:02d}:{found.get('M', '00')}"
-    clock += f":{found['S']}" if "S" in found else ""
-    clock += f".{found['f']}" if "f" in found else ""
+    hour = (
+        int(cell_parts["H"])
+        if "H" in cell_parts
+        else int(cell_parts["I"]) % 12 + (12 if cell_parts["p"][0] in "pP" else 0)
+    )
+    clock = f"{hour:02d}:{cell_parts.get('M', '00')}"
+    clock += f":{cell_parts['S']}" if "S" in cell_parts else ""
+    clock += f".{cell_parts['f']}" if "f" in cell_parts else ""
     return f"{day} {clock}"
 
 
@@ -95,8 +99,10 @@ def _is_word(words: tuple[str, ...], text: str) -> bool:
 
 def _groups(cell_pattern: CellPattern, text: str) -> dict[str, str] | None:
     """The parts of a text that follows a pattern; "" for one that is not there."""
-    found = _compiled(cell_pattern.pattern).fullmatch(text)
-    return None if found is None else {name: found[place] or "" for name, place in cell_pattern.groups.items()}
+    cell_parts = _compiled(cell_pattern.pattern).fullmatch(text)
+    return (
+        None if cell_parts is None else {name: cell_parts[place] or "" for name, place in cell_pattern.groups.items()}
+    )
 
 
 @lru_cache(maxsize=500)

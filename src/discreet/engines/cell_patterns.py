@@ -44,7 +44,8 @@ def number_pattern(number_format: NumberFormat) -> CellPattern:
 
 def moment_pattern(moment_format: MomentFormat) -> CellPattern:
     """A moment: a group for each word of its format, by the word's letter."""
-    parts, pattern, groups = moment_format.parts(), "", {}
+    parts, pattern = moment_format.parts(), ""
+    groups: dict[str, int] = {}
     for place, part in enumerate(parts):
         if not part.startswith("%"):
             pattern += f"[{BLANKS}]+" if part == " " else _plain(part)

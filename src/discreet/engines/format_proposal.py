@@ -42,10 +42,10 @@ _BESIDE = re.compile(r"[^0-9+\-.,' \u00a0\u202f]+")
 def propose_format(words: Collection[str], *, delimiter: str = ",") -> dict[str, Any] | None:
     """Settings by which all of these texts can be read, which fit no type as they are; None where there are none."""
     words = set(words)
-    found = _booleans(words) or _numbers(words, _COMMA_FIRST if delimiter == ";" else MARKS)
-    if found is None and (form := next((each for each in moment_formats() if fit_moment(each, words)), None)):
-        found = {"type": "timestamp" if "%H" in form or "%I" in form else "date", "format": form}
-    return found
+    proposed = _booleans(words) or _numbers(words, _COMMA_FIRST if delimiter == ";" else MARKS)
+    if proposed is None and (form := next((each for each in moment_formats() if fit_moment(each, words)), None)):
+        proposed = {"type": "timestamp" if "%H" in form or "%I" in form else "date", "format": form}
+    return proposed
 
 
 def moment_formats() -> Iterator[str]:

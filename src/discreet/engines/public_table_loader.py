@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import Engine
-from discreet.engines.source_values import code_of, parse_number
+from discreet.engines.source_values import canonical_value, cell_code, parse_number
 from discreet.errors import UsageError
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from discreet.schema.grid_step import STORED_STEP
@@ -58,7 +58,8 @@ def _on_fine_grid(column: Column, given: Sequence[Any]) -> Column:
     """A decimal column of the usual step, on a finer grid where its values are not on that one."""
     if not isinstance(column, NumberColumn) or column.type == "integer" or column.step != STORED_STEP:
         return column
-    read = [parse_number(str(value)) for value in {each for each in given if isinstance(each, str | int)}]
+    texts = {canonical_value(column, each) for each in given if isinstance(each, str | int)}
+    read = [parse_number(str(value)) for value in texts]
     values = [value for value in read if isinstance(value, Fraction)]
     largest, step = max(map(abs, values), default=Fraction(0)), column.step
     while any((each / step).denominator > 1 for each in values):
@@ -70,8 +71,8 @@ def _on_fine_grid(column: Column, given: Sequence[Any]) -> Column:
 
 def _codes(column: Column, given: Sequence[Any]) -> list[Any]:
     """The codes of a column's values. A text that comes often is read once."""
-    code_by_text = {value: code_of(column, value) for value in {each for each in given if isinstance(each, str)}}
-    return [code_by_text[value] if isinstance(value, str) else code_of(column, value) for value in given]
+    code_by_text = {value: cell_code(column, value) for value in {each for each in given if isinstance(each, str)}}
+    return [code_by_text[value] if isinstance(value, str) else cell_code(column, value) for value in given]
 
 
 def _coded(column: Column, given: list[Any]) -> tuple[Column, list[Any]]:

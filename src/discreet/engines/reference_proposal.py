@@ -32,8 +32,8 @@ def propose_columns(source: FileSource) -> dict[str, dict[str, Any]]:
 def _csv_settings(values: list[SourceValue], source: FileSource) -> dict[str, Any]:
     words = {str(value) for value in values if not is_missing(value)}
     type_ = _csv_type(words)
-    found = propose_format(words, delimiter=source.delimiter) if type_ == "text" and words else None
-    return found or {"type": type_}
+    settings = propose_format(words, delimiter=source.delimiter) if type_ == "text" and words else None
+    return settings or {"type": type_}
 
 
 def _csv_type(words: set[str]) -> str:

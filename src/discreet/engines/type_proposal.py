@@ -54,24 +54,30 @@ def _parquet_type(source_type: str) -> str:
 
 def _csv_settings(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: list[str]) -> list[dict[str, Any]]:
     """The first type that every value looked at fits; else how the texts are written, or text."""
-    tests = [test for name in names for test in _tests(_given(identifier(name)))]
     looked_at = f"(SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
-    with translate_read_errors(source):
-        counts = cursor.execute(f"SELECT {', '.join(f'count({test})' for test in tests)} FROM {looked_at}").fetchone()
-    counts, each = counts or (), len(_TYPES) + 1
+    each = len(_TYPES) + 1
+    counts: list[int] = []
+    for start in range(0, len(names), _COLUMNS_AT_ONCE):  # planning one long query takes the square of its length
+        tests = [test for name in names[start : start + _COLUMNS_AT_ONCE] for test in _tests(_given(identifier(name)))]
+        with translate_read_errors(source):
+            listed = ", ".join(f"count({test})" for test in tests)
+            counts += cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
     settings: list[dict[str, Any]] = [
-        {"type": _first(counts[start : start + each])} for start in range(0, len(counts), each)
+        {"type": _first(*counts[start : start + each])} for start in range(0, len(counts), each)
     ]
     texts = [place for place, one in enumerate(settings) if one["type"] == "text" and counts[place * each]]
     if texts:
         listed = ", ".join(f"list(DISTINCT {_given(identifier(names[place]))})" for place in texts)
         with translate_read_errors(source):
-            found = cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
-        for place, words in zip(texts, found, strict=True):
-            given = [word for word in words if word is not None]  # the missing ones are in the list as one NULL
+            word_lists = cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
+        for place, words in zip(texts, word_lists, strict=True):
+            given = [word for word in words if word is not None]
             settings[place] = propose_format(given, delimiter=source.delimiter) or settings[place]
     return settings
 
+
+#: Columns whose types are tried in one query.
+_COLUMNS_AT_ONCE = 4
 
 _TYPES = ("boolean", "integer", "decimal", "date", "timestamp")
 
@@ -102,8 +108,7 @@ def _fits(column: Column, value: str) -> str:
     return f"({raw_sql(column, value, 'text')}) IS NOT NULL"
 
 
-def _first(counts: tuple[int, ...]) -> str:
-    given, *fitting = counts
+def _first(given: int, *fitting: int) -> str:
     if not given:
         return "text"
     return next((type_ for type_, count in zip(_TYPES, fitting, strict=True) if count == given), "text")

@@ -317,12 +317,16 @@ class Project:
 
     def add_draft(self, draft: TableDraft) -> Table:
         """Write a draft into discreet.toml. Refused, and nothing is written, where it does not hold together."""
+        write(self.folder / NAME, self.draft_text(draft))
+        self._reload_file()
+        return self.table(draft.name)
+
+    def draft_text(self, draft: TableDraft) -> str:
+        """All of discreet.toml, as `add_draft` would write it. Refused where it does not hold together."""
         check_draft(draft, self._declared_tables())
         text = text_with_table(self.folder / NAME, draft.name, draft.settings, draft.declared_columns)
         read_project(parse_toml(text, name=NAME, error=ProjectError))
-        write(self.folder / NAME, text)
-        self._reload_file()
-        return self.table(draft.name)
+        return text
 
     def add_drafts(self, drafts: Iterable[TableDraft]) -> list[Table]:
         """Write several drafts into discreet.toml: all of them, or none."""

@@ -147,6 +147,37 @@ def set_ledger(path: Path, ledger: str) -> None:
     write(path, document.as_string())
 
 
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Settings as lines of TOML, without a section."""
+    import tomlkit
+
+    document = tomlkit.document()
+    for key, value in settings.items():
+        document.add(key, _item(value))
+    return str(document.as_string())
+
+
+def text_with(path: Path, changes: Mapping[tuple[str, ...], Any]) -> str:
+    """The file with other values at some places; None takes one away. Comments, order and everything else stay."""
+    import tomlkit
+
+    document: Any = _parsed(path)
+    for (*sections, key), value in changes.items():
+        place = document
+        for section in sections:
+            if section not in place and value is None:
+                break
+            if section not in place:
+                place[section] = tomlkit.table(is_super_table=section != sections[-1])
+            place = place[section]
+        else:
+            if value is not None:
+                place[key] = _item(value)
+            elif key in place:
+                del place[key]
+    return str(document.as_string())
+
+
 def _parsed(path: Path) -> TOMLDocument:
     """The file as it can be edited. What `toml_file` reads, this reads: a byte order mark is skipped."""
     import tomlkit

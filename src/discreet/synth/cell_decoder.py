@@ -18,6 +18,7 @@ from discreet.schema.column import (
     TextColumn,
     domain,
 )
+from discreet.schema.value_format import BooleanFormat
 from discreet.synth.attribute import Attribute
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def arrow_column(column: Column, values: NDArray[np.int64]) -> pa.Array:
             return _fixed(plain.astype(np.int32), pa.date32(), missing)
         case MomentColumn():
             return _fixed(plain, pa.timestamp("us"), missing)
+        case BooleanColumn(format=BooleanFormat(true=true, false=false)):  # as the source spells them
+            return _strings((false[0], true[0])).take(_fixed(plain, pa.int64(), missing))
         case BooleanColumn():
             return _bits(plain.astype(bool), missing)
         case CategoryColumn(values=names):

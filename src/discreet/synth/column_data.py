@@ -14,6 +14,7 @@ from discreet.schema.column import (
     TextColumn,
     type_name,
 )
+from discreet.schema.value_format import BooleanFormat
 
 
 def column_data(column: Column) -> dict[str, Any]:
@@ -28,6 +29,8 @@ def column_data(column: Column) -> dict[str, Any]:
         data["closed"] = column.closed
     if isinstance(column, CategoryColumn):
         data |= {"values": list(column.values), "other": column.other}
+    if isinstance(column, BooleanColumn) and column.format is not None:
+        data |= {"true": list(column.format.true), "false": list(column.format.false)}
     return data
 
 
@@ -42,7 +45,8 @@ def column_of(data: Any) -> Column:
         case "date" | "timestamp":
             return MomentColumn(name=name, type=type_, constant=constant, **_ordered(data))
         case "boolean":
-            return BooleanColumn(name=name, constant=constant, closed=flag_of(data["closed"]))
+            words = BooleanFormat(true=_words(data["true"]), false=_words(data["false"])) if "true" in data else None
+            return BooleanColumn(name=name, constant=constant, closed=flag_of(data["closed"]), format=words)
         case "category":
             return CategoryColumn(
                 name=name,
@@ -55,6 +59,12 @@ def column_of(data: Any) -> Column:
             return TextColumn(name=name, constant=constant)
         case _:
             raise ValueError(f"column {name[:60]!r} has an unknown type")
+
+
+def _words(data: Any) -> tuple[str, ...]:
+    if not isinstance(data, list) or not data:
+        raise ValueError("a list of words is missing")
+    return tuple(text_of(word) for word in data)
 
 
 def _ordered(data: Any) -> dict[str, Any]:

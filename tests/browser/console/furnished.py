@@ -19,6 +19,10 @@ AGES = "SELECT age, count(*) AS n FROM patients GROUP BY age"
 LONG = "SELECT day, count(*) AS n FROM visits GROUP BY day"
 COST = "SELECT avg(cost) AS mean FROM visits"
 TWO = "SELECT sex, count(*) AS n FROM patients GROUP BY sex; SELECT sum(age) AS total FROM patients"
+#: A file that no table is made from yet; its names are hard to show.
+SPARE = 'customer id,amount in \u20ac,<b>is it "new"?</b>,day\n' + "".join(
+    f"c{n % 20},{n % 90},{'yes' if n % 3 else 'no'},2026-01-{1 + n % 28:02}\n" for n in range(60)
+)
 PLAN = 'table = "patients"\nattributes = ["sex", "disease"]\n\n[hierarchy]\ncolumns = ["ward"]\nroot = "all"\n'
 
 
@@ -43,7 +47,9 @@ class Made:
 
 def furnish(place: Place) -> Made:
     """Ask, publish, fit, request: through the forms of the pages themselves."""
+    (place.house.handle.folder / "spare.csv").write_text(SPARE)
     with place.hand("owner") as owner, place.hand("analyst") as analyst:
+        owner.done("/admin/tables/refresh", table="patients")  # for its report
         answer, crossed = analyst.ask(COUNTS), owner.ask(CROSSED, epsilon="2")
         owner.ask(AGES, epsilon="0.02")
         long = owner.ask(LONG, epsilon="0.05")
@@ -175,6 +181,12 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/setup/{link}": (),  # has its own test
         "/me": ("/me",),
         "/admin": ("/admin",),
+        "/admin/tables": ("/admin/tables",),
+        "/admin/tables/new": ("/admin/tables/new", "/admin/tables/new?source=spare.csv"),
+        "/admin/tables/edit": ("/admin/tables/edit?table=visits",),
+        "/admin/tables/underway/{work}": (),
+        "/admin/table/{table:path}": ("/admin/table/patients", "/admin/table/wards"),
+        "/admin/analysts": ("/admin/analysts",),
         "/admin/tokens": ("/admin/tokens",),
         "/admin/denials": ("/admin/denials",),
         "/admin/routes": ("/admin/routes",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from discreet.engines.missing_values import WrittenNumber
 from discreet.engines.postgres.conversion import PostgresKind, value_sql, word_sql
 from discreet.engines.postgres.postgres_source import PostgresSource, SourceColumn, stream_rows
 from discreet.engines.postgres.session import PostgresSession
@@ -63,6 +64,8 @@ def _given(column: SourceColumn, text: str | None, micros: str | None) -> Source
             return text == "true"
         case "integer":
             return int(text)
+        case "float" | "numeric":
+            return WrittenNumber(text)
         case "date" | "timestamp":
             return SourceMoment(None if micros is None else int(micros) * 1000, text)
         case _:

@@ -5,7 +5,7 @@ All exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,19 @@ from discreet.errors import Command, DiscreetError, Message
 if TYPE_CHECKING:
     from discreet.engines.engine import DeclarationOutcome
     from discreet.project.project import ErasureReport, Project, RemovalReport
+    from discreet.project.value_causes import ValueCause
     from discreet.schema.schema import Table
 
 
 def refresh_output(
-    table: Table, version: int, making: DeclarationOutcome, *, answered: bool
+    table: Table, version: int, making: DeclarationOutcome, *, answered: bool, causes: Sequence[ValueCause] = ()
 ) -> tuple[dict[str, Any], str]:
-    """What making a version did: exact, for the owner only. `answered`: an earlier version was asked something."""
+    """What making a version did: exact, for the owner only. `answered`: an earlier version was asked something.
+
+    `causes`: why values did not fit.
+    """
+    from discreet.project.value_causes import causes_data
+
     name = table.name
     left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
     read = making.exact_rows + left_out
@@ -54,6 +60,7 @@ def refresh_output(
             )
         elif nulled:
             lines.append(f"  {column}: {nulled:,} values did not fit and are NULL")
+        lines += [f"    {_cause_line(cause)}" for cause in causes if cause.column == column]
     lines += [f"  {line}" for line in _marks(table, making)]
     for column, clamped in making.exact_clamped.items():
         if clamped:
@@ -82,8 +89,34 @@ def refresh_output(
         if making.exact_dominant is None
         else {"person": list(making.exact_dominant.exact_person), "rows": making.exact_dominant.exact_rows},
         "empty": empty,
+        "causes": causes_data(causes),
     }
     return data, "\n".join(lines)
+
+
+def _cause_line(cause: ValueCause) -> str:
+    """What of the values, and the setting that lets them fit."""
+    return f"{cause.exact_values:,} of {cause.exact_lost:,} values {cause.reason}: {cause.setting}"
+
+
+def cause_notes(project: Project, table: Table, making: DeclarationOutcome) -> Sequence[ValueCause]:
+    """Why values did not fit, as far as the first rows tell."""
+    from discreet.project.value_causes import likely_causes
+
+    with suppress(DiscreetError, OSError):  # a file that went away since: what was done is done
+        engine = project.curator.engine.at(table.engine)
+        return likely_causes(table, making.exact_nulled, folder=project.folder, engine=engine)[0]
+    return ()
+
+
+def day_order_notes(project: Project, table: Table) -> list[str]:
+    """Columns of dates of which only the owner can say which number is the day."""
+    from discreet.project import value_causes
+
+    with suppress(DiscreetError, OSError):
+        engine = project.curator.engine.at(table.engine)
+        return value_causes.day_order_notes(table, folder=project.folder, engine=engine)
+    return []
 
 
 def unchanged_output(table: Table, version: int, *, differs: bool) -> tuple[dict[str, Any], str]:

@@ -1,0 +1,143 @@
+"""What owners are told of versions: how many rows did not fit, were clamped or left out. Exact, so for owners alone.
+
+Kept in memory, the newest of each table: nothing exact is written to a file that a backup or an analyst could read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.console.console_text import console_text, console_texts
+from discreet.console.project_handle import ProjectHandle
+from discreet.errors import DiscreetError
+from discreet.project.project import Project
+from discreet.project.version_notes import (
+    cause_notes,
+    day_order_notes,
+    edited_warning,
+    encoding_notes,
+    forget_output,
+    refresh_output,
+    unknown_change_note,
+)
+from discreet.schema.address import engine_kind
+
+#: Tables whose newest report is kept.
+MOST_KEPT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerReport:
+    """One report. `lines`: what happened, in sentences. `notes`: what to think about. `numbers`: the same as data."""
+
+    table: str
+    title: str
+    lines: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    numbers: Any = None
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "title": self.title,
+            "lines": list(self.lines),
+            "notes": list(self.notes),
+            "numbers": self.numbers,
+        }
+
+
+class OwnerReports:
+    """The newest report of each table."""
+
+    def __init__(self) -> None:
+        self._reports: OrderedDict[str, OwnerReport] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, report: OwnerReport) -> None:
+        with self._lock:
+            self._reports[report.table] = report
+            self._reports.move_to_end(report.table)
+            while len(self._reports) > MOST_KEPT:
+                self._reports.popitem(last=False)
+
+    def find(self, table: str) -> OwnerReport | None:
+        with self._lock:
+            return self._reports.get(table)
+
+    def forget(self, table: str) -> None:
+        """A table that was removed has none."""
+        with self._lock:
+            self._reports.pop(table, None)
+
+    def close(self) -> None:
+        with self._lock:
+            self._reports.clear()
+
+
+def owner_reports_of(handle: ProjectHandle) -> OwnerReports:
+    """Those of the house."""
+    return handle.singleton(OwnerReports, OwnerReports)
+
+
+def refresh_report(project: Project, name: str, *, force: bool = False) -> OwnerReport:
+    """Make a new version of a table where anything has changed, and say what came of it."""
+    table = project.table(name)
+    is_unknown = not force and project.is_up_to_date(name) is None
+    version, making = project.refresh(name, force=force)
+    notes = [*project.warnings(name), *(edited_warning(places, name) for places in project.edited_places(name))]
+    if making is None:
+        lines = [
+            f"Nothing has changed, so no new version was made; the newest is version {version}.",
+            "To make one in any case, tick “even if nothing has changed”; queries on it are charged again.",
+        ]
+        return OwnerReport(
+            table=table.name,
+            title="No new version",
+            lines=tuple(lines),
+            notes=tuple(console_texts(notes)),
+            numbers={"version": version, "made": False},
+        )
+    charges = project.ledger.refresh().charges.values()
+    answered = any(charge.table == table.name and charge.version < version for charge in charges)
+    causes = cause_notes(project, table, making)
+    data, text = refresh_output(table, version, making, answered=answered, causes=causes)
+    if is_unknown:
+        notes.append(unknown_change_note(engine_kind(table.engine)))
+    notes += [*encoding_notes(project, table), *day_order_notes(project, table)]
+    return OwnerReport(
+        table=table.name,
+        title=f"Version {version} was made",
+        lines=tuple(_sentence(line) for line in text.splitlines()),
+        notes=tuple(_sentence(line) for line in console_texts(notes)),
+        numbers=data,
+    )
+
+
+def forget_report(project: Project, name: str, person: tuple[str, ...]) -> OwnerReport:
+    """Erase a person, and say from what."""
+    data, text = forget_output(project.forget(name, person))
+    return OwnerReport(
+        table=project.table(name).name,
+        title="A person was erased",
+        lines=tuple(_sentence(line) for line in text.splitlines()),
+        numbers=data,
+    )
+
+
+def failed_report(name: str, problem: DiscreetError, *, title: str) -> OwnerReport:
+    """Why nothing came of it."""
+    hint = console_text(problem.hint)
+    return OwnerReport(
+        table=name,
+        title=title,
+        lines=(_sentence(console_text(problem.reason)), *([_sentence(hint)] if hint else [])),
+    )
+
+
+def _sentence(line: str) -> str:
+    """A line of a terminal as a sentence of a page; a column's name at its beginning stays as it is."""
+    text = line.strip()
+    first = text[:1] if ": " in text else text[:1].upper()
+    return f"{first}{text[1:]}" + ("" if text.endswith((".", ":", "!", "?")) else ".")
