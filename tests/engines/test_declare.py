@@ -296,7 +296,7 @@ def test_odd_names(engine, tmp_path, kind):
             csv.writer(stream).writerows([["", *ODD], range(len(ODD) + 1)])
     else:
         pq.write_table(pa.table([[number] for number in range(len(ODD) + 1)], names=["", *ODD]), tmp_path / "s.parquet")
-    assert engine.columns(f"s.{kind}", folder=tmp_path) == dict.fromkeys(ODD, "integer")
+    assert engine.columns(f"s.{kind}", folder=tmp_path) == {name: {"type": "integer"} for name in ODD}
     stored = made(engine, table(f"s.{kind}", *(NumberColumn(name=name, type="integer") for name in ODD)), tmp_path)
     assert stored == [{name: number for number, name in enumerate(ODD, start=1)}]
 

@@ -14,6 +14,7 @@ from discreet.engines.spark.spark_source import find
 from discreet.errors import SchemaError, UsageError
 from discreet.project.declaration import _is_file, _is_path, _trace_declared
 from discreet.schema.address import check_address
+from engines.asking import typed
 
 ROWS = pa.table({"id": pa.array([1, 2], pa.int8()), "Name": ["a", "b"], "t": pa.array([1, 2], pa.timestamp("ns"))})
 
@@ -46,7 +47,7 @@ def folder(tmp_path):
 )
 def test_files_a_glob_a_folder(engine, folder, source, files):
     assert engine.header(source, folder=folder).names == ("id", "Name", "t")
-    assert engine.columns(source, folder=folder) == {"id": "integer", "Name": "text", "t": "timestamp"}
+    assert engine.columns(source, folder=folder) == typed(id="integer", Name="text", t="timestamp")
     trace = engine.trace(source, folder=folder)
     assert len(trace.same) == len(trace.files) == files
 
