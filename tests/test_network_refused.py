@@ -99,6 +99,8 @@ OTHERS = {
         "settle_query",
         "source_changed",
         "table",
+        "tables",
+        "releases",
         "verify",
         "versions",
     ),

@@ -16,6 +16,8 @@ from discreet.cli.version_notes import (
     edited_warning,
     encoding_notes,
     forget_output,
+    layout_notes,
+    left_out_notes,
     refresh_output,
     remove_output,
     unchanged_output,
@@ -76,7 +78,10 @@ def _start_again(project: Path, *, practice: bool, budget: bool, as_json: bool) 
 
 
 def add(
-    file: Annotated[str, typer.Argument(help="CSV or Parquet file, a quoted glob, or a table of the engine.")],
+    file: Annotated[
+        str,
+        typer.Argument(help="File (CSV, Parquet, Excel, JSON lines…), a quoted glob, or a table of the engine."),
+    ],
     name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
     person: Annotated[
         str | None, typer.Option("--person", help="Column that identifies the person of each row.")
@@ -97,13 +102,28 @@ def add(
     engine: Annotated[
         str, typer.Option("--engine", help="Engine that holds the table: postgresql://… or spark://…")
     ] = "duckdb",
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Encoding of a text file: utf-8, utf-16, cp1252 or latin-1.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", help="Character between the fields of a text file; tab for a tab.")
+    ] = None,
+    skip_rows: Annotated[int, typer.Option("--skip-rows", min=0, help="Rows above the header that are left out.")] = 0,
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", help="Sheet of a workbook, or table in a DuckDB or SQLite file.")
+    ] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Declare a table: propose column names and types and write them to discreet.toml."""
     import discreet
     from discreet.project.unit_notes import unit_notes
+    from discreet.schema.source_layout import read_layout
 
+    layout = read_layout(
+        {"encoding": encoding, "delimiter": _one_character(delimiter), "skip_rows": skip_rows, "sheet": sheet},
+        where="add",
+    )
     opened_project = discreet.open(project)
     with terminal.progress("reading the source", engines=[engine]):
         table = opened_project.add(
@@ -117,6 +137,7 @@ def add(
             public=public,
             population=population,
             engine=engine,
+            layout=layout,
         )
     others = [other for other in opened_project.file.tables.values() if other.name != table.name]
     in_ledger = None if table.public else _ledger_limit(opened_project, table.name)
@@ -127,7 +148,18 @@ def add(
         ledger_limit=None if in_ledger is None else in_ledger[1],
     )
     terminal.print_result(data, text, as_json=as_json)
-    terminal.print_notes(encoding_notes(opened_project, table))
+    terminal.print_notes(
+        [
+            *layout_notes(table, layout),
+            *left_out_notes(opened_project, table),
+            *encoding_notes(opened_project, table),
+        ]
+    )
+
+
+def _one_character(delimiter: str | None) -> str | None:
+    """A delimiter as it is typed: a tab by its name."""
+    return "\t" if delimiter in ("tab", "\\t") else delimiter
 
 
 def refresh(

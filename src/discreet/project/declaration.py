@@ -57,6 +57,8 @@ def propose_table(
     Names and types are proposed; bounds and categories never are, for they would be read from data. `check` refuses
     people whom the ledger knows already: their rows do not become public by a second name.
     """
+    from discreet.engines.layout_detection import detect_layout  # with all that opens packed files
+
     source, address, person, ends = wish.source, wish.address, wish.person, wish.ends
     public, population, rows_per_person = wish.public, wish.population, wish.rows_per_person
     engine, engines = engine.at(check_address(address, where="--engine")), engine
@@ -87,7 +89,8 @@ def propose_table(
             )
         )
     trace = engine.trace(source_name, folder=folder)
-    header = engine.header(source_name, folder=folder, layout=wish.layout)
+    layout = detect_layout(source_name, folder=folder, given=wish.layout) if address == DEFAULT else wish.layout
+    header = engine.header(source_name, folder=folder, layout=layout)
     declared_traces = {name: _trace_declared(file.raw[name], folder, engines, beside=address) for name in file.tables}
     twin = next((table for name, table in file.tables.items() if is_same_source(declared_traces[name], trace)), None)
     if twin is not None and (population is None or twin.population != population):
@@ -96,8 +99,7 @@ def propose_table(
         raise UsageError(f"there is no population {population[:60]!r}", hint=shared_budget_hint(population))
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
     columns = {
-        column: dict(proposed)
-        for column, proposed in engine.columns(source_name, folder=folder, layout=wish.layout).items()
+        column: dict(proposed) for column, proposed in engine.columns(source_name, folder=folder, layout=layout).items()
     }
     if person is not None and person not in columns and "," in person:
         raise _several_person_columns(person)
@@ -108,7 +110,7 @@ def propose_table(
                 hint=closest_name_hint(person_column, columns),
             )
     settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
-    settings |= wish.layout.settings()
+    settings |= layout.settings()
     if public:
         settings["public"] = True
     elif population is not None:
