@@ -252,8 +252,8 @@ def _whole(source: str, files: tuple[Path, ...], parts: list[FileSource]) -> Fil
         )
     parts = [_with_names(part, names) for part in parts]
     types = [_types_of(part, names) for part in parts]
-    for part, other in zip(parts, types, strict=True):
-        if other != types[0]:
+    for part, own in zip(parts, types, strict=True):
+        if own != types[0]:
             raise SchemaError(
                 f"{source}: {part.shown} and {first.shown} do not have the same columns and types",
                 hint="give them the same columns and types, or declare two tables",

@@ -2,8 +2,8 @@
 
     pandas, polars, Arrow tables and readers, anything with an Arrow C stream
 
-The file is `sources/NAME.parquet`, for its owner only, whole or not there. Another frame under the same name is refused:
-what was answered is about the rows that were there, and a new version is made of a source that changed.
+The file is `sources/NAME.parquet`, for its owner only, whole or not there. Another frame under the same name is
+refused: what was answered is about the rows that were there, and a new version is made of a source that changed.
 """
 
 from __future__ import annotations
@@ -108,7 +108,5 @@ def _column(values: Any) -> Any:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        missing = values.isna()
-        return pa.array(
-            [None if gone else str(value) for value, gone in zip(values, missing, strict=True)], pa.string()
-        )
+        texts = [None if gone else str(value) for value, gone in zip(values, values.isna(), strict=True)]
+        return pa.array(texts, pa.string())
