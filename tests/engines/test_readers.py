@@ -132,7 +132,7 @@ def test_encodings_of_one_byte(engine, folder, kind):
 @pytest.mark.parametrize("kind", [kind for kind in WRITERS if "," not in kind])
 @given(data=st.data())
 @settings(
-    max_examples=size(2, 25), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+    max_examples=size(2, 12), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
 )
 def test_no_cell_keeps_the_others_from_being_read(engine, folder, kind, data):
     """Totality, and the law of neighbours: without a row the other rows are stored as they were."""

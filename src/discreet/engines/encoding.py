@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import shlex
 from pathlib import Path
 
 from discreet.engines.duckdb_conversion import DAMAGED
@@ -34,7 +35,11 @@ def encoding_note(source: FileSource) -> str | None:
             continue
         says = f"{file.name} is not UTF-8 text: cells with non-ASCII letters cannot be read"
         if not windows:
-            return f"{says}. Find out its encoding and convert it to UTF-8, then write the new file as its `source`"
+            name = shlex.quote(file.name)
+            return (
+                f"{says}. Find out its encoding and convert it: iconv -f ENCODING -t UTF-8 {name} > utf8.csv; then "
+                "write utf8.csv as its `source`"
+            )
         return f'{says}. It looks like Windows-1252 or Latin-1: write encoding = "cp1252" in its section'
     return None
 

@@ -48,9 +48,9 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 
 def sheet_names(file: Path) -> tuple[str, ...]:
     """The sheets of a workbook that hold cells."""
-    from python_calamine import SheetTypeEnum
-
     with _open(file) as workbook:
+        from python_calamine import SheetTypeEnum
+
         return tuple(sheet.name for sheet in workbook.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet)
 
 
