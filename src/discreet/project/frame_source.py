@@ -98,7 +98,8 @@ def _from_pandas(frame: Any) -> Any:
     if set(named) & set(frame.columns):
         raise UsageError("an index and a column of the data frame have the same name", hint="rename one of them")
     frame = frame.reset_index(drop=not named)
-    return pa.table({str(name): _column(frame.iloc[:, place]) for place, name in enumerate(frame.columns)})
+    columns = [_column(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    return pa.Table.from_arrays(columns, names=[str(name) for name in frame.columns])
 
 
 def _column(values: Any) -> Any:
