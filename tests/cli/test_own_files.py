@@ -45,7 +45,7 @@ def test_from_a_file_to_the_right_answer(tmp_path, capsys, name):
     code, data, text = run(capsys, tmp_path, "query", sql, "--epsilon", "1000")
     assert code == 0, (data, text)
     frame = pd.DataFrame(ROWS, columns=NAMES)
-    assert data["rows"][0]["n"] == len(frame[(frame[NAMES[1]] >= 40) & (frame[NAMES[2]] == "Zürich")])
+    assert data["rows"][0][0] == len(frame[(frame[NAMES[1]] >= 40) & (frame[NAMES[2]] == "Zürich")])
 
 
 def test_what_is_typed_is_kept(tmp_path, capsys):

@@ -142,15 +142,15 @@ def find(
         [kind] = kinds
         refuse_settings(source, kind, layout)
         parts = [_part(source if len(files) == 1 else file.name, file, kind, layout, declared) for file in files]
-        found = _whole(source, files, parts)
+        merged = _whole(source, files, parts)
     except OSError as problem:
         raise UsageError(f"{source} cannot be read: {problem.strerror or 'it is damaged'}") from None
-    if len(found.names) > MOST_COLUMNS:
+    if len(merged.names) > MOST_COLUMNS:
         raise UsageError(
-            f"{source} has {len(found.names):,} columns; at most {MOST_COLUMNS:,} can be read",
+            f"{source} has {len(merged.names):,} columns; at most {MOST_COLUMNS:,} can be read",
             hint="keep the columns that are needed",
         )
-    return found
+    return merged
 
 
 def find_tables(tables: Sequence[Table], *, folder: Path) -> tuple[FileSource, ...]:

@@ -32,9 +32,11 @@ def codec_of(file: Path, layout: SourceLayout) -> str:
     mark = next((mark for mark in MARKS if start.startswith(mark)), None)
     declared = layout.encoding or "utf-8"
     if mark is not None and MARKS[mark] != declared:
-        said = f'but encoding = "{declared}" is declared' if layout.encoding else "and its encoding is not declared"
+        contradiction = (
+            f'but encoding = "{declared}" is declared' if layout.encoding else "and its encoding is not declared"
+        )
         raise UsageError(
-            f"{file.name} begins with the mark of {MARKS[mark].upper()}, {said}",
+            f"{file.name} begins with the mark of {MARKS[mark].upper()}, {contradiction}",
             hint=f'encoding = "{MARKS[mark]}"' + (" (or remove the setting)" if MARKS[mark] == "utf-8" else ""),
         )
     if declared == "utf-8":
