@@ -103,6 +103,8 @@ OTHERS = {
         "settle_query",
         "source_changed",
         "table",
+        "tables",
+        "releases",
         "verify",
         "versions",
     ),

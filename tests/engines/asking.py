@@ -34,3 +34,8 @@ def width_axis(column, width):
     """floor(x / width) * width, in codes."""
     found = column_expression(column)
     return axis_of(TypedExpression(Times(Over(found.expression, Whole(width)), Whole(width)), found.kind))
+
+
+def typed(**types):
+    """What an engine proposes where it proposes types alone."""
+    return {name: {"type": type_} for name, type_ in types.items()}

@@ -16,6 +16,7 @@ from discreet.errors import UsageError
 from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
+from engines.asking import typed
 
 AGE = NumberColumn(name="age", type="integer", low=0, high=120)
 SEX = CategoryColumn(name="sex", values=("F", "é"))
@@ -259,11 +260,7 @@ def test_words_in_a_cell_do_not_make_it_damaged(tmp_path, monkeypatch):
 
 def test_a_damaged_file_can_be_proposed(engine, tmp_path):
     (tmp_path / "s.csv").write_bytes(b"a,b,c\n1,2.5,x\n2,\xff,\xff\n")
-    assert engine.columns("s.csv", folder=tmp_path) == {
-        "a": {"type": "integer"},
-        "b": {"type": "text"},
-        "c": {"type": "text"},
-    }
+    assert engine.columns("s.csv", folder=tmp_path) == typed(a="integer", b="text", c="text")
     (tmp_path / "s.csv").write_bytes(b"a,b,c\n1,2.5,x\n2,\xff\n")
     with pytest.raises(UsageError):
         engine.columns("s.csv", folder=tmp_path)

@@ -19,6 +19,8 @@ from discreet.project.version_notes import (
     edited_warning,
     encoding_notes,
     forget_output,
+    layout_notes,
+    left_out_notes,
     refresh_output,
     remove_output,
     unchanged_output,
@@ -82,7 +84,7 @@ def add(
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="CSV or Parquet file, a quoted glob, or a table of the engine. Several: a table each.",
+            help="File (CSV, Parquet, Excel…), a quoted glob, or a table of the engine. Several: a table each.",
         ),
     ],
     name: Annotated[str | None, typer.Option("--name", help="The table's name.")] = None,
@@ -114,6 +116,16 @@ def add(
         typer.Option("--column", help="What columns are, as in 'age, height: 0..120'. Can be repeated."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Declare the table as proposed, without questions.")] = False,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Encoding of a text file: utf-8, utf-16, cp1252 or latin-1.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", help="Character between the fields of a text file; tab for a tab.")
+    ] = None,
+    skip_rows: Annotated[int, typer.Option("--skip-rows", min=0, help="Rows above the header that are left out.")] = 0,
+    sheet: Annotated[
+        str | None, typer.Option("--sheet", help="Sheet of a workbook, or table in a DuckDB or SQLite file.")
+    ] = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -123,7 +135,12 @@ def add(
     from discreet.project.code_book import CodeBook
     from discreet.project.declaration_language import read_lines
     from discreet.project.unit_notes import unit_notes
+    from discreet.schema.source_layout import read_layout
 
+    layout = read_layout(
+        {"encoding": encoding, "delimiter": _one_character(delimiter), "skip_rows": skip_rows, "sheet": sheet},
+        where="add",
+    )
     opened_project = discreet.open(project)
     talks = can_talk() and not yes and not as_json and len(files) == 1 and ends is None
     _refuse_for_several(files, name=name, column=column)
@@ -141,6 +158,7 @@ def add(
                 public=public,
                 population=population,
                 engine=engine,
+                layout=layout,
                 codebook=book,
                 look=talks,
             )
@@ -174,8 +192,15 @@ def add(
     else:
         data = {"tables": [data for data, _ in outputs]}
         terminal.print_result(data, terminal.added_tables_text(data["tables"]), as_json=as_json)
-    terminal.print_notes([note for table in tables for note in encoding_notes(opened_project, table)])
-    terminal.print_notes([note for table in tables for note in day_order_notes(opened_project, table)])
+    for table in tables:
+        terminal.print_notes(
+            [
+                *layout_notes(table, layout),
+                *left_out_notes(opened_project, table),
+                *encoding_notes(opened_project, table),
+                *day_order_notes(opened_project, table),
+            ]
+        )
     if talks and not public and typer.confirm("Make its first version now? It shows what did not fit.", default=True):
         refresh(tables[0].name, project=project)
 
@@ -188,6 +213,11 @@ def _refuse_for_several(files: list[str], *, name: str | None, column: list[str]
                 Message(Flag(flag), f" is about one table, but {len(files)} files are named"),
                 hint=Message("describe several tables in one file: ", Flag("codebook", "book.csv")),
             )
+
+
+def _one_character(delimiter: str | None) -> str | None:
+    """A delimiter as it is typed: a tab by its name."""
+    return "\t" if delimiter in ("tab", "\\t") else delimiter
 
 
 def refresh(

@@ -28,18 +28,19 @@ class CsvFault:
 
 def first_fault(source: FileSource) -> CsvFault | None:
     """The first row that has another number of fields than the header, or ends otherwise; None where none does."""
-    for file in source.files:
-        shown = source.shown if len(source.files) == 1 else file.name
-        fault = _fault_in(file, source, shown)
-        if fault is not None:
-            return fault
+    for part in source.single_files():
+        for file in part.files:
+            shown = part.shown if len(part.files) == 1 else file.name
+            fault = _fault_in(file, part, shown)
+            if fault is not None:
+                return fault
     return None
 
 
 def _fault_in(file: Path, source: FileSource, shown: str) -> CsvFault | None:
     header = len(source.names)
-    with open_csv(file) as stream:
-        lines = _NumberedLines(stream)
+    with open_csv(file, source.layout) as stream:
+        lines = _NumberedLines(stream, above=source.lines_above + source.layout.skip_rows)
         reader = csv.reader(lines, delimiter=source.delimiter)
         try:
             for row in reader:
@@ -66,10 +67,10 @@ def _fault_in(file: Path, source: FileSource, shown: str) -> CsvFault | None:
 class _NumberedLines:
     """The lines of a text as they are, that know where they are. `row`: the line at which the row began."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, above: int) -> None:
         self._stream = stream
-        self.number = 0
-        self.row = 1
+        self.number = above
+        self.row = above + 1
         self.end = self.first_end = ""
 
     def __iter__(self) -> Iterator[str]:

@@ -90,6 +90,10 @@ class DuckDBEngine(FileBackedEngine):
         from discreet.engines.type_proposal import propose
 
         file_source = sources.find(source, folder=folder, layout=layout)
+        if not all(part.is_native for part in file_source.single_files()):
+            from discreet.engines.source_values import propose_types
+
+            return {name: {"type": type_} for name, type_ in propose_types(file_source).items()}
         with self._cursor({file.parent for file in file_source.files}) as cursor:
             return propose(cursor, file_source)
 
@@ -108,6 +112,7 @@ class DuckDBEngine(FileBackedEngine):
         from discreet.engines.duckdb_declared_table import Unreadable, declare
         from discreet.engines.duckdb_person_table import declare_persons
         from discreet.engines.network.network_table import declare_network
+        from discreet.engines.readable_copies import readable
 
         file = path_of(target)
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
@@ -120,18 +125,20 @@ class DuckDBEngine(FileBackedEngine):
             return declare_persons(connection, ownership, chain, target=file)
 
         path = () if ownership is None else path
-        chain = tuple(sources.find(one.source, folder=folder, layout=one.layout) for one in (table, *path))
-        try:
-            near = _folders(chain)
-            with self._cursor(near) if ownership is None else self._spilling_database(near, file) as connection:
-                return make(connection, chain)
-        except Unreadable:
-            from discreet.engines.repaired_sources import repair_sources
-
-            with working_folder(file) as copies:
-                chain = repair_sources(chain, copies)
-                with self._spilling_database(_folders(chain), file) as connection:
+        with readable(sources.find_tables((table, *path), folder=folder), target=file) as chain:
+            try:
+                near = _folders(chain)
+                # A database that is kept open reaches folders that stay: copies lie in one that does not.
+                is_kept = ownership is None and not any(source.is_repaired for source in chain)
+                with self._cursor(near) if is_kept else self._spilling_database(near, file) as connection:
                     return make(connection, chain)
+            except Unreadable:
+                from discreet.engines.repaired_sources import repair_sources
+
+                with working_folder(file) as copies:
+                    chain = repair_sources(chain, copies)
+                    with self._spilling_database(_folders(chain), file) as connection:
+                        return make(connection, chain)
 
     def count(self, cells: Cells, region: Region, *, tables: TableLocations) -> ExactCells:
         """The exact cells. Fails only as EngineFailure."""

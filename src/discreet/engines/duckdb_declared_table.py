@@ -86,6 +86,8 @@ def retry_single_threaded(source: FileSource, act: Callable[[str], Result]) -> R
 
 def source_sql(source: FileSource, *, parallel: bool = True, encoding: str = "utf-8") -> str:
     """The source as a table function: CSV all text, by the header's delimiter; nothing is guessed from rows."""
+    if source.parts:
+        return _union_sql(source, parallel=parallel, encoding=encoding)
     files = ", ".join(text_literal(glob.escape(str(file))) for file in source.files)
     if source.kind == "parquet":
         return f"read_parquet([{files}], hive_partitioning = false)"
@@ -98,9 +100,21 @@ def source_sql(source: FileSource, *, parallel: bool = True, encoding: str = "ut
     )
 
 
+def _union_sql(source: FileSource, *, parallel: bool, encoding: str) -> str:
+    """Files with different headers, one after another, each by the names that all of them have."""
+    selects = []
+    for part in source.parts:
+        places = source.places_in(part)
+        columns = ", ".join(f"a{place} AS c{number}" for number, place in enumerate(places))
+        names = ", ".join(f"a{place}" for place in range(len(part.names)))
+        rows = source_sql(part, parallel=parallel, encoding=encoding)
+        selects.append(f"SELECT {columns} FROM {rows} AS part({names})")
+    return f"({' UNION ALL '.join(selects)})"
+
+
 def source_columns(cursor: duckdb.DuckDBPyConnection, source: FileSource) -> tuple[list[str], list[str]]:
     """What DuckDB calls the columns of a source and their types, in file order."""
-    if source.kind == "csv":
+    if source.is_text and (source.kind == "csv" or source.parts):
         return [f"c{place}" for place in range(len(source.names))], ["VARCHAR"] * len(source.names)
     description = cursor.execute(f"DESCRIBE SELECT * FROM {source_sql(source)}").fetchall()
     return [row[0] for row in description], [row[1] for row in description]
@@ -225,13 +239,14 @@ def _fault(problem: str, source: FileSource) -> CsvFault | None:
     if source.kind != "csv" or not (fields or "invalid state" in problem):
         return None
     fault = first_fault(source)
-    same = fault is not None and (line is None or fault.line == int(line[1]))
+    same = fault is not None and (line is None or source.parts or fault.line == int(line[1]) + source.lines_above)
     return fault if same else None
 
 
 def _sentence(problem: str, source: FileSource) -> str:
     line, fields = _LINE.search(problem), _FIELDS.search(problem)
-    where = f"line {line[1]} of {source.shown}" if line else source.shown
+    number = int(line[1]) + source.lines_above if line else None
+    where = source.shown if number is None or source.parts else f"line {number} of {source.shown}"
     if fields:
         return f"{where} has {fields[2]} fields, but the header has {fields[1]}"
     if "unterminated quote" in problem:

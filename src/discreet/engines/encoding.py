@@ -1,4 +1,4 @@
-"""Whether the text files of a source are UTF-8, and what they seem to be instead. For the owner's note alone."""
+"""Whether the text files of a source are in their declared encoding, and what they seem to be. For the owner alone."""
 
 from __future__ import annotations
 
@@ -17,31 +17,34 @@ _NOT_WINDOWS = b"\x81\x8d\x8f\x90\x9d"
 
 
 def encoding_note(source: FileSource) -> str | None:
-    """What the owner is told of a source that is not UTF-8: what it seems to be, and how to convert it.
+    """What the owner is told of a source that is not in its declared encoding: what it seems to be, and what to write.
 
     A file with more letters of UTF-8 than bytes that are none is UTF-8 with some damaged cells: nothing is said of it.
     """
-    for file in source.files if source.kind == "csv" else ():
-        letters, damaged, windows = _inspect_file(file)
+    declared = source.layout.encoding or "utf-8"
+    for file in source.files if source.kind in ("csv", "json") and declared != "utf-16" else ():
+        letters, damaged, windows = inspect_file(file)
+        if declared != "utf-8":
+            if letters and not damaged:
+                return (
+                    f'{file.name} is UTF-8 text, but encoding = "{declared}" is declared: its non-ASCII letters come '
+                    "out as others. Remove the setting"
+                )
+            continue
         if damaged <= letters:
             continue
-        name = shlex.quote(file.name)
-        unpacked = f"gzip -dc {name} | " if file.suffix == ".gz" else ""
-        read = "" if unpacked else f"{name} "
         says = f"{file.name} is not UTF-8 text: cells with non-ASCII letters cannot be read"
         if not windows:
+            name = shlex.quote(file.name)
             return (
-                f"{says}. Find out its encoding and convert it: {unpacked}iconv -f ENCODING -t UTF-8 {read}> utf8.csv; "
-                "then write utf8.csv as its `source`"
+                f"{says}. Find out its encoding and convert it: iconv -f ENCODING -t UTF-8 {name} > utf8.csv; then "
+                "write utf8.csv as its `source`"
             )
-        convert = f"{unpacked}iconv -f CP1252 -t UTF-8 {read}> utf8.csv"
-        return (
-            f"{says}. It looks like Windows-1252 or Latin-1; convert it: {convert}; then write utf8.csv as its `source`"
-        )
+        return f'{says}. It looks like Windows-1252 or Latin-1: write encoding = "cp1252" in its section'
     return None
 
 
-def _inspect_file(file: Path) -> tuple[int, int, bool]:
+def inspect_file(file: Path) -> tuple[int, int, bool]:
     """How many letters beyond ASCII are UTF-8, how many bytes are none, and whether these can be Windows' letters."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     letters = damaged = 0

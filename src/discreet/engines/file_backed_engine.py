@@ -29,8 +29,8 @@ class FileBackedEngine:
     ending = ".parquet"
 
     def header(self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> FileSource:
-        """The names of a source's columns."""
-        return sources.find(source, folder=folder, layout=layout)
+        """The names of a source's columns; none of JSON lines, whose rows have them."""
+        return sources.find(source, folder=folder, layout=layout, declared=())
 
     def trace(self, source: str, *, folder: Path) -> SourceTrace:
         """The sizes and times of a source's files: a moved file is known again."""
@@ -41,7 +41,7 @@ class FileBackedEngine:
         self, source: str, names: Sequence[str], *, folder: Path, layout: SourceLayout = UNDECLARED
     ) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order."""
-        file_source = sources.find(source, folder=folder, layout=layout)
+        file_source = sources.find(source, folder=folder, layout=layout, declared=names)
         places = [file_source.place(name) for name in names]
         for row in source_rows(file_source):
             yield tuple([row[place] for place in places])  # of which the collector keeps no count

@@ -93,7 +93,7 @@ class MemoryEngine(FileBackedEngine):
 
             return declare_persons(ownership, folder=folder, target=path_of(target))
         check_declarable(table.schema)
-        source = sources.find(table.source, folder=folder, layout=table.layout)
+        source = sources.find_tables([table], folder=folder)[0]
         columns = {column: source.place(column.name) for column in table.schema.columns}
         records: list[Record] = []
         nulled: Counter[str] = Counter()

@@ -16,6 +16,7 @@ from discreet.engines import file_source as sources
 from discreet.engines.dominant_person import find_dominant_person
 from discreet.engines.duckdb_conversion import DAMAGED
 from discreet.engines.engine import DeclarationOutcome
+from discreet.engines.file_reader import typed_schema
 from discreet.engines.file_source import FileSource
 from discreet.engines.keyed_hashes import person_secret, person_tag, row_digest
 from discreet.engines.memory_values import (
@@ -42,9 +43,7 @@ Codes = tuple[Value | None, ...]
 
 def declare_persons(ownership: Ownership, *, folder: Path, target: Path) -> DeclarationOutcome:
     """Make the declared table and its side file."""
-    chain = [
-        sources.find(table.source, folder=folder, layout=table.layout) for table in (ownership.table, *ownership.path)
-    ]
+    chain = list(sources.find_tables((ownership.table, *ownership.path), folder=folder))
     schema, limit = ownership.schema, ownership.unit.rows
     with new_pair(target) as (stream, beside), ExitStack() as stack:
         for source in chain:
@@ -149,11 +148,10 @@ def _text(value: SourceValue, marks: Sequence[str]) -> str | None:
 def _check_types(source: FileSource, places: Iterable[int]) -> None:
     """Whose a row is must be exact: no fractions, no moments, no bytes."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    if source.kind == "csv":
+    if source.is_text:
         return
-    schema = pq.read_schema(source.files[0])
+    schema = typed_schema(source)
     for place in places:
         kind: Any = schema.types[place]
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind

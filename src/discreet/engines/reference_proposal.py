@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from discreet.engines.file_reader import typed_schema
 from discreet.engines.file_source import FileSource
 from discreet.engines.format_proposal import propose_format
 from discreet.engines.missing_values import is_missing
@@ -19,13 +20,11 @@ ROWS_LOOKED_AT = 20_000
 def propose_columns(source: FileSource) -> dict[str, dict[str, Any]]:
     """The columns of a source and the settings proposed for them."""
     names = source.distinct_names()
-    if source.kind == "csv":
+    if source.is_text:
         seen = list(islice(source_rows(source), ROWS_LOOKED_AT))
         settings = [_csv_settings([row[place] for row in seen], source) for place in range(len(source.names))]
     else:
-        import pyarrow.parquet as pq
-
-        settings = [{"type": _parquet_type(kind)} for kind in pq.read_schema(source.files[0]).types]
+        settings = [{"type": _parquet_type(kind)} for kind in typed_schema(source).types]
     return {name: settings[source.names.index(name)] for name in names}
 
 

@@ -45,14 +45,20 @@ def repair_sources(chain: Iterable[FileSource], folder: Path) -> tuple[FileSourc
     """The same sources, as copies in `folder`, which is its owner's alone: one snapshot of them all."""
     chain = tuple(chain)
     before = [source.stamp() for source in chain]
-    copies = tuple(_repair_source(source, folder, place) for place, source in enumerate(chain))
+    copies = tuple(_repair_source(source, folder, str(place)) for place, source in enumerate(chain))
     for source, stamp in zip(chain, before, strict=True):
         if source.stamp() != stamp:
             raise UsageError(f"{source.shown} changed while it was read", hint="try again when nothing writes to it")
     return copies
 
 
-def _repair_source(source: FileSource, folder: Path, place: int) -> FileSource:
+def _repair_source(source: FileSource, folder: Path, place: str) -> FileSource:
+    if source.parts:
+        parts = tuple(_repair_source(part, folder, f"{place}-{number}") for number, part in enumerate(source.parts))
+        files = tuple(file for part in parts for file in part.files)
+        return replace(source, parts=parts, files=files, is_repaired=True)
+    if source.is_repaired:
+        return source
     copies = [folder / f"{place}-{number}.{source.kind}" for number in range(len(source.files))]
     copy = _copy_csv if source.kind == "csv" else _copy_parquet
     with translate_read_errors(source):
@@ -75,7 +81,7 @@ def _copy_parquet(file: Path, target: Path) -> None:
         texts = [field.name for field in plain if _is_text(field.type)]
         with pq.ParquetWriter(target, plain, compression="none", use_dictionary=texts) as copy:
             for batch in stream.iter_batches(ROWS_AT_ONCE):
-                columns = [_legible(column) for column in batch.columns]
+                columns = [legible_column(column) for column in batch.columns]
                 copy.write_batch(pa.RecordBatch.from_arrays(columns, schema=plain))
 
 
@@ -84,13 +90,13 @@ def _plain(kind: Any) -> Any:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _legible(column: Any) -> Any:
+def legible_column(column: Any) -> Any:
     """A column, with what cannot be read put into a form that can."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(kind, _legible(column.storage))
+        return pa.ExtensionArray.from_storage(kind, legible_column(column.storage))
     if pa.types.is_dictionary(kind):
-        return _legible(column.dictionary_decode())
+        return legible_column(column.dictionary_decode())
     if _is_text(kind):
         return column if _is_utf8(column) else pa.array(legible_texts(column), type=kind)
     if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):

@@ -19,9 +19,11 @@ import numpy as np
 
 from discreet.engines.canonical_text import canonical_text, has_canonical_text
 from discreet.engines.duckdb_conversion import DAMAGED, decimal_form
+from discreet.engines.file_reader import text_rows, typed_batches
 from discreet.engines.file_source import FileSource, open_csv
 from discreet.engines.missing_values import WrittenNumber
 from discreet.engines.table_file import MOST_STORED
+from discreet.engines.unpacking import translate_damage
 from discreet.errors import UsageError
 from discreet.schema.column import (
     MOST_TEXT,
@@ -159,13 +161,38 @@ def _offset(zone: str | None) -> int | None:
 
 def source_rows(source: FileSource) -> Iterator[list[SourceValue]]:
     """The rows of a source, in file order."""
-    for file in source.files:
-        yield from _csv_rows(file, source) if source.kind == "csv" else _parquet_rows(file)
+    for part in source.single_files():
+        places = source.places_in(part)
+        if part is source:
+            yield from _rows_of(part)
+        else:
+            yield from ([row[place] for place in places] for row in _rows_of(part))
+
+
+def _rows_of(part: FileSource) -> Iterator[list[SourceValue]]:
+    """The rows of files that have one header."""
+    for file in part.files:
+        match part.kind:
+            case "csv":
+                yield from _csv_rows(file, part)
+            case "parquet":
+                yield from _parquet_rows(file)
+            case _:
+                yield from _read_rows(file, part)
+
+
+def _read_rows(file: Path, part: FileSource) -> Iterator[list[SourceValue]]:
+    """The rows of a file that no engine reads as it is."""
+    if part.is_text:
+        yield from map(list, text_rows(part))
+        return
+    for batch in typed_batches(part):
+        yield from map(list, zip(*(_given(column) for column in batch.columns), strict=True))
 
 
 def _csv_rows(file: Path, source: FileSource) -> Iterator[list[SourceValue]]:
     width = len(source.names)
-    with open_csv(file) as stream:
+    with translate_damage(file), open_csv(file, source.layout) as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
         try:
             next(reader)
@@ -173,12 +200,12 @@ def _csv_rows(file: Path, source: FileSource) -> Iterator[list[SourceValue]]:
                 if not row and width > 1:
                     continue
                 if len(row or [""]) != width:
-                    raise UsageError(
-                        f"line {reader.line_num} of {source.shown} has {len(row)} fields, but the header has {width}"
-                    )
+                    line = reader.line_num + source.layout.skip_rows
+                    raise UsageError(f"line {line} of {source.shown} has {len(row)} fields, but the header has {width}")
                 yield [field or None for field in row or [""]]
         except csv.Error:
-            raise UsageError(f"line {reader.line_num} of {source.shown} has a quote that is not closed") from None
+            line = reader.line_num + source.layout.skip_rows
+            raise UsageError(f"line {line} of {source.shown} has a quote that is not closed") from None
 
 
 def _parquet_rows(file: Path) -> Iterator[list[SourceValue]]:

@@ -34,7 +34,7 @@ def propose(cursor: duckdb.DuckDBPyConnection, source: FileSource) -> dict[str, 
     columns = source.distinct_names()
     with translate_read_errors(source):
         names, types = source_columns(cursor, source)
-    if source.kind == "parquet":
+    if not source.is_text:
         settings = [{"type": _parquet_type(type_)} for type_ in types]
     else:
         try:

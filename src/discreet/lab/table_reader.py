@@ -1,6 +1,6 @@
-"""Reads what the lab attacks: CSV and Parquet files of the user, as Arrow tables. Messages never hold a cell.
+"""Reads what the lab attacks: files of the user, as Arrow tables. Messages never hold a cell.
 
-A CSV column is a number only where no digit would be lost: ZIP code 02138 and long identifiers stay text.
+A column of text is a number only where no digit would be lost: ZIP code 02138 and long identifiers stay text.
 An empty cell is NULL; so are NULL, NA and NaN, in columns of numbers and dates only.
 """
 
@@ -27,21 +27,23 @@ _LONG = r"^\s*-?[0-9]{16,}\s*$"
 
 
 def read(path: str | Path) -> pa.Table:
-    """All rows of a CSV or Parquet file; at least one, under columns with different names."""
+    """All rows of a file, laid out as it seems to be; at least one, under columns with different names."""
     import pyarrow as pa
 
+    from discreet.engines.file_kind import KIND_WORDS
     from discreet.engines.file_source import find
+    from discreet.engines.layout_detection import detect_layout
 
     if not Path(path).is_file():
         raise UsageError(f"there is no file {str(path)!r}", hint="the lab reads CSV and Parquet files")
-    source = find(str(path), folder=Path())
+    source = find(str(path), folder=Path(), layout=detect_layout(str(path), folder=Path()))
     if not all(source.names) or len(set(source.names)) < len(source.names):
         raise UsageError(f"{source.shown}: two columns have the same name, or one has none", hint="rename them")
     try:
-        table = _parquet(source) if source.kind == "parquet" else _csv(source)
+        table = _native(source) if source.is_native else _read(source)
     except (pa.ArrowException, OSError):  # their text quotes rows
         raise UsageError(
-            f"{source.shown} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}",
+            f"{source.shown} cannot be read as {KIND_WORDS[source.kind]}",
             hint="a row may have too many or too few cells, or bytes that are not UTF-8",
         ) from None
     if not table.num_rows:
@@ -72,6 +74,24 @@ def parse_names(text: str) -> tuple[str, ...]:
     if len(set(column_names)) < len(column_names):
         raise UsageError(f"{text!r} names a column twice")
     return column_names
+
+
+def _native(source: FileSource) -> pa.Table:
+    return _parquet(source) if source.kind == "parquet" else _csv(source)
+
+
+def _read(source: FileSource) -> pa.Table:
+    """A file that is read by a reader of our own."""
+    import pyarrow as pa
+
+    from discreet.engines.file_reader import typed_batches, typed_schema
+    from discreet.engines.source_values import source_rows
+
+    if not source.is_text:
+        return pa.Table.from_batches(typed_batches(source), schema=typed_schema(source))
+    columns = zip(*source_rows(source), strict=True)
+    texts = [pa.array(column, pa.string()) for column in columns] or [pa.array([], pa.string())] * len(source.names)
+    return pa.table({name: _typed(pa.chunked_array([text])) for name, text in zip(source.names, texts, strict=True)})
 
 
 def _parquet(source: FileSource) -> pa.Table:

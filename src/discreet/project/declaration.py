@@ -99,6 +99,8 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
 
     Names and types are proposed; bounds and categories never are, for they would be read from data.
     """
+    from discreet.engines.layout_detection import detect_layout  # with all that opens packed files
+
     source, address, person, ends = wish.source, wish.address, wish.person, wish.ends
     public, population, rows_per_person = wish.public, wish.population, wish.rows_per_person
     folder = declared.folder
@@ -123,8 +125,8 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
                 ": both ends are protected persons",
             )
         )
-    layout = wish.layout
     trace = engine.trace(source_name, folder=folder)
+    layout = detect_layout(source_name, folder=folder, given=wish.layout) if address == DEFAULT else wish.layout
     header = engine.header(source_name, folder=folder, layout=layout)
     _check_source(trace, address, population, declared)
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)

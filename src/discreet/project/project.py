@@ -71,6 +71,10 @@ class Project:
         self.deadline_s = deadline_s
         self.file = read_file(folder / NAME)
 
+    def __repr__(self) -> str:
+        listed = ", ".join(self.file.tables) or "no tables yet"
+        return f"<Project {self.folder}: {listed}>"
+
     @staticmethod
     def find(path: str | PathLike[str]) -> Project:
         """The nearest project at or above `path`."""
@@ -246,7 +250,7 @@ class Project:
 
     def add(
         self,
-        source: str | PathLike[str],
+        source: str | PathLike[str] | object,
         *,
         name: str | None = None,
         person: str | None = None,
@@ -257,14 +261,26 @@ class Project:
         public: bool = False,
         population: str | None = None,
         engine: str = DEFAULT,
+        layout: SourceLayout | None = None,
         codebook: str | PathLike[str] | CodeBook | None = None,
     ) -> Table:
         """Declare a table: propose names and types for its columns and write them into discreet.toml.
+
+        `source`: files, a table of an engine, or a data frame (pandas, polars, Arrow), which needs a `name` and is kept
+        in the project's folder as Parquet. `layout`: how the files are laid out; what it leaves out is detected.
 
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
         categories are never proposed, because they would be read from the data; a code book, which is public, says
         them (docs/guides/declaring.md).
         """
+        if not isinstance(source, str | PathLike):
+            from discreet.project.frame_source import stored_frame
+
+            with stored_frame(source, name=name, folder=self.folder) as file:
+                return self.add(
+                    file, name=name, person=person, rows_per_person=rows_per_person, ends=ends, epsilon=epsilon,
+                    delta=delta, public=public, population=population, codebook=codebook,
+                )  # fmt: skip
         wish = TableWish(
             source=os.fspath(source),
             name=name,
@@ -275,6 +291,7 @@ class Project:
             public=public,
             population=population,
             address=engine,
+            layout=layout or UNDECLARED,
         )
         return self.add_draft(draft_table(wish, self._declared_tables(), codebook=codebook))
 
@@ -450,6 +467,16 @@ class Project:
     def table(self, name: str) -> Table:
         """A declared table by name, ignoring case."""
         return self.file.table(name)
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The declared tables by name."""
+        return dict(self.file.tables)
+
+    @property
+    def releases(self) -> list[RecalledRelease]:
+        """All releases, newest first, without their numbers: `release` reads one back. Free."""
+        return [self.recall(release) for release in reversed(list(self.ledger.refresh().charges))]
 
     def ledger_table(self, name: str) -> Table:
         """A declared table as the ledger has it: an edit of its population or person has no effect until `refresh`."""

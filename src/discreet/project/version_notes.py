@@ -5,6 +5,7 @@ All exact.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.project.project import ErasureReport, Project, RemovalReport
     from discreet.project.value_causes import ValueCause
     from discreet.schema.schema import Table
+    from discreet.schema.source_layout import SourceLayout
 
 
 def refresh_output(
@@ -214,6 +216,31 @@ def encoding_notes(project: Project, table: Table) -> list[str]:
     with suppress(DiscreetError, OSError):  # a file that went away since: what was done is done
         note = encoding_note(find(table.source, folder=project.folder, layout=table.layout))
         return [] if note is None else [note]
+    return []
+
+
+def layout_notes(table: Table, given: SourceLayout) -> list[str]:
+    """What was read from the files about how they are laid out, and is declared from now on."""
+    detected = {key: value for key, value in table.layout.settings().items() if key not in given.settings()}
+    if not detected:
+        return []
+    settings = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in detected.items())
+    return [f"read from the file and written to discreet.toml: {settings}. Change it there if it is wrong"]
+
+
+def left_out_notes(project: Project, table: Table) -> list[str]:
+    """Which columns of a source cannot be declared: nested ones, and those that not all of its files have."""
+    from discreet.engines.file_source import find
+    from discreet.schema.address import DEFAULT
+
+    if table.engine != DEFAULT:
+        return []
+    with suppress(DiscreetError, OSError):
+        source = find(table.source, folder=project.folder, layout=table.layout)
+        listed = ", ".join(repr(name[:60]) for name in source.left_out[:10])
+        more = f" and {len(source.left_out) - 10:,} more" if len(source.left_out) > 10 else ""
+        why = "not every file has them" if source.parts else "their values are nested or bytes"
+        return [f"left out of {table.source}, because {why}: {listed}{more}"] if source.left_out else []
     return []
 
 

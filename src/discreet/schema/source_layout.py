@@ -58,3 +58,12 @@ def read_layout(data: Mapping[str, Any], *, where: str) -> SourceLayout:
     if sheet is not None and (not isinstance(sheet, str) or not sheet or not sheet.isprintable()):
         raise SchemaError(f"{where} sheet must be the name of a sheet or table in the file")
     return SourceLayout(encoding=encoding, delimiter=delimiter, skip_rows=skip_rows, sheet=sheet)
+
+
+def refuse_layout(source: str, layout: SourceLayout, *, engine: str) -> None:
+    """Refuse the settings of a source on an engine that has none of them."""
+    for setting in layout.settings():
+        raise SchemaError(
+            f"{source} has the setting `{setting}`, which {engine} does not have",
+            hint="remove it; files that need it are read by the duckdb engine",
+        )

@@ -19,7 +19,7 @@ from discreet.errors import SchemaError, UsageError
 from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from engines.asking import counted
+from engines.asking import counted, typed
 from engines.persons_tables import KEY, TAG_KEY, check_unit, contents, declared, persons
 from engines.postgres.filed import Filed
 from engines.postgres.server import NOWHERE, declared_rows, execute, load, new_name
@@ -235,7 +235,7 @@ def test_enums_and_domains(postgres_engine, postgres_address):
     assert one(postgres_engine, postgres_address, "mood", ["ok", None, "sad"], sad) == [0, None, 1]
     assert one(postgres_engine, postgres_address, "small", ["7"], NUMBER) == [7]
     name = load(postgres_address, [{"x": 7, "m": "ok"}], types={"x": "small", "m": "mood"})
-    assert postgres_engine.columns(name, folder=NOWHERE) == {"x": {"type": "integer"}, "m": {"type": "text"}}
+    assert postgres_engine.columns(name, folder=NOWHERE) == typed(x="integer", m="text")
     execute(postgres_address, "DROP DOMAIN small CASCADE", "DROP DOMAIN tiny CASCADE", "DROP TYPE mood CASCADE")
 
 

@@ -12,7 +12,7 @@ from discreet.plan.relation import Scan
 from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
-from engines.asking import asked, counted
+from engines.asking import asked, counted, typed
 from engines.persons_tables import KEY, TAG_KEY
 from engines.spark.server import load, side, spark_tests, stored
 
@@ -45,9 +45,8 @@ def table(source, columns, unit=None):
 
 
 def test_a_table_of_the_catalog(spark_engine, catalog, tmp_path):
-    proposed = {"id": "integer", "Name": "text", "day": "date", "at": "timestamp", "c": "text", "f": "text"}
-    wanted = {name: {"type": type_} for name, type_ in proposed.items()}
-    assert spark_engine.columns(catalog, folder=tmp_path) == wanted
+    proposed = typed(id="integer", Name="text", day="date", at="timestamp", c="text", f="text")
+    assert spark_engine.columns(catalog, folder=tmp_path) == proposed
     assert is_same_source(spark_engine.trace(catalog, folder=tmp_path), spark_engine.trace("kept", folder=tmp_path))
     assert is_same_source(
         spark_engine.trace(catalog, folder=tmp_path), EngineRegistry().trace("kept/*.parquet", folder=tmp_path)

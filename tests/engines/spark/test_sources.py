@@ -14,6 +14,8 @@ from discreet.engines.spark.spark_source import find
 from discreet.errors import SchemaError, UsageError
 from discreet.project.declaration import _is_file, _is_path, _trace_declared
 from discreet.schema.address import check_address
+from discreet.schema.source_layout import SourceLayout
+from engines.asking import typed
 
 ROWS = pa.table({"id": pa.array([1, 2], pa.int8()), "Name": ["a", "b"], "t": pa.array([1, 2], pa.timestamp("ns"))})
 
@@ -46,8 +48,7 @@ def folder(tmp_path):
 )
 def test_files_a_glob_a_folder(engine, folder, source, files):
     assert engine.header(source, folder=folder).names == ("id", "Name", "t")
-    proposed = {"id": "integer", "Name": "text", "t": "timestamp"}
-    assert engine.columns(source, folder=folder) == {name: {"type": type_} for name, type_ in proposed.items()}
+    assert engine.columns(source, folder=folder) == typed(id="integer", Name="text", t="timestamp")
     trace = engine.trace(source, folder=folder)
     assert len(trace.same) == len(trace.files) == files
 
@@ -61,7 +62,15 @@ def test_csv_is_refused(engine, folder):
     (folder / "rows.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UsageError, match="not a Parquet file") as caught:
         engine.header("rows.csv", folder=folder)
-    assert "DuckDB for CSV" in caught.value.hint
+    assert "Spark cannot read CSV files" in str(caught.value) and "the duckdb engine for CSV" in caught.value.hint
+
+
+@pytest.mark.parametrize("setting", [{"encoding": "cp1252"}, {"delimiter": ";"}, {"skip_rows": 1}, {"sheet": "x"}])
+def test_settings_of_files_are_refused_by_name(engine, folder, setting):
+    layout = SourceLayout(**setting)
+    for ask in (engine.header, engine.columns, lambda *words, **more: engine.rows(*words, ["id"], **more)):
+        with pytest.raises(SchemaError, match=f"has the setting `{next(iter(setting))}`, which Spark does not have"):
+            ask("people.parquet", folder=folder, layout=layout)
 
 
 @pytest.mark.parametrize("source", ["none.parquet", "none/*.parquet", "../x/y", "no such"])

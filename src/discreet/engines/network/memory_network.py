@@ -25,7 +25,7 @@ def declare_network(ownership: Ownership, *, folder: Path, target: Path) -> Decl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    source = sources.find(ownership.table.source, folder=folder, layout=ownership.table.layout)
+    source = sources.find_tables([ownership.table], folder=folder)[0]
     directed = ownership.schema.directed
     with new_pair(target) as (stream, beside), source.ensure_unchanged():
         rows = list(keys(source, tuple(ownership.unit.ends), marks=declared_marks(ownership.table.null)))

@@ -43,7 +43,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.schema import Table
-from discreet.schema.source_layout import UNDECLARED, SourceLayout
+from discreet.schema.source_layout import UNDECLARED, SourceLayout, refuse_layout
 
 if TYPE_CHECKING:
     from discreet.engines.network.exact_graph import ExactGraph
@@ -65,6 +65,7 @@ class PostgresEngine:
 
     def header(self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> PostgresSource:
         """The names of a source's columns, and their types."""
+        refuse_layout(source, layout, engine="PostgreSQL")
         with self._sessions.session() as session, translate_errors(source), _catalog_transaction(session):
             return sources.find(session, source)
 
@@ -72,7 +73,7 @@ class PostgresEngine:
         self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
     ) -> Mapping[str, Mapping[str, Any]]:
         """The names of a source's columns and the types proposed for them, by their own types alone."""
-        types = propose_types(self.header(source, folder=folder))
+        types = propose_types(self.header(source, folder=folder, layout=layout))
         return {name: {"type": type_} for name, type_ in types.items()}
 
     def trace(self, source: str, *, folder: Path) -> SourceTrace:
@@ -84,6 +85,7 @@ class PostgresEngine:
         self, source: str, names: Sequence[str], *, folder: Path, layout: SourceLayout = UNDECLARED
     ) -> Iterator[Sequence[Any]]:
         """The rows of a public source, these columns in this order."""
+        refuse_layout(source, layout, engine="PostgreSQL")
         with self._sessions.session() as session, translate_errors(source):
             with _catalog_transaction(session):
                 table_source = sources.find(session, source)
@@ -112,6 +114,8 @@ class PostgresEngine:
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         making.check_columns(schema)
         steps = (table,) if ownership is None else (table, *path)
+        for one in steps:
+            refuse_layout(one.source, one.layout, engine="PostgreSQL")
         with self._sessions.session() as session, translate_errors(table.source):
             with _catalog_transaction(session):
                 chain = [sources.find(session, one.source) for one in steps]

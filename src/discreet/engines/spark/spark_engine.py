@@ -54,7 +54,7 @@ from discreet.plan.relation import Plan
 from discreet.schema.address import parse_address
 from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.schema import Table
-from discreet.schema.source_layout import UNDECLARED, SourceLayout
+from discreet.schema.source_layout import UNDECLARED, SourceLayout, refuse_layout
 from discreet.sql.emitter import Emitter
 from discreet.sql.spark_dialect import SparkDialect
 from discreet.sql.sql_writer import SqlWriter
@@ -107,13 +107,13 @@ class SparkEngine:
 
     def header(self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED) -> Header:
         """The names of a source's columns. Reads no row."""
-        return self._find(source, folder)
+        return self._find(source, folder, layout)
 
     def columns(
         self, source: str, *, folder: Path, layout: SourceLayout = UNDECLARED
     ) -> Mapping[str, Mapping[str, Any]]:
         """The names of a source's columns and the types proposed for them, by the types that they have."""
-        table_source = self._find(source, folder)
+        table_source = self._find(source, folder, layout)
         return {
             name: {"type": table_source.spark_columns[table_source.names.index(name)].proposed}
             for name in table_source.distinct_names()
@@ -129,7 +129,7 @@ class SparkEngine:
         """The rows of a public source, these columns in this order."""
         from discreet.engines.spark.spark_public_rows import public_rows
 
-        table_source = self._find(source, folder)
+        table_source = self._find(source, folder, layout)
         return public_rows(table_source, [table_source.place(name) for name in names], session=self.session)
 
     def place(self, name: str, *, folder: Path) -> LakeFolder:
@@ -156,7 +156,7 @@ class SparkEngine:
         lake = self._table(target)
         if lake.manifest() is not None:
             raise ValueError("a declared table needs a new name")
-        chain = tuple(self._find(each.source, folder) for each in (table, *(path if ownership else ())))
+        chain = tuple(self._find(each.source, folder, each.layout) for each in (table, *(path if ownership else ())))
         with _MAKING:
             self._check_folder_shared(lake)
             if ownership is None:
@@ -269,7 +269,8 @@ class SparkEngine:
     def _writer(self, names: SparkTableNames) -> SqlWriter:
         return SqlWriter(emitter=Emitter(dialect=SparkDialect()), names=names.names())
 
-    def _find(self, source: str, folder: Path) -> sources.SparkSource:
+    def _find(self, source: str, folder: Path, layout: SourceLayout = UNDECLARED) -> sources.SparkSource:
+        refuse_layout(source, layout, engine="Spark")
         return sources.find(source, folder=folder, session=self.session)
 
     def _table(self, place: TableLocation) -> LakeTable:

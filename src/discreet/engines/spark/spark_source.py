@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from discreet.engines.engine import SourceTrace
+from discreet.engines.file_kind import KIND_WORDS, file_kind
 from discreet.engines.header import Header
 from discreet.engines.spark.delta import live_files
 from discreet.engines.spark.lake_store import DiskStore, FileEntry, LakeStore, is_local, local_path, store_of
@@ -173,7 +174,11 @@ def _parquet(source: str, listed: Callable[[], tuple[FileEntry, ...]]) -> SparkS
         name = Path(entry.path).name
         with open(entry.path, "rb") as stream:
             if stream.read(4) != b"PAR1":
-                raise UsageError(f"{name} is not a Parquet file", hint="use DuckDB for CSV files")
+                kind = KIND_WORDS[file_kind(Path(entry.path))]
+                raise UsageError(
+                    f"{name} is not a Parquet file; Spark cannot read {kind} files",
+                    hint=f"convert it to Parquet, or use the duckdb engine for {kind} files",
+                )
         try:
             with pq.ParquetFile(entry.path) as file:
                 footer = file.schema_arrow.remove_metadata(), _old_timestamps(file)
