@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.region import ValueSet
-from discreet.answers.bounds.end_search import STAGES, End, after_stage, make_searches, stage_price
+from discreet.answers.bounds.end_search import (
+    MAGNITUDES,
+    MAGNITUDES_RHO,
+    STAGES,
+    End,
+    EndSearch,
+    after_choices,
+    after_magnitudes,
+    choices_price,
+    magnitudes_price,
+    make_searches,
+)
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import DiscoveredKeys
 from discreet.kernel.program import Program
@@ -37,7 +48,7 @@ SHARE = Fraction(1, 40)
 MOST_SHARE = Fraction(1, 4)
 
 #: Of what finding the bounds of a column costs, this part counts the rows outside of those that were chosen.
-OUTSIDE = Fraction(1, 3)
+OUTSIDE = Fraction(1, 12)
 
 #: Shares of a pure epsilon are larger: a share s of rho buys choices of epsilon sqrt(s), of a pure one of s alone.
 PURE_SHARE = Fraction(1, 8)
@@ -91,40 +102,53 @@ def describe_attributes(
 
 
 def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
-    """Low and high of each column: three choices an end, one step a stage; then moved out to where rows are seen."""
+    """Low and high of each column; then moved out to where rows are seen."""
     if not needs.numbers:
         return {}
-    version = program.version
-    open_ends = {name: _open_ends(version, name) for name in needs.numbers}
-    plan, column_searches = make_searches(version, open_ends)
-    epsilon = choice_epsilon(program, needs)
-    for _ in range(STAGES):
-        # Every choice of the stage gets the same share; `stage_price` divides what a column gets over its choices.
-        stage_prices = [
-            stage_price(version, plan, [each], share=epsilon * STAGES * len(each.missing_ends))
-            for each in column_searches
-        ]
-        column_searches = [
-            after_stage([each], program.run(priced))[0]
-            for each, priced in zip(column_searches, stage_prices, strict=True)
-        ]
-    share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers) * OUTSIDE
-    bounds = widen_bounds(program, [OutsideCells.of(search) for search in column_searches], share=share)
+    share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers)
+    column_searches = find_ends(program, needs.numbers, share=share * (1 - OUTSIDE))
+    bounds = widen_bounds(program, [OutsideCells.of(search) for search in column_searches], share=share * OUTSIDE)
     return {
         search.column.name: open_ended_attribute(search.column, *own)
         for search, own in zip(column_searches, bounds, strict=True)
     }
 
 
-def choice_epsilon(program: Program, needs: UndeclaredColumns) -> Fraction:
-    """The epsilon of each choice of an end: all choices have the same."""
-    choices = STAGES * sum(len(_open_ends(program.version, name)) for name in needs.numbers)
-    return program.choice_epsilon(
-        needs.share_per_column(pure=program.is_pure) * len(needs.numbers) * (1 - OUTSIDE) / choices
+def find_ends(program: Program, names: Sequence[str], *, share: Fraction) -> list[EndSearch]:
+    """The ends of these columns for this share in all: their magnitudes as one step, and two choices an end.
+
+    Guarantee: the steps lose no more than the share.
+    Because: `magnitudes_price` loses what `pure_epsilon` of its part costs for each column, by Gaussian noise where the
+        reservation is one of rho; every choice has the epsilon that its part of the rest buys.
+    """
+    version = program.version
+    plan, searches = make_searches(version, {name: open_ends(version, name) for name in names})
+    part = MAGNITUDES if program.is_pure else MAGNITUDES_RHO
+    epsilon = choice_epsilon(program, names, share=share)
+    priced = magnitudes_price(
+        version,
+        plan,
+        searches,
+        epsilon=program.pure_epsilon(share * part / len(names)),
+        gaussian=not program.is_pure,
     )
+    searches = after_magnitudes(searches, program.run(priced), choice_epsilon=epsilon)
+    for stage in range(1, STAGES):
+        if not all(search.is_settled for search in searches):
+            measured = program.run(choices_price(version, plan, searches, epsilon=epsilon))
+            searches = after_choices(searches, measured, choice_epsilon=epsilon, is_last=stage == STAGES - 1)
+    return searches
 
 
-def _open_ends(version: Version, name: str) -> tuple[End, ...]:
+def choice_epsilon(program: Program, names: Sequence[str], *, share: Fraction) -> Fraction:
+    """The epsilon of each choice of an end, where these columns have a share in all: all choices have the same."""
+    part = MAGNITUDES if program.is_pure else MAGNITUDES_RHO
+    choices = (STAGES - 1) * sum(len(open_ends(program.version, name)) for name in names)
+    return program.choice_epsilon(share * (1 - part) / choices)
+
+
+def open_ends(version: Version, name: str) -> tuple[End, ...]:
+    """The ends of a column that are not declared."""
     column = version.schema.column(name)
     assert isinstance(column, NumberColumn | MomentColumn)
     ends: list[tuple[End, int | None]] = [("low", column.low), ("high", column.high)]

@@ -12,11 +12,11 @@ from discreet import exact
 from discreet.accounting.events import Event
 from discreet.answers.bounds.bounds_terms import BoundsTerms
 from discreet.answers.bounds.end_search import (
-    ENOUGH,
     STAGES,
     EndSearch,
     after_stage,
     make_searches,
+    rows_for_bounds,
     stage_event,
     stage_price,
 )
@@ -119,16 +119,18 @@ class _Purchase:
         priced_limit = limit_price(
             self.version, epsilon=self.share, cells=self.terms.cells, for_epsilon=self.terms.for_epsilon
         )
-        return chosen_limit(self.purse.buy(priced_limit, coming=[*self._ends_events(STAGES), *self._values_events(0)]))
+        return chosen_limit(self.purse.buy(priced_limit, coming=[*self._ends_events(0), *self._values_events(0)]))
 
     def ends(self) -> list[EndSearch]:
         if not self.missing.ends:
             return []
         plan, end_searches = make_searches(self.version, self.missing.ends)
         for stage in range(STAGES):
-            coming = [*self._ends_events(STAGES - 1 - stage), *self._values_events(0)]
+            if all(search.is_settled for search in end_searches):
+                break
+            coming = [*self._ends_events(stage + 1), *self._values_events(0)]
             measured = self.purse.buy(stage_price(self.version, plan, end_searches, share=self.share), coming=coming)
-            end_searches = after_stage(end_searches, measured)
+            end_searches = after_stage(end_searches, measured, share=self.share, stage=stage)
         return end_searches
 
     def values(self) -> dict[str, DiscoveredKeys]:
@@ -140,11 +142,15 @@ class _Purchase:
             keys_by_column[name] = part
         return keys_by_column
 
-    def _ends_events(self, stages: int) -> list[Event]:
-        if not self.missing.ends or not stages:
+    def _ends_events(self, start: int) -> list[Event]:
+        """What the stages from this one on will cost."""
+        if not self.missing.ends:
             return []
         plan, end_searches = make_searches(self.version, self.missing.ends)
-        return [stage_event(self.version, plan, end_searches, share=self.share)] * stages
+        return [
+            stage_event(self.version, plan, end_searches, share=self.share, stage=stage)
+            for stage in range(start, STAGES)
+        ]
 
     def _values_events(self, start: int) -> list[Event]:
         return [self._values_price(name).event for name in self.missing.values[start:]]
@@ -188,12 +194,16 @@ def _warnings(purchase: _Purchase, ends: Sequence[EndSearch], values: Mapping[st
     warnings = []
     unit = "rows" if purchase.version.schema.unit.is_row else "people"
     if ends:
-        most = max(len(search.missing_ends) for search in ends)
-        needed = ENOUGH * STAGES * most / purchase.share
+        needed = rows_for_bounds(purchase.share, ends[0])
         warnings.append(
-            f"these bounds are reliable from about {int(needed):,} {unit} on; with fewer, they come out too narrow"
+            f"these bounds are reliable from about {needed:,} {unit} on; with fewer, they come out wide, or too narrow"
         )
     for search in ends:
+        if not search.is_known:
+            warnings.append(
+                f"the bounds of {search.column.name!r} could not be known: noise hides all rows; they are a wide guess"
+            )
+            continue
         if search.is_one_value:
             warnings.append(
                 f"both bounds of {search.column.name!r} came out equal and were set one step apart: this epsilon "
