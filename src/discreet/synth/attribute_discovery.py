@@ -10,28 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.region import ValueSet
-from discreet.answers.bounds.end_search import (
-    MAGNITUDES,
-    MAGNITUDES_RHO,
-    STAGES,
-    End,
-    EndSearch,
-    after_choices,
-    after_magnitudes,
-    choices_price,
-    magnitudes_price,
-    make_searches,
-)
-from discreet.kernel.curator import Version
-from discreet.kernel.measurement import DiscoveredKeys
+from discreet.answers.bounds.program_purchase import find_ends, find_words, place_of_word, sorted_words
 from discreet.kernel.program import Program
-from discreet.plan.expressions import Choose, Member, Null, Predicate, TextCode, Whole
-from discreet.plan.expressions import Number as WholeNumber
-from discreet.plan.inquiry import Inquiry
-from discreet.plan.price import price
-from discreet.plan.relation import Scan
-from discreet.plan.stability import reach
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.constraint_bounds import open_ended_attribute
@@ -114,77 +94,22 @@ def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attrib
     }
 
 
-def find_ends(program: Program, names: Sequence[str], *, share: Fraction) -> list[EndSearch]:
-    """The ends of these columns for this share in all: their magnitudes as one step, and two choices an end.
-
-    Guarantee: the steps lose no more than the share.
-    Because: `magnitudes_price` loses what `pure_epsilon` of its part costs for each column, by Gaussian noise where the
-        reservation is one of rho; every choice has the epsilon that its part of the rest buys.
-    """
-    version = program.version
-    plan, searches = make_searches(version, {name: open_ends(version, name) for name in names})
-    part = MAGNITUDES if program.is_pure else MAGNITUDES_RHO
-    epsilon = choice_epsilon(program, names, share=share)
-    priced = magnitudes_price(
-        version,
-        plan,
-        searches,
-        epsilon=program.pure_epsilon(share * part / len(names)),
-        gaussian=not program.is_pure,
-    )
-    searches = after_magnitudes(searches, program.run(priced), choice_epsilon=epsilon)
-    for stage in range(1, STAGES):
-        if not all(search.is_settled for search in searches):
-            measured = program.run(choices_price(version, plan, searches, epsilon=epsilon))
-            searches = after_choices(searches, measured, choice_epsilon=epsilon, is_last=stage == STAGES - 1)
-    return searches
-
-
-def choice_epsilon(program: Program, names: Sequence[str], *, share: Fraction) -> Fraction:
-    """The epsilon of each choice of an end, where these columns have a share in all: all choices have the same."""
-    part = MAGNITUDES if program.is_pure else MAGNITUDES_RHO
-    choices = (STAGES - 1) * sum(len(open_ends(program.version, name)) for name in names)
-    return program.choice_epsilon(share * (1 - part) / choices)
-
-
-def open_ends(version: Version, name: str) -> tuple[End, ...]:
-    """The ends of a column that are not declared."""
-    column = version.schema.column(name)
-    assert isinstance(column, NumberColumn | MomentColumn)
-    ends: list[tuple[End, int | None]] = [("low", column.low), ("high", column.high)]
-    return tuple(end for end, declared in ends if declared is None)
-
-
 def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
-    """The values of text that enough people share, each column as one step. All other text is one more value."""
-    version, attributes = program.version, {}
-    plan = Scan(table=version.table, version=version.number)
-    for name in needs.texts:
-        priced = price(
-            Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(name),)),
-            reach(plan, {version.table: version.schema}),
-            needs={},
-            epsilon=program.pure_epsilon(needs.share_per_column(pure=program.is_pure)),
-            delta=program.event.delta / len(needs.texts),
-        )
-        (part,) = program.run(priced).parts
-        assert isinstance(part, DiscoveredKeys)
-        words = sorted(str(key) for (key,) in part.keys if key is not None)[:MOST_WORDS]
-        if words:
-            attributes[name] = attribute_of_words(name, words)
-    return attributes
+    """The values of text that enough people share. All other text is one more value."""
+    share = needs.share_per_column(pure=program.is_pure)
+    keys = {name: find_words(program, name, share=share, columns=len(needs.texts)) for name in needs.texts}
+    words = {name: sorted_words(own)[:MOST_WORDS] for name, own in keys.items()}
+    return {name: attribute_of_words(name, own) for name, own in words.items() if own}
 
 
 def attribute_of_words(name: str, words: Sequence[str]) -> Attribute:
     """A column of text as one of some words, or another one, or NULL."""
-    cases: list[tuple[Predicate, WholeNumber]] = [(Member(name, ValueSet((), null=True)), Null())]
-    cases += [(Member(name, ValueSet.of([word])), Whole(place)) for place, word in enumerate(words)]
     others = OTHER
     while others in words:
         others = f"({others})"
     return Attribute(
         column=CategoryColumn(name=name, values=(*words, others)),
-        of=Choose(tuple(cases), Whole(len(words))),
+        of=place_of_word(name, words),
         edges=tuple(range(len(words) + 2)),
         null=True,
     )

@@ -21,6 +21,7 @@ from discreet.answers.bounds.end_search import (
     stage_price,
 )
 from discreet.answers.bounds.missing_bounds import ROWS_PER_PERSON, MissingBounds
+from discreet.answers.bounds.program_purchase import sorted_words, words_price
 from discreet.answers.bounds.round_bounds import round_outward
 from discreet.answers.bounds.row_limit import chosen_limit, limit_price
 from discreet.answers.bounds.step_purchases import StepPurchases
@@ -28,11 +29,7 @@ from discreet.answers.query_quote import spending
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import DiscoveredKeys
 from discreet.kernel.project_session import Session
-from discreet.plan.expressions import TextCode
-from discreet.plan.inquiry import Inquiry
-from discreet.plan.price import Price, price
-from discreet.plan.relation import Scan
-from discreet.plan.stability import reach
+from discreet.plan.price import Price
 from discreet.release import Spending
 from discreet.schema.column import EPOCH, MomentColumn, NumberColumn
 
@@ -83,8 +80,8 @@ def buy_bounds(missing: MissingBounds, terms: BoundsTerms, session: Session) -> 
     ends = [search.with_distinct_ends() for search in chosen]
     values = purchase.values()
     standing = session.ledger.account_status(version.population)
-    columns = {search.column.name: _end_settings(search) for search in ends}
-    listed = {name: _discovered_values(discovered) for name, discovered in values.items()}
+    columns = {search.column.name: end_settings(search) for search in ends}
+    listed = {name: sorted_words(discovered) for name, discovered in values.items()}
     columns |= {name: {"type": "category", "values": words} for name, words in listed.items() if words}
     return BoughtBounds(
         table=version.table,
@@ -156,24 +153,12 @@ class _Purchase:
         return [self._values_price(name).event for name in self.missing.values[start:]]
 
     def _values_price(self, name: str) -> Price:
-        plan = Scan(table=self.version.table, version=self.version.number)
-        column = self.version.schema.column(name)
-        assert column is not None and self.terms.delta is not None
-        return price(
-            Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(column.name),)),
-            reach(plan, {self.version.table: self.version.schema}),
-            needs={},
-            epsilon=self.share,
-            delta=self.terms.delta / len(self.missing.values),
-        )
+        assert self.terms.delta is not None
+        delta = self.terms.delta / len(self.missing.values)
+        return words_price(self.version, name, epsilon=self.share, delta=delta)
 
 
-def _discovered_values(discovered: DiscoveredKeys) -> list[str]:
-    """The values that enough persons share, sorted; NULL is none."""
-    return sorted(str(key) for (key,) in discovered.keys if key is not None)
-
-
-def _end_settings(search: EndSearch) -> dict[str, Any]:
+def end_settings(search: EndSearch) -> dict[str, Any]:
     """The ends that were wanted, round, as the file has them."""
     assert search.low is not None and search.high is not None
     ends = dict(zip(("low", "high"), round_outward(search.column, search.low, search.high), strict=True))
@@ -218,7 +203,7 @@ def _warnings(purchase: _Purchase, ends: Sequence[EndSearch], values: Mapping[st
 def _missing_value_warnings(name: str, discovered: DiscoveredKeys, unit: str) -> list[str]:
     """Why values may be missing. The threshold is public: it follows from the price."""
     needed = "" if discovered.threshold is None else f" (about {discovered.threshold:,} are needed)"
-    if not _discovered_values(discovered):
+    if not sorted_words(discovered):
         return [f"no value of {name!r} is shared by enough {unit} for this epsilon and delta{needed}; it stays text"]
     warnings = []
     if discovered.threshold is not None:

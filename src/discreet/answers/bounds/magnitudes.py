@@ -34,7 +34,8 @@ BELOW_ZERO = Fraction(1, 10)
 #: the last power that is seen holds so many times what could be hidden: there the rows end, and are no tail.
 MOST_HIDDEN = Fraction(1, 100)
 MOST_HIDDEN_OF_FEW = Fraction(1, 10)
-CLIFF = 4
+FEW_VALUES = 32
+CLIFF = 3
 
 #: Two ends no farther apart than this are near enough: nothing is gained by looking closer.
 FEW = 256
@@ -100,7 +101,7 @@ class Magnitudes:
         is_known = limit <= rows * MOST_UNKNOWN
         if size == 1 and limit > rows * MOST_HIDDEN:
             first, last, is_known = *self._with_second(noisy_counts, first, math.sqrt(float(law.variance()))), False
-        elif limit > rows * (MOST_HIDDEN if size > FEW else MOST_HIDDEN_OF_FEW):
+        elif limit > rows * (MOST_HIDDEN if size > FEW_VALUES else MOST_HIDDEN_OF_FEW):
             is_tail = [noisy_counts[end] < CLIFF * limit for end in (first, last)]
             first, last = max(0, first - is_tail[0]), min(len(cells) - 1, last + is_tail[1])
         return self._ends(first, last, cells[populated[0]][0], rows, is_known=is_known)
