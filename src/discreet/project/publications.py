@@ -162,8 +162,9 @@ def describe(
     from discreet.tables.description.description_release import describe
     from discreet.tables.table_reservation import ReservationTerms
 
-    asker, terms = project.asker(analyst), ReservationTerms.of(epsilon, delta)
-    return describe(terms, open_session(project, project.private(name).name, asker), fresh=fresh)
+    asker, terms, table = project.asker(analyst), ReservationTerms.of(epsilon, delta), project.private(name)
+    made = describe(terms, open_session(project, table.name, asker), fresh=fresh)
+    return made.in_order([column.name for column in table.schema.columns])
 
 
 def describe_plan(project: QueryProject, name: str, *, epsilon: object, delta: object = None) -> DescriptionPlan:
@@ -171,8 +172,9 @@ def describe_plan(project: QueryProject, name: str, *, epsilon: object, delta: o
     from discreet.tables.description.description_plan import plan_description
     from discreet.tables.table_reservation import ReservationTerms
 
-    terms = ReservationTerms.of(epsilon, delta)
-    return plan_description(terms, quote_session(project, project.private(name).name))
+    terms, table = ReservationTerms.of(epsilon, delta), project.private(name)
+    planned = plan_description(terms, quote_session(project, table.name))
+    return planned.in_order([column.name for column in table.schema.columns])
 
 
 def publish(

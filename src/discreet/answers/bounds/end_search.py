@@ -132,6 +132,7 @@ class EndSearch:
                 lows=tuple(self._powers("low")) if "low" in ends else (),
                 highs=tuple(self._powers("high")) if "high" in ends else (),
                 unit=max(1, round(1 / self.column.step)) if isinstance(self.column, NumberColumn) else 1,
+                is_half=len(groups) == 2,
             )
             for ends in groups
         ]

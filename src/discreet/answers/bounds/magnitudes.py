@@ -37,6 +37,11 @@ MOST_HIDDEN_OF_FEW = Fraction(1, 10)
 FEW_VALUES = 32
 CLIFF = 3
 
+#: So many powers beyond an end are looked at together; they hold rows where their sum is more than this many standard
+#: deviations of its noise.
+FAINT = 8
+FAINTLY = 3.5
+
 #: Two ends no farther apart than this are near enough: nothing is gained by looking closer.
 FEW = 256
 
@@ -68,7 +73,7 @@ class Magnitudes:
     """Cells of codes by powers of two, away from `origin` on the sides that are looked at.
 
     `lows`, `highs`: the candidates of each end, from the nearest to the farthest; empty where an end is declared.
-    `unit`: the code of the number 1.
+    `unit`: the code of the number 1. `is_half`: the other end is missing too, and has a histogram of its own.
 
     >>> code = Code("x", None, None, null=True)
     >>> Magnitudes(code=code, origin=0, lows=(0, -1, -2, -9), highs=(0, 1, 2, 4, 9)).axis().edges[1:-1]
@@ -80,6 +85,7 @@ class Magnitudes:
     lows: tuple[int, ...]
     highs: tuple[int, ...]
     unit: int = 1
+    is_half: bool = False
 
     def axis(self) -> Axis:
         """A cell for each candidate, in the order of the codes; the farthest one's holds all that lies beyond."""
@@ -96,15 +102,31 @@ class Magnitudes:
         if not populated:
             return self._seen_together(noisy_counts, law, cells)
         rows = sum(int(noisy_counts[place]) for place in populated)
-        first, last = populated[0], populated[-1]
+        first, last = self._with_faint(noisy_counts, populated[0], populated[-1], math.sqrt(float(law.variance())))
+        least = cells[first][0]
         size, limit = cells[last][1] - cells[first][0] + 1, limits[fullest]
         is_known = limit <= rows * MOST_UNKNOWN
-        if size == 1 and limit > rows * MOST_HIDDEN:
+        if size == 1 and limit > rows * MOST_HIDDEN and not self._holds_all_above():
             first, last, is_known = *self._with_second(noisy_counts, first, math.sqrt(float(law.variance()))), False
         elif limit > rows * (MOST_HIDDEN if size > FEW_VALUES else MOST_HIDDEN_OF_FEW):
             is_tail = [noisy_counts[end] < CLIFF * limit for end in (first, last)]
             first, last = max(0, first - is_tail[0]), min(len(cells) - 1, last + is_tail[1])
-        return self._ends(first, last, cells[populated[0]][0], rows, is_known=is_known)
+        return self._ends(first, last, least, rows, is_known=is_known)
+
+    def _with_faint(self, noisy_counts: Sequence[int], first: int, last: int, sd: float) -> tuple[int, int]:
+        """Cells that hold rows, and on each side those beyond them that hold rows only together.
+
+        Rows that are spread over several powers, as those below 0 of a column around 0, may be seen in none of them.
+        """
+        below, above = (
+            list(noisy_counts[max(0, first - FAINT) : first])[::-1],
+            noisy_counts[last + 1 : last + 1 + FAINT],
+        )
+        return first - _faint_cells(below, sd), last + _faint_cells(above, sd)
+
+    def _holds_all_above(self) -> bool:
+        """Whether the cell of the origin holds every code above it: the other end has a histogram of its own."""
+        return self.is_half and not self.highs
 
     def _with_second(self, noisy_counts: Sequence[int], only: int, sd: float) -> tuple[int, int]:
         """One value is never all: the cell that holds it, and the likeliest one near it on a side that is looked at.
@@ -162,6 +184,14 @@ class Magnitudes:
         if self.origin == 0 and ends[place][1] < 0 <= ends[fullest][0]:
             chance *= BELOW_ZERO
         return max(chance, LEAST_CHANCE)
+
+
+def _faint_cells(outward: Sequence[int], sd: float) -> int:
+    """How many of these cells, from an end outward, are taken in: up to the last that stands out, if they do."""
+    if not outward or sum(outward) <= FAINTLY * sd * math.sqrt(len(outward)):
+        return 0
+    standing_out = [place + 1 for place, count in enumerate(outward) if count > 2 * sd]
+    return max(standing_out, default=1 + int(np.argmax(outward)))
 
 
 def rows_to_rely_on(law: DiscreteLaplace | DiscreteGaussian) -> int:

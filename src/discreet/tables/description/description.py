@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,7 @@ from discreet import exact
 from discreet.kernel.measurement import Law
 from discreet.release import Spending
 from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, type_name
-from discreet.tables.description.description_plan import CONFIDENCE, DEVIATIONS, Source
+from discreet.tables.description.description_plan import CONFIDENCE, DEVIATIONS, Source, in_shown_order
 
 #: Which quantiles are told.
 QUANTILES = (Fraction(1, 20), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(19, 20))
@@ -23,14 +23,18 @@ QUANTILES = (Fraction(1, 20), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyNumber:
-    """A number of rows or persons with its 95% interval. What noise hides has no value, but is at most `high`."""
+    """A number of rows or persons with its 95% interval. What noise hides has no value, but is at most `high`.
+
+    `limit`: what noise alone goes beyond with 5% at most, in any of the numbers that it is shown with.
+    """
 
     noisy_value: int
     plus_minus: int
+    limit: int
 
     @property
     def is_below_noise(self) -> bool:
-        return self.noisy_value <= self.plus_minus
+        return self.noisy_value <= self.limit
 
     @property
     def value(self) -> int | None:
@@ -160,6 +164,10 @@ class Description:
         """The description of a column."""
         return next(each for each in self.columns if each.name.lower() == name.lower())
 
+    def in_order(self, names: Sequence[str]) -> Description:
+        """The description with its columns as people know them."""
+        return replace(self, columns=tuple(in_shown_order(self.columns, names, lambda each: each.name)))
+
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
         """What was found that is not declared, as discreet.toml has it, marked with the epsilon it was measured for."""
@@ -197,9 +205,10 @@ class Description:
         return f'<iframe srcdoc="{escape(self.page())}" style="width:100%;height:40em;border:0"></iframe>'
 
 
-def noisy_number(value: int, law: Law) -> NoisyNumber:
-    """A noisy count, with its interval."""
-    return NoisyNumber(noisy_value=int(value), plus_minus=law.half_width(CONFIDENCE))
+def noisy_number(value: int, law: Law, *, among: int = 1) -> NoisyNumber:
+    """A noisy count, with its interval; shown with as many others as `among` says."""
+    limit = law.half_width(1 - (1 - CONFIDENCE) / among)
+    return NoisyNumber(noisy_value=int(value), plus_minus=law.half_width(CONFIDENCE), limit=limit)
 
 
 def noisy_sum(values: Sequence[int], law: Law) -> NoisyNumber:
@@ -207,7 +216,7 @@ def noisy_sum(values: Sequence[int], law: Law) -> NoisyNumber:
     if len(values) == 1:
         return noisy_number(values[0], law)
     width = math.ceil(DEVIATIONS * math.sqrt(len(values) * float(law.variance())))
-    return NoisyNumber(noisy_value=int(sum(values)), plus_minus=width)
+    return NoisyNumber(noisy_value=int(sum(values)), plus_minus=width, limit=width)
 
 
 def quantiles_of(

@@ -8,10 +8,10 @@ measured to choose the parts below.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from discreet import exact
 from discreet.accounting.events import ReservationEvent
@@ -35,9 +35,8 @@ from discreet.tables.table_reservation import ReservationTerms, count_caveats
 #: Which part of the whole counts rows and persons. Every column gets the same part of the rest.
 COUNTS = Fraction(1, 20)
 
-#: Which part of what a column gets finds its bounds, of a pure epsilon and of rho; and its words.
+#: Which part of what a column gets finds its bounds, or its words.
 BOUNDS = Fraction(2, 5)
-BOUNDS_RHO = Fraction(1, 4)
 WORDS = Fraction(2, 5)
 
 #: The cells of the histogram of a number, date or timestamp.
@@ -54,6 +53,8 @@ SENSIBLE = Fraction(1, 20)
 MOST_NOISE = 5e11
 
 Source = Literal["declared", "bought", "words", "none"]
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +148,10 @@ class DescriptionPlan:
     def cost(self) -> Spending:
         return Spending(epsilon=self.event.epsilon, rho=self.event.rho, delta=self.event.delta)
 
+    def in_order(self, names: Sequence[str]) -> DescriptionPlan:
+        """The plan with its columns as people know them; what is measured does not depend on it."""
+        return replace(self, columns=tuple(in_shown_order(self.columns, names, lambda each: each.column.name)))
+
     def sentences(self) -> list[str]:
         """How many rows it needs, in words."""
         unit = "persons" if self.unit_rows > 1 else "rows"
@@ -176,6 +181,7 @@ class DescriptionPlan:
             "rows_needed": _round_up(self.rows_needed),
             "columns": [self._column_data(each) for each in self.columns],
             "notes": [*self.sentences(), *self.notes],
+            "epsilon": exact.as_float(self.epsilon, up=True),
             "cost": self.cost.to_data(up=True),
         }
 
@@ -191,6 +197,12 @@ class DescriptionPlan:
             "rows_for_bounds": _round_up(self.rows_for_bounds(column)) if column.source == "bought" else None,
             "share": float(column.finding + column.histogram),
         }
+
+
+def in_shown_order(parts: Sequence[Part], names: Sequence[str], name_of: Callable[[Part], str]) -> list[Part]:
+    """Parts about columns in the order of these names, and those without one after them."""
+    places = {name.lower(): place for place, name in enumerate(names)}
+    return sorted(parts, key=lambda part: places.get(name_of(part).lower(), len(places)))
 
 
 def _round_up(number: int) -> int:
@@ -225,14 +237,13 @@ def plan_of(version: Version, event: ReservationEvent, epsilon: Fraction) -> Des
     """The plan by which a reservation is spent."""
     columns = version.schema.columns
     each = (1 - COUNTS) / len(columns)
-    bounds = BOUNDS if event.epsilon is not None else BOUNDS_RHO
 
     def column_plan(column: Column) -> ColumnPlan:
         if isinstance(column, TextColumn):
             finding = each * WORDS if event.delta else Fraction(0)
             source: Source = "words" if event.delta else "none"
         else:
-            finding, source = (each * bounds, "bought") if domain(column) is None else (Fraction(0), "declared")
+            finding, source = (each * BOUNDS, "bought") if domain(column) is None else (Fraction(0), "declared")
         return ColumnPlan(column=column, source=source, finding=finding, histogram=each - finding)
 
     return DescriptionPlan(version=version, event=event, epsilon=epsilon, columns=tuple(map(column_plan, columns)))

@@ -282,7 +282,7 @@ def _described(cut: _Cut, noisy_counts: NDArray[np.int64], law: Law, measured: F
         high=cut.high,
         quantiles=quantiles,
         cells=tuple(
-            DescribedCell(label=label, number=noisy_number(count, law))
+            DescribedCell(label=label, number=noisy_number(count, law, among=max(1, len(cut.labels))))
             for label, count in zip(cut.labels, counts, strict=False)
         ),
         others=others,
