@@ -106,6 +106,8 @@ CALLS = [
     ("budget show", "budget"),
     ("tables", "tables"),
     ("releases", "releases"),
+    ("describe", "describe visits --epsilon 50 --plan"),
+    ("describe", "describe visits --epsilon 50"),
     ("histogram", "histogram patients sex --epsilon 1"),
     ("ranges", "ranges patients age --epsilon 1 --plan"),
     ("ranges", "ranges patients age --epsilon 1 --between 20..59 --quantile 0.5"),

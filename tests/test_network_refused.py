@@ -58,6 +58,8 @@ VERBS = {
     "histogram": lambda project: project.histogram("friends", "from"),
     "ranges": lambda project: project.ranges("friends", "from", epsilon=1),
     "plan_ranges": lambda project: project.plan_ranges("friends", "from", epsilon=1),
+    "describe": lambda project: project.describe("friends", epsilon=1),
+    "describe_plan": lambda project: project.describe_plan("friends", epsilon=1),
     "marginals": lambda project: project.marginals("friends", ["from", "to"], epsilon=1),
     "plan_marginals": lambda project: project.plan_marginals("friends", ["from", "to"], epsilon=1),
     "synthesize": lambda project: project.synthesize("friends", epsilon=1),
@@ -74,6 +76,7 @@ VERBS = {
 
 #: Others: acts of the owner, budgets, what was released or is public; graphs; and `about`, which takes what `sql` read.
 OTHERS = {
+    "declare_described",
     *(
         "acknowledge",
         "add",
@@ -152,6 +155,7 @@ WORDS = {
     "ranges": ["friends", "from", "--epsilon", "1"],
     "marginals": ["friends", "from", "to", "--epsilon", "1"],
     "bounds": ["friends", "rows_per_person", "--epsilon", "1"],
+    "describe": ["friends", "--epsilon", "1"],
     "synth fit": ["friends", "--epsilon", "1"],
     "stream start": ["friends", "daily", "--epsilon", "1", "--horizon", "3"],
     "reconcile": ["friends"],

@@ -63,7 +63,7 @@ def test_json_and_words(tmp_path, rows, capsys):
     assert all(each["epsilon"] == 1 for each in data["found"])
     limit, cost, day = data["found"]
     assert limit["rows_per_person"] >= 1 and cost["low"] < cost["high"] and day["low"] < day["high"]
-    assert data["cost"]["epsilon"] == 3 and data["cost"]["delta"] == 0
+    assert 2.5 <= data["cost"]["epsilon"] <= 3 and data["cost"]["delta"] == 0  # what is settled is not chosen again
     # The exponential mechanism costs a quarter of its epsilon in rho, so that the zCDP filter may say less.
     assert data["spent"]["epsilon"] <= 3 and data["remaining"]["epsilon"] >= 97
     code, out, _ = say(capsys, tmp_path, "bounds", "visits", "at", "--epsilon", "1")

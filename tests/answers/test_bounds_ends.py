@@ -1,6 +1,7 @@
 """Bounds of numbers and moments: where is looked, what one person moves, what is found, how it is rounded."""
 
 import csv
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -12,11 +13,15 @@ from hypothesis import strategies as st
 from answers.visits import make, rows_of, sizes
 from discreet.accounting import events
 from discreet.accounting.region import Region
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.bounds.end_search import (
     BEYOND,
+    MAGNITUDES,
+    MAGNITUDES_RHO,
     STAGES,
     EndSearch,
     after_stage,
+    choice_epsilon_of,
     make_searches,
     stage_event,
     stage_price,
@@ -27,11 +32,15 @@ from discreet.engines.engine import TableLocations
 from discreet.engines.memory import MemoryEngine
 from discreet.engines.memory_counter import place
 from discreet.engines.person_keys import PersonKeys
-from discreet.kernel.measurement import ChosenBins, Measurement
+from discreet.kernel.measurement import ChosenBins, Measurement, NoisyCells
+from discreet.mechanisms.bits import system
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan.evaluate import value
 from discreet.plan.expressions import Code
 from discreet.plan.relation import PerPerson, Scan, base
 from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
+from discreet.synth.attribute_discovery import MOST_PURE, OUTSIDE, PURE_SHARE, SHARE
 from tiers import size
 
 CODE = Code("x", None, None, null=True)
@@ -45,11 +54,11 @@ def search(column=COST, wanted=("low", "high"), **more):
     return EndSearch(column=column, missing_ends=wanted, codes=dict.fromkeys(wanted, CODE), **more)
 
 
-@given(CODES, st.sampled_from(["low", "high"]), st.booleans(), st.sampled_from([COST, DAY, AT]), st.data())
-def test_each_code_lies_in_the_bin_of_the_nearest_candidate_that_holds_it(code, end, first, column, data):
-    """On every stage: bins and candidates go together, and what lies beyond all counts to the farthest."""
-    low = None if first else data.draw(st.integers(-4000, 4000))
-    high = None if first else low + data.draw(st.one_of(st.integers(0, 3), st.integers(0, 5000), st.just(2**59)))
+@given(CODES, st.sampled_from(["low", "high"]), st.sampled_from([COST, DAY, AT]), st.data())
+def test_each_code_lies_in_the_bin_of_the_nearest_candidate_that_holds_it(code, end, column, data):
+    """On every stage of choices: bins and candidates go together, and what lies beyond all counts to the farthest."""
+    low = data.draw(st.integers(-4000, 4000))
+    high = low + data.draw(st.one_of(st.integers(0, 3), st.integers(0, 5000), st.just(2**59)))
     found = search(column, low=low, high=high)
     axis, candidates = found.axis(end), found.candidates(end)
     mechanism = found.mechanism(end, epsilon=Fraction(1), rows=1)
@@ -72,25 +81,97 @@ def test_the_first_stage_goes_from_zero_or_from_the_declared_end():
     assert AT.label(search(AT).candidates("low")[-1]) == "0001-01-01 00:00:00"
 
 
+def drawn(counts, law):
+    """Exact counts with noise of their law, as the curator draws it."""
+    return (np.asarray(counts) + law.draw(len(counts), bits=system())).tolist()
+
+
+def counted(codes, axis):
+    return np.diff(np.searchsorted(codes, [float(edge) for edge in axis.edges]))
+
+
+def seen(codes, *, column=COST, scale=10, choice_epsilon=Fraction(1, 240), wanted=("low", "high")):
+    """A search after its first stage."""
+    found, law = search(column, wanted), DiscreteLaplace(scale=Fraction(scale))
+    lines = [drawn(counted(np.sort(codes), own.axis()), law) for own in found.magnitudes()]
+    return found.seen(lines, [law] * len(lines), choice_epsilon=choice_epsilon)
+
+
 def zoomed(codes, *, column=COST, epsilon=Fraction(1, 10), draws=3):
     """The ends that several searches find, each stage drawn from its law."""
     generator, codes = np.random.default_rng(5), np.sort(codes)
     ends = []
     for _ in range(draws):
-        found = search(column)
-        for _ in range(STAGES):
+        own = choice_epsilon_of(epsilon, search(column))
+        found = seen(codes, column=column, scale=1 / (epsilon * MAGNITUDES), choice_epsilon=own)
+        for _ in range(STAGES - 1):
+            if found.is_settled:
+                break
             chosen = {}
             for end in found.missing_ends:
-                axis = found.axis(end)
-                cut = np.clip(codes, found.low, found.high) if found.low is not None else codes
-                counts = np.diff(np.searchsorted(cut, [float(edge) for edge in axis.edges]))
-                mechanism = found.mechanism(end, epsilon=epsilon / (2 * STAGES), rows=1)
+                counts = counted(np.clip(codes, found.low, found.high), found.axis(end))
+                mechanism = found.mechanism(end, epsilon=own, rows=1)
                 gaps = mechanism.scores(counts).astype(float)
                 weights = np.exp((gaps - gaps.max()) * float(mechanism.epsilon / (2 * mechanism.mechanism.sensitivity)))
-                chosen[end] = int(generator.choice(axis.size, p=weights / weights.sum()))
+                chosen[end] = int(generator.choice(len(counts), p=weights / weights.sum()))
             found = found.narrowed(chosen)
+        found = found.with_margin(choice_epsilon=own)
         ends.append((found.low, found.high))
     return np.array(ends, dtype=float)
+
+
+@given(CODES, st.sampled_from([("low", "high"), ("low",), ("high",)]), st.sampled_from([COST, DAY, AT]))
+def test_each_code_lies_in_the_cell_of_its_power_of_two(code, wanted, column):
+    (own,) = search(column, wanted).magnitudes()
+    axis, cells = own.axis(), own._cells()
+    assert axis.size == len(cells) and all(a < b for a, b in zip(axis.edges, axis.edges[1:], strict=False))
+    low, high = cells[place(axis, code)]
+    inside = min(max(code, cells[0][0]), cells[-1][1])
+    assert low <= inside <= high
+    assert place(axis, None) is None
+
+
+def test_rows_in_any_power_of_two_lie_within_the_ends():
+    """More than 20 scales of rows: a chance of some 1e-6 to miss them; the same where they are far away."""
+    for codes in ([0] * 900 + [100] * 300, [5] * 400 + [40_000] * 250, [-3] * 300 + [2] * 300, [10**9] * 600):
+        found = seen(np.array(codes, dtype=float))
+        assert found.low <= min(codes) and found.high >= max(codes) and found.is_known
+
+
+#: What a fit of epsilon 1 over 12 undeclared columns gives each: of a pure epsilon, and of rho at a delta of 1e-6.
+@pytest.mark.parametrize("column", [COST, NumberColumn(name="x", type="integer")])
+@pytest.mark.parametrize("is_pure", [True, False])
+def test_zeros_and_ones_keep_both_at_what_a_fit_of_twelve_columns_gives(column, is_pure):
+    """At least 99 of 100 by the issue; here 0.3% are lost by noise, of which 13 in 200 are less than one in a million."""
+    ones = np.sort((np.arange(7000) < 560) * (100 if column is COST else 1)).astype(float)
+    share = min(PURE_SHARE, MOST_PURE / 12) if is_pure else SHARE * rho_from_epsilon(Fraction(1), Fraction(1, 10**6))
+    share *= 1 - OUTSIDE
+    law = (
+        DiscreteLaplace(scale=1 / (share * MAGNITUDES))
+        if is_pure
+        else DiscreteGaussian(sigma2=1 / (2 * share * MAGNITUDES_RHO))
+    )
+    (own,) = search(column).magnitudes()
+    counts = counted(ones, own.axis())
+    lost = 0
+    for _ in range(200):
+        found = search(column).seen([drawn(counts, law)], [law], choice_epsilon=Fraction(1, 1000))
+        lost += found.low > 0 or found.high < ones[-1]
+        assert found.low < found.high or found.with_distinct_ends().high > found.low
+    assert lost < 13
+
+
+def test_what_noise_hides_is_unknown_and_wide():
+    """A thousand rows of one value at a scale of 50: others with 8% cannot be ruled out. And no rows at all."""
+    for _ in range(20):
+        one = seen(np.zeros(1000), scale=50)
+        assert not one.is_known and one.is_settled and one.low < one.high
+    for _ in range(20):
+        none = seen(np.zeros(0), scale=50)
+        assert not none.is_known or none.noisy_rows > 250  # a chance of one in 5,000 for each cell
+        assert none.low < none.high
+    sure = seen(np.zeros(100_000), scale=50)
+    assert sure.is_known and (sure.low, sure.high) == (0, 0)
 
 
 @pytest.mark.thin(2)
@@ -114,14 +195,13 @@ def test_large_tables_get_bounds_that_clamp_little_and_are_not_wide(shape, colum
     assert np.mean(codes[:, None] < ends[:, 0], axis=0).max() < 0.02
     assert np.mean(codes[:, None] > ends[:, 1], axis=0).max() < 0.02
     wide = (ends[:, 1] - ends[:, 0]) / (high - low)
-    assert np.median(wide) < 2 and wide.max() < 12
+    assert np.median(wide) < 2.5 and wide.max() < 12
 
 
 def test_no_data_one_row_and_one_value_give_some_bounds():
     for codes in (np.zeros(0), np.array([10.0**15]), np.full(10_000, 42.0)):
         ends = zoomed(codes)
         assert (ends[:, 0] <= ends[:, 1]).all()
-        assert np.abs(ends).max() < 10**6  # few rows are too few for large bounds, not for small ones
     assert (zoomed(np.full(10_000, 42.0))[:, 1] >= 40).all()
 
 
@@ -170,9 +250,13 @@ def test_one_person_moves_one_bin_of_each_choice_by_one(tmp_path, monkeypatch, l
     ]
     plan, looking = make_searches(sides[0][1], {"cost": ("low", "high"), "day": ("low", "high")})
     assert isinstance(plan, PerPerson if limit > 1 else Scan) and base(plan) == Scan(table="visits", version=1)
-    for _ in range(STAGES):
-        found = stage_price(sides[0][1], plan, looking, share=Fraction(6))
-        assert found.reach.rows == 1 and [step.mechanism.rows for step in found.steps] == [1] * 4
+    for stage in range(STAGES):
+        found = stage_price(sides[0][1], plan, looking, share=Fraction(600))
+        assert found.reach.rows == 1
+        if stage:
+            assert [step.mechanism.rows for step in found.steps] == [1] * 4
+        else:
+            assert [step.moves[0].l1 for step in found.steps] == [1] * (4 if limit > 1 else 2)
         whole, less = (exact_of(*side, found, engine) for side in sides)
         assert whole == exact_of(*sides[0], found, MemoryEngine())
         for one, two in zip(whole, less, strict=True):
@@ -181,10 +265,15 @@ def test_one_person_moves_one_bin_of_each_choice_by_one(tmp_path, monkeypatch, l
             assert sum(one) == len(counts)
         bins = [int(np.flatnonzero(line)[-1]) for line in whole]
         parts = tuple(
-            ChosenBins(place=0, quantile=n, noisy_bins=((b, b, b),), confidence=Fraction(0)) for n, b in enumerate(bins)
+            ChosenBins(place=0, quantile=n, noisy_bins=((b, b, b),), confidence=Fraction(0))
+            if stage
+            else NoisyCells(place=n, statistics=(0,), noisy_values=(tuple(whole[n]),), laws=found.steps[n].laws)
+            for n, b in enumerate(bins)
         )
-        looking = after_stage(looking, Measurement(id="", text="", parts=parts, event=found.event))
+        measured = Measurement(id="", text="", parts=parts, event=found.event)
+        looking = after_stage(looking, measured, share=Fraction(600), stage=stage)
         assert all(each.low <= each.high for each in looking)
+        looking = [replace(each, is_settled=False) for each in looking]
 
 
 def test_a_person_counts_by_their_least_and_largest_row(tmp_path):
@@ -198,8 +287,8 @@ def test_a_person_counts_by_their_least_and_largest_row(tmp_path):
     costs = {}
     for person, cost, *_ in rows:
         costs.setdefault(person, []).append(round(float(cost) * 100))
-    for end, pick, line in zip(("low", "high"), (min, max), found, strict=True):
-        axis = looking.axis(end)
+    for own, pick, line in zip(looking.magnitudes(), (min, max), found, strict=True):
+        axis = own.axis()
         places = [place(axis, pick(each)) for each in costs.values()]
         assert line == np.bincount(places, minlength=axis.size).tolist()
 
@@ -210,10 +299,17 @@ def test_the_price_of_a_stage_is_known_before_the_first(tmp_path):
     plan, looking = make_searches(version, wanted)
     share = Fraction(1, 7)
     first = stage_price(version, plan, looking, share=share)
-    assert events.loss(first.event).epsilon == 2 * share / STAGES == first.epsilon
-    later = [each.narrowed(dict.fromkeys(each.missing_ends, 3)) for each in looking]
-    assert stage_price(version, plan, later, share=share).event == first.event
-    assert stage_event(version, plan, looking, share=share) == first.event
+    assert events.loss(first.event).epsilon == 2 * share * MAGNITUDES == first.epsilon
+    assert stage_event(version, plan, looking, share=share, stage=0) == first.event
+    for later in (
+        [replace(each, low=0, high=10**6) for each in looking],
+        [replace(each, low=-5, high=9) for each in looking],
+    ):
+        second = stage_price(version, plan, later, share=share)
+        assert second.event == stage_event(version, plan, looking, share=share, stage=1)
+        assert events.loss(second.event).epsilon == second.epsilon == share * (1 - MAGNITUDES)
+    settled = stage_price(version, plan, [later[0], replace(later[1], is_settled=True)], share=share)
+    assert events.loss(settled.event).epsilon == share * (1 - MAGNITUDES) / 2
 
 
 def test_bounds_end_to_end(tmp_path):
@@ -222,16 +318,16 @@ def test_bounds_end_to_end(tmp_path):
     found = project.bounds("visits", epsilon=4)
     assert set(found.shares) == {"rows_per_person", "cost", "day", "at"} and set(found.shares.values()) == {1}
     charges = project.ledger.refresh().charges
-    assert set(charges) == set(found.releases) and sum(charge.price for charge in charges.values()) == 4
-    assert found.cost.epsilon == 4 and found.cost.delta == 0
+    assert set(charges) == set(found.releases)
+    assert found.cost.epsilon == sum(charge.price for charge in charges.values()) <= 4 and found.cost.delta == 0
     with (tmp_path / "visits.csv").open() as stream:
         costs = np.array([float(row["cost"]) for row in csv.DictReader(stream)])
     low, high = (float(found.columns["cost"][end]) for end in ("low", "high"))
-    assert low < 40 and 400 < high < 6000 and np.mean((costs < low) | (costs > high)) < 0.1
-    assert date(2005, 1, 1) < found.columns["day"]["low"] < date(2020, 4, 1)
-    assert date(2023, 10, 1) < found.columns["day"]["high"] < date(2060, 1, 1)
-    assert datetime(2005, 1, 1) < found.columns["at"]["low"] < datetime(2020, 4, 1)
-    assert datetime(2023, 10, 1) < found.columns["at"]["high"] < datetime(2060, 1, 1)
+    assert low < 40 and 400 < high < 20_000 and np.mean((costs < low) | (costs > high)) < 0.1
+    assert date(1990, 1, 1) < found.columns["day"]["low"] < date(2020, 4, 1)
+    assert date(2023, 10, 1) < found.columns["day"]["high"] < date(2080, 1, 1)
+    assert datetime(1990, 1, 1) < found.columns["at"]["low"] < datetime(2020, 4, 1)
+    assert datetime(2023, 10, 1) < found.columns["at"]["high"] < datetime(2080, 1, 1)
     column = project.table("visits").schema.column("cost")
     assert column.low == low * 100 and column.high == high * 100
     assert "measured = 1" in (tmp_path / "discreet.toml").read_text()
@@ -248,9 +344,8 @@ def test_only_the_end_that_is_missing_is_bought(tmp_path):
     project = make(tmp_path, rows_of(sizes(300)), person=False, columns=columns, bits=4)
     found = project.bounds("visits", ["cost"], epsilon=2)
     assert set(found.columns["cost"]) == {"high"} and found.columns["cost"]["high"] > 100
-    assert [event.epsilon for id_ in found.releases for event in [project.curator.stored_measurement(id_).event]] == [
-        Fraction(2, 3)
-    ] * STAGES
+    spent = [events.loss(project.curator.stored_measurement(id_).event).epsilon for id_ in found.releases]
+    assert spent[0] == 2 * MAGNITUDES and spent[1:] in ([], [2 * (1 - MAGNITUDES) / 2] * 2)
     assert project.table("visits").schema.column("cost").low == 1000
 
 
@@ -261,7 +356,7 @@ def test_an_empty_table_gets_bounds(tmp_path):
     assert found.settings["rows_per_person"] <= 2
     for name, column in found.columns.items():
         assert column["low"] <= column["high"], name
-    assert any("too narrow" in warning for warning in found.warnings)
+    assert any("reliable from about" in warning for warning in found.warnings)
     project.refresh("visits")
 
 

@@ -29,6 +29,7 @@ from discreet.mechanisms.threshold import KeyThreshold
 from discreet.mechanisms.topk import TopKChoice
 from discreet.plan import price as pricing
 from discreet.plan import stability
+from discreet.plan.cells import even_edges
 from discreet.schema.column import TextColumn
 from discreet.surveys.device import respondent_device
 from discreet.surveys.protocols.coins import Coin
@@ -36,7 +37,6 @@ from discreet.surveys.protocols.several_questions import Split
 from discreet.surveys.protocols.sketch import CountMeanSketch
 from discreet.surveys.protocols.unary import SymmetricUnary
 from discreet.synth import attribute_discovery, first_histograms
-from discreet.synth.attribute import even_edges
 from noise.source import FixedBits
 from tiers import size
 

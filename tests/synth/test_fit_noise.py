@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 from clinic import make
+from discreet.answers import reservation_choice
 from discreet.kernel.project_session import quote_session
 from discreet.synth import synthesis
 from discreet.synth.fit_request import FitRequest
@@ -91,7 +92,7 @@ def test_a_repeat_that_looks_for_one_noise_only_is_caught(tmp_path, monkeypatch)
 
 def test_a_choice_by_price_alone_would_be_caught(tmp_path, monkeypatch):
     """Without the size of the noise a fit of eight columns would take noise half as large again."""
-    monkeypatch.setattr(synthesis, "noise_sd", lambda event, most_rows, share: 1.0)
+    monkeypatch.setattr(reservation_choice, "noise_sd", lambda event, most_rows, share: 1.0)
     project = make(tmp_path, budget=DELTA)
     project.sql(f"{COUNT} > 20").ask(epsilon=1)
     assert chosen(project, columns=8)[0].epsilon == Fraction(1)

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.kernel.program import Program
+from discreet.plan.cells import even_edges
 from discreet.synth import attribute_discovery, cell_decoder, first_histograms, row_sampler, rules
-from discreet.synth.attribute import even_edges
 from discreet.synth.constraints import CellLimits, PublicConstraints
 from synth import test_bought, test_columns, test_constraints, test_extremes, test_ledger, test_saving
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project

@@ -22,6 +22,7 @@ from discreet.cli.bounds import bounds
 from discreet.cli.budget_group import budget_app
 from discreet.cli.called_verb import app_for
 from discreet.cli.check import check
+from discreet.cli.describe import describe
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.cli.graph import graph_app
 from discreet.cli.histogram import histogram
@@ -85,6 +86,7 @@ _SHORT = {
     "sample-data": "Write generated tables with code books, to learn with.",
     "forget": "Erase a person from a table and tables that refer to it.",
     "bounds": "Find rows_per_person, bounds and values privately.",
+    "describe": "Describe every column privately, for one price.",
     "ranges": "Answer ranges and quantiles of a column from one release.",
     "marginals": "Measure all tables of up to --order columns, consistently.",
     "serve": "Serve the console in a browser.",
@@ -127,6 +129,7 @@ for _verb_function in (
         remove,
         forget,
         bounds,
+        describe,
         histogram,
         ranges,
         marginals,

@@ -109,9 +109,7 @@ class ReservationSteps:
 
     def pure_epsilon(self, share: Fraction) -> Fraction:
         """The epsilon of a pure mechanism that costs this share at most: epsilon^2 / 2 in rho."""
-        if self._event.epsilon is not None:
-            return self._event.epsilon * share
-        return _root(2 * self._event.rho * share)
+        return pure_epsilon(self._event, share)
 
     def beside(self, number: int) -> Any:
         """What was stored beside the numbers of a step that was drawn before; None where it was not."""
@@ -241,6 +239,11 @@ def choice_epsilon(event: ReservationEvent, share: Fraction) -> Fraction:
     In rho a choice of epsilon costs epsilon^2 / 8.
     """
     return event.epsilon * share if event.epsilon is not None else _root(8 * event.rho * share)
+
+
+def pure_epsilon(event: ReservationEvent, share: Fraction) -> Fraction:
+    """The epsilon of a pure mechanism that costs a share of a reservation at most: epsilon^2 / 2 in rho."""
+    return event.epsilon * share if event.epsilon is not None else _root(2 * event.rho * share)
 
 
 def _root(square: Fraction) -> Fraction:

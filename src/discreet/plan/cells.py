@@ -101,3 +101,13 @@ def check_cells(size: int) -> None:
             f"the groups make {size:,} cells; one query can have at most {MOST_CELLS:,}",
             hint="group by fewer columns or wider bins",
         )
+
+
+def even_edges(low: int, high: int, most: int) -> tuple[int, ...]:
+    """Edges of at most `most` even cells of [low, high), whole codes each.
+
+    >>> even_edges(0, 10, 3)
+    (0, 3, 6, 10)
+    """
+    cells = min(most, high - low)
+    return tuple(low + place * (high - low) // cells for place in range(cells + 1))

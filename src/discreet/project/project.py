@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from discreet.project.question import Question
     from discreet.project.recall import RecalledRelease
     from discreet.sql.catalog import PublicTable
+    from discreet.tables.description.description import Description
 
 __all__ = ["BudgetStatus", "ErasureReport", "Project", "RemovalReport"]
 
@@ -401,12 +402,33 @@ class Project:
         scope = bounding.bias_scope(self.private(name), self.peek_version(name), columns)
         return bounding.estimate_bias(scope, terms, open_session(self, name, UNNAMED))
 
+    def declare_described(self, description: Description) -> list[str]:
+        """Write what a description found, and discreet.toml does not declare, into it; return the names of the columns.
+
+        Bounds are rounded outward and marked with the epsilon they were measured for. Call `refresh` to apply them.
+        """
+        table = self.private(description.table)
+        columns: dict[str, dict[str, object]] = {}
+        for name, settings in description.settings.items():
+            column, raw = table.schema.column(name), self.file.raw[table.name]["columns"].get(name, {})
+            if column is None or type(column) is not type(description.column(name).column):
+                continue
+            fresh = {key: value for key, value in settings.items() if key == "type" or key not in raw}
+            if set(fresh) - {"type", "measured"}:
+                columns[column.name] = {**fresh, "measured": settings["measured"]}
+        if columns:
+            set_keys(self.folder / NAME, table.name, {}, columns)
+            self._reload_file()
+        return list(columns)
+
     # The verbs that publish: each is a function of `publications`, whose first argument is the project.
     histogram = publications.histogram
     ranges = publications.ranges
     plan_ranges = publications.plan_ranges
     marginals = publications.marginals
     plan_marginals = publications.plan_marginals
+    describe = publications.describe
+    describe_plan = publications.describe_plan
     publish = publications.publish
     plan_publish = publications.plan_publish
     stream = publications.stream

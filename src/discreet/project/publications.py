@@ -1,4 +1,4 @@
-"""What a project publishes: histograms, ranges, marginals, tables, streams, models, answers that agree.
+"""What a project publishes: histograms, ranges, marginals, descriptions, tables, streams, models, answers that agree.
 
 One short function for each verb, and each is a method of `Project`; what they do lies in `tables`, `synth` and
 `answers`.
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from discreet.synth.fit_request import FitOptions
     from discreet.synth.inspect.model_comparison import Comparison
     from discreet.synth.model import Model
+    from discreet.tables.description.description import Description
+    from discreet.tables.description.description_plan import DescriptionPlan
     from discreet.tables.marginals.marginals_release import MarginalsRelease
     from discreet.tables.marginals.marginals_request import MarginalsOptions, MarginalsQuote
     from discreet.tables.publish.publish import PublicationQuote as PublishQuote
@@ -142,6 +144,37 @@ def plan_marginals(
     request, terms = MarginalsRequest.of(columns, **wish), ReservationTerms.of(epsilon, delta)
     declared = [column.name for column in project.private(name).schema.columns]
     return quote_marginals(request, terms, quote_session(project, name), declared=declared)
+
+
+def describe(
+    project: QueryProject,
+    name: str,
+    *,
+    epsilon: object,
+    delta: object = None,
+    analyst: str | None = None,
+    fresh: bool = False,
+) -> Description:
+    """A private profile of every column: rows, NULL, bounds, quantiles, common words, a histogram. Charged once.
+
+    What is not declared is found for the same price. Words of text need a delta. A repeat is free.
+    """
+    from discreet.tables.description.description_release import describe
+    from discreet.tables.table_reservation import ReservationTerms
+
+    asker, terms, table = project.asker(analyst), ReservationTerms.of(epsilon, delta), project.private(name)
+    made = describe(terms, open_session(project, table.name, asker), fresh=fresh)
+    return made.in_order([column.name for column in table.schema.columns])
+
+
+def describe_plan(project: QueryProject, name: str, *, epsilon: object, delta: object = None) -> DescriptionPlan:
+    """What a description would cost, how precise it would be, and how many rows it needs to make sense. Free."""
+    from discreet.tables.description.description_plan import plan_description
+    from discreet.tables.table_reservation import ReservationTerms
+
+    terms, table = ReservationTerms.of(epsilon, delta), project.private(name)
+    planned = plan_description(terms, quote_session(project, table.name))
+    return planned.in_order([column.name for column in table.schema.columns])
 
 
 def publish(

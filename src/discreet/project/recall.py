@@ -49,6 +49,7 @@ KINDS: Mapping[str, str] = {
     "comparison": "a comparison of a model with its table",
     "ranges": "the ranges and quantiles of a column",
     "marginals": "marginals that are consistent with each other",
+    "description": "a description of the columns of a table",
     "publish": "tables that add up exactly",
     "stream": "totals of a table, step by step",
     "graph": "statistics of a network",

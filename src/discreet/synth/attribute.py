@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import Refused
-from discreet.plan.cells import Axis
+from discreet.plan.cells import Axis, even_edges
 from discreet.plan.expressions import Expression
 from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, TextColumn, domain, nullable
 from discreet.sql.typed_expression import column_expression
@@ -138,13 +138,3 @@ def attribute_of(column: Column) -> Attribute | None:
             hint="leave the column out, or declare fewer values and an `other` value",
         )
     return Attribute(column=column, edges=tuple(range(high + 1)), null=nullable(column))
-
-
-def even_edges(low: int, high: int, most: int) -> tuple[int, ...]:
-    """Edges of at most `most` even cells of [low, high), whole codes each.
-
-    >>> even_edges(0, 10, 3)
-    (0, 3, 6, 10)
-    """
-    cells = min(most, high - low)
-    return tuple(low + place * (high - low) // cells for place in range(cells + 1))

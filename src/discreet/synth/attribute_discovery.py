@@ -10,17 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.region import ValueSet
-from discreet.answers.bounds.end_search import STAGES, End, after_stage, make_searches, stage_price
-from discreet.kernel.curator import Version
-from discreet.kernel.measurement import DiscoveredKeys
+from discreet.answers.bounds.program_purchase import find_ends, find_words, place_of_word, sorted_words
 from discreet.kernel.program import Program
-from discreet.plan.expressions import Choose, Member, Null, Predicate, TextCode, Whole
-from discreet.plan.expressions import Number as WholeNumber
-from discreet.plan.inquiry import Inquiry
-from discreet.plan.price import price
-from discreet.plan.relation import Scan
-from discreet.plan.stability import reach
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.constraint_bounds import open_ended_attribute
@@ -37,7 +28,7 @@ SHARE = Fraction(1, 40)
 MOST_SHARE = Fraction(1, 4)
 
 #: Of what finding the bounds of a column costs, this part counts the rows outside of those that were chosen.
-OUTSIDE = Fraction(1, 3)
+OUTSIDE = Fraction(1, 12)
 
 #: Shares of a pure epsilon are larger: a share s of rho buys choices of epsilon sqrt(s), of a pure one of s alone.
 PURE_SHARE = Fraction(1, 8)
@@ -91,76 +82,34 @@ def describe_attributes(
 
 
 def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
-    """Low and high of each column: three choices an end, one step a stage; then moved out to where rows are seen."""
+    """Low and high of each column; then moved out to where rows are seen."""
     if not needs.numbers:
         return {}
-    version = program.version
-    open_ends = {name: _open_ends(version, name) for name in needs.numbers}
-    plan, column_searches = make_searches(version, open_ends)
-    epsilon = choice_epsilon(program, needs)
-    for _ in range(STAGES):
-        # Every choice of the stage gets the same share; `stage_price` divides what a column gets over its choices.
-        stage_prices = [
-            stage_price(version, plan, [each], share=epsilon * STAGES * len(each.missing_ends))
-            for each in column_searches
-        ]
-        column_searches = [
-            after_stage([each], program.run(priced))[0]
-            for each, priced in zip(column_searches, stage_prices, strict=True)
-        ]
-    share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers) * OUTSIDE
-    bounds = widen_bounds(program, [OutsideCells.of(search) for search in column_searches], share=share)
+    share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers)
+    column_searches = find_ends(program, needs.numbers, share=share * (1 - OUTSIDE))
+    bounds = widen_bounds(program, [OutsideCells.of(search) for search in column_searches], share=share * OUTSIDE)
     return {
         search.column.name: open_ended_attribute(search.column, *own)
         for search, own in zip(column_searches, bounds, strict=True)
     }
 
 
-def choice_epsilon(program: Program, needs: UndeclaredColumns) -> Fraction:
-    """The epsilon of each choice of an end: all choices have the same."""
-    choices = STAGES * sum(len(_open_ends(program.version, name)) for name in needs.numbers)
-    return program.choice_epsilon(
-        needs.share_per_column(pure=program.is_pure) * len(needs.numbers) * (1 - OUTSIDE) / choices
-    )
-
-
-def _open_ends(version: Version, name: str) -> tuple[End, ...]:
-    column = version.schema.column(name)
-    assert isinstance(column, NumberColumn | MomentColumn)
-    ends: list[tuple[End, int | None]] = [("low", column.low), ("high", column.high)]
-    return tuple(end for end, declared in ends if declared is None)
-
-
 def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
-    """The values of text that enough people share, each column as one step. All other text is one more value."""
-    version, attributes = program.version, {}
-    plan = Scan(table=version.table, version=version.number)
-    for name in needs.texts:
-        priced = price(
-            Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(name),)),
-            reach(plan, {version.table: version.schema}),
-            needs={},
-            epsilon=program.pure_epsilon(needs.share_per_column(pure=program.is_pure)),
-            delta=program.event.delta / len(needs.texts),
-        )
-        (part,) = program.run(priced).parts
-        assert isinstance(part, DiscoveredKeys)
-        words = sorted(str(key) for (key,) in part.keys if key is not None)[:MOST_WORDS]
-        if words:
-            attributes[name] = attribute_of_words(name, words)
-    return attributes
+    """The values of text that enough people share. All other text is one more value."""
+    share = needs.share_per_column(pure=program.is_pure)
+    keys = {name: find_words(program, name, share=share, columns=len(needs.texts)) for name in needs.texts}
+    words = {name: sorted_words(own)[:MOST_WORDS] for name, own in keys.items()}
+    return {name: attribute_of_words(name, own) for name, own in words.items() if own}
 
 
 def attribute_of_words(name: str, words: Sequence[str]) -> Attribute:
     """A column of text as one of some words, or another one, or NULL."""
-    cases: list[tuple[Predicate, WholeNumber]] = [(Member(name, ValueSet((), null=True)), Null())]
-    cases += [(Member(name, ValueSet.of([word])), Whole(place)) for place, word in enumerate(words)]
     others = OTHER
     while others in words:
         others = f"({others})"
     return Attribute(
         column=CategoryColumn(name=name, values=(*words, others)),
-        of=Choose(tuple(cases), Whole(len(words))),
+        of=place_of_word(name, words),
         edges=tuple(range(len(words) + 2)),
         null=True,
     )

@@ -15,9 +15,10 @@ import numpy as np
 from discreet.answers.bounds.round_bounds import first_code, last_code
 from discreet.errors import UsageError
 from discreet.inference.fit import fit
+from discreet.plan.cells import even_edges
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 from discreet.sql.typed_expression import column_expression
-from discreet.synth.attribute import FINE_CELLS, Attribute, attribute_of, even_edges
+from discreet.synth.attribute import FINE_CELLS, Attribute, attribute_of
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import FAR
 from discreet.synth.constraints import PublicConstraints

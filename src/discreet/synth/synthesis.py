@@ -11,7 +11,13 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.events import ReservationEvent, to_data
 from discreet.accounting.guarantee import Guarantee
-from discreet.accounting.zcdp_conversion import rho_from_epsilon
+from discreet.answers.reservation_choice import (
+    cheapest_noise,
+    guarantee_delta,
+    keys_delta,
+    reservation_of,
+    reservations_for,
+)
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.errors import BudgetExceeded, Command, Flag, Message, UsageError
 from discreet.kernel.curator import Version
@@ -35,9 +41,6 @@ from discreet.synth.random_model import random_model
 
 #: A model of fewer rows than this many standard deviations of its noise is mostly noise.
 MOSTLY_NOISE = 10
-
-#: Such a part of delta finds the values of text columns; the rest converts rho.
-KEYS_PART = Fraction(1, 20)
 
 #: Where more than this share of the rows may lie outside bought bounds, nothing about the column is relied on.
 MOST_OUTSIDE = 0.05
@@ -66,7 +69,9 @@ def synthesize(
     if request.kind == "random":
         return random_model(version, in_shown_order(columns, order))
     from_constraints = attributes_from_totals(columns, request.constraints.totals)
-    needs = undeclared_columns(columns, keys=_keys_delta(guarantee, request) > 0, from_constraints=from_constraints)
+    needs = undeclared_columns(
+        columns, keys=keys_delta(guarantee, request.delta) > 0, from_constraints=from_constraints
+    )
     open_ = (*from_constraints, *needs.numbers, *needs.texts)
     if all(attribute_of(column) is None and column.name not in open_ for column in columns):
         raise UsageError(
@@ -177,88 +182,31 @@ def in_shown_order(columns: Sequence[Column], order: Sequence[str]) -> tuple[Col
     return tuple(sorted(columns, key=lambda column: places.get(column.name.lower(), len(places))))
 
 
-def _delta(guarantee: Guarantee, request: FitRequest) -> Fraction:
-    """The delta of the fit's guarantee: as asked, else what the population converts rho with."""
-    if request.delta is not None:
-        return request.delta
-    return guarantee.delta_rho or guarantee.keys
-
-
-def _keys_delta(guarantee: Guarantee, request: FitRequest) -> Fraction:
-    """The part of delta that finding values of text may cost, as for the keys of a question."""
-    delta = _delta(guarantee, request)
-    return min(guarantee.keys, delta * KEYS_PART)
-
-
 def reservation(guarantee: Guarantee, request: FitRequest, *, texts: bool) -> ReservationEvent:
     """What (epsilon, delta) is in the terms of the ledger: rho by inverse conversion, or pure where no delta is."""
     assert request.epsilon is not None
-    delta, keys = _delta(guarantee, request), _keys_delta(guarantee, request) if texts else Fraction(0)
-    if guarantee.delta_rho == 0 or delta - keys <= 0:
-        return ReservationEvent(epsilon=request.epsilon, rho=request.epsilon**2 / 2, delta=keys)
-    rho = rho_from_epsilon(request.epsilon, delta - keys)
-    if rho <= 0:
-        raise UsageError(
-            f"epsilon {exact.show(request.epsilon)} at delta {exact.show(delta)} is too small: it needs infinite noise"
-        )
-    return ReservationEvent(epsilon=None, rho=rho, delta=keys)
+    return reservation_of(guarantee, request.epsilon, request.delta, texts=texts)
 
 
 def possible_reservations(guarantee: Guarantee, request: FitRequest, *, texts: bool) -> list[ReservationEvent]:
-    """The reservations that keep (epsilon, delta): Gaussian noise, and Laplace noise, unless the owner named a delta or
-    counts in rho alone; or Laplace noise alone, where there is no delta.
-    """
-    first = reservation(guarantee, request, texts=texts)
-    if first.epsilon is not None or request.delta is not None or guarantee.accounting == "zcdp":
-        return [first]
+    """The reservations that keep (epsilon, delta) of a fit."""
     assert request.epsilon is not None
-    return [first, ReservationEvent(epsilon=request.epsilon, rho=request.epsilon**2 / 2, delta=first.delta)]
+    return reservations_for(guarantee, request.epsilon, request.delta, texts=texts)
 
 
 def choose_noise(prices: Sequence[ReservationEvent], session: Session, *, columns: int) -> tuple[ReservationEvent, str]:
-    """The noise that costs the budget least for the same quality, and why.
+    """The noise that costs the budget least for the same quality of a fit, and why.
 
     A third of a fit measures the columns one by one, and the size of that noise is used for the comparison
-    (`model_choice`). Laplace noise is inversely proportional to its price, so at the size of the Gaussian noise it
-    would cost its price times the ratio of both. Measured at 2, 4 and 8 columns, errors of pairs by Laplace noise are
-    0.5, 1.1 to 1.2 and 1.1 to 1.7 times those by Gaussian noise; this ratio is 0.7, 1.05 and 1.5.
+    (`model_choice`).
     """
-    if len(prices) == 1:
-        return prices[0], ""
-    gaussian, laplace = prices
-    share = Fraction(1, 3 * columns)
-    gaussian_sd, laplace_sd = (noise_sd(event, most_rows=1, share=share) for event in (gaussian, laplace))
-    by_gauss, by_laplace = (session.preview(event, booking=False) for event in (gaussian, laplace))
-    gaussian_cost, laplace_cost = (session.epsilon_moved(decision) for decision in (by_gauss, by_laplace))
-    epsilon = laplace.epsilon
-    assert epsilon is not None
-    if not by_laplace.accepted or laplace_cost is None:
-        return gaussian, _dear(gaussian_cost, epsilon)
-    if not by_gauss.accepted or gaussian_cost is None:
-        return laplace, "this fit uses Laplace noise, because the budget has no room for Gaussian noise"
-    if float(laplace_cost) * laplace_sd < float(gaussian_cost) * gaussian_sd:
-        return (
-            laplace,
-            "this fit uses Laplace noise, because it costs the budget less than Gaussian noise of the same size",
-        )
-    because = "this fit uses Gaussian noise, because it costs the budget no more than Laplace noise of the same size"
-    return gaussian, "; ".join(filter(None, [because, _dear(gaussian_cost, epsilon)]))
-
-
-def _dear(cost: Fraction | None, epsilon: Fraction) -> str:
-    """A note if a fit costs the budget clearly more than the epsilon that was asked for."""
-    if cost is None or cost <= epsilon * Fraction(11, 10):
-        return ""
-    return (
-        f"it costs the budget epsilon {exact.show(cost, up=True)}, not {exact.show(epsilon)}, because earlier answers "
-        "had another kind of noise"
-    )
+    return cheapest_noise(prices, session, share=Fraction(1, 3 * columns), what="fit")
 
 
 def _card_delta(guarantee: Guarantee, request: FitRequest, event: ReservationEvent) -> Fraction:
     """The delta of a fit's guarantee, by the noise that was chosen: with Laplace noise only keys need one."""
     is_choice = event.epsilon is not None and guarantee.delta_rho > 0 and request.delta is None
-    return event.delta if is_choice else _delta(guarantee, request)
+    return event.delta if is_choice else guarantee_delta(guarantee, request.delta)
 
 
 def _outside(made: ModelFit, needs: UndeclaredColumns) -> dict[str, float]:

@@ -12,15 +12,16 @@ from discreet import exact
 from discreet.accounting.events import Event
 from discreet.answers.bounds.bounds_terms import BoundsTerms
 from discreet.answers.bounds.end_search import (
-    ENOUGH,
     STAGES,
     EndSearch,
     after_stage,
     make_searches,
+    rows_for_bounds,
     stage_event,
     stage_price,
 )
 from discreet.answers.bounds.missing_bounds import ROWS_PER_PERSON, MissingBounds
+from discreet.answers.bounds.program_purchase import sorted_words, words_price
 from discreet.answers.bounds.round_bounds import round_outward
 from discreet.answers.bounds.row_limit import chosen_limit, limit_price
 from discreet.answers.bounds.step_purchases import StepPurchases
@@ -28,11 +29,7 @@ from discreet.answers.query_quote import spending
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import DiscoveredKeys
 from discreet.kernel.project_session import Session
-from discreet.plan.expressions import TextCode
-from discreet.plan.inquiry import Inquiry
-from discreet.plan.price import Price, price
-from discreet.plan.relation import Scan
-from discreet.plan.stability import reach
+from discreet.plan.price import Price
 from discreet.release import Spending
 from discreet.schema.column import EPOCH, MomentColumn, NumberColumn
 
@@ -83,8 +80,8 @@ def buy_bounds(missing: MissingBounds, terms: BoundsTerms, session: Session) -> 
     ends = [search.with_distinct_ends() for search in chosen]
     values = purchase.values()
     standing = session.ledger.account_status(version.population)
-    columns = {search.column.name: _end_settings(search) for search in ends}
-    listed = {name: _discovered_values(discovered) for name, discovered in values.items()}
+    columns = {search.column.name: end_settings(search) for search in ends}
+    listed = {name: sorted_words(discovered) for name, discovered in values.items()}
     columns |= {name: {"type": "category", "values": words} for name, words in listed.items() if words}
     return BoughtBounds(
         table=version.table,
@@ -119,16 +116,18 @@ class _Purchase:
         priced_limit = limit_price(
             self.version, epsilon=self.share, cells=self.terms.cells, for_epsilon=self.terms.for_epsilon
         )
-        return chosen_limit(self.purse.buy(priced_limit, coming=[*self._ends_events(STAGES), *self._values_events(0)]))
+        return chosen_limit(self.purse.buy(priced_limit, coming=[*self._ends_events(0), *self._values_events(0)]))
 
     def ends(self) -> list[EndSearch]:
         if not self.missing.ends:
             return []
         plan, end_searches = make_searches(self.version, self.missing.ends)
         for stage in range(STAGES):
-            coming = [*self._ends_events(STAGES - 1 - stage), *self._values_events(0)]
+            if all(search.is_settled for search in end_searches):
+                break
+            coming = [*self._ends_events(stage + 1), *self._values_events(0)]
             measured = self.purse.buy(stage_price(self.version, plan, end_searches, share=self.share), coming=coming)
-            end_searches = after_stage(end_searches, measured)
+            end_searches = after_stage(end_searches, measured, share=self.share, stage=stage)
         return end_searches
 
     def values(self) -> dict[str, DiscoveredKeys]:
@@ -140,34 +139,26 @@ class _Purchase:
             keys_by_column[name] = part
         return keys_by_column
 
-    def _ends_events(self, stages: int) -> list[Event]:
-        if not self.missing.ends or not stages:
+    def _ends_events(self, start: int) -> list[Event]:
+        """What the stages from this one on will cost."""
+        if not self.missing.ends:
             return []
         plan, end_searches = make_searches(self.version, self.missing.ends)
-        return [stage_event(self.version, plan, end_searches, share=self.share)] * stages
+        return [
+            stage_event(self.version, plan, end_searches, share=self.share, stage=stage)
+            for stage in range(start, STAGES)
+        ]
 
     def _values_events(self, start: int) -> list[Event]:
         return [self._values_price(name).event for name in self.missing.values[start:]]
 
     def _values_price(self, name: str) -> Price:
-        plan = Scan(table=self.version.table, version=self.version.number)
-        column = self.version.schema.column(name)
-        assert column is not None and self.terms.delta is not None
-        return price(
-            Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(column.name),)),
-            reach(plan, {self.version.table: self.version.schema}),
-            needs={},
-            epsilon=self.share,
-            delta=self.terms.delta / len(self.missing.values),
-        )
+        assert self.terms.delta is not None
+        delta = self.terms.delta / len(self.missing.values)
+        return words_price(self.version, name, epsilon=self.share, delta=delta)
 
 
-def _discovered_values(discovered: DiscoveredKeys) -> list[str]:
-    """The values that enough persons share, sorted; NULL is none."""
-    return sorted(str(key) for (key,) in discovered.keys if key is not None)
-
-
-def _end_settings(search: EndSearch) -> dict[str, Any]:
+def end_settings(search: EndSearch) -> dict[str, Any]:
     """The ends that were wanted, round, as the file has them."""
     assert search.low is not None and search.high is not None
     ends = dict(zip(("low", "high"), round_outward(search.column, search.low, search.high), strict=True))
@@ -188,12 +179,16 @@ def _warnings(purchase: _Purchase, ends: Sequence[EndSearch], values: Mapping[st
     warnings = []
     unit = "rows" if purchase.version.schema.unit.is_row else "people"
     if ends:
-        most = max(len(search.missing_ends) for search in ends)
-        needed = ENOUGH * STAGES * most / purchase.share
+        needed = rows_for_bounds(purchase.share, ends[0])
         warnings.append(
-            f"these bounds are reliable from about {int(needed):,} {unit} on; with fewer, they come out too narrow"
+            f"these bounds are reliable from about {needed:,} {unit} on; with fewer, they come out wide, or too narrow"
         )
     for search in ends:
+        if not search.is_known:
+            warnings.append(
+                f"the bounds of {search.column.name!r} could not be known: noise hides all rows; they are a wide guess"
+            )
+            continue
         if search.is_one_value:
             warnings.append(
                 f"both bounds of {search.column.name!r} came out equal and were set one step apart: this epsilon "
@@ -208,7 +203,7 @@ def _warnings(purchase: _Purchase, ends: Sequence[EndSearch], values: Mapping[st
 def _missing_value_warnings(name: str, discovered: DiscoveredKeys, unit: str) -> list[str]:
     """Why values may be missing. The threshold is public: it follows from the price."""
     needed = "" if discovered.threshold is None else f" (about {discovered.threshold:,} are needed)"
-    if not _discovered_values(discovered):
+    if not sorted_words(discovered):
         return [f"no value of {name!r} is shared by enough {unit} for this epsilon and delta{needed}; it stays text"]
     warnings = []
     if discovered.threshold is not None:

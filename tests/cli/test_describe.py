@@ -1,0 +1,77 @@
+"""`discreet describe` as an owner uses it: what it says, writes, charges and refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from discreet.cli.main import call
+from discreet.project.project import Project
+
+COLUMNS = "age,word,flag,<b>x</b>"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = [f"{n % 90},{['yes', 'no'][n % 2]},{int(n % 12 == 0)},{n % 7}" for n in range(800)]
+    (tmp_path / "t.csv").write_text("\n".join([COLUMNS, *rows]) + "\n")
+    Project.make(tmp_path / "p", epsilon=200, delta="1e-5").add(tmp_path / "t.csv", name="t")
+    return tmp_path / "p"
+
+
+def say(capsys, folder, *words):
+    code = call([*words, "--project", str(folder)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_words_json_page_and_declarations(folder, tmp_path, capsys):
+    before = (folder / "discreet.toml").read_text()
+    code, out, _ = say(capsys, folder, "describe", "t", "--epsilon", "50", "--plan")
+    assert code == 0 and "this plan charged nothing" in out and "fewer than about" in out
+    assert not Project(folder).ledger.refresh().charges
+    page = tmp_path / "page.html"
+    code, out, _ = say(capsys, folder, "describe", "t", "--epsilon", "50", "-o", str(page))
+    assert code == 0 and "not declared yet: " in out and "cost epsilon" in out and "yes 5" in out
+    assert (folder / "discreet.toml").read_text() == before
+    html = page.read_text()
+    assert (
+        "default-src 'none'" in html
+        and "<script" not in html
+        and "http" not in html.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    )
+    assert "<b>x</b>" not in html and "&lt;b&gt;x" in html
+    code, out, err = say(capsys, folder, "describe", "t", "--epsilon", "50", "-o", str(page))
+    assert code == 2 and "--overwrite" in err
+    code, out, _ = say(capsys, folder, "describe", "t", "--epsilon", "50", "--write")
+    assert code == 0 and "stored release: free" in out and "run discreet refresh t" in out
+    assert "measured" in (folder / "discreet.toml").read_text()
+    code, out, _ = say(capsys, folder, "describe", "t", "--epsilon", "50", "--json")
+    data = json.loads(out)
+    assert code == 0 and data["cached"] and data["declared"] == [] and data["cost"]["epsilon"] == 0
+    assert {each["column"] for each in data["columns"]} == set(COLUMNS.split(","))
+    assert len(Project(folder).ledger.refresh().charges) == 1
+    code, out, _ = say(capsys, folder, "releases")
+    assert code == 0 and "a description of the columns" in out
+
+
+def test_it_says_what_is_missing(folder, capsys):
+    code, _, err = say(capsys, folder, "describe", "t")
+    assert code == 2 and "--epsilon" in err
+    code, _, err = say(capsys, folder, "describe", "t", "--epsilon", "1", "--analyst", "ana", "--write")
+    assert code == 2 and "only the owner" in err
+    code, _, err = say(capsys, folder, "describe", "nobody", "--epsilon", "1")
+    assert code == 2
+    code, _, err = say(capsys, folder, "describe", "t", "--epsilon", "500")
+    assert code == 4 and "--epsilon" in err
+    assert not Project(folder).ledger.refresh().charges
+
+
+def test_a_bundle_of_it_is_written_and_its_noise_stays_open(folder, tmp_path, capsys):
+    """As with a model: all is signed and follows from what is stored, but for the sensitivity of adaptive steps."""
+    made = Project(folder).describe("t", epsilon=20)
+    code, _, _ = say(capsys, folder, "release", "write", made.release, "-o", str(tmp_path / "bundle"))
+    assert code == 0
+    assert call(["release", "verify", str(tmp_path / "bundle"), "--accept-open"]) == 0
+    assert "not derived for a release of kind 'description'" in capsys.readouterr().out
