@@ -54,8 +54,10 @@ def _parquet_type(source_type: str) -> str:
 
 def _csv_settings(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: list[str]) -> list[dict[str, Any]]:
     """The first type that every value looked at fits; else how the texts are written, or text."""
-    tests = [test for name in names for test in _tests(_given(identifier(name)))]
-    looked_at = f"(SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
+    given = [f"given_{place}" for place in range(len(names))]
+    listed = ", ".join(f"{_given(identifier(name))} AS {alias}" for name, alias in zip(names, given, strict=True))
+    looked_at = f"(SELECT {listed} FROM (SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT}))"
+    tests = [test for alias in given for test in _tests(alias)]
     with translate_read_errors(source):
         counts = cursor.execute(f"SELECT {', '.join(f'count({test})' for test in tests)} FROM {looked_at}").fetchone()
     counts, each = counts or (), len(_TYPES) + 1
@@ -64,12 +66,12 @@ def _csv_settings(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: 
     ]
     texts = [place for place, one in enumerate(settings) if one["type"] == "text" and counts[place * each]]
     if texts:
-        listed = ", ".join(f"list(DISTINCT {_given(identifier(names[place]))})" for place in texts)
+        listed = ", ".join(f"list(DISTINCT {given[place]})" for place in texts)
         with translate_read_errors(source):
             word_lists = cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
         for place, words in zip(texts, word_lists, strict=True):
-            given = [word for word in words if word is not None]
-            settings[place] = propose_format(given, delimiter=source.delimiter) or settings[place]
+            texts_seen = [word for word in words if word is not None]
+            settings[place] = propose_format(texts_seen, delimiter=source.delimiter) or settings[place]
     return settings
 
 
