@@ -52,8 +52,10 @@ from discreet.sql.catalog import CatalogTable, PublicTable
 from discreet.sql.parsed_query import ParsedQuery
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
-_VERSIONED = ("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants")
-_VERSIONED += tuple(sorted(INHERITED_KEYS))
+_VERSIONED = (
+    *("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants"),
+    *sorted(INHERITED_KEYS),
+)
 
 #: Which of it says whom the version protects.
 _UNIT = ("person", "ends", "directed")
