@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -179,3 +180,19 @@ def test_large_numbers_do_not_overflow():
     column = NumberColumn(name="a", type="decimal", step=Fraction(10**6), low=0, high=2**60)
     found = cell_decoder.arrow_column(column, np.array([2**59, NULL, 3])).to_pylist()
     assert found == [2.0**59 * 10**6, None, 3e6]
+
+
+def test_words_for_true_and_false_keep_their_spelling(tmp_path):
+    """In rows, in what is given for a condition, and in a model that was saved before or after."""
+    from discreet.synth.column_data import column_data, column_of
+
+    columns = {"smokes": 'type = "boolean"\ntrue = ["Ja", "j"]\nfalse = ["Nein"]', "sober": 'type = "boolean"'}
+    lines = [f"{['Ja', 'j', 'nein', ''][number % 4]},{['true', 'false'][number % 2]}" for number in range(400)]
+    model = fit(open_project(tmp_path, columns, lines), epsilon="60")
+    table = model.sample(200, seed=1)
+    assert set(table["smokes"].to_pylist()) == {"Ja", "Nein", None}
+    assert table.schema.field("sober").type == pa.bool_()
+    with_words, plain = model.contents.columns if hasattr(model, "contents") else model.columns
+    for column in (with_words, plain):
+        assert column_of(column_data(column)) == replace(column, null=None)
+    assert "true" not in column_data(plain), "as it was saved before"

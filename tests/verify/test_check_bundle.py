@@ -130,3 +130,49 @@ def test_every_change_of_a_proof_is_seen(name, bundles, monkeypatch):
             assert "broken" in found.values(), path
         tried += 1
     assert tried > size(12, 150)
+
+
+FORMATS = """
+[tables.t]
+source = "t.csv"
+person = "who"
+rows_per_person = 2
+decimal = ","
+null = ["-", 999]
+budget = { epsilon = 50 }
+[tables.t.columns.price]
+type = "decimal"
+low = 0
+high = 100
+thousands = "."
+symbols = ["€"]
+[tables.t.columns.day]
+type = "date"
+format = "d.m.yy"
+low = 2000-01-01
+high = 2030-12-31
+[tables.t.columns.member]
+type = "boolean"
+true = ["ja"]
+false = ["nein"]
+"""
+
+
+def test_a_table_with_formats_is_proved(tmp_path, monkeypatch):
+    """Formats are part of the declared schema that a bundle carries; the product reads it back to the same."""
+    import discreet
+    from discreet.bundle import bundle_files, verification
+
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "state"))
+    folder = tmp_path / "p"
+    folder.mkdir()
+    (folder / "discreet.toml").write_text(FORMATS)
+    (folder / "t.csv").write_text("who;price;day;member\n1;1,5 €;1.2.20;ja\n2;-;31.12.19;nein\n999;2;1.1.21;ja\n")
+    project = discreet.init(folder)
+    text = "SELECT member, count(*) AS n, sum(price) AS s FROM t WHERE day >= DATE '2019-12-31' GROUP BY member"
+    files = bundle_files.make_bundle(project, project.sql(text).ask(epsilon=10).id)
+    done = world.recheck(world.written(files, tmp_path / "out"))
+    assert done.returncode == 0, done.stdout
+    assert verification.__name__
+    declared = json.loads(files["plan.json"])["schemas"]["t"]["declared"] if "plan.json" in files else None
+    assert declared is None or (declared["decimal"], declared["null"]) == (",", ["-", 999])

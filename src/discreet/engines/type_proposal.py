@@ -54,30 +54,34 @@ def _parquet_type(source_type: str) -> str:
 
 def _csv_settings(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: list[str]) -> list[dict[str, Any]]:
     """The first type that every value looked at fits; else how the texts are written, or text."""
-    looked_at = f"(SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
-    each = len(_TYPES) + 1
+    given = [f"given_{place}" for place in range(len(names))]
+    listed = ", ".join(f"{_given(identifier(name))} AS {alias}" for name, alias in zip(names, given, strict=True))
+    with translate_read_errors(source):
+        cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE looked_at AS SELECT {listed} "
+            f"FROM (SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
+        )
     counts: list[int] = []
     for start in range(0, len(names), _COLUMNS_AT_ONCE):  # planning one long query takes the square of its length
-        tests = [test for name in names[start : start + _COLUMNS_AT_ONCE] for test in _tests(_given(identifier(name)))]
-        with translate_read_errors(source):
-            listed = ", ".join(f"count({test})" for test in tests)
-            counts += cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
+        tests = [test for alias in given[start : start + _COLUMNS_AT_ONCE] for test in _tests(alias)]
+        counts += (
+            cursor.execute(f"SELECT {', '.join(f'count({test})' for test in tests)} FROM looked_at").fetchone() or ()
+        )
+    each = len(_TYPES) + 1
     settings: list[dict[str, Any]] = [
         {"type": _first(*counts[start : start + each])} for start in range(0, len(counts), each)
     ]
     texts = [place for place, one in enumerate(settings) if one["type"] == "text" and counts[place * each]]
-    if texts:
-        listed = ", ".join(f"list(DISTINCT {_given(identifier(names[place]))})" for place in texts)
-        with translate_read_errors(source):
-            word_lists = cursor.execute(f"SELECT {listed} FROM {looked_at}").fetchone() or ()
-        for place, words in zip(texts, word_lists, strict=True):
-            given = [word for word in words if word is not None]
-            settings[place] = propose_format(given, delimiter=source.delimiter) or settings[place]
+    for place in texts:
+        words = cursor.execute(f"SELECT DISTINCT {given[place]} FROM looked_at").fetchall()
+        texts_seen = [word for (word,) in words if word is not None]
+        settings[place] = propose_format(texts_seen, delimiter=source.delimiter) or settings[place]
+    cursor.execute("DROP TABLE looked_at")
     return settings
 
 
 #: Columns whose types are tried in one query.
-_COLUMNS_AT_ONCE = 4
+_COLUMNS_AT_ONCE = 8
 
 _TYPES = ("boolean", "integer", "decimal", "date", "timestamp")
 

@@ -153,9 +153,9 @@ def _changes(column: Column, lost: Counter[str]) -> Iterator[tuple[Column, str, 
         case BooleanColumn():
             for true, false in WORD_PAIRS:
                 words = [_spelled(word, lost) or [word] for word in (true, false)]
-                changed = replace(column, format=BooleanFormat(true=tuple(words[0]), false=tuple(words[1])))
+                format_ = BooleanFormat(true=tuple(words[0]), false=tuple(words[1]))
                 setting = f"true = {_listed(words[0])}, false = {_listed(words[1])}"
-                yield changed, "are words for true or false", setting
+                yield replace(column, format=format_), "are words for true or false", setting
 
 
 def _number_changes(column: NumberColumn, lost: Counter[str]) -> Iterator[tuple[Column, str, str]]:

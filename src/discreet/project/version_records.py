@@ -26,12 +26,13 @@ from discreet.schema.person_identity import WAY, kinds_of, naming_of, reached
 from discreet.schema.person_path import path_of
 from discreet.schema.project_file import ProjectFile, plain, read_table
 from discreet.schema.schema import Schema, Table
+from discreet.schema.source_layout import LAYOUT_KEYS
 from discreet.schema.value_format import INHERITED_KEYS
 
 #: What of a table's declaration a version keeps: the rest (budget, population) belongs to the ledger.
 _VERSIONED = (
     *("source", "person", "ends", "directed", "rows_per_person", "columns", "invariants"),
-    *sorted(INHERITED_KEYS),
+    *sorted(INHERITED_KEYS | LAYOUT_KEYS),
 )
 
 #: Under which a version says what kind of engine it was made on. Host, user and database are nobody's business.

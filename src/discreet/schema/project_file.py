@@ -57,13 +57,13 @@ _TABLE = {
 }  # fmt: skip
 _ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
 _KEYS = {
-    "integer": _ORDERED,
-    "decimal": _ORDERED | {"step"},
-    "date": _ORDERED,
-    "timestamp": _ORDERED,
-    "boolean": {"type", "closed", "constant"},
-    "category": {"type", "values", "labels", "other", "closed", "constant", "measured"},
-    "text": {"type", "constant"},
+    "integer": _ORDERED | FORMAT_KEYS["integer"],
+    "decimal": _ORDERED | FORMAT_KEYS["decimal"] | {"step"},
+    "date": _ORDERED | FORMAT_KEYS["date"],
+    "timestamp": _ORDERED | FORMAT_KEYS["timestamp"],
+    "boolean": {"type", "closed", "constant"} | FORMAT_KEYS["boolean"],
+    "category": {"type", "values", "labels", "other", "closed", "constant", "measured"} | FORMAT_KEYS["category"],
+    "text": {"type", "constant"} | FORMAT_KEYS["text"],
 }
 
 
@@ -290,7 +290,7 @@ def read_column(name: str, data: Any, *, where: str, inherited: Mapping[str, Any
     type_ = data.get("type")
     if not isinstance(type_, str) or type_ not in _KEYS:
         raise SchemaError(f"{where} type {type_!r} is not known", hint=f"one of: {', '.join(_KEYS)}")
-    refuse_unknown_keys(data, _KEYS[type_] | FORMAT_KEYS[type_], where=where, error=SchemaError)
+    refuse_unknown_keys(data, _KEYS[type_], where=where, error=SchemaError)
     data = with_inherited(data, inherited or {})
     null = read_null(data, where=where)
     _measured(data, "measured", where=where)

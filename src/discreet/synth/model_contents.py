@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.source_values import code_of
+from discreet.engines.source_values import cell_code, code_of
 from discreet.errors import UsageError
 from discreet.inference.calibrated_tree import CalibratedTree
 from discreet.inference.fit import FittedGraphicalModel
 from discreet.inference.fit_inputs import MeasuredMarginal
-from discreet.schema.column import Column, Label
+from discreet.schema.column import BooleanColumn, Column, Label
 from discreet.schema.schema import closest_name_hint
 from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute
@@ -165,7 +165,8 @@ class ModelContents:
             if not attribute.null:
                 raise UsageError(f"column {attribute.name!r} is never NULL")
             return cell_decoder.NULL
-        code = code_of(attribute.column, value)  # type: ignore[arg-type]
+        reads = cell_code if isinstance(attribute.column, BooleanColumn) else code_of  # words as rows spell them
+        code = reads(attribute.column, value)  # type: ignore[arg-type]
         if not isinstance(code, int) or not attribute.edges[0] <= code < attribute.edges[-1]:
             raise UsageError(f"{str(value)[:60]!r} is not a value of column {attribute.name!r}")
         return code

@@ -11,6 +11,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
+from discreet.engines.missing_values import MISSING
 from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.project_file import read_table
@@ -196,3 +197,15 @@ def test_marks_of_nobody_on_the_way(reference, light_ground):
     agree(reference, light_ground, rows)
     making, _ = rows.declare(light_ground)
     assert (making.exact_persons, making.exact_without_person) == (2, 1)  # a and NA; the key NA meets nobody
+
+
+def test_marks_that_are_not_applied_to_persons_are_caught(reference, light_ground, monkeypatch):
+    """The planted bug: an engine that knows the usual marks of nobody and not those that the table declares."""
+    module = {
+        "duckdb": "duckdb_person_path",
+        "postgres": "postgres.postgres_person_path",
+        "spark": "spark.spark_person_path",
+    }[light_ground.name]
+    monkeypatch.setattr(f"discreet.engines.{module}.declared_marks", lambda null: MISSING)
+    with pytest.raises(AssertionError):
+        test_marks_of_nobody(reference, light_ground, ["nobody", "0"])
