@@ -158,8 +158,8 @@ class AddTalk:
                 continue
             columns |= changed
             self.draft = self.draft.replace(columns=changed)
-            for name, settings in changed.items():
-                self._say(f"  {name}: {'not declared' if settings is None else column_words(settings)}")
+            for name, new in changed.items():
+                self._say(f"  {name}: {'not declared' if new is None else column_words(new)}")
 
     def _confirm(self) -> None:
         from discreet.project.declaration_words import draft_sentences
