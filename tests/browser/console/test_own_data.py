@@ -1,0 +1,148 @@
+"""From an awkward file to the first right answer, as an owner does it in a browser: at most five typed inputs beyond the
+file, and every number is what pandas says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from browser.console.conftest import Coming, Picture
+from browser.console.place import Place, placed
+
+pytestmark = pytest.mark.xdist_group("console-own-data")
+PERSONS = 120
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with placed(tmp_path_factory.mktemp("own") / "clinic") as found:
+        yield found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Awkward:
+    """A file, what an owner types and chooses, a query, and what it must come to."""
+
+    content: bytes
+    query: str
+    answer: float
+    name: str = "{table}.csv"
+    typed: dict[str, str] = field(default_factory=dict)
+
+
+def text(rows: list[list[object]], *, delimiter: str = ",") -> bytes:
+    return ("\n".join(delimiter.join(map(str, row)) for row in rows) + "\n").encode()
+
+
+def cases() -> dict[str, Awkward]:
+    people = pd.DataFrame({"n": range(PERSONS)})
+    people["cost"] = (people["n"] * 7 % 100) / 4
+    people["day"] = pd.Timestamp("2026-01-01") + pd.to_timedelta(people["n"] % 59, unit="D")
+    people["member"] = (people["n"] % 3 == 0).map({True: "yes", False: "no"})
+    comma = [f"{cost:.2f}".replace(".", ",") for cost in people["cost"]]
+    repeated = pd.concat([people.assign(k=k) for k in range(3)])
+    marked = [("NA" if n % 4 == 0 else n % 50) for n in people["n"]]
+    wide = people.assign(**{f"item {k}": (people["n"] * k) % 10 for k in range(58)})
+    return {
+        "decimal comma": Awkward(
+            content=text([["patient_id", "cost"], *zip(people["n"], comma, strict=True)], delimiter=";"),
+            typed={"Epsilon": "1000", "cost: Low": "0", "cost: High": "25"},
+            query="SELECT sum(cost) AS total FROM {table}",
+            answer=float(people["cost"].sum()),
+        ),
+        "dd.mm.yyyy": Awkward(
+            content=text(
+                [["patient_id", "day"], *zip(people["n"], people["day"].dt.strftime("%d.%m.%Y"), strict=True)]
+            ),
+            typed={"Epsilon": "1000", "day: Low": "2026-01-01", "day: High": "2026-12-31"},
+            query="SELECT count(*) AS n FROM {table} WHERE day >= DATE '2026-02-01'",
+            answer=float((people["day"] >= "2026-02-01").sum()),
+        ),
+        "NA marks": Awkward(
+            content=text([["patient_id", "score"], *zip(people["n"], marked, strict=True)]),
+            typed={"Epsilon": "1000", "score: Low": "0", "score: High": "50"},
+            query="SELECT count(score) AS n FROM {table}",
+            answer=float(pd.to_numeric(pd.Series(marked), errors="coerce").count()),
+        ),
+        "repeated ids": Awkward(
+            content=text([["customer", "cost"], *zip(repeated["n"], repeated["k"] + 1, strict=True)]),
+            typed={"Epsilon": "1000", "Rows per person, at most": "3", "cost: Low": "0", "cost: High": "5"},
+            query="SELECT sum(cost) AS total FROM {table}",
+            answer=float((repeated["k"] + 1).sum()),
+        ),
+        "60 columns": Awkward(
+            content=wide.drop(columns=["cost", "day", "member"])
+            .rename(columns={"n": "user id"})
+            .to_csv(index=False)
+            .encode(),
+            typed={"Epsilon": "1000", "item 7: Low": "0", "item 7: High": "9"},
+            query='SELECT sum("item 7") AS total FROM {table}',
+            answer=float(wide["item 7"].sum()),
+        ),
+        "yes and no": Awkward(
+            content=text([["patient_id", "member"], *zip(people["n"], people["member"], strict=True)]),
+            typed={"Epsilon": "1000"},
+            query="SELECT count(*) AS n FROM {table} WHERE member",
+            answer=float((people["member"] == "yes").sum()),
+        ),
+        "spaces and quotes in names": Awkward(
+            name="my 'own' <b>file.csv",
+            content=b'"the ""patient"" id","it\'s a cost"\n'
+            + text([[n, cost] for n, cost in zip(people["n"], people["cost"], strict=True)]),
+            typed={
+                "Name of the table": "{table}",
+                "Epsilon": "1000",
+                "it's a cost: Low": "0",
+                "it's a cost: High": "25",
+            },
+            query='SELECT sum("it\'s a cost") AS total FROM {table}',
+            answer=float(people["cost"].sum()),
+        ),
+    }
+
+
+CASES = cases()
+
+
+def fill(page: Page, label: str, value: str) -> None:
+    """Type into a field: of the table, or of a column as `column: field`."""
+    column, colon, name = label.rpartition(": ")
+    inside = page.locator("fieldset.column").filter(
+        has=page.locator("legend", has_text=re.compile(f"^{re.escape(column)}$"))
+    )
+    (inside if colon else page).get_by_label(name, exact=True).fill(value)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_from_a_file_to_the_first_right_answer(coming: Coming, tmp_path: Path, picture: Picture, kind: str) -> None:
+    case, table = CASES[kind], f"own_{list(CASES).index(kind)}"
+    file = tmp_path / case.name.format(table=table)
+    file.write_bytes(case.content)
+    assert len(case.typed) <= 5  # all that is typed before the question
+    with coming("owner", at="/admin/tables/new") as page:
+        page.get_by_label("File", exact=True).set_input_files(file)
+        page.get_by_role("button", name="Upload").click()
+        expect(page.get_by_role("heading", name="Declare")).to_be_visible()
+        for label, value in case.typed.items():
+            fill(page, label, value.format(table=table))
+        page.get_by_role("button", name="Show how it reads").click()
+        expect(page.get_by_role("heading", name="How it reads")).to_be_visible()
+        if kind == "repeated ids":
+            picture(page, "declare")
+        page.get_by_role("button", name="Write it, and read the file").click()
+        expect(page.locator("#report")).to_contain_text("Version 1 was made", timeout=60_000)
+        page.get_by_role("link", name=f"Query {table}").click()
+        page.get_by_label("Your query, in SQL").fill(case.query.format(table=table))
+        page.get_by_label("Epsilon", exact=True).first.fill("500")
+        page.get_by_role("button", name=re.compile("^Ask")).click()
+        page.wait_for_url(re.compile(r"/a/r"))
+        path = re.sub(r"[?#].*", "", page.url)
+        data = page.request.get(f"{path}.csv").text()
+        answer = float(data.splitlines()[1].split(",")[0])
+        assert answer == pytest.approx(case.answer, abs=0.5), data
