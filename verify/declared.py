@@ -11,17 +11,17 @@ LIMIT = {"epsilon", "delta", "delta_keys", "accounting"}
 ACCOUNTINGS = ("pure", "zcdp", "either", "renyi")
 TABLE = {
     "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public", "population", "columns",
-    "invariants", "ends", "directed",
+    "invariants", "ends", "directed", "decimal", "thousands", "null",
 }  # fmt: skip
 ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
 COLUMNS = {
-    "integer": ORDERED,
-    "decimal": ORDERED | {"step"},
-    "date": ORDERED,
-    "timestamp": ORDERED,
-    "boolean": {"type", "closed", "constant"},
-    "category": {"type", "values", "labels", "other", "closed", "constant", "measured"},
-    "text": {"type", "constant"},
+    "integer": ORDERED | {"decimal", "thousands", "symbols", "null"},
+    "decimal": ORDERED | {"decimal", "thousands", "symbols", "null", "step"},
+    "date": ORDERED | {"format", "null"},
+    "timestamp": ORDERED | {"format", "null"},
+    "boolean": {"type", "closed", "constant", "true", "false", "null"},
+    "category": {"type", "values", "labels", "other", "closed", "constant", "measured", "null"},
+    "text": {"type", "constant", "null"},
 }
 
 
@@ -35,6 +35,7 @@ def check_declared(table: str, declared: Node) -> None:
     if declared.get("accounting", "renyi") not in ACCOUNTINGS:
         raise Broken(f"{table} is declared with an unknown accounting")
     flags(declared, ("public", "directed"), table)
+    check_format(f"the declaration of {table}", declared)
     whole(declared.get("rows_per_person", 1))
     if isinstance(person, dict):
         closed(person, {"through", "on"}, f"the persons of {table}")
@@ -62,6 +63,7 @@ def check_column(what: str, told: Node) -> None:
         raise Broken(f"{what} has a bound or a number that is not a number")
     if type(told.get("bins", 1)) is not int:
         raise Broken(f"{what} has an invalid number of bins")
+    check_format(what, told)
     values = told.get("values", [])
     words = [*values, told.get("other", "")]
     if not isinstance(values, list) or not all(type(each) in (str, int, bool) for each in words):
@@ -73,6 +75,15 @@ def check_column(what: str, told: Node) -> None:
 
 def texts(labels: Any) -> bool:
     return isinstance(labels, dict) and all(type(each) is str for each in labels.values())
+
+
+def check_format(what: str, told: Node) -> None:
+    """How the cells of a source are written: texts, and lists of them. No number of a release follows from it."""
+    texts = [told.get(name, "") for name in ("decimal", "thousands", "format")]
+    lists = [told.get(name, []) for name in ("symbols", "true", "false", "null")]
+    words = [each if isinstance(one, list) else None for one in lists for each in one]
+    if not all(type(each) is str for each in texts) or not all(type(each) in (str, int, bool) for each in words):
+        raise Broken(f"{what} has a format that is neither a text nor a list of texts")
 
 
 def flags(told: Node, names: tuple[str, ...], what: str) -> None:
