@@ -11,6 +11,8 @@ import discreet
 from clinic import make, run, say
 from console.house import world
 from discreet.bundle import bundle_files
+from discreet.bundle.card_page import card_cell
+from discreet.bundle.sheet import Sheet
 from discreet.console.pages import release_view
 from discreet.errors import Refused
 from verify import world as checker
@@ -58,10 +60,11 @@ def test_json_and_files_keep_the_codes(folder, release, capsys, tmp_path):
     assert "labels" not in data["columns"][1]
 
 
-def test_derived_answers_and_totals_have_labels(folder, release):
+def test_derived_answers_and_totals_have_labels(folder):
     project = discreet.open(folder)
-    derived = project.sql("SELECT sex, count(*) * 2 AS twice FROM patients GROUP BY sex").ask(epsilon=1000)
-    assert derived.cell_text(0, 0) == "woman <b>"
+    project.sql("SELECT sex, smoker, count(*) AS n FROM patients GROUP BY sex, smoker").ask(epsilon=1000)
+    derived = project.sql(COUNT).ask(epsilon=1)
+    assert derived.derived and derived.cell_text(0, 0) == "woman <b>"
     rolled = project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY ROLLUP (sex)").ask(epsilon=1000)
     assert "woman <b>" in [rolled.cell_text(row, 0) for row in range(3)] and None in [row[0] for row in rolled.rows]
 
@@ -92,6 +95,11 @@ def test_pages_of_a_release_show_labels_and_the_checker_agrees(folder, release, 
     assert done.returncode == 0, done.stdout
     data = json.loads(texts["data.json"])
     assert data["tables"][0]["columns"][0]["labels"] == {"F": "woman <b>", "M": "man"}
+
+
+def test_a_cell_of_a_release_page_is_a_label(release):
+    sheet = Sheet.of(release.columns, release.rows, release.intervals)
+    assert [card_cell(sheet, row, 0).text for row in range(2)] == ["woman <b>", "man"]
 
 
 def test_a_forged_label_is_caught(folder, release):

@@ -121,6 +121,12 @@ def test_names_that_do_not(project, tmp_path, name):
     assert project.draft(tmp_path / "t.csv").person_candidates == ()
 
 
+def test_a_column_that_only_repeats_is_offered_as_read_from_the_data(project, tmp_path):
+    (tmp_path / "t.csv").write_text("street,age\n" + "".join(f"s{n % 20},{n}\n" for n in range(60)))
+    (candidate,) = project.draft(tmp_path / "t.csv").person_candidates
+    assert candidate.column == "street" and candidate.is_from_data and not candidate.is_likely
+
+
 def test_the_person_of_another_table_is_offered_first(project, tmp_path):
     project.add(tmp_path / "visits.csv", person="ward code")
     (tmp_path / "t.csv").write_text("id,Ward Code\n1,2\n")
