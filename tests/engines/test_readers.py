@@ -218,3 +218,28 @@ def test_planted_bugs_are_caught(folder, quick_files, monkeypatch, bug):
     assert stored != expected
     engine.close()
     shutil.rmtree(folder / "made", ignore_errors=True)
+
+
+def test_networks_and_ways_to_persons(engine, tmp_path):
+    """What names persons may lie in any kind of file: the ends of edges, and keys of a table on the way."""
+    ends = PrivacyUnit(ends=("from", "to"), rows=3)
+    edges = [["a", "b"], ["b", "c"], ["c", None], ["a", "a"]]
+    written = WRITERS["json"](tmp_path, ["from", "to"], edges)
+    _, outcome = made(engine, written, tmp_path, unit=ends, columns=())
+    assert (outcome.exact_rows, outcome.exact_persons, outcome.exact_without_person) == (2, 3, 1)
+    orders = WRITERS["excel"](tmp_path, ["order", "id"], [["1", "a"], ["2", "b"]])
+    lines = WRITERS["sqlite"](tmp_path, ["order", "age"], [["1", "10"], ["2", "20"], ["9", "30"]])
+    tables = [
+        Table(
+            schema=Schema(table=name, columns=columns, unit=unit), source=file.source, layout=file.layout,
+            population="people", budget=None,
+        )
+        for name, columns, unit, file in (
+            ("lines", COLUMNS[:1], PrivacyUnit(through="orders", on=("order",), rows=2), lines),
+            ("orders", (TextColumn(name="order"),), PrivacyUnit(person=("id",), rows=2), orders),
+        )
+    ]  # fmt: skip
+    target = tmp_path / "made" / "lines.parquet"
+    outcome = engine.declare(tables[0], folder=tmp_path, target=target, path=(tables[1],), **KEYS)
+    assert sorted(row["age"] for row in pq.read_table(target).to_pylist()) == [10, 20]
+    assert outcome.exact_without_person == 1
