@@ -1,6 +1,8 @@
 """Every kind of file is read like a CSV of the same rows: row by row, by every engine that reads files."""
 
 import shutil
+import stat
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -9,11 +11,15 @@ from hypothesis import strategies as st
 
 from discreet.engines import json_lines, readable_copies, text_lines, workbook_reader
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.file_source import FileSource
 from discreet.engines.memory import MemoryEngine
+from discreet.engines.postgres.postgres_engine import PostgresEngine
 from discreet.engines.table_file import persons_file
+from discreet.errors import SchemaError, UsageError
 from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
+from discreet.schema.source_layout import SourceLayout
 from engines.source_files import WRITERS, Written, csv_text
 from tiers import size
 
@@ -124,7 +130,7 @@ def test_encodings_of_one_byte(engine, folder, kind):
     letters = "é\xa0ß" + ("€" if kind == "cp1252" else "\x80")
     rows = [["a", "1", "é", letters]]
     (folder / "s.csv").write_bytes(csv_text(NAMES, rows).encode(kind))
-    written = Written(source="s.csv", layout=text_lines.SourceLayout(encoding=kind))
+    written = Written(source="s.csv", layout=SourceLayout(encoding=kind))
     assert made(engine, written, folder)[0] == [{"age": 1, "sex": 1, "a note": letters}]
 
 
@@ -152,11 +158,47 @@ def test_no_cell_keeps_the_others_from_being_read(engine, folder, kind, data):
     assert less == whole[:gone] + whole[gone + 1 :]
 
 
+def test_copies_are_for_their_owner_and_of_one_snapshot(folder, quick_files, monkeypatch):
+    engine = DuckDBEngine(threads=1)
+    written = WRITERS["json"](folder, NAMES, ROWS)
+    copy_rows, modes = readable_copies._copy_rows, []
+
+    def copied(source, copy):
+        copy_rows(source, copy)
+        modes.append(stat.S_IMODE(copy.parent.stat().st_mode))
+
+    def changed(source, copy):
+        copied(source, copy)
+        with (folder / "s.jsonl").open("a") as stream:
+            stream.write('{"id": "z"}\n')
+
+    monkeypatch.setattr(readable_copies, "_copy_rows", copied)
+    made(engine, written, folder)
+    monkeypatch.setattr(readable_copies, "_copy_rows", changed)
+    with pytest.raises(UsageError, match=r"s\.jsonl changed while it was read"):
+        made(engine, written, folder)
+    assert modes == [0o700, 0o700] and [each.name for each in (folder / "made").iterdir()] == []
+    engine.close()
+
+
+def test_postgresql_refuses_settings_of_files_by_name():
+    layout = SourceLayout(skip_rows=1)
+    for ask in (
+        PostgresEngine.header,
+        PostgresEngine.columns,
+        lambda *words, **more: list(PostgresEngine.rows(*words, ["a"], **more)),
+    ):
+        with pytest.raises(SchemaError, match="has the setting `skip_rows`, which PostgreSQL does not have"):
+            ask(object.__new__(PostgresEngine), "people", folder=Path(), layout=layout)
+
+
 #: Bugs that were planted: how, and in which kind of file they are seen.
 PLANTED = {
     "the title is part of the table": (text_lines, "skip_line", lambda text: "", "title"),
     "the copy loses its last rows": (readable_copies, "islice", lambda rows, n: list(rows)[:-1], "json"),
     "a missing key is a text": (json_lines, "_text", lambda value: value or "x", "json"),
+    "columns by their places": (FileSource, "places_in", lambda source, part: range(len(source.names)), "reordered"),
+    "always the small half first": (text_lines, "codec_of", lambda file, layout: "utf-16-le", "utf-16 big"),
     "cells are cut": (workbook_reader, "_text", lambda cell: str(cell)[:3] or None, "excel"),
 }
 
@@ -176,3 +218,28 @@ def test_planted_bugs_are_caught(folder, quick_files, monkeypatch, bug):
     assert stored != expected
     engine.close()
     shutil.rmtree(folder / "made", ignore_errors=True)
+
+
+def test_networks_and_ways_to_persons(engine, tmp_path):
+    """What names persons may lie in any kind of file: the ends of edges, and keys of a table on the way."""
+    ends = PrivacyUnit(ends=("from", "to"), rows=3)
+    edges = [["a", "b"], ["b", "c"], ["c", None], ["a", "a"]]
+    written = WRITERS["json"](tmp_path, ["from", "to"], edges)
+    _, outcome = made(engine, written, tmp_path, unit=ends, columns=())
+    assert (outcome.exact_rows, outcome.exact_persons, outcome.exact_without_person) == (2, 3, 1)
+    orders = WRITERS["excel"](tmp_path, ["order", "id"], [["1", "a"], ["2", "b"]])
+    lines = WRITERS["sqlite"](tmp_path, ["order", "age"], [["1", "10"], ["2", "20"], ["9", "30"]])
+    tables = [
+        Table(
+            schema=Schema(table=name, columns=columns, unit=unit), source=file.source, layout=file.layout,
+            population="people", budget=None,
+        )
+        for name, columns, unit, file in (
+            ("lines", COLUMNS[:1], PrivacyUnit(through="orders", on=("order",), rows=2), lines),
+            ("orders", (TextColumn(name="order"),), PrivacyUnit(person=("id",), rows=2), orders),
+        )
+    ]  # fmt: skip
+    target = tmp_path / "made" / "lines.parquet"
+    outcome = engine.declare(tables[0], folder=tmp_path, target=target, path=(tables[1],), **KEYS)
+    assert sorted(row["age"] for row in pq.read_table(target).to_pylist()) == [10, 20]
+    assert outcome.exact_without_person == 1

@@ -29,6 +29,9 @@ LINES_LOOKED_AT = 20_000
 #: A line may have so many characters, as one of a CSV so many bytes.
 MOST_LINE = 1 << 25
 
+#: Numbers stay as they are written.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
 #: Stands for what is no text, number or truth.
 UNREAD = "\N{REPLACEMENT CHARACTER}"
 
@@ -62,7 +65,7 @@ def _records(file: Path, layout: SourceLayout) -> Iterator[dict[str, Any] | None
             if line.isspace():
                 continue
             try:
-                record = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+                record = _DECODER.decode(line)
             except RecursionError:
                 yield None
                 continue
@@ -83,5 +86,5 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return UNREAD

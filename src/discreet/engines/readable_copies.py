@@ -40,10 +40,12 @@ def readable(chain: Sequence[FileSource], *, target: Path) -> Iterator[tuple[Fil
     if all(part.is_native for source in chain for part in source.single_files()):
         yield tuple(chain)
         return
-    with working_folder(target) as folder, ExitStack() as unchanged:
-        for source in chain:
-            unchanged.enter_context(source.ensure_unchanged())
-        yield tuple(_copied(source, folder, f"{place}") for place, source in enumerate(chain))
+    with working_folder(target) as folder:
+        with ExitStack() as unchanged:  # before anything is made of them
+            for source in chain:
+                unchanged.enter_context(source.ensure_unchanged())
+            copies = tuple(_copied(source, folder, f"{place}") for place, source in enumerate(chain))
+        yield copies
 
 
 def _copied(source: FileSource, folder: Path, name: str) -> FileSource:
