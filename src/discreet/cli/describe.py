@@ -84,8 +84,10 @@ def describe(
     with terminal.progress("measuring"):
         made = opened_project.describe(table, epsilon=epsilon, delta=delta, analyst=analyst, fresh=fresh)
     if output is not None:
+        from discreet.tables.description.description_page import description_page
+
         with terminal.explain_write_failure("the page is"):
-            output.write_text(made.page(), encoding="utf-8")
+            output.write_text(description_page(made), encoding="utf-8")
     lines = [] if as_json else _lines(made, opened_project.budget(table))
     declared = opened_project.declare_described(made) if write or yes else None
     if declared is None and not as_json and analyst is None and _is_asked(made):

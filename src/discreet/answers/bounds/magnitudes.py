@@ -180,7 +180,7 @@ class Magnitudes:
 
     def _chance(self, place: int, fullest: int, ends: Sequence[tuple[int, int]]) -> Fraction:
         distance = abs(place - fullest)
-        chance = BY_CHANCE / 2 ** max(0, distance - NEAR)
+        chance: Fraction = BY_CHANCE / int(2 ** max(0, distance - NEAR))
         if self.origin == 0 and ends[place][1] < 0 <= ends[fullest][0]:
             chance *= BELOW_ZERO
         return max(chance, LEAST_CHANCE)

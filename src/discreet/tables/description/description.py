@@ -193,17 +193,6 @@ class Description:
             "notes": list(self.notes),
         }
 
-    def page(self) -> str:
-        """The description as an HTML page that stands alone."""
-        from discreet.tables.description.description_page import description_page
-
-        return description_page(self)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f'<iframe srcdoc="{escape(self.page())}" style="width:100%;height:40em;border:0"></iframe>'
-
 
 def noisy_number(value: int, law: Law, *, among: int = 1) -> NoisyNumber:
     """A noisy count, with its interval; shown with as many others as `among` says."""

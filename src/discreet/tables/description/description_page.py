@@ -62,8 +62,8 @@ def _number(number: NoisyNumber) -> str:
 def _column(column: DescribedColumn, rows: NoisyNumber) -> dict[str, Any]:
     facts = {"type": type_name(column.column), "bounds or values": _SOURCES[column.source]}
     if column.is_ordered:
-        known = f"{cell_text(column.low)} to {cell_text(column.high)}"
-        facts["bounds"] = "could not be known" if column.low is None else known
+        span = f"{cell_text(column.low)} to {cell_text(column.high)}"
+        facts["bounds"] = "could not be known" if column.low is None else span
     facts["NULL"] = "not possible" if column.nulls is None else _share(column.nulls, rows)
     if column.others is not None:
         facts["outside of these" if column.is_ordered else "all other values"] = _share(column.others, rows)

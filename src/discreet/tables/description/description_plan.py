@@ -211,7 +211,7 @@ def _round_up(number: int) -> int:
     >>> _round_up(1234), _round_up(87), _round_up(5)
     (1300, 87, 5)
     """
-    unit = 10 ** max(0, len(str(number)) - 2)
+    unit: int = 10 ** max(0, len(str(number)) - 2)
     return -(-number // unit) * unit
 
 

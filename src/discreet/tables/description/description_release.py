@@ -35,6 +35,7 @@ from discreet.sql.typed_expression import column_expression
 from discreet.tables.description.description import (
     DescribedCell,
     DescribedColumn,
+    DescribedQuantile,
     Description,
     NoisyNumber,
     noisy_number,
@@ -264,7 +265,7 @@ def _described(cut: _Cut, noisy_counts: NDArray[np.int64], law: Law, measured: F
         counts = counts[1:-1]
     elif cut.is_other:
         outside = [counts.pop()]
-    quantiles = ()
+    quantiles: tuple[DescribedQuantile, ...] = ()
     if isinstance(column, NumberColumn | MomentColumn) and cut.edges:
         inside = np.array(counts, dtype=np.int64)
         if cut.is_open:  # what lies beyond an end counts to the cell beside it
