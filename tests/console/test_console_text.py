@@ -27,7 +27,7 @@ COUNT = "select count(*) from patients"
         (Message(Command("ledger show"), " lists them"), "the page /a lists them"),
         (Message("as one batch: ", Command("query", Flag("file", "FILE", short="f"))), "as one batch: a query on /ask"),
         (Message("run ", Command("query", Flag("fresh", True), Statement("SELECT 1"))), "run a query on /ask (the option fresh, SELECT 1)"),
-        (Message(Command("refresh", "visits"), " makes one"), "discreet refresh visits makes one (on the owner's command line)"),
+        (Message(Command("refresh", "visits"), " makes one"), "a refresh of visits on /admin/tables makes one"),
         (Message("run ", Command("init"), " or ", Command("ledger move")), "run discreet init or discreet ledger move (on the owner's command line)"),
         (Message(Statement("SELECT 1")), "SELECT 1"),
     ],
@@ -106,7 +106,7 @@ def test_the_owner_sees_which_command_applies_a_change(tmp_path):
         file = made.folder / "discreet.toml"
         file.write_text(file.read_text().replace("high = 100", "high = 110"))
         told = made.browser("owner").get("/index.json").json()["warnings"]
-        assert told and "`discreet refresh patients` applies it (on the owner's command line)" in told[0]
+        assert told and "`a refresh of patients on /admin/tables` applies it" in told[0]
     finally:
         made.house.close()
 

@@ -8,7 +8,7 @@ import discreet
 from console.forms_of_tables import declare, digest_of, fields_of, upload, words
 from console.hostile import ENDS, RUNS, tame
 from console.house import world
-from discreet.console.table_answers import MOST_COLUMNS, bound, words_of
+from discreet.console.table_answers import MOST_COLUMNS, MOST_FIELDS, bound, words_of
 from discreet.errors import UsageError
 
 pytestmark = pytest.mark.usefixtures("patient")
@@ -117,6 +117,19 @@ def test_the_same_bounds_for_several_columns(clinic, owner):
     assert columns["Kosten"] == {"type": "integer", "low": 0, "high": 99} and columns["sex"]["values"] == ["F", "M"]
 
 
+def test_a_code_book_fills_the_form(clinic, owner):
+    form = fields_of(owner.get(AT).text) | {
+        "epsilon": "1",
+        "codebook": "column,type,low,high,values\nKosten,integer,0,99,\nsex,category,,,F|M\n",
+    }
+    filled = owner.post("/admin/tables/new", form | {"act": "fill"})
+    found = fields_of(filled.text)
+    assert (found["c1_low"], found["c1_high"], found["c2_type"]) == ("0", "99", "category"), words(filled)[:600]
+    assert found["c2_values"].split() == ["F", "M"]
+    wrong = owner.post("/admin/tables/new", form | {"act": "fill", "codebook": "column,colour\nKosten,red\n"})
+    assert wrong.status_code == 400 and 'role="alert"' in wrong.text
+
+
 def test_labels_and_further_settings(clinic, owner):
     declare(
         owner,
@@ -210,11 +223,13 @@ def test_ten_thousand_columns_are_a_sentence(owner):
 
 
 def test_many_columns_are_a_form(owner):
-    names = ",".join(f"c{n}" for n in range(MOST_COLUMNS))
-    to = upload(owner, "wide.csv", f"{names}\n{',' * (MOST_COLUMNS - 1)}\n".encode()).json()["to"]
-    form = fields_of(owner.get(to).text) | {"whose": "row", "epsilon": "1", "act": "preview"}
-    assert len(form) > 5 * MOST_COLUMNS
-    assert owner.post("/admin/tables/new", form).status_code == 200
+    """More fields than other forms may have, where every column is asked about."""
+    assert MOST_FIELDS > 10 * MOST_COLUMNS
+    form = fields_of(owner.get(AT).text) | {"whose": "row", "epsilon": "1", "act": "preview"}
+    more = {f"c{number}_low": "" for number in range(4, MOST_COLUMNS * 5)}
+    assert owner.post("/admin/tables/new", form | more).status_code == 200
+    too_many = {f"c{number}_low": "" for number in range(MOST_FIELDS)}
+    assert owner.post("/admin/tables/new", form | too_many).status_code == 400
 
 
 def test_correcting_a_declaration(clinic, owner):

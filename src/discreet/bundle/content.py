@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 CONFIDENCE = Fraction(95, 100)
 
 #: Of a table's declaration, what says where it lies stays at home.
-_AT_HOME = ("source", "engine")
+_AT_HOME = frozenset({"source", "engine"}) | LAYOUT_KEYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

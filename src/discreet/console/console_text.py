@@ -12,11 +12,14 @@ from discreet.errors import Command, Flag, Piece, pieces_of
 
 #: What does the same here, by verb. {}: the command's arguments; where a phrase has none, they follow in parentheses.
 PHRASES = {
+    "add": "Add a table on /admin/tables/new",
     "again": "a repeated measurement of {}",
     "budget grant": "grant on /budget",
     "histogram": "a histogram on /tables",
     "ledger show": "the page /a",
+    "refresh": "a refresh of {} on /admin/tables",
     "releases": "the page /a",
+    "remove": "the removal of {} on /admin/tables",
     "people list": "the page /admin",
     "people tokens": "the page /admin/tokens",
     "query": "a query on /ask",
@@ -32,8 +35,8 @@ def console_text(text: str, *, labels: Mapping[str, str] | None = None) -> str:
     >>> from discreet.errors import Message
     >>> console_text(Message(Flag("epsilon", 0.1), ", or ", Flag("within", 50)), labels={"within": "plus or minus"})
     'epsilon 0.1, or plus or minus 50'
-    >>> console_text(Message("run ", Command("refresh", "visits"), " first"))
-    "run discreet refresh visits first (on the owner's command line)"
+    >>> console_text(Message("run ", Command("bounds", "visits"), " first"))
+    "run discreet bounds visits first (on the owner's command line)"
     >>> console_text(Message(Command("ledger show"), " lists them"))
     'the page /a lists them'
     """

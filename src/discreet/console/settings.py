@@ -56,9 +56,8 @@ class Settings:
                 f"passwords and answers would travel to {self.origin[:80]} unencrypted",
                 hint=Message(Flag("origin", f"https://{host[:60]}"), "; plain http is only for this machine"),
             )
-        limits = (self.grid_ms, self.deadline_s, self.at_once, self.each, self.most_rows, self.longest_body)
-        limits = (*limits, self.largest_upload)
-        if min(limits) <= 0 or self.waiting < 0:
+        limits = (self.grid_ms, self.deadline_s, self.at_once, self.each, self.most_rows)
+        if min(*limits, self.longest_body, self.largest_upload) <= 0 or self.waiting < 0:
             raise UsageError("the limits of the console must be positive")
 
     def _parts(self) -> tuple[str, str, str]:

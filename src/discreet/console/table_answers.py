@@ -70,8 +70,8 @@ def answered_draft(draft: TableDraft, context: RequestContext, *, declared: bool
         if context.field(f"c{number}_name", "") != name:
             continue  # the file has other columns than the form was made for: as proposed
         columns[name] = _column_settings(name, number, draft.columns.get(name, {}), context, shared)
-    name = None if declared else context.field("name").strip() or None
-    return draft.replace(name=name, settings=settings, columns=columns)
+    new_name = None if declared else context.field("name").strip() or None
+    return draft.replace(name=new_name, settings=settings, columns=columns)
 
 
 def declared_draft(table: Table, raw: Mapping[str, Any], names: Sequence[str]) -> TableDraft:

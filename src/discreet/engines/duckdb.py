@@ -91,9 +91,9 @@ class DuckDBEngine(FileBackedEngine):
 
         file_source = sources.find(source, folder=folder, layout=layout)
         if not all(part.is_native for part in file_source.single_files()):
-            from discreet.engines.source_values import propose_types
+            from discreet.engines.reference_proposal import propose_columns
 
-            return {name: {"type": type_} for name, type_ in propose_types(file_source).items()}
+            return propose_columns(file_source)
         with self._cursor({file.parent for file in file_source.files}) as cursor:
             return propose(cursor, file_source)
 

@@ -3,6 +3,8 @@ file, and every number is what pandas says."""
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -38,6 +40,16 @@ class Awkward:
 
 def text(rows: list[list[object]], *, delimiter: str = ",") -> bytes:
     return ("\n".join(delimiter.join(map(str, row)) for row in rows) + "\n").encode()
+
+
+def workbook(frame: pd.DataFrame) -> bytes:
+    """An Excel file; nothing where no library can write one."""
+    content = io.BytesIO()
+    try:
+        frame.to_excel(content, index=False, engine="xlsxwriter")
+    except ImportError:
+        return b""
+    return content.getvalue()
 
 
 def cases() -> dict[str, Awkward]:
@@ -91,6 +103,28 @@ def cases() -> dict[str, Awkward]:
             query="SELECT count(*) AS n FROM {table} WHERE member",
             answer=float((people["member"] == "yes").sum()),
         ),
+        "title rows": Awkward(
+            content=b"Costs of the clinic,\nprinted on 2026-11-01,\n,\n"
+            + text([["patient_id", "cost"], *zip(people["n"], people["n"] % 20, strict=True)]),
+            typed={"Epsilon": "1000", "cost: Low": "0", "cost: High": "20"},
+            query="SELECT sum(cost) AS total FROM {table}",
+            answer=float((people["n"] % 20).sum()),
+        ),
+        "UTF-16": Awkward(
+            content=text([["patient_id", "größe"], *zip(people["n"], people["n"] % 20, strict=True)], delimiter="\t")
+            .decode()
+            .encode("utf-16"),
+            typed={"Epsilon": "1000", "größe: Low": "0", "größe: High": "20"},
+            query='SELECT sum("größe") AS total FROM {table}',
+            answer=float((people["n"] % 20).sum()),
+        ),
+        "a workbook": Awkward(
+            name="{table}.xlsx",
+            content=workbook(people[["n", "cost"]].rename(columns={"n": "patient_id"})),
+            typed={"Epsilon": "1000", "cost: Low": "0", "cost: High": "25"},
+            query="SELECT sum(cost) AS total FROM {table}",
+            answer=float(people["cost"].sum()),
+        ),
         "spaces and quotes in names": Awkward(
             name="my 'own' <b>file.csv",
             content=b'"the ""patient"" id","it\'s a cost"\n'
@@ -108,6 +142,17 @@ def cases() -> dict[str, Awkward]:
 
 
 CASES = cases()
+#: One of each kind of trouble in the fast tier.
+FAST = {"decimal comma", "repeated ids", "spaces and quotes in names"}
+#: What only the readers of other layouts can read.
+LAYOUTS = {"title rows", "UTF-16", "a workbook"}
+without_layouts = pytest.mark.skipif(
+    importlib.util.find_spec("discreet.engines.layout_detection") is None, reason="no reader of other layouts yet"
+)
+
+
+def marks(kind: str) -> list[pytest.MarkDecorator]:
+    return [*([] if kind in FAST else [pytest.mark.deep]), *([without_layouts] if kind in LAYOUTS else [])]
 
 
 def fill(page: Page, label: str, value: str) -> None:
@@ -119,7 +164,7 @@ def fill(page: Page, label: str, value: str) -> None:
     (inside if colon else page).get_by_label(name, exact=True).fill(value)
 
 
-@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=marks(kind)) for kind in CASES])
 def test_from_a_file_to_the_first_right_answer(coming: Coming, tmp_path: Path, picture: Picture, kind: str) -> None:
     case, table = CASES[kind], f"own_{list(CASES).index(kind)}"
     file = tmp_path / case.name.format(table=table)

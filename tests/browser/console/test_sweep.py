@@ -179,6 +179,16 @@ def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> 
     page.goto(f"/survey/{made.invited}")
     page.get_by_role("button", name="Create tokens").click()
     wrong["enrolment links"] = seen(page)
+    page.goto("/admin/tables/new?source=spare.csv")
+    page.get_by_label("Epsilon", exact=True).fill("3")
+    page.get_by_role("button", name="Show how it reads").click()
+    expect(page.get_by_role("heading", name="How it reads")).to_be_visible()
+    page.get_by_text("What is written to").click()
+    wrong["a declaration"] = [*layout.faults(page), *seen(page)]
+    page.goto("/admin/table/visits")
+    page.get_by_label("Epsilon", exact=True).fill("200")
+    page.get_by_role("button", name="Show the change").click()
+    wrong["a change"] = [*layout.faults(page), *seen(page)]
     page.goto("/log")
     page.get_by_role("button", name="Verify the whole ledger").click()
     wrong["a verified log"] = seen(page)

@@ -39,7 +39,7 @@ def _page(context: RequestContext, *, problem: DiscreetError | None = None, said
         }
         for name, quota in project.file.analysts.items()
     ]
-    named = {each["analyst"].casefold() for each in quotas}
+    named = {name.casefold() for name in project.file.analysts}
     without = sorted(
         {person.analyst or person.name for person in people if (person.analyst or person.name).casefold() not in named}
     )

@@ -49,7 +49,7 @@ def _listing(
     trouble, status = (None, 200) if problem is None else forms.form_error(problem)
     data = {
         "tables": tables,
-        "unused": uploads.unused_uploads(project.folder, project.versions.is_source_file),
+        "unused": uploads.unused_uploads(project.folder, project.versions.changes.is_source_file),
         "works": job_queue_of(context).open_jobs(context.visitor, AREA),
         "problem_of_file": context.handle.problem,
         "done": None if done is None else done.to_data(),
@@ -197,7 +197,7 @@ def forget(context: RequestContext) -> HandlerResponse:
     try:
         if not all(person):
             raise UsageError("give the value that identifies the person", hint="spell it as in the source")
-        project.versions.refuse_forgetting(table.name, person)
+        project.versions.erasure.refuse_forgetting(table.name, person)
     except DiscreetError as problem:
         return _table_page(context, table, problem=problem, at="forget")
     if context.field("sure") != "yes":
@@ -286,7 +286,7 @@ def discard(context: RequestContext) -> HandlerResponse:
     """Delete an uploaded file that no table is made from."""
     project = context.handle.project
     try:
-        uploads.delete_upload(project.folder, context.field("source"), project.versions.is_source_file)
+        uploads.delete_upload(project.folder, context.field("source"), project.versions.changes.is_source_file)
     except DiscreetError as problem:
         return _listing(context, problem=problem)
     return Redirect(to="/admin/tables")

@@ -77,7 +77,7 @@ def _start_page(
         "source": source,
         "engine": engine,
         "largest": context.settings.largest_upload,
-        "unused": uploads.unused_uploads(project.folder, project.versions.is_source_file),
+        "unused": uploads.unused_uploads(project.folder, project.versions.changes.is_source_file),
         "trouble": trouble,
     }
     return Page(template="admin_tables_new.html", data=data, status=status)
