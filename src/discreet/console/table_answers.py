@@ -29,9 +29,9 @@ BOUNDS = frozenset({"integer", "decimal", "date", "timestamp"})
 WORDS = frozenset({"category"})
 FORMATS = frozenset({"date", "timestamp"})
 NUMBERS = frozenset({"integer", "decimal"})
-ASKED = frozenset({"type", "low", "high", "values", "labels", "format"})
+COLUMN_FIELDS = frozenset({"type", "low", "high", "values", "labels", "format"})
 #: What the form asks of a table; the source is chosen before.
-TABLE_ASKED = frozenset({
+TABLE_FIELDS = frozenset({
     "source", "engine", "person", "rows_per_person", "public", "budget", "population", "ends", *LAYOUT_KEYS,
 })  # fmt: skip
 #: More columns than this are declared by a code book, or on the command line.
@@ -60,7 +60,7 @@ def layout_of(context: RequestContext) -> SourceLayout | None:
 
 def answered_draft(draft: TableDraft, context: RequestContext, *, declared: bool = False) -> TableDraft:
     """A draft with what the form says of it. declared: the table has a name, and a form of its own for its budget."""
-    proposed = _unasked(draft.settings, TABLE_ASKED)
+    proposed = _unasked(draft.settings, TABLE_FIELDS)
     more = _more_settings("the table", context.field("more"), proposed)
     settings = {**dict.fromkeys(proposed), **more}
     settings |= ({} if declared else _budget_settings(context)) | _unit_settings(context)
@@ -152,9 +152,9 @@ def _column_settings(
         settings = {key: value for key, value in settings.items() if proposed.get(key) != value}
     settings["type"] = type_
     if type_ in BOUNDS:
-        settings |= {key: bound(name, key, type_, said) for key in ("low", "high") if (said := text(key))}
-    if type_ in FORMATS and (said := text("format")):
-        settings["format"] = said
+        settings |= {key: bound(name, key, type_, field_text) for key in ("low", "high") if (field_text := text(key))}
+    if type_ in FORMATS and (field_text := text("format")):
+        settings["format"] = field_text
     if type_ in WORDS:
         words, labels = words_of(text("values"))
         if not words:
@@ -168,9 +168,9 @@ def _column_settings(
     return settings
 
 
-def _unasked(settings: Mapping[str, Any], asked: frozenset[str] = ASKED) -> dict[str, Any]:
+def _unasked(settings: Mapping[str, Any], field_names: frozenset[str] = COLUMN_FIELDS) -> dict[str, Any]:
     """What the form has no field of its own for."""
-    return {key: value for key, value in settings.items() if key not in asked}
+    return {key: value for key, value in settings.items() if key not in field_names}
 
 
 def _more_settings(name: str, text: str, proposed: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _more_settings(name: str, text: str, proposed: Mapping[str, Any]) -> dict[st
         return dict(proposed)
     more = parse_toml(text.replace("\r\n", "\n"), name=f"the further settings of {name}")
     for key in more:
-        if key in ASKED:
+        if key in COLUMN_FIELDS:
             raise UsageError(f"{name}: {key} has a field of its own", hint="write it there")
     return more
 
@@ -233,7 +233,7 @@ _LABEL = re.compile(r"(\S.*?) = (\S.*)")
 def form_json(draft: TableDraft, *, context: RequestContext | None = None, declared: bool = False) -> dict[str, Any]:
     """What stands in the form: as the owner wrote it, else as it is proposed. context: of a form that was sent."""
 
-    def said(key: str, otherwise: str) -> str:
+    def form_text(key: str, otherwise: str) -> str:
         return otherwise if context is None else context.field(key, otherwise)
 
     settings, budget = draft.settings, draft.settings.get("budget") or {}
@@ -244,17 +244,17 @@ def form_json(draft: TableDraft, *, context: RequestContext | None = None, decla
     elif context is None and not whose and draft.person_candidates:
         whose = f"{_COLUMN}{draft.person_candidates[0].column}"
     shown = {
-        "name": said("name", draft.name),
-        "whose": said("whose", whose),
-        "rows_per_person": said("rows_per_person", _text(settings.get("rows_per_person"))),
-        "epsilon": said("epsilon", _text(budget.get("epsilon"))),
-        "delta": said("delta", _text(budget.get("delta"))),
-        "population": said("population", settings.get("population", "")),
-        **{key: said(key, _text(settings.get(key))) for key in ("encoding", "delimiter", "skip_rows", "sheet")},
-        "more": said("more", settings_text(_unasked(settings, TABLE_ASKED))),
-        "several": {key: said(f"several_{key}", "") for key in ("low", "high", "values")},
+        "name": form_text("name", draft.name),
+        "whose": form_text("whose", whose),
+        "rows_per_person": form_text("rows_per_person", _text(settings.get("rows_per_person"))),
+        "epsilon": form_text("epsilon", _text(budget.get("epsilon"))),
+        "delta": form_text("delta", _text(budget.get("delta"))),
+        "population": form_text("population", settings.get("population", "")),
+        **{key: form_text(key, _text(settings.get(key))) for key in ("encoding", "delimiter", "skip_rows", "sheet")},
+        "more": form_text("more", settings_text(_unasked(settings, TABLE_FIELDS))),
+        "several": {key: form_text(f"several_{key}", "") for key in ("low", "high", "values")},
     }
-    columns = [_column_json(draft, number, name, said, sent=context is not None) for number, name in _shown(draft)]
+    columns = [_column_json(draft, number, name, form_text, sent=context is not None) for number, name in _shown(draft)]
     return {**shown, "columns": columns, "more_columns": max(0, len(draft.source_columns) - MOST_COLUMNS)}
 
 
@@ -262,15 +262,15 @@ def _shown(draft: TableDraft) -> list[tuple[int, str]]:
     return list(enumerate(draft.source_columns))[:MOST_COLUMNS]
 
 
-def _column_json(draft: TableDraft, number: int, name: str, said: Any, *, sent: bool) -> dict[str, Any]:
+def _column_json(draft: TableDraft, number: int, name: str, form_text: Any, *, sent: bool) -> dict[str, Any]:
     proposed = draft.columns.get(name)
     settings = proposed or {}
     labels = settings.get("labels") or {}
     words = [
         f"{word} = {labels[str(word)]}" if str(word) in labels else _text(word) for word in settings.get("values", ())
     ]
-    same = not sent or said(f"c{number}_name", "") == name
-    mine = said if same else (lambda _, otherwise: otherwise)
+    same = not sent or form_text(f"c{number}_name", "") == name
+    mine = form_text if same else (lambda _, otherwise: otherwise)
     return {
         "number": number,
         "name": name,

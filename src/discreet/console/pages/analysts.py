@@ -25,7 +25,9 @@ def show(context: RequestContext) -> HandlerResponse:
     return _page(context)
 
 
-def _page(context: RequestContext, *, problem: DiscreetError | None = None, said: dict[str, str] | None = None) -> Page:
+def _page(
+    context: RequestContext, *, problem: DiscreetError | None = None, form_texts: dict[str, str] | None = None
+) -> Page:
     project = context.handle.project
     trouble, status = (None, 200) if problem is None else forms.form_error(problem)
     people = [person for person in context.people.roster.all() if not person.disabled]
@@ -46,7 +48,7 @@ def _page(context: RequestContext, *, problem: DiscreetError | None = None, said
     data: dict[str, Any] = {
         "quotas": quotas,
         "without": without,
-        "said": {"analyst": "", "epsilon": ""} | (said or {}),
+        "said": {"analyst": "", "epsilon": ""} | (form_texts or {}),
         "trouble": trouble,
     }
     rows = [[each["analyst"], each["epsilon"], ", ".join(each["people"])] for each in quotas]
@@ -56,23 +58,23 @@ def _page(context: RequestContext, *, problem: DiscreetError | None = None, said
 
 def change(context: RequestContext) -> HandlerResponse:
     """Set a quota, or take one away: first what would change, then the act."""
-    said = {"analyst": context.field("analyst").strip(), "epsilon": context.field("epsilon").strip()}
+    form_texts = {"analyst": context.field("analyst").strip(), "epsilon": context.field("epsilon").strip()}
     with owner_acts_of(context.handle).turn(context.handle) as project:
         try:
-            file_change, sentences = _quota_change(project, said["analyst"], said["epsilon"])
+            file_change, sentences = _quota_change(project, form_texts["analyst"], form_texts["epsilon"])
             if context.field("shown") != file_change.digest:
                 return change_page(
                     PATH,
-                    title=f"The quota of {said['analyst']}",
+                    title=f"The quota of {form_texts['analyst']}",
                     sentences=sentences,
                     change=file_change,
                     act=PATH,
-                    fields=said,
+                    fields=form_texts,
                     button="Write it",
                 )
             file_change.write(project.folder)
         except DiscreetError as problem:
-            return _page(context, problem=problem, said=said)
+            return _page(context, problem=problem, form_texts=form_texts)
     return Redirect(to=PATH)
 
 

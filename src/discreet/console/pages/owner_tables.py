@@ -267,19 +267,23 @@ def _budget_change(
     if state.is_fixed(table.population):
         limit = raised_limit(project.ledger_table(table.name), project.ledger, epsilon=epsilon, delta=delta)
         new_epsilon, new_delta = limit.epsilon, limit.delta
-        told = [f"This raises the limit of {table.population}, for every analyst. A limit cannot be lowered again."]
+        sentences = [
+            f"This raises the limit of {table.population}, for every analyst. A limit cannot be lowered again."
+        ]
     else:
         wish = budget_of(epsilon, delta if delta is not None or old is None else old.delta)
         assert wish is not None
         new_epsilon, new_delta = wish.epsilon, wish.delta
-        told = [f"This is the limit of {table.population}, for every analyst. After the first answer it only rises."]
+        sentences = [
+            f"This is the limit of {table.population}, for every analyst. After the first answer it only rises."
+        ]
     raw = project.file.raw[table.name]
     place = ("populations", table.population) if "population" in raw else ("tables", table.name)
     value = {"epsilon": new_epsilon, "delta": new_delta}
     if old is not None and old.delta_keys is not None:
         value["delta_keys"] = old.delta_keys
     text = text_with(project.folder / NAME, {(*place, "budget"): value})
-    return FileChange.of(project.folder, text), [*told, odds.epsilon_meaning(new_epsilon, new_delta)["words"]]
+    return FileChange.of(project.folder, text), [*sentences, odds.epsilon_meaning(new_epsilon, new_delta)["words"]]
 
 
 def discard(context: RequestContext) -> HandlerResponse:

@@ -253,9 +253,9 @@ class DraftCache:
     def find(self, key: object, make: Callable[[], TableDraft]) -> TableDraft:
         """The draft of a source as it is now; made where nobody has looked at it yet."""
         with self._lock:
-            found = self._drafts.get(key)
-        if found is not None:
-            return found
+            draft = self._drafts.get(key)
+        if draft is not None:
+            return draft
         made = make()
         with self._lock:
             self._drafts[key] = made
