@@ -36,6 +36,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.state import LedgerState
 from discreet.plan.relation import public_tables
 from discreet.project.recall import recall_release
+from discreet.schema.source_layout import LAYOUT_KEYS
 from discreet.sql.catalog import Catalog
 
 if TYPE_CHECKING:
