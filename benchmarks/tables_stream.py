@@ -47,7 +47,9 @@ def law_of(counter: StreamCounter, gaussian: bool) -> DiscreteGaussian | Discret
 
 def readings(counter: StreamCounter) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each step the weights of the total so far and of the step alone."""
-    return [(counter.estimate_weights(0, step), counter.estimate_weights(step, step)) for step in range(counter.horizon)]
+    return [
+        (counter.estimate_weights(0, step), counter.estimate_weights(step, step)) for step in range(counter.horizon)
+    ]
 
 
 def drawn(counter: StreamCounter, law, times: int) -> tuple[float, float, float]:
