@@ -104,10 +104,10 @@ def test_the_largest_count_is_exact_where_people_have_lost_in_different_ways(tmp
 
 
 def test_bounds_never_pay_for_half_an_answer(tmp_path, capsys):
-    """Three steps of 2/3: the ledger rounds each up, so that 2 is a unit too little for all three."""
+    """Three steps, each rounded up by the ledger, so that 2 and a unit is too little for all three."""
     columns = '[tables.patients.columns.age]\ntype = "integer"\n'
-    make(tmp_path, budget="{ epsilon = 2 }", columns=columns)
-    code, data, _ = run(capsys, tmp_path, "bounds", "patients", "age", "--epsilon", "2")
+    make(tmp_path, budget="{ epsilon = 2.000000001 }", columns=columns)
+    code, data, _ = run(capsys, tmp_path, "bounds", "patients", "age", "--epsilon", "2.000000001")
     assert code == 4
     assert run(capsys, tmp_path, "budget")[1]["tables"]["patients"]["spent"]["epsilon"] == 0
     smaller = re.search(r"--epsilon ([\d.]+)", data["hint"]).group(1)

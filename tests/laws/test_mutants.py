@@ -209,8 +209,8 @@ def test_nan_passed_through(declaring, monkeypatch):
 def test_ids_that_differ_by_case_taken_for_one(declaring, monkeypatch):
     known = duckdb_person_path.source_key
 
-    def blind(*words):
-        return tuple(replace(part, sql=f"lower({part.sql})") for part in known(*words))
+    def blind(*words, **marks):
+        return tuple(replace(part, sql=f"lower({part.sql})") for part in known(*words, **marks))
 
     monkeypatch.setattr(duckdb_person_path, "source_key", blind)
     caught(declaring)
@@ -219,8 +219,8 @@ def test_ids_that_differ_by_case_taken_for_one(declaring, monkeypatch):
 def test_rows_of_nobody_taken_for_a_person_s(declaring, monkeypatch):
     known = duckdb_person_path.source_key
 
-    def filled(*words):
-        return tuple(replace(part, sql=f"coalesce({part.sql}, 'b')") for part in known(*words))
+    def filled(*words, **marks):
+        return tuple(replace(part, sql=f"coalesce({part.sql}, 'b')") for part in known(*words, **marks))
 
     monkeypatch.setattr(duckdb_person_path, "source_key", filled)
     caught(declaring)

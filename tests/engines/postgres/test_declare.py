@@ -159,7 +159,8 @@ def test_planted_bugs_are_seen(filed, folder, monkeypatch, bug):
         ),
     )
     if bug == "persons in capitals":
-        upper = lambda *given, key=postgres_person_path.key_of: tuple(f"upper({part})" for part in key(*given))  # noqa: E731
+        key = postgres_person_path.key_of
+        upper = lambda *given, **marks: tuple(f"upper({part})" for part in key(*given, **marks))  # noqa: E731
         monkeypatch.setattr(postgres_person_path, "key_of", upper)
         met.append(True)
     with pytest.raises((AssertionError, ValueError)):
