@@ -3,7 +3,6 @@ file, and every number is what pandas says."""
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import re
 from collections.abc import Iterator
@@ -43,12 +42,9 @@ def text(rows: list[list[object]], *, delimiter: str = ",") -> bytes:
 
 
 def workbook(frame: pd.DataFrame) -> bytes:
-    """An Excel file; nothing where no library can write one."""
+    """An Excel file."""
     content = io.BytesIO()
-    try:
-        frame.to_excel(content, index=False, engine="xlsxwriter")
-    except ImportError:
-        return b""
+    frame.to_excel(content, index=False, engine="xlsxwriter")
     return content.getvalue()
 
 
@@ -144,15 +140,10 @@ def cases() -> dict[str, Awkward]:
 CASES = cases()
 #: One of each kind of trouble in the fast tier.
 FAST = {"decimal comma", "repeated ids", "spaces and quotes in names"}
-#: What only the readers of other layouts can read.
-LAYOUTS = {"title rows", "UTF-16", "a workbook"}
-without_layouts = pytest.mark.skipif(
-    importlib.util.find_spec("discreet.engines.layout_detection") is None, reason="no reader of other layouts yet"
-)
 
 
 def marks(kind: str) -> list[pytest.MarkDecorator]:
-    return [*([] if kind in FAST else [pytest.mark.deep]), *([without_layouts] if kind in LAYOUTS else [])]
+    return [] if kind in FAST else [pytest.mark.deep]
 
 
 def fill(page: Page, label: str, value: str) -> None:

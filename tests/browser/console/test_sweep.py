@@ -189,6 +189,9 @@ def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> 
     page.get_by_label("Epsilon", exact=True).fill("200")
     page.get_by_role("button", name="Show the change").click()
     wrong["a change"] = [*layout.faults(page), *seen(page)]
+    page.goto(f"/tables/{made.described}")
+    page.get_by_role("button", name="Write these bounds and words").click()
+    wrong["what a description found"] = [*layout.faults(page), *seen(page)]
     page.goto("/log")
     page.get_by_role("button", name="Verify the whole ledger").click()
     wrong["a verified log"] = seen(page)
