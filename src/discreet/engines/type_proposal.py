@@ -89,9 +89,9 @@ def _first_fitting(
         tests = [(values[place], left[place].pop(0)) for place in open_places]
         counts: list[tuple[int, int]] = []
         for start in range(0, len(tests), _TESTS_AT_ONCE):  # planning one long query takes the square of its length
-            asked = ", ".join(_counts(value, type_) for value, type_ in tests[start : start + _TESTS_AT_ONCE])
-            found = cursor.execute(f"SELECT {asked} FROM looked_at").fetchone() or ()
-            counts += zip(found[::2], found[1::2], strict=True)
+            some_counts = ", ".join(_counts(value, type_) for value, type_ in tests[start : start + _TESTS_AT_ONCE])
+            numbers = cursor.execute(f"SELECT {some_counts} FROM looked_at").fetchone() or ()
+            counts += zip(numbers[::2], numbers[1::2], strict=True)
         missed = []
         for place, (_, type_), (given, fitting) in zip(open_places, tests, counts, strict=True):
             if given and given == fitting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -113,9 +114,9 @@ def _undeclared(project: Project, data: Mapping[str, Any]) -> dict[str, dict[str
     table = project.file.tables.get(data["table"])
     if not data.get("found") or table is None or table.public:
         return {}
-    found = parse_toml(data["found"], name="the release")["tables"][data["table"]]["columns"]
+    settings = parse_toml(data["found"], name="the release")["tables"][data["table"]]["columns"]
     types = {each["column"]: each["type"] for each in data["columns"]}
-    return undeclared_settings(found, types, table=table, declared=project.file.raw[table.name]["columns"])
+    return undeclared_settings(settings, types, table=table, declared=project.file.raw[table.name]["columns"])
 
 
 def declared_text(project: Project, recalled_release: RecalledRelease) -> str | None:
@@ -125,7 +126,7 @@ def declared_text(project: Project, recalled_release: RecalledRelease) -> str | 
     if not columns:
         return None
     table = recalled_release.charge.table
-    changes = {
+    changes: dict[tuple[str, ...], Any] = {
         ("tables", table, "columns", column, key): value
         for column, settings in columns.items()
         for key, value in settings.items()
@@ -168,7 +169,7 @@ def _quantile_line(quantile: Mapping[str, Any]) -> list[str]:
 
 def _number_words(number: Mapping[str, Any]) -> str:
     if number["below_noise"]:
-        return f"below noise, at most {number['at_most']:,}"
+        return f"below noise, at most {max(1, number['at_most']):,}"
     return f"{number['value']:,} ± {number['plus_minus']:,}"
 
 
@@ -176,8 +177,9 @@ def _share_words(number: Mapping[str, Any], rows: Mapping[str, Any]) -> str:
     """A number of rows as a share of them, where both are above the noise."""
     if not rows["value"]:
         return _number_words(number)
-    if number["below_noise"]:
-        return f"below noise, at most {min(1.0, number['at_most'] / rows['value']):.1%}"
+    if number["below_noise"]:  # rounded up: noise never shows that there is none
+        tenths = max(1, min(1000, math.ceil(1000 * number["at_most"] / rows["value"])))
+        return f"below noise, at most {tenths / 10:.1f}%"
     return f"{min(1.0, number['value'] / rows['value']):.1%} ± {number['plus_minus'] / rows['value']:.1%}"
 
 
@@ -198,19 +200,19 @@ def _chart(name: str, cells: list[dict[str, Any]]) -> dict[str, Any]:
 
 def grid(data: Mapping[str, Any]) -> PageTable:
     """All numbers, as a file has them: of each column NULL, quantiles, the cells of its histogram, the rest."""
-    found: list[list[Any]] = [["", "rows", None, *_ends(data["rows"])]]
+    grid_rows: list[list[Any]] = [["", "rows", None, *_ends(data["rows"])]]
     if data["persons"] is not None:
-        found.append(["", "persons", None, *_ends(data["persons"])])
+        grid_rows.append(["", "persons", None, *_ends(data["persons"])])
     for column in data["columns"]:
         name = column["column"]
         if column["nulls"] is not None:
-            found.append([name, "NULL", None, *_ends(column["nulls"])])
+            grid_rows.append([name, "NULL", None, *_ends(column["nulls"])])
         for each in column["quantiles"]:
-            found.append([name, "quantile", each["fraction"], each["value"], each["low"], each["high"]])
-        found += [[name, "cell", cell["label"], *_ends(cell)] for cell in column["cells"]]
+            grid_rows.append([name, "quantile", each["fraction"], each["value"], each["low"], each["high"]])
+        grid_rows += [[name, "cell", cell["label"], *_ends(cell)] for cell in column["cells"]]
         if column["others"] is not None:
-            found.append([name, "others", None, *_ends(column["others"])])
-    return PageTable(columns=("column", "measure", "label", "value", "low", "high"), rows=found)
+            grid_rows.append([name, "others", None, *_ends(column["others"])])
+    return PageTable(columns=("column", "measure", "label", "value", "low", "high"), rows=grid_rows)
 
 
 def _ends(number: Mapping[str, Any]) -> list[Any]:

@@ -12,14 +12,14 @@ Settings = Mapping[str, Mapping[str, Any]]
 
 
 def undeclared_settings(
-    found: Settings, types: Mapping[str, str], *, table: Table, declared: Settings
+    described: Settings, types: Mapping[str, str], *, table: Table, declared: Settings
 ) -> dict[str, dict[str, Any]]:
-    """The settings of each column that are found and not declared. A column of another type by now is left alone.
+    """The settings of each column that a description found and that are not declared. A column of another type by now is left alone.
 
     `types`: what each column was when it was described. `declared`: the columns as discreet.toml has them.
     """
     columns: dict[str, dict[str, Any]] = {}
-    for name, settings in found.items():
+    for name, settings in described.items():
         column = table.schema.column(name)
         if column is None or type_name(column) != types[name]:
             continue
