@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browser.console.conftest import Coming, Picture
+from browser.console.furnished import declare_guests
 from browser.console.place import Place, placed
 
 pytestmark = pytest.mark.xdist_group("console-own-data")
@@ -182,3 +183,25 @@ def test_from_a_file_to_the_first_right_answer(coming: Coming, tmp_path: Path, p
         data = page.request.get(f"{path}.csv").text()
         answer = float(data.splitlines()[1].split(",")[0])
         assert answer == pytest.approx(case.answer, abs=0.5), data
+
+
+@pytest.mark.deep
+def test_a_description_is_planned_bought_and_declared(coming: Coming, place: Place, picture: Picture) -> None:
+    """The plan and its price first, then the release, then the diff: two typed inputs in all."""
+    declare_guests(place.house.handle.folder)
+    with coming("owner", at="/admin/table/guests") as page:
+        page.get_by_role("link", name="Describe its columns privately").click()
+        page.get_by_label("Epsilon", exact=True).fill("20")
+        page.get_by_role("button", name="Show the plan").click()
+        expect(page.get_by_role("heading", name="Before you pay")).to_be_visible()
+        expect(page.locator("main")).to_contain_text(re.compile(r"It needs about [\d,]+ rows"))
+        picture(page, "describe-plan")
+        page.get_by_role("button", name=re.compile("^Pay epsilon 20")).click()
+        expect(page.get_by_role("heading", name="Description of guests")).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("heading", name="town", exact=True)).to_be_visible()
+        page.get_by_role("button", name="Write these bounds and words").click()
+        expect(page.locator(".diff")).to_contain_text('values = ["<b>Genf</b>", "Bern", "Chur"')
+        page.get_by_role("button", name="Write it").click()
+        expect(page.get_by_text("discreet.toml has changed since version 1")).to_be_visible()
+        page.get_by_role("button", name="Refresh").click()
+        expect(page.locator("#report")).to_contain_text("Version 2 was made", timeout=60_000)

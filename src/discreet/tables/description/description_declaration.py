@@ -14,9 +14,9 @@ Settings = Mapping[str, Mapping[str, Any]]
 def undeclared_settings(
     described: Settings, types: Mapping[str, str], *, table: Table, declared: Settings
 ) -> dict[str, dict[str, Any]]:
-    """The settings of each column that a description found and that are not declared. A column of another type by now is left alone.
+    """The settings of each column that are not declared. A column that has another type by now is left alone.
 
-    `types`: what each column was when it was described. `declared`: the columns as discreet.toml has them.
+    `described`: what a description found. `types`: what each column was then. `declared`: the columns as discreet.toml has them.
     """
     columns: dict[str, dict[str, Any]] = {}
     for name, settings in described.items():
