@@ -81,9 +81,9 @@ def cases() -> dict[str, Awkward]:
         ),
         "repeated ids": Awkward(
             content=text([["customer", "cost"], *zip(repeated["n"], repeated["k"] + 1, strict=True)]),
-            typed={"Epsilon": "1000", "Rows per person, at most": "3", "cost: Low": "0", "cost: High": "5"},
-            query="SELECT sum(cost) AS total FROM {table}",
-            answer=float((repeated["k"] + 1).sum()),
+            typed={"Epsilon": "1000", "Rows per person, at most": "3"},
+            query="SELECT count(*) AS n FROM {table}",
+            answer=float(len(repeated)),
         ),
         "60 columns": Awkward(
             content=wide.drop(columns=["cost", "day", "member"])
@@ -127,7 +127,6 @@ def cases() -> dict[str, Awkward]:
             content=b'"the ""patient"" id","it\'s a cost"\n'
             + text([[n, cost] for n, cost in zip(people["n"], people["cost"], strict=True)]),
             typed={
-                "Name of the table": "{table}",
                 "Epsilon": "1000",
                 "it's a cost: Low": "0",
                 "it's a cost: High": "25",
@@ -161,13 +160,14 @@ def test_from_a_file_to_the_first_right_answer(coming: Coming, tmp_path: Path, p
     case, table = CASES[kind], f"own_{list(CASES).index(kind)}"
     file = tmp_path / case.name.format(table=table)
     file.write_bytes(case.content)
-    assert len(case.typed) <= 5  # all that is typed before the question
+    assert len(case.typed) + 2 <= 5  # the query and its epsilon are typed, too
     with coming("owner", at="/admin/tables/new") as page:
         page.get_by_label("File", exact=True).set_input_files(file)
         page.get_by_role("button", name="Upload").click()
         expect(page.get_by_role("heading", name="Declare")).to_be_visible()
+        table = page.get_by_label("Name of the table", exact=True).input_value()
         for label, value in case.typed.items():
-            fill(page, label, value.format(table=table))
+            fill(page, label, value)
         page.get_by_role("button", name="Show how it reads").click()
         expect(page.get_by_role("heading", name="How it reads")).to_be_visible()
         if kind == "repeated ids":

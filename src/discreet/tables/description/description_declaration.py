@@ -16,7 +16,7 @@ def undeclared_settings(
 ) -> dict[str, dict[str, Any]]:
     """The settings of each column that are not declared. A column that has another type by now is left alone.
 
-    `described`: what a description found. `types`: what each column was then. `declared`: the columns as discreet.toml has them.
+    `described`: what a description found. `types`: what each column was then. `declared`: columns in discreet.toml.
     """
     columns: dict[str, dict[str, Any]] = {}
     for name, settings in described.items():
