@@ -172,7 +172,9 @@ def test_hostile_names_stay_names(clinic):
 def test_odds():
     assert odds.epsilon_meaning(Fraction("1.0986"))["percent"] == "75"  # a little below ln 3, rounded up
     assert [odds.epsilon_meaning(Fraction(each))["grave"] for each in (1, 5, 6)] == [False, False, True]
-    assert odds.epsilon_meaning(Fraction(1000))["percent"] == "more than 99.999999"
+    beyond = odds.epsilon_meaning(Fraction(1000), Fraction(1, 10**6))
+    assert beyond["percent"] == "more than 99.999999" and "at most more" not in beyond["words"]
+    assert "all but certain" in beyond["words"] and "hardly protects anybody" in beyond["words"]
     assert float(odds.epsilon_meaning(Fraction(12))["percent"]) < 100
     assert "except with probability 1e-06" in odds.epsilon_meaning(Fraction(1), Fraction(1, 10**6))["words"]
     assert "rather than another" in odds.epsilon_meaning(Fraction(1), changes=True)["words"]

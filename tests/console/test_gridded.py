@@ -21,6 +21,7 @@ GRIDDED = {
     ("POST", "/admin/tables/refresh"),
     ("POST", "/admin/tables/forget"),
     ("POST", "/admin/tables/budget"),
+    ("POST", "/admin/tables/describe"),
 }
 
 #: What reads no private table: prices, stops, which come on the grid of what they stop, and acts of people about people.
@@ -60,6 +61,7 @@ FREE = {
     ("POST", "/admin/tables/upload"),
     ("POST", "/admin/tables/remove"),
     ("POST", "/admin/tables/discard"),
+    ("POST", "/admin/tables/describe/declare"),
     ("POST", "/admin/analysts"),
     ("POST", "/api/v1/explain"),
     ("POST", "/api/v1/tokens"),

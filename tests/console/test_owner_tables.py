@@ -164,6 +164,8 @@ def test_removing_shows_the_lines_that_go_and_keeps_the_source(clinic, owner):
 
 def test_what_was_released_keeps_its_table(clinic, owner):
     discreet.open(clinic.folder).sql("select count(*) n from visits").ask(epsilon=1)
+    page = owner.get("/admin/table/visits")
+    assert "cannot be removed" in words(page) and "/admin/tables/remove" not in page.text
     told = owner.post("/admin/tables/remove", {"table": "visits"})
     assert told.status_code == 400 and "tables.visits" in text_of(clinic) and 'role="alert"' in told.text
 

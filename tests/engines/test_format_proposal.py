@@ -84,10 +84,11 @@ ODD = [*_LOCAL_NUMBERS, *_BLANK_NUMBERS, *_LOCAL_MOMENTS, *_BLANK_MOMENTS, *_LOC
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(texts=st.lists(st.lists(st.sampled_from([text for text in ODD if "\0" not in text]), min_size=1, max_size=3), min_size=8, max_size=8))  # fmt: skip
-def test_two_engines_propose_the_same(tmp_path_factory, texts):
+@given(texts=st.lists(st.lists(st.sampled_from([text for text in ODD if "\0" not in text]), min_size=1, max_size=3), min_size=8, max_size=8), late=st.booleans())  # fmt: skip
+def test_two_engines_propose_the_same(tmp_path_factory, texts, late):
+    """Also where the first rows say nothing, and every type is asked of the engine."""
     folder = tmp_path_factory.mktemp("proposed")
-    write(folder, texts)
+    write(folder, [[*[""] * 250, *column] for column in texts] if late else texts)
     assert DUCKDB.columns("s.csv", folder=folder) == MemoryEngine().columns("s.csv", folder=folder)
 
 
@@ -95,3 +96,36 @@ def test_a_proposal_reads_every_text_it_was_made_from():
     for texts, wanted in EXAMPLES:
         if len(wanted) > 1:
             assert propose_format(texts) == wanted
+
+
+#: What most of a column says, one later value, and the type that is proposed for both.
+LATE = [
+    ("1", "1.5", "decimal"),
+    ("1", "007", "text"),
+    ("1", "x", "text"),
+    ("1", "NA", "integer"),
+    ("true", "1", "text"),
+    ("2026-01-02", "2026-01-02 10:00:00", "timestamp"),
+    ("2026-01-02", "soon", "text"),
+    ("", "7", "integer"),
+    ("NA", "2026-01-02", "date"),
+    ("", "", "text"),
+]
+
+
+def test_a_later_value_that_fits_less_counts_too(tmp_path):
+    """Types are tried by the first rows, and hold for all that are looked at."""
+    write(tmp_path, [[most] * 700 + [late] for most, late, _ in LATE])
+    proposed = DUCKDB.columns("s.csv", folder=tmp_path)
+    assert [proposed[f"x{place}"]["type"] for place in range(len(LATE))] == [type_ for _, _, type_ in LATE]
+    assert proposed == MemoryEngine().columns("s.csv", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows"), [(300, 40), pytest.param(300, 20_000, marks=pytest.mark.deep)], ids=["short", "long"]
+)
+def test_many_columns_fit_into_memory_and_are_proposed_alike(tmp_path, columns, rows):
+    """300 columns of 20,000 rows once needed more memory than the engine has."""
+    kinds = [texts for texts, _ in EXAMPLES]
+    write(tmp_path, [(kinds[k % len(kinds)] * rows)[:rows] for k in range(columns)])
+    assert DUCKDB.columns("s.csv", folder=tmp_path) == MemoryEngine().columns("s.csv", folder=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -36,17 +37,37 @@ def _csv_settings(values: list[SourceValue], source: FileSource) -> dict[str, An
 
 
 def _csv_type(words: set[str]) -> str:
-    numbers = [parse_number(word) for word in words]
-    if not words:
-        return "text"
-    if all(word.lower() in ("true", "false") for word in words):
-        return "boolean"
-    if None not in numbers and not any(re.match(r"[^.1-9]*0\d", word, re.ASCII) for word in words):
-        whole = all(isinstance(value, Fraction) and value.denominator == 1 for value in numbers)
-        return "integer" if whole else "decimal"
-    if any(read_micros(word) is None for word in words):
-        return "text"
-    return "date" if all(len(word.strip(BLANKS)) == 10 for word in words) else "timestamp"
+    return next(iter(fitting_types(words)), "text") if words else "text"
+
+
+def fitting_types(words: Collection[str]) -> tuple[str, ...]:
+    """The types that every one of these texts fits as it is, the one to propose first. All of them fit no text."""
+    fitting = [type_ for type_, fits in _FITS.items() if all(map(fits, words))]
+    return tuple(fitting)
+
+
+def _is_number(word: str) -> bool:
+    # 007 is a name that looks like a number: as a number it would lose its zeros.
+    return parse_number(word) is not None and re.match(r"[^.1-9]*0\d", word, re.ASCII) is None
+
+
+def _is_whole(word: str) -> bool:
+    value = parse_number(word)
+    return _is_number(word) and isinstance(value, Fraction) and value.denominator == 1
+
+
+def _is_moment(word: str) -> bool:
+    return read_micros(word) is not None
+
+
+#: Whether a text fits a type, in the order in which types are proposed.
+_FITS: dict[str, Callable[[str], bool]] = {
+    "boolean": lambda word: word.lower() in ("true", "false"),
+    "integer": _is_whole,
+    "decimal": _is_number,
+    "date": lambda word: len(word.strip(BLANKS)) == 10 and _is_moment(word),
+    "timestamp": _is_moment,
+}
 
 
 def _parquet_type(kind: Any) -> str:

@@ -14,7 +14,7 @@ from discreet.engines.duckdb_conversion import DAY, DuckDBKind, kind_of, matches
 from discreet.engines.duckdb_declared_table import Unreadable, source_columns, source_sql, translate_read_errors
 from discreet.engines.file_source import FileSource
 from discreet.engines.format_proposal import propose_format
-from discreet.engines.missing_values import MISSING
+from discreet.engines.missing_values import MISSING, is_missing
 from discreet.engines.reference_proposal import ROWS_LOOKED_AT
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 from discreet.sql.dialect import identifier
@@ -53,66 +53,78 @@ def _parquet_type(source_type: str) -> str:
 
 
 def _csv_settings(cursor: duckdb.DuckDBPyConnection, source: FileSource, names: list[str]) -> list[dict[str, Any]]:
-    """The first type that every value looked at fits; else how the texts are written, or text."""
-    given = [f"given_{place}" for place in range(len(names))]
-    listed = ", ".join(f"{_given(identifier(name))} AS {alias}" for name, alias in zip(names, given, strict=True))
+    """The first type that every value looked at fits; else how the texts are written, or text.
+
+    Some first rows leave few types to try for a column, mostly one; only these are asked of all rows looked at.
+    """
+    values = [f"value_{place}" for place in range(len(names))]
+    listed = ", ".join(f"{identifier(name)} AS {value}" for name, value in zip(names, values, strict=True))
     with translate_read_errors(source):
         cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE looked_at AS SELECT {listed} "
             f"FROM (SELECT * FROM {source_sql(source)} LIMIT {ROWS_LOOKED_AT})"
         )
-    counts: list[int] = []
-    for start in range(0, len(names), _COLUMNS_AT_ONCE):  # planning one long query takes the square of its length
-        tests = [test for alias in given[start : start + _COLUMNS_AT_ONCE] for test in _tests(alias)]
-        counts += (
-            cursor.execute(f"SELECT {', '.join(f'count({test})' for test in tests)} FROM looked_at").fetchone() or ()
-        )
-    each = len(_TYPES) + 1
-    settings: list[dict[str, Any]] = [
-        {"type": _first(*counts[start : start + each])} for start in range(0, len(counts), each)
-    ]
-    texts = [place for place, one in enumerate(settings) if one["type"] == "text" and counts[place * each]]
-    for place in texts:
-        words = cursor.execute(f"SELECT DISTINCT {given[place]} FROM looked_at").fetchall()
-        texts_seen = [word for (word,) in words if word is not None]
-        settings[place] = propose_format(texts_seen, delimiter=source.delimiter) or settings[place]
+    first_rows = cursor.execute(f"SELECT * FROM looked_at LIMIT {_FIRST_ROWS}").fetchall()
+    words = [{str(row[place]) for row in first_rows if not is_missing(row[place])} for place in range(len(names))]
+    open_types = [reference_proposal.fitting_types(each) for each in words]
+    types = _first_fitting(cursor, values, open_types)
+    settings: list[dict[str, Any]] = [{"type": type_} for type_ in types]
+    for place, value in enumerate(values):
+        if types[place] == "text":
+            seen = cursor.execute(f"SELECT DISTINCT {value} FROM looked_at").fetchall()
+            texts = [word for (word,) in seen if not is_missing(word)]
+            settings[place] = (propose_format(texts, delimiter=source.delimiter) if texts else None) or settings[place]
     cursor.execute("DROP TABLE looked_at")
     return settings
 
 
-#: Columns whose types are tried in one query.
-_COLUMNS_AT_ONCE = 8
+def _first_fitting(
+    cursor: duckdb.DuckDBPyConnection, values: list[str], open_types: list[tuple[str, ...]]
+) -> list[str]:
+    """The first of each column's types that no value misses; text where there is none, or no value at all."""
+    left = [list(each) for each in open_types]
+    types = ["text"] * len(values)
+    open_places = [place for place in range(len(values)) if left[place]]
+    while open_places:
+        tests = [(values[place], left[place].pop(0)) for place in open_places]
+        counts: list[tuple[int, int]] = []
+        for start in range(0, len(tests), _TESTS_AT_ONCE):  # planning one long query takes the square of its length
+            some_counts = ", ".join(_counts(value, type_) for value, type_ in tests[start : start + _TESTS_AT_ONCE])
+            numbers = cursor.execute(f"SELECT {some_counts} FROM looked_at").fetchone() or ()
+            counts += zip(numbers[::2], numbers[1::2], strict=True)
+        missed = []
+        for place, (_, type_), (given, fitting) in zip(open_places, tests, counts, strict=True):
+            if given and given == fitting:
+                types[place] = type_
+            elif given and left[place]:
+                missed.append(place)
+        open_places = missed
+    return types
 
-_TYPES = ("boolean", "integer", "decimal", "date", "timestamp")
+
+#: So many rows leave few types to try.
+_FIRST_ROWS = 200
+
+#: Tests of a type in one query.
+_TESTS_AT_ONCE = 24
 
 
-def _tests(value: str) -> list[str]:
-    """The value, then the value where it could be of each type, else NULL."""
-    # 007 is a name that looks like a number: as a number it would lose its zeros.
-    number = f"NOT regexp_matches({value}, '^[^.1-9]*0[0-9]')"
-    integer = _fits(NumberColumn(name="", type="integer"), value)
-    decimal = _fits(NumberColumn(name="", type="decimal"), value)
+def _counts(value: str, type_: str) -> str:
+    """How many values there are, and how many of them fit a type."""
+    given = f"(CASE WHEN NOT {missing_text_sql(value, MISSING)} THEN {value} END)"
+    return f"count({given}), count(CASE WHEN {given} IS NOT NULL AND {_condition(value, type_)} THEN 1 END)"
+
+
+def _condition(value: str, type_: str) -> str:
+    if type_ == "boolean":
+        return f"lower({value}) IN ('true', 'false')"
+    if type_ in ("integer", "decimal"):
+        # 007 is a name that looks like a number: as a number it would lose its zeros.
+        number = NumberColumn(name="", type="integer" if type_ == "integer" else "decimal")
+        return f"NOT regexp_matches({value}, '^[^.1-9]*0[0-9]') AND {_fits(number, value)}"
     moment = _fits(MomentColumn(name="", type="timestamp"), value)
-    conditions = [
-        f"lower({value}) IN ('true', 'false')",
-        f"{number} AND {integer}",
-        f"{number} AND {decimal}",
-        f"{matches(value, DAY)} AND {moment}",
-        moment,
-    ]
-    return [value, *(f"CASE WHEN {condition} THEN 1 END" for condition in conditions)]
-
-
-def _given(value: str) -> str:
-    """A value; NULL where it is missing, so that it fits every type."""
-    return f"(CASE WHEN NOT {missing_text_sql(value, MISSING)} THEN {value} END)"
+    return f"{matches(value, DAY)} AND {moment}" if type_ == "date" else moment
 
 
 def _fits(column: Column, value: str) -> str:
     return f"({raw_sql(column, value, 'text')}) IS NOT NULL"
-
-
-def _first(given: int, *fitting: int) -> str:
-    if not given:
-        return "text"
-    return next((type_ for type_, count in zip(_TYPES, fitting, strict=True) if count == given), "text")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from discreet.engines.missing_values import is_missing
@@ -15,6 +17,9 @@ from discreet.schema.schema import Table
 #: Fewer different values than this tell groups apart, not people; and one value for so many rows does, too.
 _FEWEST_VALUES = 10
 _MOST_REPEATS = 200
+
+#: Rows that are counted together.
+_ROWS_AT_ONCE = 1_000
 
 #: Names that say nothing but "this tells rows or people apart", in a few languages.
 _BARE = re.compile(r"(.*_)?(id|ids|uid|uuid|guid|nr|no|num|number|nummer|key|code|name|surname|pid|mrn|ssn)")
@@ -55,14 +60,15 @@ def with_repeated(
     candidates = list(named)
     names = [name for name, settings in columns.items() if settings.get("type") in ("integer", "text")]
     places = [list(columns).index(name) for name in names]
-    seen: list[dict[Any, int]] = [{} for _ in names]
-    for row in rows:
+    seen: list[Counter[Any]] = [Counter() for _ in names]
+    remaining = iter(rows)
+    while some := list(islice(remaining, _ROWS_AT_ONCE)):
         for place, counts in zip(places, seen, strict=True):
-            if not is_missing(row[place]):
-                counts[row[place]] = counts.get(row[place], 0) + 1
+            counts.update([row[place] for row in some])
     repeated = {}
     for name, counts in zip(names, seen, strict=True):
-        given, different = sum(counts.values()), len(counts)
+        given_counts = [count for value, count in counts.items() if not is_missing(value)]
+        given, different = sum(given_counts), len(given_counts)
         if different >= _FEWEST_VALUES and different < given <= _MOST_REPEATS * different:
             repeated[name] = "its values repeat in the rows looked at"
     for place, candidate in enumerate(candidates):

@@ -407,15 +407,13 @@ class Project:
 
         Bounds are rounded outward and marked with the epsilon they were measured for. Call `refresh` to apply them.
         """
+        from discreet.schema.column import type_name
+        from discreet.tables.description.description_declaration import undeclared_settings
+
         table = self.private(description.table)
-        columns: dict[str, dict[str, object]] = {}
-        for name, settings in description.settings.items():
-            column, raw = table.schema.column(name), self.file.raw[table.name]["columns"].get(name, {})
-            if column is None or type(column) is not type(description.column(name).column):
-                continue
-            fresh = {key: value for key, value in settings.items() if key == "type" or key not in raw}
-            if set(fresh) - {"type", "measured"}:
-                columns[column.name] = {**fresh, "measured": settings["measured"]}
+        types = {each.name: type_name(each.column) for each in description.columns}
+        declared = self.file.raw[table.name]["columns"]
+        columns = undeclared_settings(description.settings, types, table=table, declared=declared)
         if columns:
             set_keys(self.folder / NAME, table.name, {}, columns)
             self._reload_file()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from browser.console.place import Hand, Place
 from discreet.console.jobs.survey_host import survey_host_of
@@ -23,6 +24,20 @@ TWO = "SELECT sex, count(*) AS n FROM patients GROUP BY sex; SELECT sum(age) AS 
 SPARE = 'customer id,amount in \u20ac,<b>is it "new"?</b>,day\n' + "".join(
     f"c{n % 20},{n % 90},{'yes' if n % 3 else 'no'},2026-01-{1 + n % 28:02}\n" for n in range(60)
 )
+TOWNS = ("Bern", "<b>Genf</b>", "Saint-Sulpice-le-Verdon", "Chur")
+GUESTS = """
+[tables.guests]
+source = "guests.csv"
+budget = { epsilon = 100, delta = 1e-6 }
+[tables.guests.columns.nights]
+type = "integer"
+[tables.guests.columns.town]
+type = "text"
+[tables.guests.columns.came]
+type = "boolean"
+true = ["yes"]
+false = ["no"]
+"""
 PLAN = 'table = "patients"\nattributes = ["sex", "disease"]\n\n[hierarchy]\ncolumns = ["ward"]\nroot = "all"\n'
 
 
@@ -41,6 +56,7 @@ class Made:
     tables: str
     model: str
     work: str
+    described: str
     survey: str
     invited: str
 
@@ -48,6 +64,7 @@ class Made:
 def furnish(place: Place) -> Made:
     """Ask, publish, fit, request: through the forms of the pages themselves."""
     (place.house.handle.folder / "spare.csv").write_text(SPARE)
+    declare_guests(place.house.handle.folder)
     with place.hand("owner") as owner, place.hand("analyst") as analyst:
         owner.done("/admin/tables/refresh", table="patients")  # for its report
         answer, crossed = analyst.ask(COUNTS), owner.ask(CROSSED, epsilon="2")
@@ -79,6 +96,7 @@ def furnish(place: Place) -> Made:
                 )
             ),
             work=work,
+            described=_release(owner.done("/admin/tables/describe", table="guests", epsilon="6")),
             survey=survey(place, reports=60),
             invited=_release(
                 owner.send(
@@ -99,6 +117,14 @@ def furnish(place: Place) -> Made:
         analyst.send("/budget/requests", table="visits", epsilon="2", why="For the quarterly report.")
         assert analyst.client.get("/admin").status_code == 403  # a denial, for the owner to see
     return made
+
+
+def declare_guests(folder: Path) -> None:
+    """A table of which bounds and words are found: some counts above the noise, some below."""
+    lines = [f"{(n * n) % 97},{TOWNS[n % 7 % len(TOWNS)]},{'yes' if n % 9 else 'no'}" for n in range(900)]
+    (folder / "guests.csv").write_text("\n".join(["nights,town,came", *lines]) + "\n")
+    with (folder / "discreet.toml").open("a") as file:
+        file.write(GUESTS)
 
 
 def survey(place: Place, *, reports: int) -> str:
@@ -161,6 +187,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/tables/underway/{work}": (),
         "/tables/{release}": (
             f"{t}?between=20..40&quantiles=0.5",
+            f"/tables/{made.described}",
             f"/tables/{made.marginals}",
             f"/tables/{made.tables}",
         ),
@@ -185,6 +212,10 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/admin/tables/new": ("/admin/tables/new", "/admin/tables/new?source=spare.csv"),
         "/admin/tables/edit": ("/admin/tables/edit?table=visits",),
         "/admin/tables/underway/{work}": (),
+        "/admin/tables/describe": (
+            "/admin/tables/describe?table=guests&epsilon=2",
+            "/admin/tables/describe?table=patients",
+        ),
         "/admin/table/{table:path}": ("/admin/table/patients", "/admin/table/wards"),
         "/admin/analysts": ("/admin/analysts",),
         "/admin/tokens": ("/admin/tokens",),

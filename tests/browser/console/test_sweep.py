@@ -188,7 +188,14 @@ def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> 
     page.goto("/admin/table/visits")
     page.get_by_label("Epsilon", exact=True).fill("200")
     page.get_by_role("button", name="Show the change").click()
+    expect(page.get_by_role("heading", name="What changes in discreet.toml")).to_be_visible()
+    page.wait_for_load_state()
     wrong["a change"] = [*layout.faults(page), *seen(page)]
+    page.goto(f"/tables/{made.described}")
+    page.get_by_role("button", name="Write these bounds and words").click()
+    expect(page.get_by_role("heading", name="What changes in discreet.toml")).to_be_visible()
+    page.wait_for_load_state()
+    wrong["what a description found"] = [*layout.faults(page), *seen(page)]
     page.goto("/log")
     page.get_by_role("button", name="Verify the whole ledger").click()
     wrong["a verified log"] = seen(page)

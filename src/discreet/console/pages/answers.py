@@ -35,7 +35,7 @@ NOBODY = DASH
 #: Where releases of other kinds have a page of their own.
 OTHER_PAGES = {
     "model": "/synth/{}", "comparison": "/synth", "ranges": "/tables/{}", "marginals": "/tables/{}",
-    "publish": "/tables/{}", "stream": "/tables",
+    "publish": "/tables/{}", "description": "/tables/{}", "stream": "/tables",
 }  # fmt: skip
 
 #: Letters that mean something to BibTeX.

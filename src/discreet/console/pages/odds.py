@@ -29,13 +29,16 @@ def epsilon_meaning(epsilon: Fraction, delta: Fraction = Fraction(0), *, changes
     odds = exact.exp(min(epsilon, _MOST), up=True)
     percent = _percent(odds / (1 + odds)) if epsilon <= _MOST else _BEYOND
     what = "has one value rather than another" if changes else "is among these people"
-    but = f", except with probability {exact.show(delta, up=True)}" if delta else ""
+    if percent == _BEYOND:
+        sure = f"can become all but certain ({percent} percent sure): a limit this large hardly protects anybody."
+    else:
+        but = f", except with probability {exact.show(delta, up=True)}" if delta else ""
+        sure = f"can be at most {percent} percent sure afterwards{but}."
     return {
         "epsilon": exact.as_float(epsilon, up=True),
         "percent": percent,
         "grave": epsilon > LARGEST_PLAIN_EPSILON,
-        "words": f"An attacker who is 50 percent sure that a person {what} can be at most {percent} percent sure "
-        f"afterwards{but}.",
+        "words": f"An attacker who is 50 percent sure that a person {what} {sure}",
     }
 
 

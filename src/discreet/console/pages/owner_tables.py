@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.console import forms, public_facts, uploads
-from discreet.console.console_text import console_texts
+from discreet.console.console_text import console_text
 from discreet.console.file_change import FileChange, owner_acts_of
 from discreet.console.jobs.job_queue import Progress, job_queue_of
 from discreet.console.jobs.owner_reports import (
@@ -81,18 +81,36 @@ def _table_page(context: RequestContext, table: Table, *, problem: DiscreetError
     versions = [] if table.public else _versions(project, table)
     data = {
         **_line(project, table),
-        "warnings": [] if table.public else console_texts(project.warnings(table.name)),
+        "warnings": [] if table.public else [_plain_sentence(each) for each in project.warnings(table.name)],
         "changed": _changed(project, table),
         "versions": versions,
         "report": None if report is None else report.to_data(),
         "person": list(unit.person),
         "fixed": project.ledger.state.is_fixed(table.population),
+        "kept_because": _kept_because(project, table),
         "works": job_queue_of(context).open_jobs(context.visitor, AREA),
         "trouble": None if trouble is None else {**trouble, "at": at},
     }
     names = ("version", "made", "columns", "charges")
     rows = [[each[name] for name in names] for each in versions]
     return Page(template="admin_table.html", data=data, table=PageTable(columns=names, rows=rows), status=status)
+
+
+def _plain_sentence(text: str) -> str:
+    """A sentence of the library as a page says it; the name of the file keeps its spelling."""
+    sentence = console_text(text).replace("`", "")
+    first = sentence[:1] if sentence.startswith(NAME) else sentence[:1].upper()
+    return f"{first}{sentence[1:]}" + ("" if sentence.endswith(".") else ".")
+
+
+def _kept_because(project: Project, table: Table) -> str:
+    """Why a table cannot be removed, and what to do instead; nothing where it can be."""
+    try:
+        project.versions.removable_table(table.name)
+    except DiscreetError as problem:
+        hint = console_text(problem.hint)
+        return " ".join(_plain_sentence(each) for each in (problem.reason, hint) if each)
+    return ""
 
 
 def _versions(project: Project, table: Table) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.console import forms
-from discreet.console.jobs import census_tables, marginal_tables, range_tables
+from discreet.console.jobs import census_tables, marginal_tables, range_tables, table_description
 from discreet.console.pages import release_list
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, NotFound, Page, PageTable, Redirect
@@ -75,6 +75,8 @@ def _stored_table(
             )
         case "marginals":
             return marginal_tables.marginals_page(project, recalled_release, number=context.query_text("t"))
+        case "description":
+            return table_description.description_page(project, recalled_release)
         case "publish":
             return census_tables.tables_page(project, recalled_release)
         case _:
@@ -86,6 +88,8 @@ def _grid(kind: str, stored_table: dict[str, Any] | None) -> PageTable | None:
         return range_tables.grid(stored_table)
     if kind == "marginals" and stored_table is not None:
         return marginal_tables.grid(stored_table)
+    if kind == "description" and stored_table is not None:
+        return table_description.grid(stored_table)
     return None
 
 

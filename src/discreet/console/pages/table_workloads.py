@@ -33,7 +33,7 @@ Wish = dict[str, Any]
 def listing(context: RequestContext) -> HandlerResponse:
     """What can be made, and what was."""
     project = context.handle.project
-    releases = release_list.list_releases(project, ("ranges", "marginals", "publish"))
+    releases = release_list.list_releases(project, ("ranges", "marginals", "publish", "description"))
     data = {
         "kinds": KINDS,
         "released": releases,
