@@ -124,10 +124,10 @@ def day_order_notes(project: Project, table: Table) -> list[str]:
 def unchanged_output(table: Table, version: int, *, differs: bool) -> tuple[dict[str, Any], str]:
     """That no version was made, because nothing has changed. `differs`: file and ledger state different limits."""
     same = "its columns and its source are the same" if differs else "its declaration is the same, and so is its source"
-    text = (
-        f"{table.name!r} is unchanged: no new version was made; the newest is version {version}\n"
-        f"  {same}\n"
-        f"  discreet refresh {table.name} --force makes a new version anyway; queries on it are charged again"
+    text = Message(
+        f"{table.name!r} is unchanged: no new version was made; the newest is version {version}\n  {same}\n  ",
+        Command("refresh", table.name, Flag("force", True)),
+        " makes a new version anyway; queries on it are charged again",
     )
     return {"table": table.name, "version": version, "made": False}, text
 

@@ -77,7 +77,7 @@ class Magnitudes:
 
     >>> code = Code("x", None, None, null=True)
     >>> Magnitudes(code=code, origin=0, lows=(0, -1, -2, -9), highs=(0, 1, 2, 4, 9)).axis().edges[1:-1]
-    (-2, -1, 0, 1, 2, 3)
+    (-2, -1, 0, 1, 2, 3, 5)
     """
 
     code: Code
