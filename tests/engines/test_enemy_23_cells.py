@@ -103,7 +103,7 @@ def test_moments_and_times_in_no_calendar_are_one_row(engine, tmp_path):
         column = pa.array([0, far], pa.int64()).cast(pa.timestamp(unit, "UTC"))
         pyarrow.feather.write_feather(pa.table({"v": column}), str(tmp_path / "t.feather"))
         assert rows_of(engine, tmp_path, "t.feather", MOMENT) == [(0,), (None,)], (unit, far)
-    for millis, read in ((day * 86_400_000 + 7, day * 86_400_000_000), (-1, -86_400_000_000), (2**63 - 1, None)):
+    for millis, read in ((day * 86_400_000, day * 86_400_000_000), (7, None), (-1, None), (2**63 - 1, None)):
         column = pa.array([0, millis], pa.int64()).view(pa.date64())
         pyarrow.feather.write_feather(pa.table({"v": column}), str(tmp_path / "t.feather"))
         assert rows_of(engine, tmp_path, "t.feather", MOMENT) == [(0,), (read,)], millis
@@ -119,3 +119,15 @@ def test_an_infinite_second_of_a_database_is_one_row(engine, tmp_path):
         connection.execute("CREATE TABLE t (v TIMESTAMP_S)")
         connection.execute("INSERT INTO t VALUES ('1970-01-02'), ('infinity'), (NULL)")
     assert rows_of(engine, tmp_path, "t.duckdb", MOMENT) == [(86_400_000_000,), (None,), (None,)]
+
+
+def test_persons_of_128_bits_are_not_one(engine, tmp_path):
+    """A key that is clamped makes one person of many, and then one of them moves the rows of the others."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id UHUGEINT, v INTEGER)")
+        for number in range(3):
+            connection.execute(f"INSERT INTO t VALUES ({3 * 10**38 + number}::UHUGEINT, 1)")
+    schema = Schema(table="t", columns=COLUMNS[1:], unit=PrivacyUnit(person=("id",), rows=1))
+    table = Table(schema=schema, source="t.duckdb", population="t", budget=None)
+    made = engine.declare(table, folder=tmp_path, target=tmp_path / "p.parquet", key=b"k" * 32, tag_key=b"t" * 32)
+    assert (made.exact_persons, made.exact_rows) == (3, 3)

@@ -100,16 +100,15 @@ def _checked(column: Any) -> Any:
 
 
 def _whole_days(column: Any) -> Any:
-    """Dates in milliseconds as days; the part of a day is dropped, and one beyond 32 bits of days is infinite."""
+    """Dates in milliseconds as days; NULL for one that is no whole day, or beyond 32 bits of them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     count = column.view(pa.int64())
     count.validate(full=True)
-    day = pc.divide(count, _DAY)  # towards 0
-    days = pc.subtract(day, pc.cast(pc.less(pc.subtract(count, pc.multiply(day, _DAY)), 0), pa.int64()))
-    days = pc.if_else(pc.less_equal(pc.abs(pc.max_element_wise(days, -_FAR)), _FAR - 1), days, _FAR)
-    return days.cast(pa.int32()).view(pa.date32())
+    days = pc.divide(count, _DAY)
+    is_day = pc.and_(pc.equal(pc.multiply(days, _DAY), count), pc.less(pc.abs(days), _FAR))
+    return pc.if_else(is_day, days, pa.scalar(None, pa.int64())).cast(pa.int32()).view(pa.date32())
 
 
 def _table(stream: Any) -> Any:

@@ -108,7 +108,7 @@ def _column(values: Any) -> Any:
     import pyarrow as pa
 
     kind = values.dtype.categories.dtype if isinstance(values.dtype, pd.CategoricalDtype) else values.dtype
-    if kind != object:
+    if not pd.api.types.is_object_dtype(kind):
         try:
             return pa.array(values, from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError):
