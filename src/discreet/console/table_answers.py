@@ -35,7 +35,7 @@ TABLE_FIELDS = frozenset({
     "source", "engine", "person", "rows_per_person", "public", "budget", "population", "ends", *LAYOUT_KEYS,
 })  # fmt: skip
 #: What no further line about a table may say: its source and engine were checked before, and columns have their fields.
-_ASKED_OF_TABLE = (TABLE_FIELDS | {"columns"}) - {"ends"}
+_FIELDS_OF_TABLE = (TABLE_FIELDS | {"columns"}) - {"ends"}
 #: More columns than this are declared by a code book, or on the command line.
 MOST_COLUMNS = 300
 #: Fields of a column on the form, and of the table.
@@ -63,7 +63,7 @@ def layout_of(context: RequestContext) -> SourceLayout | None:
 def answered_draft(draft: TableDraft, context: RequestContext, *, declared: bool = False) -> TableDraft:
     """A draft with what the form says of it. declared: the table has a name, and a form of its own for its budget."""
     proposed = _unasked(draft.settings, TABLE_FIELDS)
-    more = _more_settings("the table", context.field("more"), proposed, asked=_ASKED_OF_TABLE)
+    more = _more_settings("the table", context.field("more"), proposed, with_fields=_FIELDS_OF_TABLE)
     settings = {**dict.fromkeys(proposed), **more}
     settings |= ({} if declared else _budget_settings(context)) | _unit_settings(context)
     shared = {key: context.field(f"several_{key}").strip() for key in ("low", "high", "values")}
@@ -176,14 +176,14 @@ def _unasked(settings: Mapping[str, Any], field_names: frozenset[str] = COLUMN_F
 
 
 def _more_settings(
-    name: str, text: str, proposed: Mapping[str, Any], *, asked: frozenset[str] = COLUMN_FIELDS
+    name: str, text: str, proposed: Mapping[str, Any], *, with_fields: frozenset[str] = COLUMN_FIELDS
 ) -> dict[str, Any]:
     """Further settings, as lines of TOML; exactly what was proposed where they were not touched."""
     if text.split() == settings_text(proposed).split():
         return dict(proposed)
     more = parse_toml(text.replace("\r\n", "\n"), name=f"the further settings of {name}")
     for key in more:
-        if key in asked:
+        if key in with_fields:
             raise UsageError(f"{name}: {key} has a field of its own", hint="write it there")
     return more
 
