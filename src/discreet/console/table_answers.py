@@ -34,6 +34,8 @@ COLUMN_FIELDS = frozenset({"type", "low", "high", "values", "labels", "format"})
 TABLE_FIELDS = frozenset({
     "source", "engine", "person", "rows_per_person", "public", "budget", "population", "ends", *LAYOUT_KEYS,
 })  # fmt: skip
+#: What no further line about a table may say: its source and engine were checked before, and columns have their fields.
+_FIELDS_OF_TABLE = (TABLE_FIELDS | {"columns"}) - {"ends"}
 #: More columns than this are declared by a code book, or on the command line.
 MOST_COLUMNS = 300
 #: Fields of a column on the form, and of the table.
@@ -61,7 +63,7 @@ def layout_of(context: RequestContext) -> SourceLayout | None:
 def answered_draft(draft: TableDraft, context: RequestContext, *, declared: bool = False) -> TableDraft:
     """A draft with what the form says of it. declared: the table has a name, and a form of its own for its budget."""
     proposed = _unasked(draft.settings, TABLE_FIELDS)
-    more = _more_settings("the table", context.field("more"), proposed)
+    more = _more_settings("the table", context.field("more"), proposed, with_fields=_FIELDS_OF_TABLE)
     settings = {**dict.fromkeys(proposed), **more}
     settings |= ({} if declared else _budget_settings(context)) | _unit_settings(context)
     shared = {key: context.field(f"several_{key}").strip() for key in ("low", "high", "values")}
@@ -173,13 +175,15 @@ def _unasked(settings: Mapping[str, Any], field_names: frozenset[str] = COLUMN_F
     return {key: value for key, value in settings.items() if key not in field_names}
 
 
-def _more_settings(name: str, text: str, proposed: Mapping[str, Any]) -> dict[str, Any]:
+def _more_settings(
+    name: str, text: str, proposed: Mapping[str, Any], *, with_fields: frozenset[str] = COLUMN_FIELDS
+) -> dict[str, Any]:
     """Further settings, as lines of TOML; exactly what was proposed where they were not touched."""
     if text.split() == settings_text(proposed).split():
         return dict(proposed)
     more = parse_toml(text.replace("\r\n", "\n"), name=f"the further settings of {name}")
     for key in more:
-        if key in COLUMN_FIELDS:
+        if key in with_fields:
             raise UsageError(f"{name}: {key} has a field of its own", hint="write it there")
     return more
 

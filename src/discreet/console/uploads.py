@@ -17,12 +17,18 @@ from pathlib import Path
 
 from discreet.console.responses import RequestDenied
 from discreet.errors import Flag, Message, UsageError
+from discreet.schema.address import check_address, engine_kind
 
 #: In the project folder.
 FOLDER = "sources"
 #: How a file is called while it comes, and after which time one that never came whole is deleted.
 _COMING, _STALE_S = ".coming-", 86_400
 LONGEST_NAME = 80
+#: How an address of a file begins, and which of them lead to a lake.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_LAKES = frozenset({"abfs", "abfss", "adl", "dbfs", "gs", "hdfs", "oss", "s3", "s3a", "s3n", "wasb", "wasbs"})
+#: A table of an engine's catalog.
+_NAME = re.compile(r"\w+(\.\w+){0,3}")
 #: Endings of which the last two belong together.
 _PACKED = (".gz", ".zst", ".bz2")
 
@@ -114,6 +120,20 @@ def delete_upload(project: Path, source: str, is_source: Callable[[Path], bool])
     (project / source).unlink(missing_ok=True)
 
 
+def allowed_engine_source(source: str, engine: str, *, project: Path, folders: tuple[Path, ...]) -> str:
+    """A source of an engine that an owner typed. A file that an engine would read from a disk is held to the same
+    rule as a path: an engine on this machine reads what is on it. Lakes and tables have their own guards.
+    """
+    text = source.strip()
+    kind = engine_kind(check_address(engine, where="the address"))
+    named = _SCHEME.match(text)
+    if kind == "postgresql" or (named and named[1].lower() in _LAKES) or (kind == "spark" and _NAME.fullmatch(text)):
+        return text
+    if named is not None:
+        raise _outside(text)
+    return str(project / allowed_source(text, project=project, folders=folders))
+
+
 def allowed_source(source: str, *, project: Path, folders: tuple[Path, ...]) -> str:
     """A path that an owner typed, where the console may read it: in the project folder, or where the server allows.
 
@@ -132,12 +152,16 @@ def allowed_source(source: str, *, project: Path, folders: tuple[Path, ...]) -> 
         resolved = file.resolve()
         inside = any(folder in resolved.parents for folder in allowed)
         if not inside or resolved == hidden or hidden in resolved.parents:
-            raise UsageError(
-                f"{text[:100]!r} is not in the project folder, or in a folder that this server allows",
-                hint=Message(
-                    "copy the file into the project folder, or upload it; an option of the server, ",
-                    Flag("sources", "FOLDER"),
-                    ", allows another folder",
-                ),
-            )
+            raise _outside(text)
     return text
+
+
+def _outside(text: str) -> UsageError:
+    return UsageError(
+        f"{text[:100]!r} is not in the project folder, or in a folder that this server allows",
+        hint=Message(
+            "copy the file into the project folder, or upload it; an option of the server, ",
+            Flag("sources", "FOLDER"),
+            ", allows another folder",
+        ),
+    )

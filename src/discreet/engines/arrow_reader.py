@@ -15,6 +15,9 @@ from typing import Any
 
 from discreet.errors import UsageError
 
+#: Milliseconds of a day, and the number of days that stands for infinity.
+_DAY, _FAR = 86_400_000, 2**31 - 1
+
 
 def arrow_columns(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The columns of a file with their types; and those that are no columns."""
@@ -55,6 +58,8 @@ def _read_type(type_: Any) -> Any:
         return pa.string()
     if types.is_float16(type_):
         return pa.float32()
+    if types.is_date64(type_):
+        return pa.date32()
     if types.is_decimal(type_):
         return type_ if type_.precision <= 38 else None
     read = (
@@ -80,12 +85,30 @@ def _checked(column: Any) -> Any:
         return pa.DictionaryArray.from_arrays(column.indices, words, safe=True).dictionary_decode()
     if pa.types.is_null(column.type) or pa.types.is_float16(column.type):
         return column.cast(_read_type(column.type))
+    if pa.types.is_date64(column.type):
+        return _whole_days(column)
+    if pa.types.is_time(column.type):  # one outside the day is a matter of one value, too
+        whole = pa.int32() if column.type.bit_width == 32 else pa.int64()
+        column.view(whole).validate(full=True)
+        return column
     if _is_text(column.type):
         plain = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}.get(column.type, pa.binary_view())
         column.view(plain).validate(full=True)
         return column
     column.validate(full=True)
     return column
+
+
+def _whole_days(column: Any) -> Any:
+    """Dates in milliseconds as days; NULL for one that is no whole day, or beyond 32 bits of them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    count = column.view(pa.int64())
+    count.validate(full=True)
+    days = pc.divide(count, _DAY)
+    is_day = pc.and_(pc.equal(pc.multiply(days, _DAY), count), pc.less(pc.abs(days), _FAR))
+    return pc.if_else(is_day, days, pa.scalar(None, pa.int64())).cast(pa.int32()).view(pa.date32())
 
 
 def _table(stream: Any) -> Any:

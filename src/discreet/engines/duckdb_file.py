@@ -1,8 +1,8 @@
 """Tables and views of DuckDB files, as batches of rows with their types.
 
 Guarantee: a row depends on that row of the table alone.
-Because: each value comes as it is; whole numbers of 128 bits as decimals of 38 digits, and those beyond as the largest
-    of these, which lie beyond every bound too. The file is opened for reading alone, by a database that reaches no
+Because: each value comes as it is; whole numbers of 128 bits, for which Arrow has no type, as their digits: two of them
+    may be two persons. The file is opened for reading alone, by a database that reaches no
     other file: a view in it reads nothing else. Columns of lists, structures and bytes are left out, by name.
 """
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import duckdb
 
 _ROWS_AT_ONCE = 122_880
-_LARGEST = "9" * 38
 _WIDE = ("HUGEINT", "UHUGEINT")
 
 
@@ -65,10 +64,8 @@ def duckdb_schema(file: Path, names: Sequence[str], layout: SourceLayout) -> Any
 
 
 def _value_sql(value: str, type_: str) -> str:
-    if type_ in _WIDE:
-        low = f"-{_LARGEST}" if type_ == "HUGEINT" else "0"
-        return f"CAST(least(greatest({value}, {low}::{type_}), {_LARGEST}::{type_}) AS DECIMAL(38, 0))"
-    return f"CAST({value} AS VARCHAR)" if type_.startswith("ENUM(") or type_ == "JSON" else value
+    is_text = type_ in _WIDE or type_.startswith("ENUM(") or type_ == "JSON"
+    return f"CAST({value} AS VARCHAR)" if is_text else value
 
 
 def _listed(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What kind of file a source's file is: by its first bytes, and where they do not say it, by how its name ends.
 
-No row is read. A text file, packed or not, is CSV unless its name says that it holds JSON lines.
+No row decides. A text file, packed or not, is CSV unless its name says that it holds JSON lines.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ KIND_WORDS: dict[FileKind, str] = {
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 _PARQUET, _ARROW, _FEATHER_1, _SQLITE = b"PAR1", b"ARROW1", b"FEA1", b"SQLite format 3\0"
-_DUCKDB = b"DUCK"  # from the ninth byte on
+_DUCKDB = b"DUCK"  # from the ninth byte on, where a text may have its first row; a small number of eight bytes follows
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _JSON = (".jsonl", ".ndjson", ".json")
+_PLAIN_TEXT = (".csv", ".tsv", ".tab", ".txt", ".psv", ".dat")
 _WORKBOOKS = (".xlsx", ".xlsm", ".ods", ".xls")
 _ENDINGS: dict[str, FileKind] = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
@@ -45,11 +46,11 @@ _ENDINGS: dict[str, FileKind] = {
 def file_kind(file: Path) -> FileKind:
     """The kind of a file."""
     with file.open("rb") as stream:
-        start = stream.read(16)
+        start = stream.read(20)
     for magic, kind in _MAGIC.items():
         if start.startswith(magic):
             return kind
-    if start[8:12] == _DUCKDB:
+    if start[8:12] == _DUCKDB and not _is_text(file, start):
         return "duckdb"
     if start.startswith(_ZIP) and _is_workbook(file):
         return "excel"
@@ -93,6 +94,14 @@ def text_ending(file: Path) -> str:
 
 def _endings(file: Path) -> list[str]:
     return [ending.lower() for ending in file.suffixes]
+
+
+def _is_text(file: Path, start: bytes) -> bool:
+    """Whether a file holds text by its name, whatever its rows say; where that says nothing, by its first bytes."""
+    endings = set(_endings(file)[-2:])
+    if endings & {*_JSON, *_PLAIN_TEXT, *_ENDINGS}:
+        return not endings & {*_ENDINGS}
+    return start[14:20] != bytes(6)
 
 
 def _is_workbook(file: Path) -> bool:

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from discreet.engines.file_reader import text_rows, typed_batches, typed_schema
 from discreet.engines.file_source import FileSource, open_csv
-from discreet.engines.repaired_sources import legible_column
+from discreet.engines.repaired_sources import legible_column, milliseconds
 from discreet.engines.table_file import working_folder
 from discreet.engines.unpacking import translate_damage
 from discreet.errors import UsageError
@@ -91,12 +91,23 @@ def _copy_rows(source: FileSource, copy: Path) -> None:
 
 
 def _copy_batches(source: FileSource, copy: Path) -> None:
-    kinds = typed_schema(source).types
+    kinds = [_stored_kind(kind) for kind in typed_schema(source).types]
     schema = pa.schema([(f"c{place}", kind) for place, kind in enumerate(kinds)])
     try:
         with pq.ParquetWriter(copy, schema, compression="none", use_dictionary=False) as writer:
             for batch in typed_batches(source):
-                columns = [legible_column(column).cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+                columns = [_stored(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
                 writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
     except pa.ArrowException:
         raise UsageError(f"{source.shown} has a column that cannot be read") from None
+
+
+def _stored_kind(kind: pa.DataType) -> pa.DataType:
+    """The type that a copy has for one: Parquet has no whole seconds, and not all of them are milliseconds."""
+    return pa.timestamp("ms", kind.tz) if pa.types.is_timestamp(kind) and kind.unit == "s" else kind
+
+
+def _stored(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(column.type) and column.type.unit == "s":
+        column = milliseconds(column)
+    return legible_column(column).cast(kind)

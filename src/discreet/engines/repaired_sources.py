@@ -112,6 +112,15 @@ def legible_column(column: Any) -> Any:
     return column
 
 
+def milliseconds(column: Any) -> Any:
+    """A column of whole seconds in milliseconds; infinity for one that is none of 64 bits."""
+    count = column.cast(pa.int64())
+    far = _MOST_MILLIS // 1000
+    inside = pc.and_(pc.greater_equal(count, -far), pc.less_equal(count, far))
+    thousands = pc.multiply(pc.if_else(inside, count, 0), 1000)
+    return pc.if_else(inside, thousands, pa.scalar(_INFINITY, pa.int64())).cast(pa.timestamp("ms", column.type.tz))
+
+
 def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 

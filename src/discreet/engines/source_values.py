@@ -226,6 +226,10 @@ def _given(column: Any) -> list[SourceValue]:
         size = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[kind.unit]
         counts = column.cast("int64").to_pylist()
         return [None if count is None else _moment(count, size, zoned=kind.tz is not None) for count in counts]
+    if pa.types.is_time(kind):
+        size = {"s": 10**6, "ms": 10**3, "us": 1, "ns": 0}[kind.unit]
+        counts = column.view(pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist()
+        return [None if count is None else _clock(count * size if size else count // 1000) for count in counts]
     if pa.types.is_float32(kind):
         return [None if value is None else WrittenNumber(np.float32(value)) for value in column.to_pylist()]
     if pa.types.is_decimal(kind):
@@ -250,6 +254,15 @@ def _day(days: int) -> SourceMoment:
         return SourceMoment(None, "?")
     shown = (date(1970, 1, 1) + timedelta(days=days)).isoformat() if -719_162 <= days <= 2_932_896 else "?"
     return SourceMoment(days * DAY_US * 1000, shown)
+
+
+def _clock(micros: int) -> str | None:
+    """A time of day as text; None for one outside the day, whose end is 24:00:00."""
+    if not 0 <= micros <= DAY_US:
+        return None
+    seconds, rest = divmod(micros, 1_000_000)
+    fraction = f".{rest:06d}".rstrip("0") if rest else ""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{fraction}"
 
 
 def _moment(count: int, size: int, *, zoned: bool) -> SourceMoment:

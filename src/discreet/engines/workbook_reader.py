@@ -7,11 +7,13 @@
     an error, a formula       NULL; the value that was saved with it
 
 Rows begin at the top left of the sheet. A cell beyond the header belongs to no column, and a row without any cell under
-the header is none.
+the header is none. A row with a cell that the reader cannot make a value of (a length of time of a billion days) has
+U+FFFD in all of its columns.
 
 Guarantee: a row depends on that row of the sheet alone, and no cell keeps the others from being read.
-Because: cells are put into text one by one, and where a row lies does not depend on the others. Only a sheet whose
-    cells lie too far apart to be held, or a file that is damaged, encrypted or unpacks to too much, is refused.
+Because: rows are taken from the reader one by one, and their cells put into text one by one; where a row lies does not
+    depend on the others, and the text of a cell is never taken for the place of one. Only a sheet whose cells lie too
+    far apart to be held, or a file that is damaged, encrypted or unpacks to too much, is refused.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -41,7 +44,15 @@ MOST_WORKBOOK = 2 * 2**30
 
 _OLE = b"\xd0\xcf\x11\xe0"
 _CHUNK = 1 << 20
-_REFERENCE = re.compile(rb"""\sr=["']([A-Z]{0,3})([0-9]{1,7})["']""")
+
+#: Stands for what cannot be read.
+UNREAD = "\N{REPLACEMENT CHARACTER}"
+
+#: What the reader raises where it fails itself. Its class cannot be imported.
+_PANIC = "PanicException"
+
+#: Where a cell or a row says that it lies: within a tag, for a text may say anything. XML writes < in texts as &lt;.
+_REFERENCE = re.compile(rb"""<(?:[^<>"']|"[^"<]*"|'[^'<]*')*?\sr=["']([A-Z]{0,3})([0-9]{1,7})["']""")
 _ODS = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 
@@ -73,8 +84,8 @@ def sheet_header(file: Path, layout: SourceLayout) -> tuple[str, ...]:
 def sheet_rows(file: Path, names: Sequence[str], layout: SourceLayout) -> Iterator[list[str | None]]:
     """The rows below the header."""
     width = len(names)
-    for row in _all_rows(file, layout)[layout.skip_rows + 1 :]:
-        cells = [_text(cell) for cell in row[:width]]
+    for row in islice(_all_rows(file, layout), layout.skip_rows + 1, None):
+        cells = [_text(cell) for cell in row[:width]] if row is not None else [UNREAD] * width
         if any(cell is not None for cell in cells):
             yield cells + [None] * (width - len(cells))
 
@@ -92,14 +103,28 @@ def cell_texts(row: Sequence[Any]) -> list[str | None]:
 
 @lru_cache(maxsize=16)
 def _top_rows(file: Path, sheet: str | None, size: int, written: int) -> list[list[Any]]:
-    return _all_rows(file, SourceLayout(sheet=sheet), most=MOST_SKIPPED + 1)
+    rows = islice(_all_rows(file, SourceLayout(sheet=sheet)), MOST_SKIPPED + 1)
+    return [[UNREAD] if row is None else row for row in rows]
 
 
-def _all_rows(file: Path, layout: SourceLayout, *, most: int | None = None) -> list[list[Any]]:
+def _all_rows(file: Path, layout: SourceLayout) -> Iterator[list[Any] | None]:
+    """The rows from the top of a sheet, from its first column on; None for one with a cell that cannot be read."""
     name = choose_table(file, sheet_names(file), layout, what="sheet")
     with _open(file) as workbook:
-        rows: list[list[Any]] = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False, nrows=most)
-        return rows
+        sheet = workbook.get_sheet_by_name(name)
+        before = [""] * (sheet.start[1] if sheet.start else 0)
+        rows = sheet.iter_rows()
+        while True:
+            try:
+                row = [*before, *next(rows)]
+            except StopIteration:
+                return
+            except BaseException as problem:
+                if not isinstance(problem, OverflowError | ValueError) and type(problem).__name__ != _PANIC:
+                    raise
+                yield None  # it went on to the next row before it failed
+            else:
+                yield row
 
 
 @contextmanager
@@ -165,7 +190,7 @@ def _measure(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int, file:
                 last_column = max(last_column, _column_number(letters))
             if last_row * last_column > MOST_CELLS:
                 raise _too_many_cells(file)
-            tail = text[-32:]
+            tail = text[max(text.rfind(b"<"), len(text) - _CHUNK) :]  # a tag that is not whole yet
     return size
 
 

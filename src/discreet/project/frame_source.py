@@ -103,11 +103,21 @@ def _from_pandas(frame: Any) -> Any:
 
 
 def _column(values: Any) -> Any:
-    """A column of a pandas frame; one whose values have several types is text, value by value."""
+    """A column of a pandas frame. One of objects is text, value by value: no value decides the type of the others."""
+    import pandas as pd
     import pyarrow as pa
 
-    try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        texts = [None if gone else str(value) for value, gone in zip(values, values.isna(), strict=True)]
-        return pa.array(texts, pa.string())
+    kind = values.dtype.categories.dtype if isinstance(values.dtype, pd.CategoricalDtype) else values.dtype
+    if not pd.api.types.is_object_dtype(kind):
+        try:
+            return pa.array(values, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            pass
+    texts = [None if gone else _text(value) for value, gone in zip(values, values.isna(), strict=True)]
+    return pa.array(texts, pa.string())
+
+
+def _text(value: object) -> str:
+    """A value as text, as files write it; U+FFFD stands where a half of a pair has no other half."""
+    text = str(value).lower() if str(value) in ("True", "False") and not isinstance(value, str) else str(value)
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

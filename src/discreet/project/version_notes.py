@@ -11,7 +11,7 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import Command, DiscreetError, Message
+from discreet.errors import Command, DiscreetError, Flag, Message
 
 if TYPE_CHECKING:
     from discreet.engines.engine import DeclarationOutcome

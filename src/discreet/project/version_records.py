@@ -98,7 +98,9 @@ class VersionRecords:
     def persons(self, table: Table, path: Sequence[Table]) -> dict[str, Any]:
         """What a version keeps, beside its declaration, of the columns that identify its persons."""
         kinds = kinds_of((table, *path), lambda step, name: self.header(step).kind_of(name))
-        way = [{"source": step.source, **self.engine(step), **self.fingerprint(step)} for step in path]
+        way = [
+            {"source": step.source, **self.engine(step), **_read_as(step), **self.fingerprint(step)} for step in path
+        ]
         return reached(path) | kinds | ({WAY: way} if way else {})
 
     def header(self, table: Table) -> Header:
@@ -138,6 +140,11 @@ class VersionRecords:
         except LedgerFault:
             return True
         return False
+
+
+def _read_as(step: Table) -> dict[str, Any]:
+    """How the file of a table on the way is read, where that is declared: other rows, and other persons, follow."""
+    return step.layout.settings() | ({} if step.null is None else {"null": list(step.null)})
 
 
 def engine_address(record: VersionRecord, table: Table) -> str:

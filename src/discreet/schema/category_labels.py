@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -31,8 +32,8 @@ def read_labels(raw_labels: Any, values: Collection[str], *, where: str) -> Labe
                 f"{where} the label of {code[:60]!r} must be printable text of at most {MOST_LABEL} characters"
             )
         labels[code] = label.strip()
-    shown = [labels.get(value, value) for value in values]
-    for label in shown:
-        if shown.count(label) > 1:
+    shown = Counter(labels.get(value, value) for value in values)
+    for label, number in shown.items():
+        if number > 1:
             raise SchemaError(f"{where} two values are called {label[:60]!r}", hint="give each its own label")
     return tuple((value, labels[value]) for value in values if value in labels)

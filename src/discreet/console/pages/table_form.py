@@ -201,11 +201,11 @@ def _choices(draft: TableDraft) -> dict[str, Any]:
 def _draft(context: RequestContext, project: Project, source: str, engine: str) -> TableDraft:
     """What would be declared if the owner said nothing more."""
     codebook = context.field("codebook").strip()
-    if engine:
-        place = source.strip()
+    where: dict[str, Any] = {"project": project.folder, "folders": context.settings.source_folders}
+    if engine in ("", DEFAULT):
+        engine, place = "", str(project.folder / uploads.allowed_source(source, **where))
     else:
-        allowed = uploads.allowed_source(source, project=project.folder, folders=context.settings.source_folders)
-        place = str(project.folder / allowed)
+        place = uploads.allowed_engine_source(source, engine, **where)
     _refuse_many_columns(project, place, engine or DEFAULT, layout_of(context))
     layout = layout_of(context)
 
