@@ -63,7 +63,7 @@ def test_five_typed_inputs_for_a_usual_file(project):
     for words in (
         "visits.csv: 5 columns, divided by commas",
         "types were read from the first 20,000 rows of the data",
-        "bounds and words never are",
+        "bounds and words are never read",
         "which columns repeat was read from the first 20,000 rows of the data",
         "0  each row is a different person",
         "1  rows with the same 'Patient ID' are one person's: its name says so, and its values repeat in the rows looked "

@@ -124,10 +124,11 @@ def add_output(
     warnings: list[str],
     ledger_limit: Guarantee | None = None,
     columns_said: bool = False,
+    version_follows: bool = False,
 ) -> tuple[dict[str, Any], str]:
     """What `add` declared. limit_said: whether the owner gave a rows_per_person. ledger_limit: the ledger's.
 
-    columns_said: the owner has said what the columns are.
+    columns_said: the owner has said what the columns are. version_follows: they are asked next whether to refresh it.
     """
     from discreet.project.budget import budget_line
     from discreet.schema.column import type_name
@@ -143,7 +144,7 @@ def add_output(
             f"Then run discreet refresh {table.name}. It shows what did not fit.",
         ]
         if columns_said and not table.schema.unit.ends:
-            lines[-3:] = [f"Next: discreet refresh {table.name}. It shows what did not fit."]
+            lines[-3:] = [] if version_follows else [f"Next: discreet refresh {table.name}. It shows what did not fit."]
         if table.schema.unit.ends:
             lines[-3:] = [
                 "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
