@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+import discreet
+from clinic import run
 from discreet.cli.main import call
 from discreet.project.project import Project
 
@@ -75,3 +77,20 @@ def test_a_bundle_of_it_is_written_and_its_noise_stays_open(folder, tmp_path, ca
     assert code == 0
     assert call(["release", "verify", str(tmp_path / "bundle"), "--accept-open"]) == 0
     assert "not derived for a release of kind 'description'" in capsys.readouterr().out
+
+
+def test_bought_bounds_leave_years_of_two_digits_in_their_century(tmp_path, capsys):
+    days = [f"{1 + n % 12}/{1 + n % 28}/{(n % 60 + 45) % 100:02}" for n in range(3000)]
+    (tmp_path / "people.csv").write_text("born\n" + "\n".join(days) + "\n")
+    discreet.init(tmp_path, epsilon=400)
+    code, _, err = say(capsys, tmp_path, "add", str(tmp_path / "people.csv"), "--yes")
+    assert code == 0 and "born: years have two digits, and are read as 1969 to 2068" in err
+    code, planned, _ = run(capsys, tmp_path, "describe", "people", "--epsilon", "20", "--plan")
+    assert code == 0 and any("years have two digits" in note for note in planned["notes"])
+    code, made, err = run(capsys, tmp_path, "describe", "people", "--epsilon", "20", "--write")
+    assert code == 0 and made["declared"] == ["born"], err
+    assert discreet.open(tmp_path).table("people").schema.column("born").format.last_year <= 2068
+    code, _, _ = run(capsys, tmp_path, "refresh", "people")
+    sql = "SELECT count(*) AS n FROM people WHERE born >= DATE '1990-01-01' AND born < DATE '2000-01-01'"
+    code, answer, err = run(capsys, tmp_path, "query", sql, "--epsilon", "100")
+    assert code == 0 and answer["rows"][0][0] == sum(int(day[-2:]) >= 90 for day in days), err

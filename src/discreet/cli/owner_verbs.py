@@ -135,6 +135,7 @@ def add(
     from discreet.project.code_book import CodeBook
     from discreet.project.declaration_language import read_lines
     from discreet.project.unit_notes import unit_notes
+    from discreet.schema.column import short_year_notes
     from discreet.schema.source_layout import read_layout
 
     layout = read_layout(
@@ -200,6 +201,7 @@ def add(
                 *left_out_notes(opened_project, table),
                 *encoding_notes(opened_project, table),
                 *day_order_notes(opened_project, table),
+                *short_year_notes(table.schema.columns),
             ]
         )
     if talks and not public:
