@@ -289,3 +289,12 @@ def test_a_column_of_yes_and_no_is_not_proposed_as_the_person(folder):
     SHAPES["yes and no"].write(folder / "answers.csv")
     draft = discreet.open(folder).draft(folder / "answers.csv")
     assert "insured" not in [candidate.column for candidate in draft.person_candidates]
+
+
+def test_a_column_with_the_name_of_a_keyword(folder, capsys):
+    (folder / "t.csv").write_text("Alter\n40\n")
+    assert say(capsys, folder, "add", str(folder / "t.csv"), "--column", "alter: 0..120")[0] == 0
+    code, _, err = say(capsys, folder, "query", "SELECT sum(Alter) AS s FROM t", "--epsilon", "1")
+    assert code == 3 and 'try: if Alter is a column, write its name in double quotes: "Alter"' in err
+    code, data, err = run(capsys, folder, "query", 'SELECT sum("Alter") AS s FROM t', "--epsilon", "1000")
+    assert code == 0 and data["rows"][0][0] == pytest.approx(40, abs=4), err

@@ -16,7 +16,7 @@ COLUMNS = "age,word,flag,<b>x</b>"
 
 @pytest.fixture
 def folder(tmp_path):
-    rows = [f"{n % 90},{['yes', 'no'][n % 2]},{int(n % 12 == 0)},{n % 7}" for n in range(800)]
+    rows = [f"{n % 90},{['red', 'blue'][n % 2]},{int(n % 12 == 0)},{n % 7}" for n in range(800)]
     (tmp_path / "t.csv").write_text("\n".join([COLUMNS, *rows]) + "\n")
     Project.make(tmp_path / "p", epsilon=200, delta="1e-5").add(tmp_path / "t.csv", name="t")
     return tmp_path / "p"
@@ -35,7 +35,7 @@ def test_words_json_page_and_declarations(folder, tmp_path, capsys):
     assert not Project(folder).ledger.refresh().charges
     page = tmp_path / "page.html"
     code, out, _ = say(capsys, folder, "describe", "t", "--epsilon", "50", "-o", str(page))
-    assert code == 0 and "not declared yet: " in out and "cost epsilon" in out and "yes 5" in out
+    assert code == 0 and "not declared yet: " in out and "cost epsilon" in out and "red 5" in out
     assert (folder / "discreet.toml").read_text() == before
     html = page.read_text()
     assert (
