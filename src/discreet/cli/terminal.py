@@ -138,7 +138,7 @@ def add_output(
     lines += [f"  {name:20} {type_}" for name, type_ in columns.items()]
     if not table.public:
         lines += [
-            "",
+            *([""] if columns else []),
             "Now declare in discreet.toml what is known about the columns, without looking at the data:",
             '  low and high for numbers and dates; type = "category" with its values for groups.',
             f"Then run discreet refresh {table.name}. It shows what did not fit.",
@@ -146,9 +146,12 @@ def add_output(
         if columns_said and not table.schema.unit.ends:
             lines[-3:] = [] if version_follows else [f"Next: discreet refresh {table.name}. It shows what did not fit."]
         if table.schema.unit.ends:
-            lines[-3:] = [
+            limit = [
                 "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
                 f"  rows_per_person in [tables.{table.name}] sets one. With directed = true, a to b and b to a differ.",
+            ]
+            lines[-3:] = [
+                *(["A person is protected with all their edges."] if limit_said else limit),
                 f"Then run discreet refresh {table.name}. It shows what was left out.",
             ]
         elif not table.schema.unit.is_row and not limit_said:
