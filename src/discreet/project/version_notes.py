@@ -197,8 +197,8 @@ def _dominant_person_note(making: DeclarationOutcome) -> Iterator[str]:
         named = ", ".join(repr(part[:60]) for part in dominant.exact_person)
         yield (
             f"warning: one person, {named}, has {dominant.exact_rows:,} rows, over 100 times as many as others have on "
-            "average. If this id stands for unknown persons, add it to null in the section of the table: rows without a "
-            "person are left out"
+            "average. If this id stands for unknown persons, add it to null in the section of the table: rows without "
+            "a person are left out"
         )
 
 
