@@ -113,9 +113,9 @@ def _split_statements(line: str, columns: Mapping[str, Settings | None]) -> list
     """
     line, statements, start = line.rstrip("; \t"), [], 0
     for mark in re.finditer(";", line):
-        said, rest = line[start : mark.start()], line[mark.end() :]
+        before, rest = line[start : mark.start()], line[mark.end() :]
         try:
-            _, phrase = _split_line(said)
+            _, phrase = _split_line(before)
             names, _ = _split_line(rest)
         except UsageError:
             continue  # within a quoted name, or within a list of words
@@ -127,7 +127,7 @@ def _split_statements(line: str, columns: Mapping[str, Settings | None]) -> list
                     _columns_meant(name, columns)
             except UsageError:
                 continue
-        statements.append(said)
+        statements.append(before)
         start = mark.end()
     return [*statements, line[start:]]
 
