@@ -134,11 +134,12 @@ def add_output(
     from discreet.schema.column import type_name
 
     columns = {column.name: type_name(column) for column in table.schema.columns}
-    lines = [f"declared {table.name!r} in discreet.toml: {'public' if table.public else 'private'}", ""]
-    lines += [f"  {name:20} {type_}" for name, type_ in columns.items()]
+    lines = [f"declared {table.name!r} in discreet.toml: {'public' if table.public else 'private'}"]
+    if columns and not version_follows:  # who was asked has just read them
+        lines += ["", *(f"  {name:20} {type_}" for name, type_ in columns.items())]
     if not table.public:
         lines += [
-            *([""] if columns else []),
+            "",
             "Now declare in discreet.toml what is known about the columns, without looking at the data:",
             '  low and high for numbers and dates; type = "category" with its values for groups.',
             f"Then run discreet refresh {table.name}. It shows what did not fit.",
