@@ -1,16 +1,13 @@
 """The talk of `add`: every question, every wrong line, what writes and what does not; and on a real terminal."""
 
 import os
-import pty
 import re
-import select
 import signal
-import sys
-import time
 
 import pytest
 
 import discreet
+from cli.on_terminal import Terminal
 from clinic import run, say
 from discreet.cli.add_talk import AddTalk
 from discreet.errors import UsageError
@@ -63,7 +60,7 @@ def test_five_typed_inputs_for_a_usual_file(project):
     for words in (
         "visits.csv: 5 columns, divided by commas",
         "types were read from the first 20,000 rows of the data",
-        "bounds and words never are",
+        "bounds and words are never read",
         "which columns repeat was read from the first 20,000 rows of the data",
         "0  each row is a different person",
         "1  rows with the same 'Patient ID' are one person's: its name says so, and its values repeat in the rows looked "
@@ -173,48 +170,6 @@ def test_flags_say_the_same_to_scripts(project, capsys):
 def test_without_a_terminal_nothing_is_asked(project, capsys):
     code, out, _ = say(capsys, project.folder, "add", str(project.folder / "visits.csv"))
     assert code == 0 and "Whose row" not in out and "Now declare in discreet.toml" in out
-
-
-class Terminal:
-    """`discreet` on a terminal of its own, in a folder."""
-
-    def __init__(self, folder, *words):
-        self.seen, self.folder = "", folder
-        self.pid, self.file = pty.fork()
-        if self.pid == 0:
-            os.chdir(folder)
-            os.environ["TERM"] = "dumb"
-            os.execv(sys.executable, [sys.executable, "-m", "discreet", *words])
-
-    def until(self, words, *, seconds=60.0):
-        """Read until these words come; what was read."""
-        start, end = len(self.seen), time.monotonic() + seconds
-        while words not in self.seen[start:] and time.monotonic() < end:
-            if not select.select([self.file], [], [], 0.5)[0]:
-                continue
-            try:
-                chunk = os.read(self.file, 65_536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            self.seen += chunk.decode()
-        assert words in self.seen[start:], self.seen[start:]
-        return self.seen[start:]
-
-    def answer(self, prompt, line):
-        self.until(prompt)
-        os.write(self.file, f"{line}\n".encode())
-
-    def leave(self):
-        """Read what is left; the exit code."""
-        try:
-            while chunk := os.read(self.file, 65_536):
-                self.seen += chunk.decode()
-        except OSError:
-            pass
-        os.close(self.file)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def test_on_a_real_terminal(project):

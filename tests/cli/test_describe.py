@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+import discreet
+from clinic import run
 from discreet.cli.main import call
 from discreet.project.project import Project
 
@@ -14,7 +16,7 @@ COLUMNS = "age,word,flag,<b>x</b>"
 
 @pytest.fixture
 def folder(tmp_path):
-    rows = [f"{n % 90},{['left', 'right'][n % 2]},{int(n % 12 == 0)},{n % 7}" for n in range(800)]
+    rows = [f"{n % 90},{['red', 'blue'][n % 2]},{int(n % 12 == 0)},{n % 7}" for n in range(800)]
     (tmp_path / "t.csv").write_text("\n".join([COLUMNS, *rows]) + "\n")
     Project.make(tmp_path / "p", epsilon=200, delta="1e-5").add(tmp_path / "t.csv", name="t")
     return tmp_path / "p"
@@ -33,7 +35,7 @@ def test_words_json_page_and_declarations(folder, tmp_path, capsys):
     assert not Project(folder).ledger.refresh().charges
     page = tmp_path / "page.html"
     code, out, _ = say(capsys, folder, "describe", "t", "--epsilon", "50", "-o", str(page))
-    assert code == 0 and "not declared yet: " in out and "cost epsilon" in out and "left 5" in out
+    assert code == 0 and "not declared yet: " in out and "cost epsilon" in out and "red 5" in out
     assert (folder / "discreet.toml").read_text() == before
     html = page.read_text()
     assert (
@@ -75,3 +77,20 @@ def test_a_bundle_of_it_is_written_and_its_noise_stays_open(folder, tmp_path, ca
     assert code == 0
     assert call(["release", "verify", str(tmp_path / "bundle"), "--accept-open"]) == 0
     assert "not derived for a release of kind 'description'" in capsys.readouterr().out
+
+
+def test_bought_bounds_leave_years_of_two_digits_in_their_century(tmp_path, capsys):
+    days = [f"{1 + n % 12}/{1 + n % 28}/{(n % 60 + 45) % 100:02}" for n in range(3000)]
+    (tmp_path / "people.csv").write_text("born\n" + "\n".join(days) + "\n")
+    discreet.init(tmp_path, epsilon=400)
+    code, _, err = say(capsys, tmp_path, "add", str(tmp_path / "people.csv"), "--yes")
+    assert code == 0 and "born: years have two digits, and are read as 1969 to 2068" in err
+    code, planned, _ = run(capsys, tmp_path, "describe", "people", "--epsilon", "20", "--plan")
+    assert code == 0 and any("years have two digits" in note for note in planned["notes"])
+    code, made, err = run(capsys, tmp_path, "describe", "people", "--epsilon", "20", "--write")
+    assert code == 0 and made["declared"] == ["born"], err
+    assert discreet.open(tmp_path).table("people").schema.column("born").format.last_year <= 2068
+    code, _, _ = run(capsys, tmp_path, "refresh", "people")
+    sql = "SELECT count(*) AS n FROM people WHERE born >= DATE '1990-01-01' AND born < DATE '2000-01-01'"
+    code, answer, err = run(capsys, tmp_path, "query", sql, "--epsilon", "100")
+    assert code == 0 and answer["rows"][0][0] == sum(int(day[-2:]) >= 90 for day in days), err

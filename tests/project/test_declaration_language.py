@@ -139,3 +139,34 @@ def test_two_lines_about_one_column_are_refused():
 )
 def test_lists_of_words(text, values, labels):
     assert read_words(text) == (values, labels)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("age: 0..120; sex: F, M; pay: 0..9", ["age", "sex", "pay"]),
+        ("sex: 1=male; 2=female", ["sex"]),
+        ("sex: 1: male; 3: female", ["sex"]),
+        ("sex: 1=a:b; 3=c:d", ["sex"]),
+        ("sex: f; m; d; pay: 0..3", ["sex", "pay"]),
+        ('"a; b": 0..3; age: 0..1', ["a; b", "age"]),
+        ('age: 0..3; "a; b": 0..1;', ["age", "a; b"]),
+        ("it's: 0..3;age: 0..2", ["it's", "age"]),
+    ],
+)
+def test_several_statements_in_a_line(line, names):
+    columns = {name: {"type": "integer"} for name in ("age", "sex", "pay", "a; b", "it's")}
+    assert list(read_line(line, columns)) == names
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("age: 0..120; sexx: F, M", "there is no column 'sexx'"),
+        ("age: 0..3; age: 1..2", "column 'age' is described twice"),
+        ("sex: f; m; nope: 0..3", "there is no column 'nope'"),
+    ],
+)
+def test_a_wrong_statement_in_a_line_refuses_all_of_it(line, reason):
+    with pytest.raises(UsageError, match=reason):
+        read_line(line, {"age": {"type": "integer"}, "sex": {"type": "text"}})

@@ -185,4 +185,7 @@ def test_a_keyword_where_a_table_is_named_can_be_quoted():
     assert caught.value.hint == 'if grant is a table, write its name in double quotes: "grant"'
     with pytest.raises(Refused, match="syntax error") as caught:
         reading("select count(*) from patients where grant")
+    assert caught.value.hint == 'if grant is a column, write its name in double quotes: "grant"'
+    with pytest.raises(Refused, match="syntax error") as caught:
+        reading("select count(*) from patients where age grant")
     assert not caught.value.hint

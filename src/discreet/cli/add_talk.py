@@ -27,7 +27,7 @@ _MORE_WORDS = """\
 Type what is publicly known of the columns, several at once, without looking at the data. Bounds and words that you type
 are written down and become public. For example:
   age, height: 0..120     sex: f, m     sex: 1=male, 2=female     smoker: yes/no     notes: skip
-An empty line ends this."""
+One line can say several of these: age: 0..120; sex: f, m. An empty line ends this."""
 
 
 def can_talk() -> bool:
@@ -139,15 +139,16 @@ class AddTalk:
 
     def _ask_columns(self) -> None:
         from discreet.project.declaration_language import read_line
-        from discreet.project.declaration_words import column_words
+        from discreet.project.declaration_words import grouped_column_words
 
         declared = self.draft.declared_columns
         if not declared:
             return
-        width = min(40, max(len(name) for name in declared))
+        lines = grouped_column_words(declared)
+        width = min(40, max(len(names) for names, _ in lines))
         self._say("\nWhat each column is, as proposed:")
-        for name, settings in declared.items():
-            self._say(f"  {name:{width}}  {column_words(settings)}")
+        for names, words in lines:
+            self._say(f"  {names:{width}}  {words}")
         self._say(_MORE_WORDS)
         columns = {name: self.draft.columns.get(name) for name in self.draft.source_columns}
         while typed := self._line("> "):
@@ -158,8 +159,8 @@ class AddTalk:
                 continue
             columns |= changed
             self.draft = self.draft.replace(columns=changed)
-            for name, new in changed.items():
-                self._say(f"  {name}: {'not declared' if new is None else column_words(new)}")
+            for names, words in grouped_column_words(changed):
+                self._say(f"  {names}: {words}")
 
     def _confirm(self) -> None:
         from discreet.project.declaration_words import draft_sentences

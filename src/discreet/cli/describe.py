@@ -195,12 +195,14 @@ def _number_text(number: NoisyNumber) -> str:
 
 
 def _null_text(column: DescribedColumn, rows: NoisyNumber) -> str:
+    from discreet.tables.description.description import share_limit
+
     if column.nulls is None:
         return "none"
     if rows.value is None:
         return DASH
     if column.nulls.value is None:
-        return f"< {min(1.0, column.nulls.high / rows.value):.1%}"
+        return f"< {share_limit(column.nulls, rows)}"
     return f"{min(1.0, column.nulls.value / rows.value):.1%}"
 
 

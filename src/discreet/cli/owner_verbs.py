@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import terminal
+from discreet.cli import standard_streams, terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, two_ends
 from discreet.errors import Command, Flag, Message, UsageError
@@ -135,6 +135,7 @@ def add(
     from discreet.project.code_book import CodeBook
     from discreet.project.declaration_language import read_lines
     from discreet.project.unit_notes import unit_notes
+    from discreet.schema.column import short_year_notes
     from discreet.schema.source_layout import read_layout
 
     layout = read_layout(
@@ -183,6 +184,7 @@ def add(
                 table,
                 limit_said="rows_per_person" in draft.settings,
                 columns_said=talks or bool(codebook or column),
+                version_follows=talks,
                 warnings=[*draft.public_facts, *unit_notes(table, others)],
                 ledger_limit=None if in_ledger is None else in_ledger[1],
             )
@@ -199,10 +201,24 @@ def add(
                 *left_out_notes(opened_project, table),
                 *encoding_notes(opened_project, table),
                 *day_order_notes(opened_project, table),
+                *short_year_notes(table.schema.columns),
             ]
         )
-    if talks and not public and typer.confirm("Make its first version now? It shows what did not fit.", default=True):
-        refresh(tables[0].name, project=project)
+    if talks and not public:
+        _offer_first_version(opened_project, tables[0].name)
+
+
+def _offer_first_version(project: Project, name: str) -> None:
+    """End the talk about a table with its first version, and with how it can be queried."""
+    from discreet.sql.dialect import identifier
+
+    if not typer.confirm("Make its first version now? It shows what did not fit.", default=True):
+        terminal.print_notes([Message("make it later with ", Command("refresh", name))])
+        return
+    refresh(name, project=project.folder)
+    if project.table(name).budget is not None:
+        question = f"SELECT count(*) AS n FROM {name if name.isidentifier() else identifier(name)}"
+        standard_streams.write_lines([f"next: {Command('query', question, Flag('epsilon', '0.1'))}"])
 
 
 def _refuse_for_several(files: list[str], *, name: str | None, column: list[str] | None) -> None:

@@ -124,17 +124,19 @@ def add_output(
     warnings: list[str],
     ledger_limit: Guarantee | None = None,
     columns_said: bool = False,
+    version_follows: bool = False,
 ) -> tuple[dict[str, Any], str]:
     """What `add` declared. limit_said: whether the owner gave a rows_per_person. ledger_limit: the ledger's.
 
-    columns_said: the owner has said what the columns are.
+    columns_said: the owner has said what the columns are. version_follows: they are asked next whether to refresh it.
     """
     from discreet.project.budget import budget_line
     from discreet.schema.column import type_name
 
     columns = {column.name: type_name(column) for column in table.schema.columns}
-    lines = [f"declared {table.name!r} in discreet.toml: {'public' if table.public else 'private'}", ""]
-    lines += [f"  {name:20} {type_}" for name, type_ in columns.items()]
+    lines = [f"declared {table.name!r} in discreet.toml: {'public' if table.public else 'private'}"]
+    if columns and not version_follows:  # who was asked has just read them
+        lines += ["", *(f"  {name:20} {type_}" for name, type_ in columns.items())]
     if not table.public:
         lines += [
             "",
@@ -143,11 +145,14 @@ def add_output(
             f"Then run discreet refresh {table.name}. It shows what did not fit.",
         ]
         if columns_said and not table.schema.unit.ends:
-            lines[-3:] = [f"Next: discreet refresh {table.name}. It shows what did not fit."]
+            lines[-3:] = [] if version_follows else [f"Next: discreet refresh {table.name}. It shows what did not fit."]
         if table.schema.unit.ends:
-            lines[-3:] = [
+            limit = [
                 "A person is protected with all their edges. discreet graph stats finds a limit on edges privately;",
                 f"  rows_per_person in [tables.{table.name}] sets one. With directed = true, a to b and b to a differ.",
+            ]
+            lines[-3:] = [
+                *(["A person is protected with all their edges."] if limit_said else limit),
                 f"Then run discreet refresh {table.name}. It shows what was left out.",
             ]
         elif not table.schema.unit.is_row and not limit_said:

@@ -28,7 +28,7 @@ def choose_table(file: Path, names: Sequence[str], layout: SourceLayout, *, what
         more = f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
         raise UsageError(
             f"{file.name} has {len(names):,} {what}s: {listed}{more}",
-            hint=Message("say which one: ", Flag("sheet", "NAME"), ", or sheet = in its section of discreet.toml"),
+            hint=Message("choose one: ", Flag("sheet", "NAME"), ", or sheet = in its section of discreet.toml"),
         )
     return names[0]
 

@@ -201,7 +201,10 @@ def _csv_rows(file: Path, source: FileSource) -> Iterator[list[SourceValue]]:
                     continue
                 if len(row or [""]) != width:
                     line = reader.line_num + source.layout.skip_rows
-                    raise UsageError(f"line {line} of {source.shown} has {len(row)} fields, but the header has {width}")
+                    raise UsageError(
+                        f"line {line} of {source.shown} has {len(row)} fields, but the header has {width}",
+                        hint="fix that line, or set skip_rows to the number of lines above the header",
+                    )
                 yield [field or None for field in row or [""]]
         except csv.Error:
             line = reader.line_num + source.layout.skip_rows

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from discreet.engines.unpacking import open_unpacked, translate_damage
-from discreet.errors import UsageError
+from discreet.errors import Flag, Message, UsageError
 from discreet.schema.source_layout import SourceLayout
 
 #: A line above the header, or a header, longer than this is none.
@@ -112,8 +112,11 @@ def _strict(file: Path, stream: BinaryIO) -> str:
 def _not_utf8(file: Path) -> UsageError:
     return UsageError(
         f"{file.name} is neither Parquet nor CSV in UTF-8",
-        hint='a CSV file from Windows or Excel is often Windows-1252 (or Latin-1): write encoding = "cp1252" in its '
-        "[tables.NAME]",
+        hint=Message(
+            "a CSV file from Windows or Excel is often Windows-1252 (or Latin-1): ",
+            Flag("encoding", "cp1252"),
+            ', or encoding = "cp1252" in its section of discreet.toml',
+        ),
     )
 
 

@@ -138,12 +138,14 @@ class CodeBook:
             if entry.is_person:
                 persons.append(entry)
             columns[name] = _settings_of(entry, draft.columns.get(name, {}), name)
-        public_facts = (
-            f"{self.shown} describes {len(lines)} of {len(draft.source_columns)} columns; what it says becomes public "
-            "with the declaration, so it must not have been made by looking at this data",
-        )
+        fact = f"{self.shown} describes {len(lines)} of {len(draft.source_columns)} columns"
+        if not draft.settings.get("public"):
+            fact += (
+                "; what it says becomes public with the declaration, so it must not have been made by looking at this "
+                "data"
+            )
         drafted = draft.replace(columns=columns, settings=self._unit(draft, persons))
-        return dataclasses.replace(drafted, public_facts=(*draft.public_facts, *public_facts))
+        return dataclasses.replace(drafted, public_facts=(*draft.public_facts, fact))
 
     def _unit(self, draft: TableDraft, persons: list[BookEntry]) -> dict[str, Any]:
         """Whose rows they are, by the book."""

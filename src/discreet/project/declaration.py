@@ -38,8 +38,8 @@ _VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|true|
 
 
 _TYPES_READ = (
-    f"types were read from the first {ROWS_LOOKED_AT:,} rows of the data, or from the file where it has types; bounds "
-    "and words never are"
+    f"types were read from the first {ROWS_LOOKED_AT:,} rows of the data, or from the file if it stores types; bounds "
+    "and words are never read"
 )
 _REPEATS_READ = f"which columns repeat was read from the first {ROWS_LOOKED_AT:,} rows of the data"
 

@@ -10,6 +10,7 @@
     notes: skip                    not declared, so that nobody can ask about it
     q*: 1..5                       every column whose name begins with q
     "first, second": text          a name with a comma or a colon stands in quotes
+    age: 0..120; sex: f, m         several of these in one line, with semicolons between them
 
 What is typed is public: it is written into discreet.toml, and nothing of it is read from data.
 """
@@ -66,7 +67,12 @@ def read_line(line: str, columns: Mapping[str, Settings | None]) -> dict[str, di
 
     >>> read_line("sex: 1=male, 2=female", {"sex": {"type": "integer"}})
     {'sex': {'type': 'category', 'values': ['1', '2'], 'labels': {'1': 'male', '2': 'female'}}}
+    >>> list(read_line("sex: f; m; age: 0..120", {"sex": {"type": "text"}, "age": {"type": "integer"}}))
+    ['sex', 'age']
     """
+    line, *others = _split_statements(line, columns)
+    if others:
+        return read_lines([line, *others], columns)
     names, phrase = _split_line(line)
     meant = [name for part in names for name in _columns_meant(part, columns)]
     changed: dict[str, dict[str, Any] | None] = {}
@@ -84,7 +90,7 @@ def read_lines(lines: Iterable[str], columns: Mapping[str, Settings | None]) -> 
     for line in lines:
         phrase = read_line(line, columns)
         for name in phrase.keys() & changed.keys():
-            raise UsageError(f"column {name!r} is described twice", hint="name each column in one line only")
+            raise UsageError(f"column {name!r} is described twice", hint="name each column once")
         changed |= phrase
     return changed
 
@@ -97,6 +103,33 @@ def check_settings(name: str, settings: Settings) -> None:
     except SchemaError as problem:
         reason = problem.reason.replace(f"[settings.columns.{name}]", f"column {name!r}:")
         raise SchemaError(reason, hint=problem.hint) from None
+
+
+def _split_statements(line: str, columns: Mapping[str, Settings | None]) -> list[str]:
+    """The statements of a line that have semicolons between them; those within a list of words divide nothing.
+
+    A semicolon ends a statement if names and a colon follow. Codes with a colon before their labels, as in
+    `sex: 1: male; 2: female`, are names only if there are such columns.
+    """
+    line, statements, start = line.rstrip("; \t"), [], 0
+    for mark in re.finditer(";", line):
+        before, rest = line[start : mark.start()], line[mark.end() :]
+        try:
+            _, phrase = _split_line(before)
+            names, _ = _split_line(rest)
+        except UsageError:
+            continue  # within a quoted name, or within a list of words
+        if any(";" in name and name not in columns for name in names):
+            continue  # this semicolon divides two words; a later one may end the statement
+        if ": " in phrase or "=" in rest.partition(":")[0]:
+            try:
+                for name in names:
+                    _columns_meant(name, columns)
+            except UsageError:
+                continue
+        statements.append(before)
+        start = mark.end()
+    return [*statements, line[start:]]
 
 
 def _split_line(line: str) -> tuple[list[str], str]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from discreet import exact
 from discreet.project.table_draft import TableDraft
 from discreet.schema.schema import Budget
+
+#: So many neighbouring columns of which the same is said share a line.
+_FEWEST_TOGETHER = 5
 
 _NOUNS = {"integer": "whole numbers", "decimal": "numbers", "date": "days", "timestamp": "dates with times"}
 
@@ -18,7 +23,7 @@ def draft_sentences(draft: TableDraft, *, inherited: Budget | None = None) -> li
     declared = draft.declared_columns
     left_out = [name for name in draft.source_columns if name not in (*declared, *draft.identity_columns)]
     sentences = [*_unit_sentences(draft), *_budget_sentences(draft, inherited)]
-    sentences += [f"{name}: {column_words(settings)}" for name, settings in declared.items()]
+    sentences += [f"{names}: {words}" for names, words in grouped_column_words(declared)]
     if left_out and "ends" not in draft.settings:
         sentences.append(f"not declared, so nobody can ask about them: {', '.join(left_out)}")
     return sentences
@@ -54,6 +59,22 @@ def _budget_sentences(draft: TableDraft, inherited: Budget | None) -> Iterator[s
         yield f"All answers about them together may spend epsilon {exact.show(inherited.epsilon)}, as the project says."
     else:
         yield "They have no budget yet: nothing can be asked before discreet.toml gives one."
+
+
+def grouped_column_words(columns: Mapping[str, Mapping[str, Any] | None]) -> list[tuple[str, str]]:
+    """Columns with what they are. Many neighbours of which the same is said share a line.
+
+    >>> grouped_column_words({f"q{place}": {"type": "text"} for place in range(1, 57)})[0][0]
+    'q1 to q56 (56 columns)'
+    """
+    lines: list[tuple[str, str]] = []
+    words_of = {name: column_words(settings) if settings else "not declared" for name, settings in columns.items()}
+    for words, group in groupby(words_of.items(), key=itemgetter(1)):
+        names = [name for name, _ in group]
+        together = len(names) >= _FEWEST_TOGETHER
+        heads = [f"{names[0]} to {names[-1]} ({len(names):,} columns)"] if together else names
+        lines += [(head, words) for head in heads]
+    return lines
 
 
 def column_words(settings: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.engines.missing_values import is_missing
 from discreet.project.table_draft import PersonCandidate
-from discreet.project.unit_notes import looks_like_identifier, looks_like_person, snake_case
+from discreet.project.unit_notes import can_identify, looks_like_identifier, looks_like_person, snake_case
 from discreet.schema.schema import Table
 
 #: Fewer different values than this tell groups apart, not people; and one value for so many rows does, too.
@@ -31,9 +31,11 @@ _NOT_A_PERSON = re.compile(
 )
 
 
-def named_candidates(names: Iterable[str], others: Iterable[Table] = ()) -> Iterator[PersonCandidate]:
-    """Columns whose names say that they tell people apart, the likeliest first. From names alone."""
-    names = list(names)
+def named_candidates(
+    columns: Mapping[str, Mapping[str, Any]], others: Iterable[Table] = ()
+) -> Iterator[PersonCandidate]:
+    """Columns whose names say that they tell people apart, the likeliest first. By their names and proposed types."""
+    names = [name for name, settings in columns.items() if can_identify(str(settings.get("type")))]
     persons = {part.lower(): other.name for other in others for part in other.schema.unit.person}
     reasons: dict[str, str] = {}
     for name in names:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from discreet.errors import Command, Flag, Message
 from discreet.ledger.state import LedgerState
+from discreet.schema.column import type_name
 from discreet.schema.edge_table import look_like_ends
 from discreet.schema.person_identity import describe
 from discreet.schema.project_file import NAME
@@ -48,7 +49,7 @@ def unit_notes(table: Table, others: Iterable[Table]) -> list[str]:
             )
         ]
     plain = Message(f"each row of {table.name!r} counts as one person, because no ", Flag("person"), " was given")
-    doubt, column = _likely_person_column([column.name for column in table.schema.columns], others)
+    doubt, column = _likely_person_column(_identifying_names(table), others)
     if not doubt:
         return [Message(plain, "; where a person has several rows, each row is protected, not each person")]
     return [
@@ -79,7 +80,7 @@ def row_unit_notes(table: Table, others: Iterable[Table], *, fixed: bool) -> lis
                 Command("refresh", table.name),
             )
         ]
-    doubt, column = _likely_person_column([column.name for column in table.schema.columns], others)
+    doubt, column = _likely_person_column(_identifying_names(table), others)
     if not doubt:
         return []
     return [
@@ -163,6 +164,19 @@ def _likely_person_column(names: list[str], others: Iterable[Table]) -> tuple[st
         if looks_like_identifier(name):
             return f"{name!r} looks like an identifier", "COLUMN"
     return "", ""
+
+
+def _identifying_names(table: Table) -> list[str]:
+    return [column.name for column in table.schema.columns if can_identify(type_name(column))]
+
+
+def can_identify(type_: str) -> bool:
+    """Whether a column of this type may tell people apart: `insured` with yes and no does not.
+
+    >>> can_identify("integer"), can_identify("boolean")
+    (True, False)
+    """
+    return type_ not in ("boolean", "date", "timestamp")
 
 
 def looks_like_person(name: str) -> bool:

@@ -61,12 +61,13 @@ def refresh_output(
                 f"  {column}: none of {nulled:,} values fits, so all are NULL: check how the column is declared"
             )
         elif nulled:
-            lines.append(f"  {column}: {nulled:,} values did not fit and are NULL")
+            lines.append(f"  {column}: {_values(nulled, 'did not fit and is NULL', 'did not fit and are NULL')}")
         lines += [f"    {_cause_line(cause)}" for cause in causes if cause.column == column]
     lines += [f"  {line}" for line in _marks(table, making)]
     for column, clamped in making.exact_clamped.items():
         if clamped:
-            lines.append(f"  {column}: {clamped:,} values were moved to the nearest bound")
+            moved = _values(clamped, "was moved to the nearest bound", "were moved to the nearest bound")
+            lines.append(f"  {column}: {moved}")
     lines += [f"  {line}" for line in (*_rounding(table, making), *_dominant_person_note(making))]
     data = {
         "table": name,
@@ -94,6 +95,10 @@ def refresh_output(
         "causes": causes_data(causes),
     }
     return data, "\n".join(lines)
+
+
+def _values(count: int, one: str, several: str) -> str:
+    return f"1 value {one}" if count == 1 else f"{count:,} values {several}"
 
 
 def _cause_line(cause: ValueCause) -> str:
@@ -192,7 +197,8 @@ def _dominant_person_note(making: DeclarationOutcome) -> Iterator[str]:
         named = ", ".join(repr(part[:60]) for part in dominant.exact_person)
         yield (
             f"warning: one person, {named}, has {dominant.exact_rows:,} rows, over 100 times as many as others have on "
-            "average. If this id stands for unknown persons, empty it in the source: rows without a person are left out"
+            "average. If this id stands for unknown persons, add it to null in the section of the table: rows without "
+            "a person are left out"
         )
 
 

@@ -8,6 +8,7 @@ text stays text.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -163,6 +164,20 @@ def type_name(column: Column) -> str:
         if isinstance(column, NumberColumn | MomentColumn)
         else type(column).__name__.removesuffix("Column").lower()
     )
+
+
+def short_year_notes(columns: Iterable[Column]) -> list[str]:
+    """Columns of dates whose years have two digits, if no `high` says in which century they are."""
+    notes = []
+    for column in columns:
+        form = column.format if isinstance(column, MomentColumn) and column.high is None else None
+        if form is not None and form.has_short_year:
+            first, last = form.last_year - 99, form.last_year
+            notes.append(
+                f"{column.name}: years have two digits, and are read as {first} to {last}. Declare high to change "
+                "this: with high = 2010-12-31, 47 is 1947"
+            )
+    return notes
 
 
 def moment_code(value: object, type_: Literal["date", "timestamp"]) -> Fraction:

@@ -91,6 +91,15 @@ class MomentFormat:
         """
         return tuple(re.findall(r"%.|.", self.words))
 
+    @property
+    def has_short_year(self) -> bool:
+        """Whether a year has two digits.
+
+        >>> MomentFormat(words="%m/%d/%y").has_short_year, MomentFormat(words="%m/%d/%Y").has_short_year
+        (True, False)
+        """
+        return "%y" in self.parts()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BooleanFormat:

@@ -232,7 +232,8 @@ class FromReader:
                 raise self.source.refusal(
                     f"{theirs.name!r} does not have the same type as what it is joined with",
                     at=theirs,
-                    hint=f"declare {theirs.name!r} of {catalog_table.schema.table!r} with the same type",
+                    hint=f"declare {theirs.name!r} of {catalog_table.schema.table!r} with the same type (for words and "
+                    'codes: type = "text"), and its other columns that queries use',
                 )
             matches.append((typed_match, by_name[theirs.name.lower()]))
         made = code_for_join(public, [(match.kind, column) for match, column in matches], place=place)

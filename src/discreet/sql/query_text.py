@@ -22,6 +22,8 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # refusals are ours to 
 
 #: Behind this a table is named.
 _BEFORE_TABLE = re.compile(r"\b(?:from|join)\s+$", re.IGNORECASE)
+#: Behind this a column may be named.
+_BEFORE_COLUMN = re.compile(r"(?:[(,=<>+*/-]|\b(?:select|where|by|and|or|not))\s*$", re.IGNORECASE)
 _SEVERAL = Message(
     "run the statements one by one, or all as one batch: ", Command("query", Flag("file", "FILE", short="f"))
 )
@@ -129,11 +131,15 @@ def _syntax_refusal(source: QueryText, fault: SyntaxFault) -> Refused:
 
 
 def _quoting_hint(text: str, fault: SyntaxFault) -> str:
-    """That a name can be quoted, for a keyword where a table is named."""
+    """That a name can be quoted, for a keyword where a table or a column is named."""
     word = text[fault.start : fault.end]
-    if not word.isidentifier() or not _BEFORE_TABLE.search(text[: fault.start]):
+    if not word.isidentifier():
         return ""
-    return f'if {word} is a table, write its name in double quotes: "{word}"'
+    if _BEFORE_TABLE.search(text[: fault.start]):
+        return f'if {word} is a table, write its name in double quotes: "{word}"'
+    if word.lower() in _KEYWORDS or not _BEFORE_COLUMN.search(text[: fault.start]):
+        return ""
+    return f'if {word} is a column, write its name in double quotes: "{word}"'
 
 
 def find_keyword_typo(text: str, *, until: int) -> SyntaxFault | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY
-from discreet.schema.column import EPOCH, MOST_CODE, MomentColumn, NumberColumn
+from discreet.schema.column import EPOCH, MOST_CODE, MomentColumn, NumberColumn, moment_code
 
 _DAY_US = 86_400_000_000
 
@@ -37,6 +37,13 @@ def round_outward(column: NumberColumn | MomentColumn, low: int, high: int) -> t
     >>> day = MomentColumn(name="day", type="date")
     >>> [day.label(code) for code in round_outward(day, 18_300, 20_400)]
     ['2020-01-01', '2025-12-31']
+
+    Years of two digits lie in one century, and a later `high` would move all of them to another one:
+
+    >>> from discreet.schema.value_format import MomentFormat
+    >>> born = MomentColumn(name="born", type="date", format=MomentFormat(words="%m/%d/%y"))
+    >>> [born.label(code) for code in round_outward(born, 0, 131_071)]
+    ['1970-01-01', '2068-12-31']
     """
     if isinstance(column, NumberColumn):
         round_numbers = _numbers(low * column.step, high * column.step)
@@ -46,7 +53,18 @@ def round_outward(column: NumberColumn | MomentColumn, low: int, high: int) -> t
         low, high = first // _DAY_US, -(-last // _DAY_US) - 1
     else:
         low, high = _moments(low, high)
+    if isinstance(column, MomentColumn) and column.format is not None and column.format.has_short_year:
+        low, high = _within_century(column, column.format.last_year, low, high)
     return max(low, first_code(column)), min(high, last_code(column))
+
+
+def _within_century(column: MomentColumn, last_year: int, low: int, high: int) -> tuple[int, int]:
+    """The bounds as far as they lie in the hundred years that two digits can mean; as they are if none of it does."""
+    first, last = (
+        moment_code(f"{year:04}-01-01", column.type) for year in (max(last_year - 99, 1), min(last_year + 1, 9999))
+    )
+    inner_low, inner_high = max(low, int(first)), min(high, int(last) - 1)
+    return (inner_low, inner_high) if inner_low < inner_high else (low, high)
 
 
 def _numbers(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:

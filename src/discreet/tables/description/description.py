@@ -139,6 +139,13 @@ class DescribedColumn:
         }
 
 
+def share_limit(number: NoisyNumber, rows: NoisyNumber) -> str:
+    """The share that a number below noise has at most, rounded up: never 0."""
+    assert rows.value is not None
+    tenths = math.ceil(1000 * min(1.0, max(number.high, 0) / max(rows.value, 1)))
+    return f"{max(tenths, 1) / 1000:.1%}"
+
+
 def share_of(number: NoisyNumber, rows: NoisyNumber) -> float | None:
     """A share of the rows; None where noise hides it."""
     return DescribedCell(label=None, number=number).share(rows)

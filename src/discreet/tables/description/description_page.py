@@ -15,6 +15,7 @@ from discreet.tables.description.description import (
     DescribedQuantile,
     Description,
     NoisyNumber,
+    share_limit,
     share_of,
 )
 
@@ -78,7 +79,7 @@ def _column(column: DescribedColumn, rows: NoisyNumber) -> dict[str, Any]:
 def _share(number: NoisyNumber, rows: NoisyNumber) -> str:
     share = share_of(number, rows)
     if share is None or rows.value is None:
-        most = "" if rows.value is None else f", at most {min(1.0, number.high / rows.value):.1%}"
+        most = "" if rows.value is None else f", at most {share_limit(number, rows)}"
         return f"below noise{most}"
     return f"{share:.1%} ± {number.plus_minus / rows.value:.1%}"
 

@@ -29,7 +29,15 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import KeyThreshold
 from discreet.plan.price import Discover
 from discreet.release import Spending
-from discreet.schema.column import Column, MomentColumn, NumberColumn, TextColumn, domain, type_name
+from discreet.schema.column import (
+    Column,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
+    domain,
+    short_year_notes,
+    type_name,
+)
 from discreet.tables.table_reservation import ReservationTerms, count_caveats
 
 #: Which part of the whole counts rows and persons. Every column gets the same part of the rest.
@@ -229,7 +237,8 @@ def plan_description(terms: ReservationTerms, session: Session) -> DescriptionPl
     plan = plan_of(version, event, terms.epsilon)
     if max(float(plan.histogram_law(column).variance()) for column in plan.columns) > MOST_NOISE**2:
         raise UsageError(f"epsilon {exact.show(terms.epsilon)} is too small: the result would be only noise")
-    notes = (*filter(None, [noise]), *_text_notes(plan), *count_caveats(version, session.curator))
+    years = short_year_notes(version.schema.columns)
+    notes = (*filter(None, [noise]), *_text_notes(plan), *years, *count_caveats(version, session.curator))
     return DescriptionPlan(version=version, event=event, epsilon=terms.epsilon, columns=plan.columns, notes=notes)
 
 

@@ -124,7 +124,7 @@ class _Drawing:
             release=self.program.id,
             table=version.table,
             version=version.number,
-            unit="row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+            unit="row" if unit.is_row else f"person, at most {unit.rows:,} {'row' if unit.rows == 1 else 'rows'}",
             rows=rows,
             persons=persons,
             columns=columns,
