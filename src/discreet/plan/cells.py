@@ -103,6 +103,18 @@ def check_cells(size: int) -> None:
         )
 
 
+def equal_edges(low: int, high: int, most: int) -> tuple[int, ...]:
+    """Edges of at most `most` cells of [low, high) that are equally wide; but the last one may be narrower.
+
+    What is drawn as bars needs them: cells of one and of two codes by turns look like a saw.
+
+    >>> equal_edges(0, 10, 3)
+    (0, 4, 8, 10)
+    """
+    width = -((low - high) // most)
+    return (*range(low, high, width), high)
+
+
 def even_edges(low: int, high: int, most: int) -> tuple[int, ...]:
     """Edges of at most `most` even cells of [low, high), whole codes each.
 

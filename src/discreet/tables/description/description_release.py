@@ -24,7 +24,7 @@ from discreet.kernel.measurement import DiscoveredKeys, Law, NoisyCells
 from discreet.kernel.program import Program, pure_epsilon
 from discreet.kernel.project_session import Session
 from discreet.plan.cell_statistics import RowCount
-from discreet.plan.cells import Axis, even_edges
+from discreet.plan.cells import Axis, equal_edges
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import price
 from discreet.plan.relation import Scan
@@ -190,7 +190,7 @@ def _declared_cut(plan: ColumnPlan, column: Column) -> _Cut:
     of = column_expression(column).expression
     if isinstance(column, NumberColumn | MomentColumn):
         assert column.low is not None and column.high is not None
-        edges = column.edges or even_edges(column.low, column.high + 1, CELLS)
+        edges = column.edges or equal_edges(column.low, column.high + 1, CELLS)
         return _Cut(
             plan=plan,
             axis=Axis(of=of, edges=edges, null=True, labels=()),
@@ -215,7 +215,7 @@ def _bought_cut(plan: ColumnPlan, search: EndSearch) -> _Cut:
     assert distinct.low is not None and distinct.high is not None
     low, high = round_outward(column, distinct.low, distinct.high)
     low, high = column.low if column.low is not None else low, column.high if column.high is not None else high
-    edges = even_edges(low, high + 1, CELLS)
+    edges = equal_edges(low, high + 1, CELLS)
     return _Cut(
         plan=plan,
         axis=Axis(of=of, edges=(-FAR, *edges, FAR), null=True, labels=()),
