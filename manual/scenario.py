@@ -164,6 +164,7 @@ CALLS = [
     ("attack reconstruction", "attack reconstruction --n 50"),
     ("anonymize", "anonymize patients.csv --quasi age,sex --sensitive ward --k 5 -o anonymous.csv"),
     ("check", "check patients.csv --quasi age,sex --sensitive ward"),
+    ("retire", "retire links --yes"),
     ("sample-data", "sample-data"),
     ("sample-data", "sample-data network --rows 20 -o samples"),
     ("version", "version"),

@@ -94,7 +94,18 @@ OTHERS = {
         "forget",
         "grant",
     ),
-    *("graph", "guarantee", "ledger", "ledger_path", "ledger_table", "make", "owns_file", "private", "remove"),
+    *(
+        "graph",
+        "guarantee",
+        "ledger",
+        "ledger_path",
+        "ledger_table",
+        "make",
+        "owns_file",
+        "private",
+        "remove",
+        "retire",
+    ),
     *(
         "public",
         "recall",
@@ -163,7 +174,7 @@ WORDS = {
 }
 NOT_ABOUT_ROWS = {
     *("init", "add", "refresh", "again", "forget", "demo", "version", "serve", "anonymize"),
-    *("check", "audit", "tables", "releases", "remove", "sample-data"),
+    *("check", "audit", "tables", "releases", "remove", "retire", "sample-data"),
 }
 
 

@@ -103,7 +103,7 @@ def test_a_table_that_was_asked_about_stays_with_all_of_its_file(tmp_path, capsy
     before = (tmp_path / "discreet.toml").read_text()
     code, told, _ = run(capsys, tmp_path, "remove", "patients", "--yes")
     assert code == 2 and "Answers about population 'patients' were released" in told["reason"]
-    assert "leave the table in place" in told["hint"]
+    assert "discreet retire " in told["hint"]
     assert (tmp_path / "discreet.toml").read_text() == before
     assert list((tmp_path / ".discreet" / "tables").glob("patients-*"))
     edit(tmp_path, "budget = { epsilon = 1.0 }", "public = true")  # nor by this way

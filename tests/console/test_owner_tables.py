@@ -165,9 +165,26 @@ def test_removing_shows_the_lines_that_go_and_keeps_the_source(clinic, owner):
 def test_what_was_released_keeps_its_table(clinic, owner):
     discreet.open(clinic.folder).sql("select count(*) n from visits").ask(epsilon=1)
     page = owner.get("/admin/table/visits")
-    assert "cannot be removed" in words(page) and "/admin/tables/remove" not in page.text
+    assert "Retire this table" in words(page) and "/admin/tables/remove" not in page.text
     told = owner.post("/admin/tables/remove", {"table": "visits"})
     assert told.status_code == 400 and "tables.visits" in text_of(clinic) and 'role="alert"' in told.text
+
+
+def test_retiring_keeps_what_was_released(clinic, owner):
+    asked = discreet.open(clinic.folder).sql("select count(*) n from visits").ask(epsilon=1)
+    assert clinic.browser("analyst").post("/admin/tables/retire", {"table": "visits"}).status_code == 403
+    looked = owner.post("/admin/tables/retire", {"table": "visits"})
+    assert "removed: [tables.visits]" in words(looked) and "tables.visits" in text_of(clinic)
+    done = owner.post("/admin/tables/retire", {"table": "visits", "shown": digest_of(looked)})
+    assert "retired 'visits'" in words(done) and "tables.visits" not in text_of(clinic)
+    assert (clinic.folder / "visits.csv").exists() and owner.get("/admin/table/visits").status_code == 404
+    assert discreet.open(clinic.folder).release(asked.id).rows == asked.rows
+    assert owner.get(f"/a/{asked.id}").status_code == 200
+
+
+def test_a_table_without_releases_is_not_retired(clinic, owner):
+    told = owner.post("/admin/tables/retire", {"table": "visits"})
+    assert told.status_code == 400 and "need not be retired" in words(told) and "tables.visits" in text_of(clinic)
 
 
 def test_forgetting_asks_first_and_leaves_the_person_out(clinic, owner):

@@ -72,7 +72,7 @@ def test_whatever_was_released_fixes_the_limit_and_the_tables(path: Path, act: C
                 ledger.correct("patients", other)
         with pytest.raises(UsageError, match=f"{why}.*'patients' cannot be removed.*second budget") as caught:
             ledger.remove_table("patients")
-        assert "leave the table in place" in caught.value.hint
+        assert "discreet retire " in caught.value.hint
         assert ledger.state.seq == rows
 
 

@@ -29,7 +29,7 @@ from discreet.cli.histogram import histogram
 from discreet.cli.ledger import ledger_app
 from discreet.cli.listings import releases, tables
 from discreet.cli.marginals import marginals
-from discreet.cli.owner_verbs import add, forget, init, refresh, remove
+from discreet.cli.owner_verbs import add, forget, init, refresh, remove, retire
 from discreet.cli.people import people_app
 from discreet.cli.publish import publish
 from discreet.cli.query import again, explain, query
@@ -79,6 +79,7 @@ _SHORT = {
     "releases": "List what was released: when, what, for how much.",
     "refresh": "Make a new version of a table from its source.",
     "remove": "Remove a table before the first answer about its people.",
+    "retire": "Take a table out of use; its releases stay.",
     "explain": "Show what a query would cost, and its expected error.",
     "again": "Make an earlier answer more precise.",
     "query": "Charge the budget and answer a query.",
@@ -127,6 +128,7 @@ for _verb_function in (
         sample_data,
         version,
         remove,
+        retire,
         forget,
         bounds,
         describe,

@@ -23,6 +23,7 @@ from discreet.project.version_notes import (
     left_out_notes,
     refresh_output,
     remove_output,
+    retire_output,
     unchanged_output,
     unknown_change_note,
 )
@@ -336,6 +337,27 @@ def remove(
         yes=yes,
     )
     data, text = remove_output(opened_project.remove(table))
+    terminal.print_result(data, text, as_json=as_json)
+
+
+def retire(
+    table: Annotated[str, typer.Argument(help="A declared table about which something was released.")],
+    yes: Yes = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Take a table out of use: delete its declaration and stored rows, and keep its releases. For the owner."""
+    import discreet
+
+    opened_project = discreet.open(project)
+    table = opened_project.versions.retirable_table(table)
+    confirm(
+        f"this removes the declaration of {table!r} from discreet.toml and deletes its stored rows; its source, its "
+        "releases and what was spent stay",
+        command=Command("retire", table, Flag("yes", True)),
+        yes=yes,
+    )
+    data, text = retire_output(opened_project.retire(table))
     terminal.print_result(data, text, as_json=as_json)
 
 

@@ -84,7 +84,7 @@ def refuse_fixed_table(state: LedgerState, table: str) -> None:
         raise UsageError(
             f"{because}, so its table {table!r} cannot be removed: the ledger must remember which people are in its "
             "source, or they could get a second budget",
-            hint="leave the table in place: a table that nobody asks about costs nothing",
+            hint=Message("run ", Command("retire", table), ": it takes the table out of use, and keeps its releases"),
         )
 
 

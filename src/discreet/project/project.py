@@ -476,6 +476,19 @@ class Project:
             self._reload_file()
         return report
 
+    def retire(self, name: str) -> RemovalReport:
+        """Take a table about which something was released out of use: its declaration and the files of its versions.
+
+        What was released stays readable, and what was spent stays spent: declared again, the same people have what is
+        left of their budget. Its source stays. For the owner.
+        """
+        table = self.versions.retirable_table(name)
+        text = text_without_table(self.folder / NAME, table)
+        write(self.folder / NAME, text)  # first: no question comes to files that are gone
+        report = self.versions.retire_versions(table)
+        self._reload_file()
+        return report
+
     def edited_places(self, name: str) -> list[str]:
         """The public tables that exact totals of a table were grouped by and that were edited since."""
         return edited_places(self.ledger, self.table(name).name, self.public)

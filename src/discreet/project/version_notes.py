@@ -268,6 +268,19 @@ def remove_output(report: RemovalReport) -> tuple[dict[str, Any], str]:
     return {"table": report.table, "versions": report.versions, "left": list(report.missing)}, text
 
 
+def retire_output(report: RemovalReport) -> tuple[dict[str, Any], str]:
+    """What retiring a table took away, and what stays."""
+    data, _ = remove_output(report)
+    made = f"{report.versions:,} version{'s' * (report.versions != 1)}"
+    text = (
+        f"retired {report.table!r}: its declaration, and the stored rows of {made}, are deleted; its source is "
+        "unchanged\n  its releases stay readable, and its budget stays as it is, should the table be declared again"
+    )
+    if report.missing:
+        text += f"\n  these files could not be deleted; delete them yourself: {', '.join(report.missing)}"
+    return data, text
+
+
 def forget_output(erased: ErasureReport) -> tuple[dict[str, Any], str]:
     """What forgetting erased: exact, for the owner only."""
     tables = ", ".join(erased.tables)

@@ -10,7 +10,7 @@ whether its declaration is, and `version_erasure` how a person is forgotten in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +22,7 @@ from discreet.errors import Command, DiscreetError, Message, UsageError
 from discreet.kernel.curator import Curator, Version
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.owner_acts import refuse_fixed_table
+from discreet.ledger.records import VersionRecord
 from discreet.project.budget import declared_limit, guarantee
 from discreet.project.declaration import (
     refuse_forgotten_sources,
@@ -183,9 +184,35 @@ class Versions:
 
         The ledger goes first: no question reads files that a crash leaves behind, and `orphaned_tables` lists them.
         """
-        removed, missing = self.ledger.remove_table(name), []
+        removed = self.ledger.remove_table(name)
+        return RemovalReport(table=name, versions=len(removed), missing=self._drop_files(name, removed))
+
+    def retirable_table(self, name: str) -> str:
+        """The name, as it is declared, of a table that may be retired. Refused otherwise."""
+        table, state = self.file.table(name), self.ledger.refresh()
+        refuse_needed_table(table.name, self.file.tables, charges=state.charges)
+        population = state.population_of_table.get(table.name)
+        if population is None or not state.is_fixed(population):
+            raise UsageError(
+                f"nothing was released about the people of {table.name!r} yet, so it need not be retired",
+                hint=Message("run ", Command("remove", table.name), ", which leaves nothing of it"),
+            )
+        return table.name
+
+    def retire_versions(self, name: str) -> RemovalReport:
+        """Delete the files of all versions of a table. The ledger keeps its versions, charges and answers.
+
+        Guarantee: nobody gets a second budget: whoever declares the source again, by whatever name, meets the versions
+            that the ledger knows it by (`refuse_second_budget`), and the budget that is left of it.
+        """
+        records = list(self.ledger.refresh().versions.get(name, {}).values())
+        return RemovalReport(table=name, versions=len(records), missing=self._drop_files(name, records))
+
+    def _drop_files(self, name: str, records: Iterable[VersionRecord]) -> tuple[str, ...]:
+        """Delete the files of versions; those that could not be reached."""
+        missing = []
         declared_table = self.file.tables.get(name)
-        for record in removed:
+        for record in records:
             try:
                 if declared_table is None and ENGINE in record.schema:
                     raise UsageError("the engine of this table is not declared any more")
@@ -194,7 +221,7 @@ class Versions:
                 engine.drop(engine.place(record.file, folder=self.curator.folder))
             except (DiscreetError, OSError):
                 missing.append(record.file)
-        return RemovalReport(table=name, versions=len(removed), missing=tuple(missing))
+        return tuple(missing)
 
     def _make(self, name: str, *, number: int | None = None) -> DeclarationOutcome:
         table = self.file.table(name)

@@ -27,7 +27,7 @@ from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
 from discreet.project.budget import budget_of, raised_limit
 from discreet.project.project import Project
-from discreet.project.version_notes import remove_output
+from discreet.project.version_notes import remove_output, retire_output
 from discreet.schema.address import DEFAULT
 from discreet.schema.project_file import NAME
 from discreet.schema.schema import Table
@@ -88,6 +88,7 @@ def _table_page(context: RequestContext, table: Table, *, problem: DiscreetError
         "person": list(unit.person),
         "fixed": project.ledger.state.is_fixed(table.population),
         "kept_because": _kept_because(project, table),
+        "is_retirable": _is_retirable(project, table),
         "works": job_queue_of(context).open_jobs(context.visitor, AREA),
         "trouble": None if trouble is None else {**trouble, "at": at},
     }
@@ -101,6 +102,18 @@ def _plain_sentence(text: str) -> str:
     sentence = console_text(text).replace("`", "")
     first = sentence[:1] if sentence.startswith(NAME) else sentence[:1].upper()
     return f"{first}{sentence[1:]}" + ("" if sentence.endswith(".") else ".")
+
+
+#: Beside what retiring a table deletes.
+_RELEASES_STAY = "Its releases stay readable, and what was spent stays spent if the table is declared again."
+
+
+def _is_retirable(project: Project, table: Table) -> bool:
+    """Whether something was released about a table, so that it can be taken out of use but not removed."""
+    try:
+        return bool(project.versions.retirable_table(table.name))
+    except DiscreetError:
+        return False
 
 
 def _kept_because(project: Project, table: Table) -> str:
@@ -180,31 +193,44 @@ def table_path(name: str) -> str:
 
 def remove(context: RequestContext) -> HandlerResponse:
     """Take a table away: first what would change, then the act."""
+    return _take_away(context, is_retired=False)
+
+
+def retire(context: RequestContext) -> HandlerResponse:
+    """Take a table out of use, and keep its releases: first what would change, then the act."""
+    return _take_away(context, is_retired=True)
+
+
+def _take_away(context: RequestContext, *, is_retired: bool) -> HandlerResponse:
+    word = "retire" if is_retired else "remove"
     with owner_acts_of(context.handle).turn(context.handle) as project:
         table = _table(project, context.field("table"))
         try:
-            name = project.versions.removable_table(table.name)
+            versions = project.versions
+            name = versions.retirable_table(table.name) if is_retired else versions.removable_table(table.name)
             change = FileChange.of(project.folder, text_without_table(project.folder / NAME, name))
             if context.field("shown") != change.digest:
                 made = len(project.ledger.state.versions.get(name, {}))
                 stored = f" and deletes {made} stored version{'s' * (made != 1)}" if made else ""
                 return change_page(
                     table_path(name),
-                    title=f"Remove {name}",
+                    title=f"{word.capitalize()} {name}",
                     sentences=[
                         f"This takes the declaration of {name} out of {NAME}{stored}. The source stays where it is.",
-                        "It cannot be undone.",
+                        _RELEASES_STAY if is_retired else "It cannot be undone.",
                     ],
                     change=change,
-                    act="/admin/tables/remove",
+                    act=f"/admin/tables/{word}",
                     fields={"table": name},
-                    button="Remove it",
+                    button=f"{word.capitalize()} it",
                 )
-            _, text = remove_output(project.remove(name))
+            _, text = retire_output(project.retire(name)) if is_retired else remove_output(project.remove(name))
         except DiscreetError as problem:
             return _table_page(context, table, problem=problem, at="remove")
     owner_reports_of(context.handle).forget(name)
-    return _listing(context, done=OwnerReport(table=name, title="Removed", lines=tuple(text.splitlines())))
+    return _listing(
+        context, done=OwnerReport(table=name, title=f"{word}d".capitalize(), lines=tuple(text.splitlines()))
+    )
 
 
 def forget(context: RequestContext) -> HandlerResponse:
@@ -352,6 +378,7 @@ ROUTES = (
     Route(method="GET", path="/admin/tables", handler=listing, role="owner"),
     Route(method="POST", path="/admin/tables/refresh", handler=refresh, role="owner", gridded=True),
     Route(method="POST", path="/admin/tables/remove", handler=remove, role="owner"),
+    Route(method="POST", path="/admin/tables/retire", handler=retire, role="owner"),
     Route(method="POST", path="/admin/tables/forget", handler=forget, role="owner", gridded=True),
     Route(method="POST", path="/admin/tables/budget", handler=budget, role="owner", gridded=True),
     Route(method="POST", path="/admin/tables/discard", handler=discard, role="owner"),
