@@ -4,6 +4,7 @@ import codecs
 import os
 import pty
 import select
+import signal
 import sys
 import time
 
@@ -18,6 +19,7 @@ class Terminal:
         if self.pid == 0:
             os.chdir(folder)
             os.environ["TERM"] = "dumb"
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests that run in the background inherit that it is ignored
             os.execv(sys.executable, [sys.executable, "-m", "discreet", *words])
 
     def until(self, words, *, seconds=60.0):
@@ -55,11 +57,7 @@ class Terminal:
         os.write(self.file, f"{line}\n".encode())
 
     def leave(self):
-        """Read what is left; the exit code."""
-        try:
-            while chunk := os.read(self.file, 65_536):
-                self.seen += self.decoder.decode(chunk)
-        except OSError:
-            pass
+        """Read what is left; the exit code. A program that still waits after a minute is hung up on."""
+        self._read_until(lambda: False, 60.0)
         os.close(self.file)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])

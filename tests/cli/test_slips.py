@@ -235,7 +235,9 @@ def test_a_header_from_windows_names_the_encoding(tmp_path, capsys):
     file = tmp_path / "discreet.toml"
     file.write_text(file.read_text().replace('encoding = "cp1252"\n', ""))
     code, _, text = say(capsys, tmp_path, "refresh", "orte")
-    assert code == 2 and 'often Windows-1252 (or Latin-1): write encoding = "cp1252"' in " ".join(text.split())
+    assert code == 2 and 'often Windows-1252 (or Latin-1): --encoding cp1252, or encoding = "cp1252"' in " ".join(
+        text.split()
+    )
 
 
 def test_planted_bugs_are_caught(tmp_path, capsys, monkeypatch):
