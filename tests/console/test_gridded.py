@@ -60,6 +60,7 @@ FREE = {
     ("POST", "/admin/tokens/{number}/revoke"),
     ("POST", "/admin/tables/upload"),
     ("POST", "/admin/tables/remove"),
+    ("POST", "/admin/tables/retire"),
     ("POST", "/admin/tables/discard"),
     ("POST", "/admin/tables/describe/declare"),
     ("POST", "/admin/analysts"),
