@@ -2,7 +2,6 @@
 
 import codecs
 import os
-import pty
 import select
 import signal
 import sys
@@ -13,10 +12,14 @@ class Terminal:
     """`discreet` on a terminal of its own, in a folder. `typed`: the lines that were entered."""
 
     def __init__(self, folder, *words):
-        self.seen, self.folder, self.typed = "", folder, []
+        self.seen, self.folder, self.typed, self.status = "", folder, [], None
         self.decoder = codecs.getincrementaldecoder("utf-8")()
-        self.pid, self.file = pty.fork()
+        # Its other side stays open here: what a program writes just before it ends could be lost with the last one.
+        self.file, self.side = os.openpty()
+        self.pid = os.fork()
         if self.pid == 0:
+            os.close(self.file)
+            os.login_tty(self.side)
             os.chdir(folder)
             os.environ["TERM"] = "dumb"
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests that run in the background inherit that it is ignored
@@ -38,15 +41,17 @@ class Terminal:
     def _read_until(self, done, seconds):
         end = time.monotonic() + seconds
         while not done() and time.monotonic() < end:
-            if not select.select([self.file], [], [], 0.5)[0]:
-                continue
-            try:
-                chunk = os.read(self.file, 65_536)
-            except OSError:
+            ended = self._has_ended()
+            if select.select([self.file], [], [], 0.2)[0]:
+                self.seen += self.decoder.decode(os.read(self.file, 65_536))
+            elif ended:
                 break
-            if not chunk:
-                break
-            self.seen += self.decoder.decode(chunk)
+
+    def _has_ended(self):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = status if pid else None
+        return self.status is not None
 
     def answer(self, prompt, line):
         self.until(prompt)
@@ -59,5 +64,9 @@ class Terminal:
     def leave(self):
         """Read what is left; the exit code. A program that still waits after a minute is hung up on."""
         self._read_until(lambda: False, 60.0)
+        if not self._has_ended():
+            os.kill(self.pid, signal.SIGHUP)
+            self.status = os.waitpid(self.pid, 0)[1]
         os.close(self.file)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.side)
+        return os.waitstatus_to_exitcode(self.status)
