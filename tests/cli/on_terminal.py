@@ -61,6 +61,19 @@ class Terminal:
         self.typed.append(line)
         os.write(self.file, f"{line}\n".encode())
 
+    def interrupt(self):
+        """Press Ctrl-C; again where nothing comes of it for ten seconds.
+
+        A signal between the moment a prompt is written and the moment the program waits for a line is only looked at
+        after that line: Python's `input` cannot do otherwise. A person presses the keys again, and so do we.
+        """
+        for _ in range(5):
+            before = len(self.seen)
+            os.kill(self.pid, signal.SIGINT)
+            self._read_until(lambda: len(self.seen) > before, 10.0)
+            if self._has_ended() or len(self.seen) > before:
+                return
+
     def leave(self):
         """Read what is left; the exit code. A program that still waits after a minute is hung up on."""
         self._read_until(lambda: False, 60.0)

@@ -1,8 +1,6 @@
 """The talk of `add`: every question, every wrong line, what writes and what does not; and on a real terminal."""
 
-import os
 import re
-import signal
 
 import pytest
 
@@ -191,8 +189,9 @@ def test_interrupting_it_writes_nothing(project):
     screen = Terminal(project.folder, "add", "visits.csv")
     screen.answer("another column [1]: ", "1")
     screen.until("[1]: ")
-    os.kill(screen.pid, signal.SIGINT)
+    screen.interrupt()
     assert screen.leave() == 130, screen.seen
+    assert "stopped" in screen.seen
     assert (project.folder / "discreet.toml").read_text() == before
 
 

@@ -282,19 +282,12 @@ class Project:
                     file, name=name, person=person, rows_per_person=rows_per_person, ends=ends, epsilon=epsilon,
                     delta=delta, public=public, population=population, codebook=codebook,
                 )  # fmt: skip
-        wish = TableWish(
-            source=os.fspath(source),
-            name=name,
-            person=person,
-            rows_per_person=rows_per_person,
-            ends=ends,
-            budget=budget_of(epsilon, delta),
-            public=public,
-            population=population,
-            address=engine,
-            layout=layout or UNDECLARED,
-        )
-        return self.add_draft(draft_table(wish, self._declared_tables(), codebook=codebook))
+        draft = self.draft(
+            source, name=name, person=person, rows_per_person=rows_per_person, ends=ends, epsilon=epsilon,
+            delta=delta, public=public, population=population, engine=engine, layout=layout, codebook=codebook,
+            look=False,
+        )  # fmt: skip
+        return self.add_draft(draft)
 
     def draft(
         self,
