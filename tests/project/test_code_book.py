@@ -8,7 +8,8 @@ import pytest
 import discreet
 from clinic import run, say
 from discreet.errors import UsageError
-from discreet.project.code_book import SYNONYMS, CodeBook
+from discreet.project.code_book import CodeBook
+from discreet.project.code_book_reader import SYNONYMS
 from discreet.project.table_draft import TableDraft
 
 DRAFT = TableDraft(
@@ -76,9 +77,9 @@ def test_every_heading_by_every_name(tmp_path, heading, synonym):
     spelled = [synonym, synonym.upper(), f" {synonym.replace('_', ' ').title()} ", synonym.replace("_", "-")]
     for spelling in spelled:
         if heading == "column":
-            assert book(tmp_path, f"{spelling},low\nage,1\n").entries[0].column == "age"
+            assert book(tmp_path, f"{spelling},low\nage,1\n").content.entries[0].column == "age"
         elif heading == "table":
-            assert book(tmp_path, f"{spelling},column\nvisits,age\n").entries[0].table == "visits"
+            assert book(tmp_path, f"{spelling},column\nvisits,age\n").content.entries[0].table == "visits"
         elif heading == "values":
             assert applied(tmp_path, f"column,{spelling}\nsex,1|2\n").columns["sex"]["values"] == ["1", "2"]
         elif heading == "value":
@@ -100,7 +101,7 @@ def test_every_heading_by_every_name(tmp_path, heading, synonym):
         elif heading == "":
             assert applied(tmp_path, f"column,{spelling}\nage,whatever\n").columns == DRAFT.columns
         else:  # settings that are passed on as they are
-            assert heading in book(tmp_path, f"column,{spelling}\nage,x\n").entries[0].settings
+            assert heading in book(tmp_path, f"column,{spelling}\nage,x\n").content.entries[0].settings
 
 
 @pytest.mark.parametrize(
