@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from discreet.accounting.region import Region, Value
 from discreet.engines.engine import Integers, TableLocations
 from discreet.engines.file_backed_engine import path_of
+from discreet.engines.keyed_hashes import limit_digest
 from discreet.engines.table_file import PERSON, persons_file
 from discreet.plan.cell_statistics import (
     DistinctCount,
@@ -28,7 +30,7 @@ from discreet.plan.cell_statistics import (
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.evaluate import holds, value
 from discreet.plan.expressions import Expression
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan, base
 from discreet.schema.privacy_unit import OURS
 
 Record = dict[str, Any]
@@ -119,6 +121,8 @@ class MemoryCounter:
                 return self._person(plan, only_region=only_region)
             case PerPerson():
                 return self._per_person(plan, only_region=only_region)
+            case LimitGroups():
+                return self._limit_groups(plan, only_region=only_region)
             case _:
                 assert_never(plan)
 
@@ -164,6 +168,38 @@ class MemoryCounter:
             dict(zip(names, key, strict=True)) | {name: _inner(inner, rows) for name, inner in plan.values}
             for key, rows in groups.items()
         ]
+
+    def _limit_groups(self, plan: LimitGroups, *, only_region: bool) -> list[Record]:
+        """Of each person's groups the first, and of the rows in each of them the first, in the order of their hashes.
+
+        Of equal rows one has occurrence 1, the next 2, and so on, as where a table is made (`keyed_hashes`).
+        """
+        tags = self._tags(base(plan.source))
+        persons: dict[int, dict[tuple[Any, ...], list[Record]]] = {}
+        for row in self.rows(plan.source, only_region=only_region):
+            places = [place(axis, value(axis.of, row)) for axis in plan.axes]
+            if None not in places:
+                group = (*places, *(value(key, row) for key in plan.keys))
+                persons.setdefault(row[PERSON], {}).setdefault(group, []).append(row)
+        kept: list[Record] = []
+        for person, groups in persons.items():
+            tag = tags[person]
+            for group in sorted(groups, key=lambda group: limit_digest(tag, group))[: plan.groups]:
+                kept += _first_rows(groups[group], tag, plan)
+        return kept
+
+
+def _first_rows(rows: list[Record], tag: bytes, plan: LimitGroups) -> list[Record]:
+    """The first rows of one person in one group."""
+    if plan.rows is None:
+        return rows
+    occurrences: Counter[tuple[Any, ...]] = Counter()
+    order = []
+    for row in rows:
+        content = tuple(row[name] for name in plan.columns)
+        occurrences[content] += 1
+        order.append((limit_digest(tag, (occurrences[content], *content)), row))
+    return [row for _, row in sorted(order, key=lambda pair: pair[0])[: plan.rows]]
 
 
 def _inner(inner: Inner, rows: list[Record]) -> int | None:

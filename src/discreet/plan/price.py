@@ -26,7 +26,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.formula import split
 from discreet.plan.inquiry import CanonicalOrder, Inquiry
 from discreet.plan.relation import Plan
-from discreet.plan.stability import UnitReach, cells_touched, region, sensitivity
+from discreet.plan.stability import UnitReach, cells_touched, reach_by_keys, region, sensitivity
 
 #: `--within` searches epsilon on this grid: fine enough for anybody, coarse enough to read.
 WITHIN_GRID = 10**6
@@ -232,10 +232,12 @@ class _Parts:
 
     def _touched(self, place: int) -> int:
         inquiry = self.inquiry
-        axes = inquiry.sets[place]
-        keys = [*(axis.of for axis in axes), *inquiry.keys]
-        groups = None if inquiry.keys else math.prod(axis.size for axis in axes)
-        return cells_touched(keys, self.reach, groups=groups)
+        groups = None if inquiry.keys else math.prod(axis.size for axis in inquiry.sets[place])
+        return cells_touched(self._keys(place), self.reach, groups=groups)
+
+    def _keys(self, place: int) -> list[Expression]:
+        """What a grouping set is grouped by."""
+        return [*(axis.of for axis in self.inquiry.sets[place]), *self.inquiry.keys]
 
     def discover(self, delta: Fraction) -> Discover:
         share = self.shares["keys", 0, 0]
@@ -265,7 +267,8 @@ class _Parts:
         if not indexes:
             return None
         touched = self._touched(place)
-        moves = tuple(sensitivity(inquiry.statistics[index], self.reach, touched=touched) for index in indexes)
+        reach = reach_by_keys(self.reach, self._keys(place))
+        moves = tuple(sensitivity(inquiry.statistics[index], reach, touched=touched) for index in indexes)
         shares = tuple(self.shares["statistic", place, index] for index in indexes)
         return Measure(
             place=self.order.sets[place],

@@ -49,7 +49,7 @@ from discreet.plan.expressions import (
 )
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.predicate import TRUE
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
 from discreet.plan.stability import reach
 from discreet.schema.column import MOST_TEXT
 from discreet.schema.schema import Schema
@@ -79,6 +79,9 @@ PUBLIC_NS = 1_000
 _MATCH = 5
 _REMEMBER = 10
 _GROUP = 10
+#: To hash a short text, and to bring a row to its place among a person's rows.
+_HASH = 40
+_SORT = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,8 +238,27 @@ def _block(plan: Plan, schemas: Mapping[str, Schema]) -> _Block:
             row = inner.row + total_work(expression_work(of) for _, of in keys) + _GROUPED
             row += total_work(_statistic_work(value, len(values)) for _, value in values)
             return _Block(row=RowWork(operators=1), below_ns=inner.below_ns + row.on(reach(source, schemas).rows))
+        case LimitGroups(source=source):
+            inner = _block(source, schemas)
+            row = inner.row + _limit_work(plan)
+            return _Block(row=RowWork(operators=1), below_ns=inner.below_ns + row.on(reach(source, schemas).rows))
         case _:
             assert_never(plan)
+
+
+def _limit_work(plan: LimitGroups) -> RowWork:
+    """Of one row: its group, a hash of that and one of the row, and its places among the person's groups and rows.
+
+    A column may be a text, and is named in the hash, in what makes rows equal, and in the order.
+    """
+    row = total_work(_axis_work(axis) for axis in plan.axes) + total_work(expression_work(key) for key in plan.keys)
+    row += RowWork(operators=_MATCH + _HASH, groups=1)
+    if plan.groups is not None:
+        row += RowWork(operators=_SORT * (1 + len(plan.keys) + len(plan.axes)), groups=1)
+    if plan.rows is not None:
+        row += RowWork(operators=_HASH + 2 * _SORT, groups=2)
+        row += RowWork(operators=3, characters=3 * MOST_TEXT).times(len(plan.columns))
+    return row
 
 
 def unit_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> int:

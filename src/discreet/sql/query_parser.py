@@ -25,6 +25,7 @@ from discreet.sql.aggregates import Aggregates, TypedQuantile, is_aggregate
 from discreet.sql.catalog import Catalog
 from discreet.sql.formula_reader import FormulaReader
 from discreet.sql.group_keys import GroupKey, axis_order
+from discreet.sql.group_limits import limited_plan, read_limits
 from discreet.sql.grouping import Grouping
 from discreet.sql.joins import example_query
 from discreet.sql.parsed_query import OrderTerm, OutputColumn, ParsedQuery
@@ -129,9 +130,10 @@ class _Select:
         self._only_known_clauses(tree)
         subqueries = Subqueries(source=self.source, catalog=self.catalog, named={})
         relation, reader, scope = subqueries.rows(tree)
-        row_reach = self._reach(relation, subqueries)
         grouping = Grouping(source=self.source, tree=tree, reader=reader, scope=scope)
         keys, sets = grouping.read()
+        relation = self._with_limits(relation, keys, subqueries)
+        row_reach = self._reach(relation, subqueries)
         parts = _SharedStatistics()
         if not any(key.axis is None for key in keys):
             parts = self.shared.setdefault(_group_identity(relation.plan, keys, sets), parts)
@@ -217,6 +219,26 @@ class _Select:
             publics={place: coded.rows for place, coded in relation.publics.items()},
             warnings=tuple(aggregates.warnings),
         )
+
+    def _with_limits(
+        self, relation: NamedRelation, keys: tuple[GroupKey, ...], subqueries: Subqueries
+    ) -> NamedRelation:
+        """The rows under the limits that the statement's comments set."""
+        limits = read_limits(self.source)
+        if not limits:
+            return relation
+        if not relation.has_person:
+            raise self.source.refusal(
+                "limits for each person need a table whose privacy unit is a person", hint="leave the limits out"
+            )
+        if limits.groups is not None and not keys:
+            raise self.source.refusal("groups per person needs groups", hint="add a GROUP BY, or leave the limit out")
+        axes = dict.fromkeys(key.axis for key in keys if key.axis is not None)
+        discovered = [key.typed.expression for key in keys if key.axis is None]
+        plan = limited_plan(
+            relation.plan, limits, sorted(axes, key=axis_order), sorted(discovered, key=repr), subqueries.schemas()
+        )
+        return replace(relation, plan=plan)
 
     def _reach(self, relation: NamedRelation, subqueries: Subqueries) -> UnitReach:
         try:

@@ -26,7 +26,7 @@ from discreet.plan.cells import Axis, Cells
 from discreet.plan.expression_facts import reach_of
 from discreet.plan.expressions import Code, Expression, Words
 from discreet.plan.predicate import TRUE, Every, Predicate, within
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan, base
 from discreet.schema.privacy_unit import OURS
 from discreet.sql.dialect import Dialect
 from discreet.sql.emitter import Emitter
@@ -202,6 +202,8 @@ class SqlWriter:
                 return self._join_person(plan, region)
             case PerPerson():
                 return _Rows(text=self._per_person(plan, region), conditions=())
+            case LimitGroups():
+                return self._limit_groups(plan, region)
             case _:
                 assert_never(plan)
 
@@ -252,6 +254,51 @@ class SqlWriter:
             f"GROUP BY {grouped}",
         ]
         return self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", "rows")
+
+    def _limit_groups(self, plan: LimitGroups, region: Region | None) -> _Rows:
+        """The rows with their places among the groups of their person, and among the rows of person and group.
+
+        Guarantee: which rows of a person are kept depends on that person's rows and tag alone, and not on their order.
+        Because: windows are partitions by person, which are ordered by hashes of the tag and of what stands there,
+            and then by that itself; so equals are equal in all that is counted. The number of a person, which depends
+            on others, parts rows and orders nothing.
+        """
+        inner = self._relation(plan.source, region)
+        number, tag = self._name(f"{OURS}limited"), self._name(f"{OURS}tag")
+        tags = f"SELECT number AS {number}, tag AS {tag} FROM {self.names.persons(base(plan.source))}"
+        person, groups = self._name(PERSON), [self._place(axis) for axis in plan.axes]
+        groups += [self._plain(key) for key in plan.keys]
+        group_names = [self._name(f"{OURS}group {place}") for place in range(len(groups))]
+        listed = [f"{group} AS {name}" for group, name in zip(groups, group_names, strict=True)]
+        conditions = [*inner.conditions, *(self._within(axis) for axis in plan.axes)]
+        text = f"{inner.text}\nJOIN {self._derived(tags, 'tags')} ON {person} = {number}"
+        text = self._with_columns(text, listed, "groups", conditions)
+        kept: list[str] = []
+        if plan.groups is not None:
+            place = self._name(f"{OURS}group place")
+            order = _ordered([self.dialect.digest(tag, group_names), *group_names])
+            text = self._with_columns(
+                text, [f"dense_rank() OVER (PARTITION BY {person} ORDER BY {order}) AS {place}"], "group places"
+            )
+            kept.append(f"{place} <= {plan.groups}")
+        if plan.rows is not None:
+            occurrence, place = self._name(f"{OURS}occurrence"), self._name(f"{OURS}row place")
+            columns, parted = [self._name(name) for name in plan.columns], ", ".join([person, *group_names])
+            equal = ", ".join([parted, *columns])
+            text = self._with_columns(
+                text, [f"row_number() OVER (PARTITION BY {equal} ORDER BY {person}) AS {occurrence}"], "occurrences"
+            )
+            order = _ordered([self.dialect.digest(tag, [occurrence, *columns]), occurrence, *columns])
+            text = self._with_columns(
+                text, [f"row_number() OVER (PARTITION BY {parted} ORDER BY {order}) AS {place}"], "row places"
+            )
+            kept.append(f"{place} <= {plan.rows}")
+        return _Rows(text=text, conditions=tuple(kept))
+
+    def _with_columns(self, text: str, listed: list[str], name: str, conditions: list[str] | None = None) -> str:
+        """The rows of a relation with more columns, as a table."""
+        lines = [f"SELECT {', '.join(['*', *listed])}", f"FROM {text}", *_where(conditions or [])]
+        return self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", name)
 
     def _inner(self, inner: Inner) -> str:
         """A statistic of one person's rows; within 62 bits it is written as BIGINT."""
@@ -372,6 +419,10 @@ def _is_simple(cells: Cells) -> bool:
         return False
     edges = cells.axes[0].edges
     return len(edges) <= _FEW and edges[-1] - edges[0] == len(edges) - 1
+
+
+def _ordered(columns: list[str]) -> str:
+    return ", ".join(f"{column} NULLS LAST" for column in columns)
 
 
 def _where(conditions: list[str]) -> list[str]:
