@@ -205,6 +205,8 @@ class _Steps:
         if isinstance(event, events.TopKEvent):
             margin = _margin(event, most)
             step = {"kind": "top-k", "margin": margin, "candidates": max(event.choices, CANDIDATES)} | step
+        elif isinstance(event, events.WeightedThresholdEvent):
+            step = {"kind": "weighted-threshold", "threshold": part.threshold} | step
         else:
             step = {"kind": "threshold", "threshold": part.threshold, "answers": part.answers} | step
         return step | {"event": events.to_data(event)}

@@ -27,7 +27,7 @@ from discreet.plan.cell_statistics import (
     Statistic,
     Sum,
 )
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.evaluate import holds, value
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan, base
@@ -94,13 +94,18 @@ class MemoryCounter:
                 assert_never(statistic)
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], *, persons: bool
+        self, plan: Plan, keys: tuple[Expression, ...], *, persons: bool, weights: KeyWeights | None = None
     ) -> tuple[list[tuple[Value | None, ...]], list[int]]:
-        """The keys that exist, NULL last, and how many persons, or rows, have each."""
+        """The keys that exist, NULL last, and how many persons, or rows, have each, or what its persons add to it."""
         rows_by_key: dict[tuple[Value | None, ...], list[Record]] = {}
         for row in self.rows(plan, only_region=True):
             rows_by_key.setdefault(tuple(value(key, row) for key in keys), []).append(row)
         ordered = sorted(rows_by_key, key=lambda key: [(part is None, 0 if part is None else part) for part in key])
+        if weights is not None:
+            persons_by_key = {key: {row[PERSON] for row in rows} for key, rows in rows_by_key.items()}
+            number = Counter(person for owners in persons_by_key.values() for person in owners)
+            added = {person: weight_of(weights, many) for person, many in number.items()}
+            return ordered, [sum(added[person] for person in persons_by_key[key]) for key in ordered]
         counts = [len({row[PERSON] for row in rows_by_key[key]} if persons else rows_by_key[key]) for key in ordered]
         return ordered, counts
 
@@ -239,6 +244,11 @@ def _joined(
         met = [row | other for other in others if matches(row, other)]
         joined_rows += met or ([row | empty] if empty is not None else [])
     return joined_rows
+
+
+def weight_of(weights: KeyWeights, keys: int) -> int:
+    """What a person with so many keys adds to each; nothing where they are more than any weight is for."""
+    return next((weight for end, weight in weights if keys <= end), 0)
 
 
 def place(axis: Axis, code: Value | None) -> int | None:

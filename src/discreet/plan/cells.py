@@ -24,6 +24,10 @@ MOST_COUNTED = 100_000_000
 MOST_VALUES = 10_000
 
 
+#: Pairs of a number of keys and a weight, upwards: who has at most so many keys adds this weight to each of them.
+KeyWeights = tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredAxis:
     """Keys that were discovered: cell i holds the rows whose expressions have the values `keys[i]`."""

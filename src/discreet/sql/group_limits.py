@@ -4,7 +4,7 @@
     -- rows per person per group: 2
     SELECT destination, count(*) FROM trips GROUP BY destination
 
-They are part of the text, so that a stored answer, which has its text, is read again as it was asked.
+A table can declare them for all of its queries with GROUP BY; a comment goes first. Comments are part of the text, so that a stored answer, which has its text, is read again as it was asked.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from discreet.schema.schema import Schema
 from discreet.sql.query_text import QueryText
 from discreet.sql.text_limits import comments
 
-#: No limit is larger: a person has no more rows.
-MOST_LIMIT = 10**9
-
 GROUPS, GROUP_ROWS = "groups per person", "rows per person per group"
 _HINT = re.compile(rf"\s*({GROUPS}|{GROUP_ROWS})\s*:(.*)", re.IGNORECASE | re.DOTALL)
 
@@ -35,6 +32,12 @@ class GroupLimits:
 
     groups: int | None = None
     rows: int | None = None
+
+    def or_else(self, *, groups: int | None, rows: int | None) -> GroupLimits:
+        """These limits, with the declared ones where none is set."""
+        return GroupLimits(
+            groups=groups if self.groups is None else self.groups, rows=rows if self.rows is None else self.rows
+        )
 
     def __bool__(self) -> bool:
         return self.groups is not None or self.rows is not None

@@ -225,6 +225,9 @@ class _Select:
     ) -> NamedRelation:
         """The rows under the limits that the statement's comments set."""
         limits = read_limits(self.source)
+        schema = relation.catalog_table.schema
+        if keys:
+            limits = limits.or_else(groups=schema.groups, rows=schema.group_rows)
         if not limits:
             return relation
         if not relation.has_person:

@@ -22,7 +22,7 @@ from discreet.plan.cell_statistics import (
     Statistic,
     Sum,
 )
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expression_facts import reach_of
 from discreet.plan.expressions import Code, Expression, Words
 from discreet.plan.predicate import TRUE, Every, Predicate, within
@@ -167,9 +167,19 @@ class SqlWriter:
             + "\n)"
         )
 
-    def keys(self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool) -> str:
-        """The keys that exist, each with its number of persons, sorted."""
+    def keys(
+        self,
+        plan: Plan,
+        keys: tuple[Expression, ...],
+        region: Region,
+        *,
+        persons: bool,
+        weights: KeyWeights | None = None,
+    ) -> str:
+        """The keys that exist, each with its number of persons, sorted; with `weights`, with what its persons add."""
         rows = self._relation(plan, region)
+        if weights is not None:
+            return self._weighted_keys(rows, keys, weights)
         listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
         counted = f"count(DISTINCT {self._name(PERSON)})" if persons else "count(*)"
         places = ", ".join(str(place + 1) for place in range(len(keys)))
@@ -178,6 +188,30 @@ class SqlWriter:
                 f"SELECT {', '.join(listed)}, {counted} AS persons",
                 f"FROM {rows.text}",
                 *_where(list(rows.conditions)),
+                f"GROUP BY {places}",
+                f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
+            ]
+        )
+
+    def _weighted_keys(self, rows: _Rows, keys: tuple[Expression, ...], weights: KeyWeights) -> str:
+        """Each person once under each key, with how many keys that person has; and by keys the sum of the weights.
+
+        Guarantee: a person with m keys adds the weight of m to each of them, and nothing elsewhere.
+        """
+        person, number = self._name(PERSON), self._name(f"{OURS}keys")
+        listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
+        names = [f"k{place}" for place in range(len(keys))]
+        lines = [f"SELECT DISTINCT {', '.join([person, *listed])}", f"FROM {rows.text}", *_where(list(rows.conditions))]
+        owned = self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", "owned keys")
+        counted = self._derived(
+            f"SELECT {', '.join(names)}, count(*) OVER (PARTITION BY {person}) AS {number} FROM {owned}", "counted keys"
+        )
+        cases = " ".join(f"WHEN {number} <= {end} THEN {weight}" for end, weight in weights)
+        places = ", ".join(str(place + 1) for place in range(len(keys)))
+        return "\n".join(
+            [
+                f"SELECT {', '.join(names)}, CAST(sum(CASE {cases} ELSE 0 END) AS {self.dialect.big}) AS weight",
+                f"FROM {counted}",
                 f"GROUP BY {places}",
                 f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
             ]
