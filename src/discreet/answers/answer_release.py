@@ -90,9 +90,8 @@ def _hidden_keys_warnings(reading: AnswerReading) -> list[str]:
     if not any(isinstance(each, WeightedThresholdEvent) for each in events.parts(reading.measurement.event)):
         return [f"keys shared by fewer than about {discovered.threshold:,} people are not shown"]
     most = cells_touched(reading.query.inquiry.keys, reading.query.reach)
-    alone, together = (
-        -(-discovered.threshold // weight) for _, weight in (key_weights(most)[0], key_weights(most)[-1])
-    )
+    weights = key_weights(most)
+    alone, together = (-(-discovered.threshold // weight) for _, weight in (weights[0], weights[-1]))
     return [
         f"keys shared by fewer than about {alone:,} people are not shown, nor are keys of up to {together:,} people if "
         "these have many keys: each person's weight is split over their keys"

@@ -20,7 +20,7 @@ class Schema:
 
     `invariants`: exact totals that the owner lets be published, as `totals_named` spells them; no others may be.
     `directed`: where rows are edges, one from a to b is not one from b to a.
-    `groups`, `group_rows`: in how many groups of a query the rows of a person count, and how many in each; None: in all.
+    `groups`, `group_rows`: in how many groups of a query a person's rows count, and how many in each; None: in all.
     `public_persons`: about how many persons there are, where that is no secret.
     """
 

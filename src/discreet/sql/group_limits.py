@@ -4,7 +4,8 @@
     -- rows per person per group: 2
     SELECT destination, count(*) FROM trips GROUP BY destination
 
-A table can declare them for all of its queries with GROUP BY; a comment goes first. Comments are part of the text, so that a stored answer, which has its text, is read again as it was asked.
+A table can declare them for all of its queries with GROUP BY; a comment goes first. Comments are part of the text, so
+that a stored answer, which has its text, is read again as it was asked.
 """
 
 from __future__ import annotations
