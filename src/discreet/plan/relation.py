@@ -101,7 +101,7 @@ class LimitGroups:
 
     A group is a cell of `axes` and a value of each of `keys`; rows outside of an axis are in none, and left out. Which
     groups and rows of a person are kept is told by hashes of that person's tag and of what they hold (`keyed_hashes`):
-    `columns` are what the rows of the source hold. None: no limit.
+    of a row, what it holds in `columns`, which are all that is counted of rows. None: no limit.
     """
 
     source: Plan

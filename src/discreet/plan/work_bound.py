@@ -79,9 +79,8 @@ PUBLIC_NS = 1_000
 _MATCH = 5
 _REMEMBER = 10
 _GROUP = 10
-#: To hash a short text, and to bring a row to its place among a person's rows.
-_HASH = 40
-_SORT = 10
+#: How often a text is copied, hashed and compared where a row is given its place among a person's rows.
+_COPIES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +122,12 @@ class RowWork:
 
 #: To bring out a row's group, and to make room for groups.
 _GROUPED = RowWork(operators=_GROUP, groups=1)
+
+#: To bring a row to its place among a person's rows: it is sorted in, and compared with some twenty others.
+_PLACED = RowWork(operators=2, characters=400, groups=1)
+
+#: To count the keys of a person, and to find their weight among some eighty.
+_WEIGHED = RowWork(operators=_GROUP, characters=1_000, groups=2)
 
 
 def total_work(parts: Iterable[RowWork]) -> RowWork:
@@ -249,16 +254,23 @@ def _block(plan: Plan, schemas: Mapping[str, Schema]) -> _Block:
 def _limit_work(plan: LimitGroups) -> RowWork:
     """Of one row: its group, a hash of that and one of the row, and its places among the person's groups and rows.
 
-    A column may be a text, and is named in the hash, in what makes rows equal, and in the order.
+    A column may be a text: it is copied and hashed, and compared where rows are equal or sorted. Where rows are sorted
+    those of a person lie together.
     """
     row = total_work(_axis_work(axis) for axis in plan.axes) + total_work(expression_work(key) for key in plan.keys)
-    row += RowWork(operators=_MATCH + _HASH, groups=1)
+    row += RowWork(operators=_MATCH)
     if plan.groups is not None:
-        row += RowWork(operators=_SORT * (1 + len(plan.keys) + len(plan.axes)), groups=1)
+        row += _hash_work(len(plan.axes) + len(plan.keys)) + _PLACED
+        row += RowWork(characters=_COPIES * MOST_TEXT).times(len(plan.keys))
     if plan.rows is not None:
-        row += RowWork(operators=_HASH + 2 * _SORT, groups=2)
-        row += RowWork(operators=3, characters=3 * MOST_TEXT).times(len(plan.columns))
+        row += _PLACED + (_hash_work(1 + len(plan.columns)) + _PLACED if plan.columns else RowWork())
+        row += RowWork(characters=_COPIES * MOST_TEXT).times(len(plan.columns))
     return row
+
+
+def _hash_work(parts: int) -> RowWork:
+    """To write the parts of a hash one after another, and to hash them."""
+    return RowWork(operators=5 + 3 * parts)
 
 
 def unit_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> int:
@@ -267,7 +279,8 @@ def unit_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> int:
     block = _block(inquiry.plan, schemas)
     keys = total_work(expression_work(key) for key in inquiry.keys)
     key_match = keys.times(2) + RowWork(operators=_MATCH if inquiry.keys else 0)
-    steps: list[RowWork] = [keys + _GROUPED + RowWork(operators=_GROUP, distincts=1)] if inquiry.keys else []
+    discovery = keys + _GROUPED + RowWork(operators=_GROUP, distincts=1) + (_WEIGHED if rows > 1 else RowWork())
+    steps: list[RowWork] = [discovery] if inquiry.keys else []
     for axes in inquiry.sets:
         groups = key_match + total_work(_axis_work(axis) for axis in axes)
         groups += _GROUPED if axes or inquiry.keys else RowWork(groups=1)

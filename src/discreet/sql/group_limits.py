@@ -11,15 +11,15 @@ that a stored answer, which has its text, is read again as it was asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.errors import UsageError
 from discreet.plan.axis import Axis
-from discreet.plan.expressions import Expression
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
-from discreet.plan.stability import ROWS
-from discreet.schema.schema import Schema
+from discreet.plan.cell_statistics import DistinctCount, Statistic, Sum
+from discreet.plan.expressions import Expression, columns
+from discreet.plan.inquiry import Quantile
+from discreet.plan.relation import LimitGroups, Plan
 from discreet.sql.query_text import QueryText
 from discreet.sql.text_limits import comments
 
@@ -82,30 +82,31 @@ def _limit(name: str, limit: object) -> int:
     return int(text)
 
 
-def limited_plan(
-    plan: Plan, limits: GroupLimits, axes: Sequence[Axis], keys: Sequence[Expression], schemas: Mapping[str, Schema]
-) -> LimitGroups:
-    """A relation under limits on the groups by these axes and keys."""
+def limited_plan(plan: Plan, limits: GroupLimits, axes: Sequence[Axis], keys: Sequence[Expression]) -> LimitGroups:
+    """A relation under limits on the groups by these axes and keys; what is counted of it is not known yet."""
     return LimitGroups(
         source=plan,
         axes=tuple(replace(axis, labels=()) for axis in axes),
         keys=tuple(dict.fromkeys(keys)),
         groups=limits.groups,
         rows=limits.rows,
-        columns=() if limits.rows is None else tuple(sorted(_columns(plan, schemas))),
+        columns=(),
     )
 
 
-def _columns(plan: Plan, schemas: Mapping[str, Schema]) -> set[str]:
-    """The columns of a relation."""
-    match plan:
-        case Scan(table=table, roster=roster):
-            return {ROWS} if roster else {column.name for column in schemas[table].columns}
-        case Filter(source=source) | LimitGroups(source=source):
-            return _columns(source, schemas)
-        case JoinPublic(source=source, columns=brought):
-            return _columns(source, schemas) | set(brought)
-        case JoinPerson(source=source, columns=brought_columns):
-            return _columns(source, schemas) | {name for name, _ in brought_columns}
-        case PerPerson(keys=keys, values=values):
-            return {name for name, _ in (*keys, *values)}
+def with_columns(plan: Plan, statistics: Iterable[Statistic], quantiles: Iterable[Quantile]) -> Plan:
+    """The relation whose rows are told apart by all that is counted of them, where a limit chooses among rows.
+
+    Guarantee: rows of one group that agree in its columns count alike.
+    Because: a statistic and a quantile look at the columns of their expressions alone.
+    """
+    if not isinstance(plan, LimitGroups) or plan.rows is None:
+        return plan
+    names: set[str] = set()
+    for statistic in statistics:
+        names |= columns(statistic.where)
+        if isinstance(statistic, Sum | DistinctCount):
+            names |= columns(statistic.of)
+    for quantile in quantiles:
+        names |= columns(quantile.axis.of) | columns(quantile.where)
+    return replace(plan, columns=tuple(sorted(names)))

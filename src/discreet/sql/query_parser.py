@@ -25,7 +25,7 @@ from discreet.sql.aggregates import Aggregates, TypedQuantile, is_aggregate
 from discreet.sql.catalog import Catalog
 from discreet.sql.formula_reader import FormulaReader
 from discreet.sql.group_keys import GroupKey, axis_order
-from discreet.sql.group_limits import limited_plan, read_limits
+from discreet.sql.group_limits import limited_plan, read_limits, with_columns
 from discreet.sql.grouping import Grouping
 from discreet.sql.joins import example_query
 from discreet.sql.parsed_query import OrderTerm, OutputColumn, ParsedQuery
@@ -90,11 +90,13 @@ def _with_shared_statistics(query: ParsedQuery, shared: Mapping[object, _SharedS
     inquiry = query.inquiry
     if inquiry.keys:
         return query
-    parts = shared[_group_identity(inquiry.plan, query.keys, query.sets)]
+    parts = shared[_group_identity(with_columns(inquiry.plan, (), ()), query.keys, query.sets)]
+    quantiles = tuple(part.quantile for part in parts.quantiles)
     inquiry = replace(
         inquiry,
+        plan=with_columns(inquiry.plan, parts.statistics, quantiles),
         statistics=tuple(parts.statistics),
-        quantiles=tuple(part.quantile for part in parts.quantiles),
+        quantiles=quantiles,
     )
     check_work(inquiry, query.schemas)
     return replace(query, inquiry=inquiry, quantiles=tuple(parts.quantiles))
@@ -132,7 +134,7 @@ class _Select:
         relation, reader, scope = subqueries.rows(tree)
         grouping = Grouping(source=self.source, tree=tree, reader=reader, scope=scope)
         keys, sets = grouping.read()
-        relation = self._with_limits(relation, keys, subqueries)
+        relation = self._with_limits(relation, keys)
         row_reach = self._reach(relation, subqueries)
         parts = _SharedStatistics()
         if not any(key.axis is None for key in keys):
@@ -190,7 +192,7 @@ class _Select:
             check_distinct(statistics, row_reach)
             schemas = {scan.table: _schema(self.catalog, scan.table) for scan in declared_scans(relation)}
             inquiry = Inquiry(
-                plan=relation.plan,
+                plan=with_columns(relation.plan, statistics, (each.quantile for each in aggregates.quantiles)),
                 sets=tuple(_axes(keys, chosen) for chosen in sets),
                 statistics=statistics,
                 quantiles=tuple(typed_quantile.quantile for typed_quantile in aggregates.quantiles),
@@ -220,9 +222,7 @@ class _Select:
             warnings=tuple(aggregates.warnings),
         )
 
-    def _with_limits(
-        self, relation: NamedRelation, keys: tuple[GroupKey, ...], subqueries: Subqueries
-    ) -> NamedRelation:
+    def _with_limits(self, relation: NamedRelation, keys: tuple[GroupKey, ...]) -> NamedRelation:
         """The rows under the limits that the statement's comments set."""
         limits = read_limits(self.source)
         schema = relation.catalog_table.schema
@@ -238,9 +238,7 @@ class _Select:
             raise self.source.refusal("groups per person needs groups", hint="add a GROUP BY, or leave the limit out")
         axes = dict.fromkeys(key.axis for key in keys if key.axis is not None)
         discovered = [key.typed.expression for key in keys if key.axis is None]
-        plan = limited_plan(
-            relation.plan, limits, sorted(axes, key=axis_order), sorted(discovered, key=repr), subqueries.schemas()
-        )
+        plan = limited_plan(relation.plan, limits, sorted(axes, key=axis_order), sorted(discovered, key=repr))
         return replace(relation, plan=plan)
 
     def _reach(self, relation: NamedRelation, subqueries: Subqueries) -> UnitReach:

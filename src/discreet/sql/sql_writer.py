@@ -318,11 +318,13 @@ class SqlWriter:
         if plan.rows is not None:
             occurrence, place = self._name(f"{OURS}occurrence"), self._name(f"{OURS}row place")
             columns, parted = [self._name(name) for name in plan.columns], ", ".join([person, *group_names])
-            equal = ", ".join([parted, *columns])
-            text = self._with_columns(
-                text, [f"row_number() OVER (PARTITION BY {equal} ORDER BY {person}) AS {occurrence}"], "occurrences"
-            )
-            order = _ordered([self.dialect.digest(tag, [occurrence, *columns]), occurrence, *columns])
+            order = person  # any: rows count alike
+            if columns:
+                equal = ", ".join([parted, *columns])
+                text = self._with_columns(
+                    text, [f"row_number() OVER (PARTITION BY {equal} ORDER BY {person}) AS {occurrence}"], "occurrences"
+                )
+                order = _ordered([self.dialect.digest(tag, [occurrence, *columns]), occurrence, *columns])
             text = self._with_columns(
                 text, [f"row_number() OVER (PARTITION BY {parted} ORDER BY {order}) AS {place}"], "row places"
             )
