@@ -14,6 +14,7 @@ from discreet.accounting.events import (
     Loss,
     PermuteAndFlipEvent,
     ThresholdEvent,
+    WeightedThresholdEvent,
     loss,
 )
 from discreet.errors import LedgerFault
@@ -26,6 +27,8 @@ EXAMPLES = [
     (PermuteAndFlipEvent(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 8))),
     (
         ThresholdEvent(scale=Fraction(2), l1=1, delta=Fraction(1, 10**7)),
+        WeightedThresholdEvent(sigma2=Fraction(9), l2_squared=4, epsilon=Fraction(1, 4), delta=Fraction(1, 10**7)),
+        WeightedThresholdEvent(sigma2=Fraction(9), l2_squared=4, epsilon=None, delta=Fraction(1, 10**7)),
         Loss(epsilon=HALF, rho=Fraction(1, 8), delta=Fraction(1, 10**7)),
     ),
     (GapEvent(epsilon=None, rho=HALF, delta=Fraction(0)), Loss(epsilon=None, rho=HALF)),

@@ -338,7 +338,8 @@ def loss(event: Event) -> Loss:
             )
             return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta, orders=orders)
         case WeightedThresholdEvent(sigma2=sigma2, l2_squared=l2_squared, epsilon=gap, delta=delta):
-            return Loss(epsilon=gap, rho=Fraction(l2_squared) / (2 * sigma2), delta=delta)
+            orders = () if gap is None else _curve(gap)
+            return Loss(epsilon=gap, rho=Fraction(l2_squared) / (2 * sigma2), delta=delta, orders=orders)
         case GapEvent(epsilon=gap, rho=rho, delta=delta):
             return Loss(epsilon=gap, rho=rho, delta=delta)
         case ForgottenEvent(epsilon=gap, rho=rho, delta=delta, orders=orders):
