@@ -101,6 +101,7 @@ CALLS = [
     ("explain", "explain 'SELECT ward, count(*) FROM patients GROUP BY ward' --epsilon 1"),
     ("query", "query 'SELECT ward, count(*) AS n FROM patients GROUP BY ward' --epsilon 1"),
     ("explain", "explain 'SELECT count(*) FROM patients' --within 10"),
+    ("explain", "explain 'SELECT \"from\", count(*) FROM links GROUP BY 1' --epsilon 1 --delta 1e-7"),
     ("query", "query -f batch.sql --epsilon 1"),
     ("again", "again RELEASE --epsilon 1"),
     ("budget show", "budget"),

@@ -11,7 +11,8 @@ LIMIT = {"epsilon", "delta", "delta_keys", "accounting"}
 ACCOUNTINGS = ("pure", "zcdp", "either", "renyi")
 TABLE = {
     "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public", "population", "columns",
-    "invariants", "ends", "directed", "decimal", "thousands", "null",
+    "invariants", "ends", "directed", "decimal", "thousands", "null", "groups_per_person", "rows_per_person_per_group",
+    "public_persons",
 }  # fmt: skip
 ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
 COLUMNS = {
@@ -36,7 +37,8 @@ def check_declared(table: str, declared: Node) -> None:
         raise Broken(f"{table} is declared with an unknown accounting")
     flags(declared, ("public", "directed"), table)
     check_format(f"the declaration of {table}", declared)
-    whole(declared.get("rows_per_person", 1))
+    for name in ("rows_per_person", "groups_per_person", "rows_per_person_per_group", "public_persons"):
+        whole(declared.get(name, 1))
     if isinstance(person, dict):
         closed(person, {"through", "on"}, f"the persons of {table}")
         person = [person["through"], *listed(person["on"])]

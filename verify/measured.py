@@ -19,6 +19,10 @@ from relation import TRUE, Broken, Open, Relation, columns, derive, whole
 
 UP, DOWN = (Context(prec=60, rounding=way, Emin=-(10**9), Emax=10**9) for way in (ROUND_CEILING, ROUND_FLOOR))
 CLOSE = 1 + Fraction(1, 10**15)
+#: An epsilon that is looked for may be found a hair larger than the best one.
+LOOSE = 1 + Fraction(1, 10**9)
+#: The weight of one person, and a number just below pi.
+WEIGHT, PI = 2**20, Fraction("3.1415926535897932384626433832795028841971693993751058209749")
 FEW, MOST_CELLS = Fraction(1, 10**40), 2_000_000
 ORDERS = (8, 24, 72, 216)
 Loss = tuple[Fraction | None, Fraction, Fraction]  # epsilon (None: no pure bound), rho, delta
@@ -66,6 +70,10 @@ def loss(event: dict[str, Any]) -> Loss:
     if kind == "top-k":
         epsilon, choices = positive(ratio(event["epsilon"])), positive(whole(event["choices"]))
         return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))
+    if kind == "weighted-threshold":
+        rho = positive(whole(event["l2_squared"])) / (2 * positive(ratio(event["sigma2"])))
+        epsilon = None if event["epsilon"] is None else positive(ratio(event["epsilon"]))
+        return epsilon, rho, positive(ratio(event["delta"]))
     if kind == "reserved":
         pure, rho = event["epsilon"], positive(ratio(event["rho"]))
         if pure is not None and rho != positive(ratio(pure)) ** 2 / 2:
@@ -161,6 +169,59 @@ def threshold_delta(scale: Fraction, keys: int, threshold: int) -> Fraction:
     return max(min(1 - Fraction(hidden), keys * chance), FEW)
 
 
+def weights(keys: int) -> list[tuple[int, int]]:
+    """What a person adds to each of their keys, by how many these are at most: at most WEIGHT / sqrt(that number)."""
+    ends, place = list(range(1, min(8, keys) + 1)), 1
+    while ends[-1] < keys:
+        ends.append(min(keys, max(ends[-1] + 1, round(8 * 2 ** (place / 4)))))
+        place += 1
+    return [(end, math.isqrt(WEIGHT**2 // end)) for end in ends]
+
+
+def beyond(square: Fraction) -> Fraction:
+    """At least half of erfc(x) for x^2 = square, which bounds P(X >= k) for discrete Gaussian noise, x = (k - 1/2) /
+    (sigma sqrt 2): beyond sigma its law is convex, so a term is at most the integral around it.
+
+    erf(x) = 2 x e^(-x^2) / sqrt(pi) (1 + 2 x^2 / 3 + (2 x^2)^2 / (3 * 5) + ...), each term rounded down; far out a
+    partial sum of the asymptotic series that ends with a plus.
+    """
+    if square > 60:
+        term = total = Fraction(1)
+        for n in range(1, 21):
+            term *= -(2 * n - 1) / (2 * square)
+            total += term
+        root = Fraction(DOWN.next_minus(decimal(square * PI, DOWN).sqrt(DOWN)))
+        return total * power(-square, up=True) / root / 2
+    twice, odd = decimal(2 * square, DOWN), 1
+    sum_, term_ = Decimal(1), Decimal(1)
+    while odd < 2 * twice or term_ > Decimal("1e-58"):
+        odd += 2
+        term_ = DOWN.divide(DOWN.multiply(term_, twice), Decimal(odd))
+        sum_ = DOWN.add(sum_, term_)
+    root = Fraction(DOWN.next_minus(decimal(4 * square / (PI + Fraction(1, 10**58)), DOWN).sqrt(DOWN)))
+    return max(Fraction(0), (1 - Fraction(sum_) * power(-square, up=False) * root) / 2)
+
+
+def covered(event: dict[str, Any], keys: int, threshold: int) -> None:
+    """Keys by a threshold on weights with Gaussian noise: delta is at least the chance that one person's keys show,
+    and what it leaves over pays for the epsilon that the noise's rho implies.
+    """
+    sigma2, delta, chance = positive(ratio(event["sigma2"])), ratio(event["delta"]), FEW
+    if whole(event["l2_squared"]) != WEIGHT**2 or threshold <= WEIGHT:
+        raise Broken("weights that are not those of one person")
+    for end, weight in weights(keys):
+        square = (Fraction(threshold - weight) - Fraction(1, 2)) ** 2 / (2 * sigma2)
+        if square < 1 or sigma2 < 64:
+            raise Broken("a threshold that is too low for its noise")
+        chance = max(chance, end * beyond(square))
+    if chance > delta * CLOSE:
+        raise Broken("the delta of discovered keys does not follow from their noise distribution")
+    if event["epsilon"] is None:
+        return
+    if chance >= delta or converted(loss(event)[1], delta - chance) > positive(ratio(event["epsilon"])) * LOOSE:
+        raise Broken("the epsilon of discovered keys does not follow from their noise distribution")
+
+
 def logarithm(value: Fraction, *, up: bool) -> Fraction:
     """A bound on ln(value), as `power` is one on its inverse."""
     context = UP if up else DOWN
@@ -204,15 +265,18 @@ def spread(total: int, most: int, cells: int) -> dict[str, int]:
     return {"l0": min(cells, total), "l1": min(total, cells * most), "l2_squared": squared, "linf": most}
 
 
-def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] | None) -> dict[str, int]:
-    """How far a statistic's cells move when one unit with `rows` rows, in at most `touched` cells, comes or goes."""
+def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] | None, heaped: int) -> dict[str, int]:
+    """How far a statistic's cells move when one unit with `rows` rows, in at most `touched` cells, comes or goes.
+
+    `heaped`: at most so many of them lie in one cell.
+    """
     kind = statistic[0]
     if len(statistic) != {"sum": 5, "distinct": 3}.get(kind, 2):
         raise Broken("a statistic has unknown or missing members")
     if kind == "persons":  # one for each cell that the unit is in
         return {"l0": touched, "l1": touched, "l2_squared": touched, "linf": 1}
     if kind in ("rows", "distinct"):  # one for each row
-        return spread(rows, rows, touched)
+        return spread(rows, heaped, touched)
     if kind != "sum" or terms is None:
         raise Open(f"an unknown kind of statistic: {kind}")
     centre, grain = whole(statistic[2]), whole(statistic[3])
@@ -221,7 +285,7 @@ def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] |
     term = max(abs(terms["low"] - centre), abs(terms["high"] - centre), 1)
     cells = min(touched, rows * term)  # rounding down to grains moves a cell by at most one grain more
     total = rows * term if grain == 1 else rows * term // grain + cells
-    return spread(total, -(-rows * term // grain), cells)
+    return spread(total, -(-heaped * term // grain), cells)
 
 
 #: The members of events, of laws, of strategies.
@@ -233,6 +297,7 @@ EVENTS = {
     "threshold": {"kind", "scale", "l1", "delta"},
     "exponential": {"kind", "epsilon"},
     "top-k": {"kind", "choices", "epsilon", "delta"},
+    "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta"},
     "reserved": {"kind", "epsilon", "rho", "delta"},
 }
 LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
@@ -261,6 +326,12 @@ class Steps:
         self.relation, self.keys, self.top = relation, question["keys"], question["top"]
         names = ("sets", "statistics", "quantiles")  # stored by what they are, not by where a text names them
         self.sets, self.statistics, self.quantiles = (sorted(question[name], key=text) for name in names)
+        limit = relation.limit
+        if limit is not None and (
+            set(map(text, limit["keys"])) != set(map(text, self.keys))
+            or not set(map(text, (axis for axes in self.sets for axis in axes))) <= set(map(text, limit["axes"]))
+        ):
+            raise Broken("a limit on other groups than those that are counted")
 
     def of(self, stored: dict[str, Any], told: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The steps of one stored measurement. `told` is asked for a margin alone, which its delta then confirms."""
@@ -292,16 +363,28 @@ class Steps:
     def touched(self, keys: list[Any], groups: int | None) -> tuple[bool, int]:
         """In how many groups the rows of one unit can lie: one, where the keys are constant over them."""
         constant = all(columns(key) <= self.relation.constant for key in keys)
-        return constant, 1 if constant else self.relation.rows if groups is None else min(self.relation.rows, groups)
+        limit = None if self.relation.limit is None else self.relation.limit["limit"][0]
+        return constant, 1 if constant else min(e for e in (self.relation.rows, groups, limit) if e is not None)
+
+    def heaped(self, keys: list[Any]) -> int:
+        """How many rows of one unit lie in one group: a limit is one for groups by all of its keys."""
+        limit = self.relation.limit
+        if limit is None or limit["limit"][1] is None:
+            return self.relation.rows
+        limited = {text(axis[0]) for axis in limit["axes"]} | {text(key) for key in limit["keys"]}
+        whole_rows = not limited <= {text(key) for key in keys}
+        return self.relation.rows if whole_rows else min(self.relation.rows, limit["limit"][1])
 
     def vector(self, part: dict[str, Any], vector: int, event: dict[str, Any]) -> dict[str, Any]:
         place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
         if whole(number) < 0 or not len(part["statistics"]) == len(part["noisy"]) == len(part["laws"]):
             raise Broken("numbers that belong to no statistic")
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
-        constant, touched = self.touched([axis[0] for axis in self.sets[place]] + self.keys, groups)
+        keys = [axis[0] for axis in self.sets[place]] + self.keys
+        constant, touched = self.touched(keys, groups)
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
-        far, numbers = moves(statistic, self.relation.rows, touched, terms), self.found * self.groups(place)
+        numbers, heaped = self.found * self.groups(place), self.heaped(keys)
+        far = moves(statistic, min(self.relation.rows, touched * heaped), touched, terms, heaped)
         drawn = {"kind": "laplace", "scale": event["scale"], "l1": event["l1"]} if event["kind"] == "refined" else event
         laplace = {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}
         gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
@@ -352,6 +435,12 @@ class Steps:
                 raise Broken("a key is shown although its noisy number is below the threshold")
             agree(ratio(event["delta"]), threshold_delta(scale, most, threshold))
             return {"kind": "threshold", "threshold": threshold, "answers": answers} | named
+        if event["kind"] == "weighted-threshold":
+            threshold = whole(part["threshold"])
+            if [part[name] for name in ("answers", "law")] != [None] * 2 or part["noisy"]:
+                raise Broken("weights of keys are not released, but there are some")
+            covered(event, most, threshold)
+            return {"kind": "weighted-threshold", "threshold": threshold} | named
         if event["kind"] != "top-k" or event["choices"] != self.top or len(part["keys"]) > self.top:
             raise Broken("keys were found neither by a threshold nor by selecting the most common")
         if [part[name] for name in ("answers", "law", "threshold")] != [None] * 3 or part.get("cut"):

@@ -28,6 +28,7 @@ PARTS = {
     "public": {"public", "columns", "on", "of"},
     "person": {"person", "outer", "columns", "of"},
     "per-person": {"per-person", "by", "of"},
+    "limit": {"limit", "axes", "keys", "columns", "of"},
 }
 #: How many arguments an expression has, and how many of them are expressions.
 ARGUMENTS = {
@@ -238,13 +239,17 @@ class Relation:
         self.schemas, self.publics, self.fewest = schemas, publics, fewest
         self.rows, self.constant, self.known, self.is_row = 1, set[str](), dict[str, Bounds](), False
         self.facts: list[Node] = []
+        self.limit: Node | None = None  # on the groups that a person is in, and on that person's rows in each
         if "of" in node:
             inner = Relation(node["of"], schemas, publics, fewest)
             self.rows, self.constant, self.known, self.facts = inner.rows, inner.constant, inner.known, inner.facts
             self.is_row = inner.is_row
-            if self.is_row and ("person" in node or "per-person" in node):
+            if inner.limit is not None:
+                raise Broken("a limit on groups holds of the rows that are counted, and not below them")
+            if self.is_row and ("person" in node or "per-person" in node or "limit" in node):
                 raise Broken("if each row is a privacy unit, there is no person to join on or group by")
         rules = {"filter": self.filter, "public": self.public, "person": self.person, "per-person": self.per_person}
+        rules |= {"limit": self.limited}
         kinds = [name for name in rules if name in node]
         if len(kinds) > 1 or (kinds and set(node) != PARTS[kinds[0]]):
             raise Broken("a part of the relation is two things at once")
@@ -315,6 +320,18 @@ class Relation:
         alone = len(fixed) == len(node["by"])
         self.rows, self.constant, self.known = 1 if alone else self.rows, set(known) if alone else fixed, known
         return {"node": "per person"}
+
+    def limited(self, node: Node) -> Node:
+        """Of a person's rows those in so many groups, and so many in each, by that person's rows alone."""
+        groups, rows = node["limit"]
+        if min(whole(each) for each in (groups, rows, 1) if each is not None) < 1:
+            raise Broken("a limit must be at least 1")
+        keys = [*(axis[0] for axis in node["axes"]), *node["keys"]]
+        most = self.rows if groups is None else min(self.rows, groups)
+        most = 1 if all(columns(key) <= self.constant for key in keys) else most
+        self.rows = min(self.rows, most * (self.rows if rows is None else rows))
+        self.limit = node
+        return {"node": "limit", "groups": groups, "rows_per_group": rows}
 
     def inner(self, kind: str, parts: list[Any]) -> Bounds:
         """The bounds of one number of a person's own rows, of which there are from 1 to `rows`."""

@@ -14,6 +14,7 @@ from discreet.accounting.events import (
     Loss,
     PermuteAndFlipEvent,
     ThresholdEvent,
+    WeightedThresholdEvent,
     loss,
 )
 from discreet.errors import LedgerFault
@@ -27,6 +28,14 @@ EXAMPLES = [
     (
         ThresholdEvent(scale=Fraction(2), l1=1, delta=Fraction(1, 10**7)),
         Loss(epsilon=HALF, rho=Fraction(1, 8), delta=Fraction(1, 10**7)),
+    ),
+    (
+        WeightedThresholdEvent(sigma2=Fraction(8), l2_squared=4, epsilon=Fraction(3), delta=Fraction(1, 10**7)),
+        Loss(epsilon=Fraction(3), rho=Fraction(1, 4), delta=Fraction(1, 10**7)),
+    ),
+    (
+        WeightedThresholdEvent(sigma2=Fraction(8), l2_squared=4, epsilon=None, delta=Fraction(1, 10**7)),
+        Loss(epsilon=None, rho=Fraction(1, 4), delta=Fraction(1, 10**7)),
     ),
     (GapEvent(epsilon=None, rho=HALF, delta=Fraction(0)), Loss(epsilon=None, rho=HALF)),
     (

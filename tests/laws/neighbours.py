@@ -29,6 +29,7 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
 from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.topk import TopKChoice
+from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.cells import DiscoveredAxis
 from discreet.plan.price import ChooseBin, Discover, Measure, Price, price
 from discreet.plan.relation import base
@@ -133,14 +134,15 @@ class Pair:
 
 @dataclass(kw_only=True)
 class Law:
-    """Checks questions on pairs of neighbours and remembers what it has seen."""
+    """Checks questions on pairs of neighbours and remembers what it has seen. Not `weigh`: no keys are weighed."""
 
     seen: Counter = field(default_factory=Counter)
+    weigh: bool = True
 
     def ask(self, pair: Pair, text: str, *, gaussian: bool = False) -> Price:
         """Every step of one question on both neighbours. Raises what the reader raises, and AssertionError."""
         asked = parse_query(text, pair.catalog)
-        found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
+        found = priced(asked, gaussian=gaussian, weigh=self.weigh)
         self.check(found, pair, asked, gaussian=gaussian)
         return found
 
@@ -217,17 +219,30 @@ class Law:
         sides = []
         for side in (pair.whole, pair.less):
             known = side.engine.keys(
-                step.plan, step.keys, found.region, persons=step.persons, tables=side.tables(asked)
+                step.plan,
+                step.keys,
+                found.region,
+                persons=step.persons,
+                tables=side.tables(asked),
+                **({} if step.weights is None else {"weights": step.weights}),
             )
             assert len(set(known.exact_keys)) == len(known.exact_keys)
             sides.append(dict(zip(known.exact_keys, known.exact_persons.tolist(), strict=True)))
         whole, less = sides
         reference = MemoryEngine().keys(
-            step.plan, step.keys, Region.whole(), persons=step.persons, tables=pair.reference.tables(asked)
+            step.plan,
+            step.keys,
+            Region.whole(),
+            persons=step.persons,
+            tables=pair.reference.tables(asked),
+            weights=step.weights,
         )
         assert list(whole.items()) == list(zip(reference.exact_keys, reference.exact_persons.tolist(), strict=True))
         moved = [abs(whole.get(key, 0) - less.get(key, 0)) for key in {*whole, *less}]
         most = step.mechanism.keys_per_person
+        if isinstance(step.mechanism, WeightedThreshold):
+            known = DiscoveredAxis(of=step.keys, keys=tuple(dict.fromkeys([*whole, *less])))
+            return known, self._weighed(step.mechanism, [each for each in moved if each], outside=outside)
         assert max(moved, default=0) <= 1, "a unit counts more than once under a key"
         assert most is not None and sum(moved) <= most, f"a unit is in {sum(moved)} keys, not {most}"
         assert not (outside and any(moved)), "a unit outside the region changed a key"
@@ -238,6 +253,17 @@ class Law:
             each, many = step.mechanism.epsilon, step.mechanism.k
             return known, Loss(epsilon=many * each, rho=many * each**2 / 8)
         return known, Loss.pure(sum(moved) / step.mechanism.noise.scale)
+
+    def _weighed(self, mechanism: WeightedThreshold, moved: list[int], *, outside: bool) -> "Loss":
+        """A unit adds one weight to each of its keys, that of their number; all of them together are one unit's."""
+        assert not (outside and moved), "a unit outside the region changed a key"
+        assert len(moved) <= mechanism.keys_per_person, f"a unit is in {len(moved)} keys"
+        length = sum(each**2 for each in moved)
+        assert length <= mechanism.event().l2_squared, f"the weights of a unit are {length} long"
+        assert {*moved} <= {weight for _, weight in mechanism.weights} and len({*moved}) <= 1, "a unit of two weights"
+        self.seen["weighted keys"] += len(moved) == mechanism.keys_per_person
+        epsilon = mechanism.epsilon if mechanism.epsilon is not None else Fraction(10**9)
+        return Loss(epsilon=epsilon, rho=length / (2 * mechanism.noise.sigma2))
 
     def _choose(
         self, step: ChooseBin, found: Price, pair: Pair, asked: ParsedQuery, keys, *, outside: bool
@@ -281,10 +307,16 @@ def _scorings(mechanism: QuantileChoice | RankChoice) -> list[tuple[Callable, Ex
     return [(lambda line, shift=shift: mechanism.scores(line, shift), choice) for shift, choice in shifts]
 
 
+def priced(asked: ParsedQuery, *, gaussian: bool = False, weigh: bool = True) -> Price:
+    """The price of a question, as `query_quote` makes it."""
+    terms = {"epsilon": EPSILON, "gaussian": gaussian, "delta": DELTA, "weigh_keys": weigh}
+    return price(asked.inquiry, asked.reach, needs=asked.needs, **terms)
+
+
 def answered(pair: Pair, text: str, *, gaussian: bool = False) -> list[tuple]:
     """The answers to a question on both neighbours, as they are stored, read and shown. Whatever the noise, nothing fails."""
     asked = parse_query(text, pair.catalog)
-    found = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=gaussian, delta=DELTA)
+    found = priced(asked, gaussian=gaussian)
     shown = []
     for side in (pair.whole, pair.less):
         curator = Curator(ledger=None, engine=side.engine, folder=Path())

@@ -96,7 +96,8 @@ class Side:
     def count(self, cells: Cells, region: Region, *, tables: TableLocations) -> ExactCells:
         return ExactCells(tuple(vector[:, self.variant].ravel() for vector in self.packed.cells(cells, region, tables)))
 
-    def keys(self, plan, keys, region, *, persons, tables) -> ExactKeys:
+    def keys(self, plan, keys, region, *, persons, tables, weights=None) -> ExactKeys:
+        assert weights is None, "weights depend on all keys of a person, of which a variant has its own"
         found = self.packed.keys(plan, keys, region, persons, tables)
         mine = [(key[1:], count) for key, count in found if key[0] == self.variant]
         return ExactKeys(tuple(key for key, _ in mine), np.array([count for _, count in mine], dtype=np.int64))

@@ -27,12 +27,24 @@ PRIVATE = ("visits", "visits", "bills", "bills", "items")
 
 @dataclass
 class Asker:
-    """Makes questions about a world; the same seed makes the same questions."""
+    """Makes questions about a world; the same seed makes the same questions.
+
+    `limits`: how often one limits the groups of a person, or their rows in each.
+    """
 
     world: World
     random: Random
+    limits: float = 0.0
 
     def question(self) -> str:
+        text = self._question()
+        if self.world.person is None or self.random.random() >= self.limits:
+            return text
+        groups = f"-- groups per person: {self.random.randint(1, 3)}\n" if " GROUP BY " in text else ""
+        rows = f"-- rows per person per group: {self.random.randint(1, 2)}\n"
+        return self.random.choice([groups, rows, groups + rows]) + text
+
+    def _question(self) -> str:
         source = self._from()
         self._scalars = Scalars(self.random, source.names)
         keys = self._keys()

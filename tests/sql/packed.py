@@ -54,15 +54,17 @@ class Packed(DuckDBEngine):
             self._places(cells, region, tables)
         return exact
 
-    def keys(self, plan, keys, region, *, persons, tables):
-        exact = super().keys(plan, keys, region, persons=persons, tables=tables)
-        columns = [*(f"k{place}" for place in range(len(keys))), "persons"]
+    def keys(self, plan, keys, region, *, persons, tables, weights=None):
+        exact = super().keys(plan, keys, region, persons=persons, tables=tables, weights=weights)
+        columns = [*(f"k{place}" for place in range(len(keys))), "persons" if weights is None else "weight"]
         writer = self._writer(tables)
         told = [
             (*map(_shown, key), str(many))
             for key, many in zip(exact.exact_keys, exact.exact_persons.tolist(), strict=True)
         ]
-        self._remember(lambda: writer.keys(plan, keys, region, persons=persons), columns, _sorted(told))
+        self._remember(
+            lambda: writer.keys(plan, keys, region, persons=persons, weights=weights), columns, _sorted(told)
+        )
         return exact
 
     def _places(self, cells, region, tables):

@@ -53,9 +53,11 @@ def test_a_public_table_that_is_not_here_stays_open(bundles):
 
 def test_mechanisms_are_those_that_the_names_say(bundles):
     named = {
-        name: bundles[name] for name in ("persons: top", "rows: discovered", "rows: quantiles", "rows: discovered sums")
+        name: bundles[name]
+        for name in ("persons: top", "persons: towns", "rows: discovered", "rows: quantiles", "rows: discovered sums")
     }
     kinds = {name: {step["kind"] for step in _steps(files)} for name, files in named.items()}
+    assert kinds["persons: towns"] == {"weighted-threshold", "noise"}
     assert kinds["persons: top"] == {"top-k", "noise"} and kinds["rows: discovered"] == {"threshold"}
     assert kinds["rows: quantiles"] == {"quantile", "noise"} and kinds["rows: discovered sums"] == {
         "threshold",
@@ -94,7 +96,7 @@ def test_it_needs_nothing_but_the_standard_library_and_stays_small():
             assert all(name.split(".")[0] in sys.stdlib_module_names | own for name in names), (path.name, names)
             assert not (isinstance(node, ast.Name) and node.id in {"eval", "exec", "compile", "__import__", "open"})
         lines += len(_code(path.read_text(), tree))
-    assert lines <= 1831
+    assert lines <= 1914
 
 
 def _code(text, tree):
@@ -109,7 +111,10 @@ def _code(text, tree):
 
 
 #: Bundles that together have every part that a proof can have.
-FORGED = ["rows: sum", "rows: quantiles", "rows: sets", "rows: discovered", "persons: person join", "persons: top"]
+FORGED = [
+    *("rows: sum", "rows: quantiles", "rows: sets", "rows: discovered", "persons: person join", "persons: top"),
+    *("persons: towns", "persons: limited"),
+]
 
 
 #: Of a person's rows at least 1 is counted, and so at least 0: a derivation from either is one.

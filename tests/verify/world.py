@@ -133,6 +133,10 @@ PERSONS = {
     "texts": "SELECT called, town, sex, count(*) AS n FROM visits GROUP BY called, town, sex ORDER BY n",
     "two labels": "SELECT sex, count(*) AS n FROM visits WHERE cost > 2 GROUP BY lower(sex), sex",
     "two labels shown": "SELECT lower(ward) AS l, ward, count(*) AS n FROM visits WHERE weight > 3 GROUP BY CUBE (l, ward)",
+    "limited": (
+        "-- groups per person: 2\n-- rows per person per group: 1\n"
+        "SELECT ward, sex, count(*) AS n, sum(cost) AS s FROM visits GROUP BY ROLLUP (ward, sex)"
+    ),
     "texts alone": "SELECT DISTINCT called, town FROM visits",
     "capitals": "SELECT upper(ward) AS w, count(*) AS n FROM visits WHERE cost > 1 GROUP BY w",
     "words": "SELECT CASE WHEN weight > 90 THEN 'heavy' ELSE 'light' END AS w, count(*) AS n FROM visits GROUP BY w",

@@ -158,6 +158,28 @@ class TopKEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WeightedThresholdEvent:
+    """Keys found by a threshold on weights: each person's weight is split over that person's keys, so that all weights
+    together move by at most `l2_squared` in squared length, with discrete Gaussian noise of `sigma2` on each. `delta`
+    bounds the chance that any key which is there through one person alone shows, and, where there is an `epsilon`,
+    what the noise lacks to be epsilon-DP as well.
+
+    Loss: (epsilon, delta), where there is an epsilon; rho = l2^2 / (2 sigma^2), with delta (docs/proofs/groups.md).
+    """
+
+    sigma2: Fraction
+    l2_squared: int
+    epsilon: Fraction | None
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        if self.sigma2 <= 0 or self.l2_squared < 1 or not 0 < self.delta < 1:
+            raise ValueError(f"not a weighted threshold event: {self}")
+        if self.epsilon is not None and self.epsilon <= 0:
+            raise ValueError(f"not a weighted threshold event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GapEvent:
     """Losses that a rolled-back ledger forgot, charged anew as a bound. `epsilon` None: no pure bound."""
 
@@ -229,6 +251,11 @@ def compose(parts: Sequence[Event]) -> Event:
     return parts[0] if len(parts) == 1 else ComposedEvent(events=tuple(parts))
 
 
+def parts(event: Event) -> tuple[Event, ...]:
+    """The events that one is composed of; itself, where it is not."""
+    return event.events if isinstance(event, ComposedEvent) else (event,)
+
+
 def refinement_of(earlier: Event, scales: Sequence[Fraction]) -> Event | None:
     """The event that refines an earlier one, with noise of these smaller scales; None if the earlier one is not Laplace
     noise alone.
@@ -273,6 +300,7 @@ Event = (
     | PermuteAndFlipEvent
     | ThresholdEvent
     | TopKEvent
+    | WeightedThresholdEvent
     | GapEvent
     | ForgottenEvent
     | ReservationEvent
@@ -309,6 +337,9 @@ def loss(event: Event) -> Loss:
                 choices * min(each, order * epsilon**2 / 8) for each, order in zip(_curve(epsilon), ORDERS, strict=True)
             )
             return Loss(epsilon=choices * epsilon, rho=choices * epsilon**2 / 8, delta=delta, orders=orders)
+        case WeightedThresholdEvent(sigma2=sigma2, l2_squared=l2_squared, epsilon=gap, delta=delta):
+            orders = () if gap is None else _curve(gap)
+            return Loss(epsilon=gap, rho=Fraction(l2_squared) / (2 * sigma2), delta=delta, orders=orders)
         case GapEvent(epsilon=gap, rho=rho, delta=delta):
             return Loss(epsilon=gap, rho=rho, delta=delta)
         case ForgottenEvent(epsilon=gap, rho=rho, delta=delta, orders=orders):
@@ -356,6 +387,7 @@ _KINDS: dict[str, type[Any]] = {
     "permute-and-flip": PermuteAndFlipEvent,
     "threshold": ThresholdEvent,
     "top-k": TopKEvent,
+    "weighted-threshold": WeightedThresholdEvent,
     "gap": GapEvent,
     "forgotten": ForgottenEvent,
     "reserved": ReservationEvent,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from discreet.accounting import events
+from discreet.accounting.events import WeightedThresholdEvent
 from discreet.answers.answer_columns import columns_of
 from discreet.answers.caveats import caveats, ledger_caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
@@ -10,6 +12,8 @@ from discreet.errors import Command, Flag, Message, Piece
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.weighted_threshold import key_weights
+from discreet.plan.stability import cells_touched
 from discreet.present.cell_text import DASH
 from discreet.release import Release
 from discreet.sql.query_text import split_statements
@@ -68,8 +72,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
         charged = "" if reading.measurement.is_resumed else ": only the difference was charged"
         warnings.append(f"this makes release {refined} more precise{charged}")
     warnings += caveats(reading.query)
-    if reading.discovered_keys is not None and reading.discovered_keys.threshold is not None:
-        warnings.append(f"keys shared by fewer than about {reading.discovered_keys.threshold:,} people are not shown")
+    warnings += _hidden_keys_warnings(reading)
     if reading.discovered_keys is not None and reading.discovered_keys.is_truncated:
         warnings.append(
             f"only the {len(reading.discovered_keys.keys):,} most common of the discovered keys fit into one answer"
@@ -77,6 +80,22 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
     population = ledger.state.charges[release.id].population
     warnings += practice_caveats(ledger) if release.cached else ledger_caveats(ledger, population)
     return [*warnings, *_below_noise_warnings(release)]
+
+
+def _hidden_keys_warnings(reading: AnswerReading) -> list[str]:
+    """How many people a key needed to be shown."""
+    discovered = reading.discovered_keys
+    if discovered is None or discovered.threshold is None:
+        return []
+    if not any(isinstance(each, WeightedThresholdEvent) for each in events.parts(reading.measurement.event)):
+        return [f"keys shared by fewer than about {discovered.threshold:,} people are not shown"]
+    most = cells_touched(reading.query.inquiry.keys, reading.query.reach)
+    weights = key_weights(most)
+    alone, together = (-(-discovered.threshold // weight) for _, weight in (weights[0], weights[-1]))
+    return [
+        f"keys shared by fewer than about {alone:,} people are not shown, nor are keys of up to {together:,} people if "
+        "these have many keys: each person's weight is split over their keys"
+    ]
 
 
 def _below_noise_warnings(release: Release) -> list[str]:

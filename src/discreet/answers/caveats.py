@@ -8,6 +8,7 @@ from discreet.errors import Command, Flag, Message
 from discreet.ledger.ledger import Ledger
 from discreet.plan.column_reads import columns_named, columns_read, nodes_used
 from discreet.plan.expressions import Greatest, Least, walk
+from discreet.plan.relation import LimitGroups
 from discreet.present.cell_text import NULL
 from discreet.schema.column import CategoryColumn, Label, MomentColumn, NumberColumn
 from discreet.schema.schema import Schema
@@ -23,7 +24,18 @@ _NAMED = 8
 def caveats(query: ParsedQuery) -> list[str]:
     """What a reader should know of truncation, clamping and NULL. The noise intervals do not speak of it."""
     read = columns_read(query.inquiry, query.schemas)
-    return [*declared_table_caveats(query.schemas, read, nulls=columns_named(query.inquiry)), *_nulls(query)]
+    declared = declared_table_caveats(query.schemas, read, nulls=columns_named(query.inquiry))
+    return [*declared, *_group_limits(query), *_nulls(query)]
+
+
+def _group_limits(query: ParsedQuery) -> list[str]:
+    """What a limit on the groups of a person leaves out."""
+    plan = query.inquiry.plan
+    if not isinstance(plan, LimitGroups):
+        return []
+    limits = [] if plan.groups is None else [f"in at most {plan.groups:,} group{'s' * (plan.groups > 1)}"]
+    limits += [] if plan.rows is None else [f"with at most {plan.rows:,} row{'s' * (plan.rows > 1)} in each group"]
+    return [f"each person counts {', '.join(limits)}; what is beyond that is left out, and groups are too small by it"]
 
 
 def declared_table_caveats(

@@ -28,9 +28,12 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
 from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.threshold import KeyThreshold
+from discreet.mechanisms.topk import TopKChoice
+from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan import formula
 from discreet.plan.cell_statistics import Statistic, Sum, statistic_name
-from discreet.plan.price import ChooseBin, Discover, Law, Measure
+from discreet.plan.price import ChooseBin, Discover, Law, Measure, least_persons
+from discreet.plan.stability import cells_touched
 from discreet.present.cell_text import NULL
 from discreet.schema.address import scheme
 from discreet.sql.dialect import Dialect, DuckDBDialect
@@ -74,6 +77,7 @@ def explain(
         "told": None
         if earlier_estimate is None
         else estimate_data(earlier_estimate, quoted.price, confidence, enough=enough),
+        "keys": discovery_data(quoted),
         "cells": _cells(quoted),
         "confidence": float(confidence),
         "region": region_words(quoted),
@@ -185,6 +189,11 @@ def _steps(quoted: QueryQuote, confidence: Fraction) -> list[str]:
                     f"keys shared by at least about {mechanism.threshold:,} people, found with noise on that number: "
                     f"{float(share):.0%} of the price, delta {exact.show(mechanism.event().delta, up=True)}"
                 )
+            case Discover(mechanism=WeightedThreshold() as mechanism, share=share):
+                lines.append(
+                    "keys found by noisy weights, each person's weight split over that person's keys: "
+                    f"{float(share):.0%} of the price, delta {exact.show(mechanism.event().delta, up=True)}"
+                )
             case Discover(mechanism=mechanism, share=share):
                 lines.append(f"the most common keys, chosen one by one: {float(share):.0%} of the price")
             case Measure():
@@ -204,6 +213,37 @@ def _steps(quoted: QueryQuote, confidence: Fraction) -> list[str]:
                     f"{float(share):.0%} of the price, within {ranks} rows of its rank"
                 )
     return lines
+
+
+def discovery_data(quoted: QueryQuote) -> dict[str, Any] | None:
+    """How many people a key needs that is discovered, in numbers and in words; None where none is.
+
+    `public_persons`: how many people there are, as the owner says.
+    """
+    discovery = next((step for step in quoted.price.steps if isinstance(step, Discover)), None)
+    if discovery is None:
+        return None
+    least, most = least_persons(discovery)
+    keys = cells_touched(discovery.keys, quoted.price.reach)
+    public = quoted.version.schema.public_persons
+    words = f"a key needs about {least:,} people to be shown"
+    if isinstance(discovery.mechanism, TopKChoice):
+        words += ", more than the keys that are left out"
+    if least < most:
+        words += f" if they have no other key; about {most:,} if each of them has {keys:,} keys"
+    warning = None
+    if public is not None and public < least:
+        warning = f"the table has about {public:,} people, fewer than a key needs: probably no key will be shown"
+    elif public is not None and public < most:
+        warning = f"the table has about {public:,} people: if each of them has many keys, few or none will be shown"
+    return {
+        "least_persons": least,
+        "most_persons": most,
+        "keys_per_person": keys,
+        "public_persons": public,
+        "words": words,
+        "warning": warning,
+    }
 
 
 def _unit(statistic: Statistic) -> str:
@@ -238,7 +278,7 @@ def _sql(quoted: QueryQuote) -> list[str]:
     writer = SqlWriter(emitter=Emitter(dialect=dialect), names=display_names(dialect))
     for step in quoted.price.steps:
         if isinstance(step, Discover):
-            statements.append(writer.keys(step.plan, step.keys, region, persons=step.persons))
+            statements.append(writer.keys(step.plan, step.keys, region, persons=step.persons, weights=step.weights))
         else:
             statements.append(writer.count(step.cells, region))
     return list(dict.fromkeys(statements))

@@ -123,6 +123,7 @@ def quote_with_law(
             gaussian=gaussian,
             delta=delta,
             confidence=wish.confidence,
+            weigh_keys=True,
         )
 
     try:

@@ -368,6 +368,12 @@ def explain_event(event: events.Event, *, person: str) -> list[str]:
                 f"keys discovered by a threshold on noisy numbers of persons: discrete Laplace noise with scale "
                 f"{exact.show(scale)}, delta {exact.show(delta, up=True)}"
             ]
+        case events.WeightedThresholdEvent(sigma2=sigma2, delta=delta):
+            sigma = exact.show(exact.sqrt(sigma2, up=False))
+            return [
+                "keys discovered by a threshold on noisy weights, each person's weight split over that person's keys: "
+                f"discrete Gaussian noise with sigma {sigma}, delta {exact.show(delta, up=True)}"
+            ]
         case events.TopKEvent(choices=choices, epsilon=epsilon, delta=delta):
             return [
                 f"the most common keys, by up to {choices:,} choices of the exponential mechanism with epsilon "

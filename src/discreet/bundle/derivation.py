@@ -22,8 +22,8 @@ from discreet.plan.cell_statistics import Sum
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Choose, Code, Expression, TextCode, columns, walk
 from discreet.plan.inquiry import Inquiry
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
-from discreet.plan.stability import UnitReach, cells_touched, reach, sensitivity
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
+from discreet.plan.stability import UnitReach, cells_touched, reach, reach_by_keys, sensitivity
 from discreet.schema.schema import Schema
 
 
@@ -58,6 +58,9 @@ def _nodes(plan: Plan, schemas: Mapping[str, Schema]) -> Iterator[dict[str, Any]
         case PerPerson(source=source):
             yield from _nodes(source, schemas)
             named = {"node": "per person"}
+        case LimitGroups(source=source, groups=groups, rows=rows):
+            yield from _nodes(source, schemas)
+            named = {"node": "limit", "groups": groups, "rows_per_group": rows}
         case _:
             assert_never(plan)
     reached = reach(plan, schemas)
@@ -72,7 +75,7 @@ def _publics(plan: Plan, inquiry: Inquiry) -> Iterator[dict[str, Any]]:
         case JoinPerson(source=source, other=other):
             yield from _publics(source, inquiry)
             yield from _publics(other, inquiry)
-        case Filter(source=source) | PerPerson(source=source):
+        case Filter(source=source) | PerPerson(source=source) | LimitGroups(source=source):
             yield from _publics(source, inquiry)
         case JoinPublic(source=source):
             yield from _publics(source, inquiry)
@@ -107,7 +110,7 @@ def _inner(plan: Plan) -> Iterator[Expression]:
             yield from (expression for _, expression in plan.keys)
             yield from (inner.of for _, inner in plan.values if hasattr(inner, "of"))
             yield from _inner(source)
-        case Filter(source=source) | JoinPublic(source=source):
+        case Filter(source=source) | JoinPublic(source=source) | LimitGroups(source=source):
             yield from _inner(source)
         case _:
             assert_never(plan)
@@ -161,7 +164,8 @@ class _Steps:
         number = part.statistics[vector]
         statistic = self.inquiry.statistics[self.inquiry.order.statistics.index(number)]
         touched = self._touched(axes)
-        moves = sensitivity(statistic, self.reach, touched=touched["touched"])
+        reached = reach_by_keys(self.reach, [*(axis.of for axis in axes), *self.inquiry.keys])
+        moves = sensitivity(statistic, reached, touched=touched["touched"])
         return (
             {"kind": "noise", "set": part.place, "statistic": number, "numbers": len(part.noisy_values[vector])}
             | touched
@@ -201,6 +205,8 @@ class _Steps:
         if isinstance(event, events.TopKEvent):
             margin = _margin(event, most)
             step = {"kind": "top-k", "margin": margin, "candidates": max(event.choices, CANDIDATES)} | step
+        elif isinstance(event, events.WeightedThresholdEvent):
+            step = {"kind": "weighted-threshold", "threshold": part.threshold} | step
         else:
             step = {"kind": "threshold", "threshold": part.threshold, "answers": part.answers} | step
         return step | {"event": events.to_data(event)}

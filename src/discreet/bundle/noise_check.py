@@ -24,6 +24,7 @@ from discreet.accounting.events import (
     LaplaceEvent,
     ReservationEvent,
     ThresholdEvent,
+    WeightedThresholdEvent,
 )
 from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.networks import KINDS as NETWORKS
@@ -34,6 +35,7 @@ from discreet.graph.expected_events import expected_events
 from discreet.kernel.program import step_digest
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import delta_of
+from discreet.mechanisms.weighted_threshold import is_covered
 from discreet.plan.cell_statistics import PersonCount, RowCount, statistic_data
 from discreet.plan.expressions import TextCode
 from discreet.plan.inquiry import Inquiry
@@ -47,6 +49,9 @@ from discreet.tables.ranges.ruler import ruler_of
 #: Of each kind of noise, what says how large it is, and how far what it is added to moves.
 _NOISE = {"laplace": ("scale", "l1"), "gaussian": ("sigma2", "l2_squared")}
 
+
+#: How keys are discovered.
+_KEYS = ("threshold", "weighted-threshold", "top-k")
 
 _COMPACT: dict[str, Any] = {"sort_keys": True, "separators": (",", ":")}
 
@@ -77,11 +82,11 @@ def _check_answer(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> str
     question = derivation["question"]
     for stored in _measurements(derivation, plan):
         steps = derivation["measured"][stored["id"]]
-        if sum(step["kind"] in ("threshold", "top-k") for step in steps) != bool(question["keys"]):
+        if sum(step["kind"] in _KEYS for step in steps) != bool(question["keys"]):
             raise ReplayMismatch("the release shows keys that no step discovered, or that were discovered twice")
         for step in steps:
             _check_answer_step(step, question["top"])
-            if step["kind"] in ("threshold", "top-k"):
+            if step["kind"] in _KEYS:
                 part = stored["parts"][step["part"]]
                 _check_keys(part, step["event"], width=len(question["keys"]))
                 _check_counted(part["answers"], derivation)
@@ -141,6 +146,8 @@ def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
                 raise ReplayMismatch("a quantile must be three choices, with a half and two quarters of its epsilon")
         case "threshold":
             _check_threshold(events.from_data(event), step["threshold"], step["touched"])
+        case "weighted-threshold":
+            _check_weighted_threshold(events.from_data(event), step["threshold"], step["touched"])
         case _:
             if step["margin"] is None or event["choices"] != top:
                 raise ReplayMismatch("the delta of the most common keys does not follow from any margin")
@@ -155,10 +162,22 @@ def _check_threshold(event: Event, threshold: int | None, touched: int) -> None:
         raise ReplayMismatch("a threshold is too low for the number of rows that a person can have")
 
 
+def _check_weighted_threshold(event: Event, threshold: int | None, touched: int) -> None:
+    """Keys by a threshold of weights: one person is in so many of them, and delta follows from that."""
+    if not isinstance(event, WeightedThresholdEvent) or threshold is None:
+        raise ReplayMismatch("keys were discovered without a threshold")
+    if not is_covered(event, keys_per_person=touched, threshold=threshold):
+        raise ReplayMismatch("a threshold is too low for the number of rows that a person can have")
+
+
 def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any], *, width: int) -> None:
     """Keys as they are stored: each noisy number reached its threshold, and choices of keys tell no numbers."""
     if any(len(key) != width for key in part["keys"]):
         raise ReplayMismatch("a discovered key does not have the columns of the query's keys")
+    if event["kind"] == "weighted-threshold":
+        if part["noisy"] or [part[name] for name in ("answers", "law")] != [None] * 2:
+            raise ReplayMismatch("keys discovered by weights must not store numbers")
+        return
     if event["kind"] != "threshold":
         if len(part["keys"]) > event["choices"]:
             raise ReplayMismatch("more of the most common keys are shown than were chosen")

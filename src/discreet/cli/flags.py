@@ -37,6 +37,18 @@ Confidence = Annotated[str, typer.Option("--confidence", help="Confidence level 
 Delta = Annotated[str | None, typer.Option("--delta", help="Delta for discovered keys.")]
 
 
+GroupsPerPerson = Annotated[
+    str | None,
+    typer.Option("--groups-per-person", help="The rows of one person count in at most so many groups: less noise."),
+]
+
+
+RowsPerPersonPerGroup = Annotated[
+    str | None,
+    typer.Option("--rows-per-person-per-group", help="At most so many rows of one person count in each group."),
+]
+
+
 Analyst = Annotated[str | None, typer.Option("--analyst", help="Name of the analyst who asks.")]
 
 

@@ -18,8 +18,10 @@ from discreet.cli.flags import (
     Epsilon,
     Folder,
     Fresh,
+    GroupsPerPerson,
     Json,
     Overwrite,
+    RowsPerPersonPerGroup,
     Within,
     require_one_price,
 )
@@ -39,6 +41,8 @@ def explain(
     within: Within = None,
     confidence: Confidence = "0.95",
     delta: Delta = None,
+    groups_per_person: GroupsPerPerson = None,
+    rows_per_person_per_group: RowsPerPersonPerGroup = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -48,9 +52,10 @@ def explain(
     require_one_price(epsilon, within)
     opened_project = discreet.open(project)
     with terminal.with_owner_notes(opened_project):
-        explanation = opened_project.sql(sql).explain(
-            epsilon=epsilon, within=within, confidence=confidence, delta=delta
+        question = opened_project.sql(
+            sql, groups_per_person=groups_per_person, rows_per_person_per_group=rows_per_person_per_group
         )
+        explanation = question.explain(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
     terminal.print_result(explanation.data, str(explanation), as_json=as_json)
 
 
@@ -64,6 +69,8 @@ def query(
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     delta: Delta = None,
+    groups_per_person: GroupsPerPerson = None,
+    rows_per_person_per_group: RowsPerPersonPerGroup = None,
     fresh: Fresh = False,
     output: Output = None,
     format_: Format = None,
@@ -89,12 +96,18 @@ def query(
     if file is not None:
         if files or fresh:
             raise UsageError("a batch has several answers: --output and --fresh work only with a single query")
+        if groups_per_person or rows_per_person_per_group:
+            raise UsageError(
+                "in a batch each query sets its own limits", hint="write -- groups per person: 5 before a query"
+            )
         _answer_batch(opened_project, file, terms, as_json=as_json)
         return
     assert sql is not None
     engines = terminal.engines_of(opened_project)
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
-        question = opened_project.sql(sql)
+        question = opened_project.sql(
+            sql, groups_per_person=groups_per_person, rows_per_person_per_group=rows_per_person_per_group
+        )
         unmade = [] if analyst is not None else _unmade_tables(opened_project, question)
         release = question.ask(**terms, fresh=fresh)
     wrote = terminal.save_rows(release, files)

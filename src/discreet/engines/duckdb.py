@@ -40,7 +40,7 @@ from discreet.engines.file_source import FileSource
 from discreet.engines.ownership import Ownership
 from discreet.engines.table_file import PERSON, persons_file, working_folder
 from discreet.engines.table_location import TableLocation
-from discreet.plan.cells import Axis, Cells, DiscoveredAxis
+from discreet.plan.cells import Axis, Cells, DiscoveredAxis, KeyWeights
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
@@ -170,7 +170,14 @@ class DuckDBEngine(FileBackedEngine):
             raise EngineFailure("the declared table could not be read") from problem
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: TableLocations
+        self,
+        plan: Plan,
+        keys: tuple[Expression, ...],
+        region: Region,
+        *,
+        persons: bool,
+        tables: TableLocations,
+        weights: KeyWeights | None = None,
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons of each. Fails only as EngineFailure."""
 
@@ -178,7 +185,9 @@ class DuckDBEngine(FileBackedEngine):
             names = _DuckDBTableNames(tables=tables)
             _publics(cursor, tables)
             writer = SqlWriter(emitter=Emitter(dialect=DuckDBDialect()), names=names.names())
-            return cursor.execute(writer.keys(plan, keys, region, persons=persons), names.files).fetchall()
+            return cursor.execute(
+                writer.keys(plan, keys, region, persons=persons, weights=weights), names.files
+            ).fetchall()
 
         try:
             rows = self._run_query(tables, ask)

@@ -18,7 +18,7 @@ from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.rounding_notes import RoundingNote
 from discreet.engines.secret import Secret
 from discreet.engines.table_location import TableLocation
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan, Scan
 from discreet.schema.schema import Table
@@ -267,9 +267,18 @@ class Engine(Protocol):
         """The rows as numbers of cells; units outside `region` have none, nor has a row outside an axis."""
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: TableLocations
+        self,
+        plan: Plan,
+        keys: tuple[Expression, ...],
+        region: Region,
+        *,
+        persons: bool,
+        tables: TableLocations,
+        weights: KeyWeights | None = None,
     ) -> ExactKeys:
-        """The keys that exist, sorted, and the exact number of persons (else of rows) of each."""
+        """The keys that exist, sorted, and the exact number of persons (else of rows) of each; with `weights`, what
+        its persons add to it, by how many of these keys each of them has.
+        """
 
     def graph(
         self,

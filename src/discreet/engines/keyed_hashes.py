@@ -9,6 +9,9 @@
     content   of a row: its stored codes in declared order, whole numbers in decimal, texts wrapped, NULL as
               nothing at all, and a colon between each two
     digest    SHA-256(secret ":" occurrence ":" content), the first 32 hexadecimal digits
+    limit     of a group of a person's rows, or of a row in it: SHA-256(tag ":" part ":" part ...), the tag in
+              hexadecimal digits, a part "=" and a whole number in decimal or a text, NULL as nothing at all; the parts
+              are the group's places and values, or the row's occurrence and codes; all hexadecimal digits
     place     of an edge: SHA-256(HMAC-SHA256(key, "edges ") tag tag), of the tags of its ends, the first 32
               hexadecimal digits; the smaller tag first, bytewise, where edges are not directed
 
@@ -71,6 +74,15 @@ def row_digest(secret: str, codes: Iterable[int | str | None], occurrence: int) 
     """Where a row stands among its person's rows."""
     content = ["" if code is None else wrapped(code) if isinstance(code, str) else str(code) for code in codes]
     return hashlib.sha256(":".join([secret, str(occurrence), *content]).encode()).hexdigest()[:_DIGITS]
+
+
+def limit_digest(tag: bytes, parts: Iterable[int | str | None]) -> str:
+    """Where a group stands among its person's groups, or a row among the rows of its person and group.
+
+    In SQL: `Dialect.digest`.
+    """
+    texts = ["" if part is None else f"={part}" for part in parts]
+    return hashlib.sha256(":".join([tag.hex(), *texts]).encode()).hexdigest()
 
 
 def edges_secret(key: bytes) -> bytes:

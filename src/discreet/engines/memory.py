@@ -42,7 +42,7 @@ from discreet.engines.rounding_notes import (
 from discreet.engines.source_values import source_rows
 from discreet.engines.table_file import arrow_schema, check_declarable, new_file
 from discreet.engines.table_location import TableLocation
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.column import Column, MomentColumn, NumberColumn
@@ -136,11 +136,20 @@ class MemoryEngine(FileBackedEngine):
             raise EngineFailure("the declared table could not be read") from problem
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: TableLocations
+        self,
+        plan: Plan,
+        keys: tuple[Expression, ...],
+        region: Region,
+        *,
+        persons: bool,
+        tables: TableLocations,
+        weights: KeyWeights | None = None,
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons of each."""
         try:
-            existing_keys, counts = MemoryCounter(tables=tables, region=region).keys(plan, keys, persons=persons)
+            existing_keys, counts = MemoryCounter(tables=tables, region=region).keys(
+                plan, keys, persons=persons, weights=weights
+            )
             return ExactKeys(tuple(existing_keys), np.array(counts, dtype=np.int64))
         except Exception as problem:
             raise EngineFailure("the declared table could not be counted") from problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from discreet.accounting.region import Region, Value
 from discreet.engines.engine import Integers, TableLocations
 from discreet.engines.file_backed_engine import path_of
+from discreet.engines.keyed_hashes import limit_digest
 from discreet.engines.table_file import PERSON, persons_file
 from discreet.plan.cell_statistics import (
     DistinctCount,
@@ -25,10 +27,10 @@ from discreet.plan.cell_statistics import (
     Statistic,
     Sum,
 )
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.evaluate import holds, value
 from discreet.plan.expressions import Expression
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan, base
 from discreet.schema.privacy_unit import OURS
 
 Record = dict[str, Any]
@@ -92,13 +94,18 @@ class MemoryCounter:
                 assert_never(statistic)
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], *, persons: bool
+        self, plan: Plan, keys: tuple[Expression, ...], *, persons: bool, weights: KeyWeights | None = None
     ) -> tuple[list[tuple[Value | None, ...]], list[int]]:
-        """The keys that exist, NULL last, and how many persons, or rows, have each."""
+        """The keys that exist, NULL last, and how many persons, or rows, have each, or what its persons add to it."""
         rows_by_key: dict[tuple[Value | None, ...], list[Record]] = {}
         for row in self.rows(plan, only_region=True):
             rows_by_key.setdefault(tuple(value(key, row) for key in keys), []).append(row)
         ordered = sorted(rows_by_key, key=lambda key: [(part is None, 0 if part is None else part) for part in key])
+        if weights is not None:
+            persons_by_key = {key: {row[PERSON] for row in rows} for key, rows in rows_by_key.items()}
+            number = Counter(person for owners in persons_by_key.values() for person in owners)
+            added = {person: weight_of(weights, many) for person, many in number.items()}
+            return ordered, [sum(added[person] for person in persons_by_key[key]) for key in ordered]
         counts = [len({row[PERSON] for row in rows_by_key[key]} if persons else rows_by_key[key]) for key in ordered]
         return ordered, counts
 
@@ -119,6 +126,8 @@ class MemoryCounter:
                 return self._person(plan, only_region=only_region)
             case PerPerson():
                 return self._per_person(plan, only_region=only_region)
+            case LimitGroups():
+                return self._limit_groups(plan, only_region=only_region)
             case _:
                 assert_never(plan)
 
@@ -165,6 +174,38 @@ class MemoryCounter:
             for key, rows in groups.items()
         ]
 
+    def _limit_groups(self, plan: LimitGroups, *, only_region: bool) -> list[Record]:
+        """Of each person's groups the first, and of the rows in each of them the first, in the order of their hashes.
+
+        Of equal rows one has occurrence 1, the next 2, and so on, as where a table is made (`keyed_hashes`).
+        """
+        tags = self._tags(base(plan.source))
+        persons: dict[int, dict[tuple[Any, ...], list[Record]]] = {}
+        for row in self.rows(plan.source, only_region=only_region):
+            places = [place(axis, value(axis.of, row)) for axis in plan.axes]
+            if None not in places:
+                group = (*places, *(value(key, row) for key in plan.keys))
+                persons.setdefault(row[PERSON], {}).setdefault(group, []).append(row)
+        kept: list[Record] = []
+        for person, groups in persons.items():
+            tag = tags[person]
+            for group in sorted(groups, key=lambda group: limit_digest(tag, group))[: plan.groups]:
+                kept += _first_rows(groups[group], tag, plan)
+        return kept
+
+
+def _first_rows(rows: list[Record], tag: bytes, plan: LimitGroups) -> list[Record]:
+    """The first rows of one person in one group."""
+    if plan.rows is None:
+        return rows
+    occurrences: Counter[tuple[Any, ...]] = Counter()
+    order = []
+    for row in rows:
+        content = tuple(row[name] for name in plan.columns)
+        occurrences[content] += 1
+        order.append((limit_digest(tag, (occurrences[content], *content)), row))
+    return [row for _, row in sorted(order, key=lambda pair: pair[0])[: plan.rows]]
+
 
 def _inner(inner: Inner, rows: list[Record]) -> int | None:
     """A statistic of one person's rows; NULL where it has no value."""
@@ -203,6 +244,11 @@ def _joined(
         met = [row | other for other in others if matches(row, other)]
         joined_rows += met or ([row | empty] if empty is not None else [])
     return joined_rows
+
+
+def weight_of(weights: KeyWeights, keys: int) -> int:
+    """What a person with so many keys adds to each; nothing where they are more than any weight is for."""
+    return next((weight for end, weight in weights if keys <= end), 0)
 
 
 def place(axis: Axis, code: Value | None) -> int | None:

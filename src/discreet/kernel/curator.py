@@ -43,6 +43,7 @@ from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.threshold import KeyThreshold, most_common
+from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.cells import Cells, DiscoveredAxis
 from discreet.plan.price import ChooseBin, Discover, Measure, Price, Step
 from discreet.plan.relation import Scan, scans
@@ -274,10 +275,10 @@ class Curator:
     def _discover(self, step: Discover, price: Price, tables: TableLocations) -> tuple[Part, list[Event]]:
         """Keys that enough persons share. Sorted before the noise, so that an order tells nothing."""
         exact_groups = self.engine.at(tables.engine).keys(
-            step.plan, step.keys, price.region, persons=step.persons, tables=tables
+            step.plan, step.keys, price.region, persons=step.persons, tables=tables, weights=step.weights
         )
         mechanism = step.mechanism
-        if isinstance(mechanism, KeyThreshold):
+        if isinstance(mechanism, KeyThreshold | WeightedThreshold):
             places, noisy, event = mechanism.release(exact_groups.exact_persons, bits=self._bits)
             is_truncated = len(places) > price.most_keys
             places, noisy = most_common(places, noisy, most=price.most_keys)
@@ -285,7 +286,7 @@ class Curator:
                 keys=tuple(exact_groups.exact_keys[place] for place in places),
                 answers=step.answers,
                 noisy_values=() if step.answers is None else tuple(noisy.tolist()),
-                law=None if step.answers is None else mechanism.noise,
+                law=None if step.answers is None else mechanism.noise,  # of weights none is told
                 threshold=mechanism.threshold,
                 is_truncated=is_truncated,
             )

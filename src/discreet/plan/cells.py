@@ -9,11 +9,10 @@ from typing import Any
 from discreet.accounting.region import Value
 from discreet.errors import Refused
 from discreet.plan import relation
+from discreet.plan.axis import Axis as Axis
 from discreet.plan.cell_statistics import Statistic, statistic_data
 from discreet.plan.expressions import Expression
-from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.relation import Plan
-from discreet.schema.column import Label
 
 #: No question has more cells than this: an answer must fit in memory and on a screen.
 MOST_CELLS = 2_000_000
@@ -25,24 +24,8 @@ MOST_COUNTED = 100_000_000
 MOST_VALUES = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
-    """One group key: cell i holds the codes in [edges[i], edges[i + 1]); the last cell holds NULL if `null`.
-
-    `labels` are what the reader sees; they are not part of what is measured.
-    """
-
-    of: Expression
-    edges: tuple[int, ...]
-    null: bool
-    labels: tuple[Label, ...]
-
-    @property
-    def size(self) -> int:
-        return len(self.edges) - 1 + self.null
-
-    def to_data(self) -> Any:
-        return [expression_data(self.of), list(self.edges), self.null]
+#: Pairs of a number of keys and a weight, upwards: who has at most so many keys adds this weight to each of them.
+KeyWeights = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from typing import assert_never
 
 from discreet.accounting.region import NOT_NULL, ValueSet
 from discreet.plan.cell_statistics import Inner, PersonCount, RowCount, Statistic
-from discreet.plan.expressions import Every, Expression, Member, Predicate, Some, Test, columns, leaves
+from discreet.plan.expressions import Code, Every, Expression, Member, Predicate, Some, Test, columns, leaves
 from discreet.plan.inquiry import Inquiry
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
 from discreet.schema.column import domain
 from discreet.schema.schema import Schema
 
@@ -82,6 +82,11 @@ def _below(plan: Plan, names: frozenset[str]) -> Iterator[tuple[Plan, Node]]:
             nodes += [node for name, inner in values if name in names for node in _own(inner)]
             yield from ((source, node) for node in nodes)
             yield from _below(source, _names(nodes))
+        case LimitGroups(source=source, axes=axes, keys=keys):
+            nodes = [*(axis.of for axis in axes), *keys]
+            nodes += [] if plan.rows is None else [Code(name, None, None, null=True) for name in plan.columns]
+            yield from ((source, node) for node in nodes)
+            yield from _below(source, names | _names(nodes))
         case _:
             assert_never(plan)
 
@@ -91,7 +96,7 @@ def _source(plan: Plan, name: str) -> tuple[str, str] | None:
     match plan:
         case Scan(table=table, roster=roster):
             return None if roster else (table, name)
-        case Filter(source=source):
+        case Filter(source=source) | LimitGroups(source=source):
             return _source(source, name)
         case JoinPublic(source=source, columns=brought):
             return None if name in brought else _source(source, name)

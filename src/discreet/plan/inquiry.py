@@ -19,7 +19,7 @@ from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.predicate import TRUE, Predicate
 from discreet.plan.predicate import to_data as predicate_data
-from discreet.plan.relation import Plan
+from discreet.plan.relation import LimitGroups, Plan
 
 Part = TypeVar("Part")
 
@@ -56,10 +56,19 @@ class Inquiry:
     top: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.plan, LimitGroups) and not self._groups_are_limited(self.plan):
+            raise ValueError("a limit on the groups of a person must be of the groups that are asked about")
         sizes = [math.prod(axis.size for axis in axes) for axes in self.sets]
         bins = max((quantile.axis.size for quantile in self.quantiles), default=1)
         check_cells(sum(sizes) * max(1, len(self.statistics)))
         check_cells(max(sizes) * bins)
+
+    def _groups_are_limited(self, limit: LimitGroups) -> bool:
+        """Whether every group here is a group of the limit, or several of them together."""
+        limited = [axis.to_data() for axis in limit.axes]
+        return set(self.keys) == set(limit.keys) and all(
+            axis.to_data() in limited for axes in self.sets for axis in axes
+        )
 
     @cached_property
     def order(self) -> CanonicalOrder:

@@ -20,13 +20,14 @@ from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.refinement import Refinement
 from discreet.mechanisms.threshold import KeyThreshold, threshold_for
 from discreet.mechanisms.topk import TopKChoice, topk_is_cheaper
+from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.cell_statistics import PersonCount, RowCount
 from discreet.plan.cells import MOST_CELLS, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.formula import split
 from discreet.plan.inquiry import CanonicalOrder, Inquiry
 from discreet.plan.relation import Plan
-from discreet.plan.stability import UnitReach, cells_touched, region, sensitivity
+from discreet.plan.stability import UnitReach, cells_touched, reach_by_keys, region, sensitivity
 
 #: `--within` searches epsilon on this grid: fine enough for anybody, coarse enough to read.
 WITHIN_GRID = 10**6
@@ -92,9 +93,14 @@ class Discover:
     plan: Plan
     keys: tuple[Expression, ...]
     persons: bool
-    mechanism: KeyThreshold | TopKChoice
+    mechanism: KeyThreshold | TopKChoice | WeightedThreshold
     share: Fraction
     answers: int | None
+
+    @property
+    def weights(self) -> tuple[tuple[int, int], ...] | None:
+        """What a person adds to a key, by how many keys that person has; None where it is 1."""
+        return self.mechanism.weights if isinstance(self.mechanism, WeightedThreshold) else None
 
     def events(self) -> list[Event]:
         return [self.mechanism.event()]
@@ -157,12 +163,15 @@ def price(
     gaussian: bool = False,
     delta: Fraction = Fraction(0),
     confidence: Fraction = Fraction(95, 100),
+    weigh_keys: bool = False,
 ) -> Price:
     """Price an inquiry at `epsilon`, split over its parts so that their errors, weighed by `needs`, are least.
 
     Guarantee: the event's loss is at most epsilon in the pure sum (Laplace), or rho = epsilon^2 / 2
         (Gaussian); and `delta` for keys where some are discovered.
     Because: shares of epsilon, or of rho, add to at most 1, and losses add.
+
+    `weigh_keys`: keys may be discovered by weights that are split over a person's keys, where that shows rarer ones.
     """
     exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON)
     if inquiry.keys and delta <= 0:
@@ -171,6 +180,34 @@ def price(
             hint="declare a category with its values, a number with low and high, or give the table a delta",
         )
     answered = _statistic_of_discovery(inquiry, reach)
+    parts = _parts(inquiry, reach, needs=needs, epsilon=epsilon, gaussian=gaussian, answered=answered)
+    steps: list[Step] = []
+    if inquiry.keys:
+        discovery = parts.discover(delta)
+        if weigh_keys and reach.rows > 1:
+            # What the discovery would answer by the way is measured by itself.
+            apart = _parts(inquiry, reach, needs=needs, epsilon=epsilon, gaussian=gaussian, answered=None)
+            weighted = apart.weigh(delta)
+            if weighted is not None and _shows_rarer_keys(weighted, discovery):
+                parts, discovery = apart, weighted
+        steps.append(discovery)
+    for place in range(len(inquiry.sets)):
+        measured = parts.measure(place)
+        steps += [measured] if measured is not None else []
+        steps += [parts.choose(place, index, confidence) for index in range(len(inquiry.quantiles))]
+    return Price(inquiry=inquiry, reach=reach, epsilon=epsilon, steps=tuple(steps))
+
+
+def _parts(
+    inquiry: Inquiry,
+    reach: UnitReach,
+    *,
+    needs: Mapping[int, Fraction],
+    epsilon: Fraction,
+    gaussian: bool,
+    answered: int | None,
+) -> _Parts:
+    """The parts of an inquiry with their shares; the one that is `answered` by discovering the keys has none."""
     blocks: dict[tuple[str, int, int], Fraction] = {}
     if inquiry.keys:
         blocks["keys", 0, 0] = _KEYS_NEED
@@ -180,24 +217,37 @@ def price(
                 blocks["statistic", place, index] = needs.get(index, Fraction(1))
         for index in range(len(inquiry.quantiles)):
             blocks["quantile", place, index] = _QUANTILE_NEED
-    shares = split(blocks, gaussian=gaussian)
-    parts = _Parts(
+    return _Parts(
         inquiry=inquiry,
         order=inquiry.order,
         reach=reach,
         epsilon=epsilon,
         gaussian=gaussian,
-        shares=shares,
+        shares=split(blocks, gaussian=gaussian),
         answered=answered,
     )
-    steps: list[Step] = []
-    if inquiry.keys:
-        steps.append(parts.discover(delta))
-    for place in range(len(inquiry.sets)):
-        measured = parts.measure(place)
-        steps += [measured] if measured is not None else []
-        steps += [parts.choose(place, index, confidence) for index in range(len(inquiry.quantiles))]
-    return Price(inquiry=inquiry, reach=reach, epsilon=epsilon, steps=tuple(steps))
+
+
+def _shows_rarer_keys(weighted: Discover, discovery: Discover) -> bool:
+    """Whether weights show keys that fewer persons share, though all of them have as many keys as may be.
+
+    Where the other one counts persons by the way it must be much better: their counts then cost something.
+    """
+    needed, other = least_persons(weighted)[1], least_persons(discovery)[1]
+    return needed * (1 if discovery.answers is None else 2) < other
+
+
+def least_persons(discovery: Discover) -> tuple[int, int]:
+    """About how many persons a key needs to be shown as often as not: where it is the only key of each of them, and
+    where each of them has as many as may be. In a choice they are counted above the first key that is left out.
+    """
+    match discovery.mechanism:
+        case KeyThreshold(threshold=threshold):
+            return threshold, threshold
+        case TopKChoice(margin=margin):
+            return margin, margin
+        case WeightedThreshold(keys_per_person=most) as mechanism:
+            return mechanism.persons_needed(1), mechanism.persons_needed(most)
 
 
 def _statistic_of_discovery(inquiry: Inquiry, reach: UnitReach) -> int | None:
@@ -232,14 +282,15 @@ class _Parts:
 
     def _touched(self, place: int) -> int:
         inquiry = self.inquiry
-        axes = inquiry.sets[place]
-        keys = [*(axis.of for axis in axes), *inquiry.keys]
-        groups = None if inquiry.keys else math.prod(axis.size for axis in axes)
-        return cells_touched(keys, self.reach, groups=groups)
+        groups = None if inquiry.keys else math.prod(axis.size for axis in inquiry.sets[place])
+        return cells_touched(self._keys(place), self.reach, groups=groups)
+
+    def _keys(self, place: int) -> list[Expression]:
+        """What a grouping set is grouped by."""
+        return [*(axis.of for axis in self.inquiry.sets[place]), *self.inquiry.keys]
 
     def discover(self, delta: Fraction) -> Discover:
-        share = self.shares["keys", 0, 0]
-        epsilon = self._epsilon(share)
+        epsilon = self._epsilon(self.shares["keys", 0, 0])
         most = cells_touched(self.inquiry.keys, self.reach)
         top = self.inquiry.top
         mechanism: KeyThreshold | TopKChoice
@@ -249,13 +300,31 @@ class _Parts:
             noise = DiscreteLaplace(scale=most / epsilon)
             threshold, _ = threshold_for(noise, keys_per_person=most, delta=delta)
             mechanism = KeyThreshold(noise=noise, keys_per_person=most, threshold=threshold)
+        return self._discovery(mechanism)
+
+    def weigh(self, delta: Fraction) -> Discover | None:
+        """The keys by weights that are split over a person's keys; None where there are none to split."""
+        most = cells_touched(self.inquiry.keys, self.reach)
+        mechanism = (
+            None
+            if most == 1
+            else WeightedThreshold.within(
+                epsilon=self._epsilon(self.shares["keys", 0, 0]),
+                delta=delta,
+                keys_per_person=most,
+                gaussian=self.gaussian,
+            )
+        )
+        return None if mechanism is None else self._discovery(mechanism)
+
+    def _discovery(self, mechanism: KeyThreshold | TopKChoice | WeightedThreshold) -> Discover:
         keys = zip(self.order.keys, self.inquiry.keys, strict=True)
         return Discover(
             plan=self.inquiry.plan,
             keys=tuple(key for _, key in sorted(keys, key=lambda pair: pair[0])),
             persons=self.reach.rows > 1,
             mechanism=mechanism,
-            share=share,
+            share=self.shares["keys", 0, 0],
             answers=None if self.answered is None else self.order.statistics[self.answered],
         )
 
@@ -265,7 +334,8 @@ class _Parts:
         if not indexes:
             return None
         touched = self._touched(place)
-        moves = tuple(sensitivity(inquiry.statistics[index], self.reach, touched=touched) for index in indexes)
+        reach = reach_by_keys(self.reach, self._keys(place))
+        moves = tuple(sensitivity(inquiry.statistics[index], reach, touched=touched) for index in indexes)
         shares = tuple(self.shares["statistic", place, index] for index in indexes)
         return Measure(
             place=self.order.sets[place],

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from discreet.plan.axis import Axis
 from discreet.plan.cell_statistics import Inner, inner_data
 from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
@@ -94,7 +95,24 @@ class PerPerson:
     values: tuple[tuple[str, Inner], ...]
 
 
-Plan = Scan | Filter | JoinPublic | JoinPerson | PerPerson
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitGroups:
+    """Of each person's rows those in at most `groups` groups, and in each of them at most `rows` rows.
+
+    A group is a cell of `axes` and a value of each of `keys`; rows outside of an axis are in none, and left out. Which
+    groups and rows of a person are kept is told by hashes of that person's tag and of what they hold (`keyed_hashes`):
+    of a row, what it holds in `columns`, which are all that is counted of rows. None: no limit.
+    """
+
+    source: Plan
+    axes: tuple[Axis, ...]
+    keys: tuple[Expression, ...]
+    groups: int | None
+    rows: int | None
+    columns: tuple[str, ...]
+
+
+Plan = Scan | Filter | JoinPublic | JoinPerson | PerPerson | LimitGroups
 
 
 def base(plan: Plan) -> Scan:
@@ -111,7 +129,7 @@ def scans(plan: Plan) -> list[Scan]:
             return [plan]
         case JoinPerson(source=source, other=other):
             return [*scans(source), *scans(other)]
-        case Filter(source=source) | JoinPublic(source=source) | PerPerson(source=source):
+        case Filter(source=source) | JoinPublic(source=source) | PerPerson(source=source) | LimitGroups(source=source):
             return scans(source)
         case _:
             assert_never(plan)
@@ -126,7 +144,7 @@ def public_tables(plan: Plan) -> list[str]:
             return list(dict.fromkeys([*public_tables(source), table]))
         case JoinPerson(source=source, other=other):
             return list(dict.fromkeys([*public_tables(source), *public_tables(other)]))
-        case Filter(source=source) | PerPerson(source=source):
+        case Filter(source=source) | PerPerson(source=source) | LimitGroups(source=source):
             return public_tables(source)
         case _:
             assert_never(plan)
@@ -157,6 +175,14 @@ def to_data(plan: Plan) -> Any:
             return {
                 "per-person": [[name, inner_data(inner)] for name, inner in plan.values],
                 "by": [[name, expression_data(expression)] for name, expression in plan.keys],
+                "of": to_data(plan.source),
+            }
+        case LimitGroups():
+            return {
+                "limit": [plan.groups, plan.rows],
+                "axes": [axis.to_data() for axis in plan.axes],
+                "keys": [expression_data(key) for key in plan.keys],
+                "columns": list(plan.columns),
                 "of": to_data(plan.source),
             }
         case _:

@@ -7,7 +7,7 @@ value over all rows of a unit. The rest is arithmetic.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from discreet.accounting.region import Region
@@ -17,7 +17,7 @@ from discreet.plan import predicate as predicates
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Statistic, Sum
 from discreet.plan.expressions import Expression, columns
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
 from discreet.schema.edge_table import refuse_edge_table
 from discreet.schema.schema import Schema
 
@@ -36,6 +36,15 @@ _FINEST = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBound:
+    """In at most `groups` groups by these keys a unit has rows, and in each of them at most `rows`. None: no limit."""
+
+    keys: frozenset[Expression]
+    groups: int | None
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnitReach:
     """How one privacy unit reaches into a relation.
 
@@ -43,6 +52,7 @@ class UnitReach:
     constant: the columns that have one value over all rows of a unit.
     narrowing: the columns of the table asked about that a condition here may narrow the region by.
     region: the units that can own any row.
+    bound: what limits the groups that a unit is in, and its rows in each.
     """
 
     rows: int
@@ -50,6 +60,7 @@ class UnitReach:
     narrowing: frozenset[str]
     region: Region
     because: tuple[str, ...]
+    bound: GroupBound | None = None
 
 
 def reach(plan: Plan, schemas: Mapping[str, Schema]) -> UnitReach:
@@ -61,7 +72,8 @@ def reach(plan: Plan, schemas: Mapping[str, Schema]) -> UnitReach:
         that person's rows alone, and its constant columns are enforced (of a table of `ends` neither is true, and it
         is refused). A filter looks at one row. A public table adds at most fan_out rows for one. A join on the
         person multiplies that person's rows by that person's rows. A GROUP BY that holds the person makes rows of
-        one person's rows, one for each key.
+        one person's rows, one for each key. A limit on groups leaves out rows of a person, by that person's rows
+        alone (docs/proofs/groups.md).
     """
     match plan:
         case Scan(table=table, roster=roster):
@@ -76,6 +88,8 @@ def reach(plan: Plan, schemas: Mapping[str, Schema]) -> UnitReach:
             return _person(plan, reach(plan.source, schemas), reach(plan.other, schemas))
         case PerPerson():
             return _per_person(plan, reach(plan.source, schemas))
+        case LimitGroups():
+            return _limit_groups(plan, reach(plan.source, schemas))
         case _:
             assert_never(plan)
 
@@ -149,6 +163,22 @@ def _per_person(plan: PerPerson, inner: UnitReach) -> UnitReach:
     )
 
 
+def _limit_groups(plan: LimitGroups, inner: UnitReach) -> UnitReach:
+    keys = frozenset([*(axis.of for axis in plan.axes), *plan.keys])
+    groups = inner.rows if plan.groups is None else min(inner.rows, plan.groups)
+    if all(_is_constant(key, inner.constant) for key in keys):
+        groups = 1
+    rows = min(inner.rows, groups * (inner.rows if plan.rows is None else plan.rows))
+    limits = [] if plan.groups is None else [f"in at most {plan.groups:,} groups"]
+    limits += [] if plan.rows is None else [f"at most {plan.rows:,} in each group"]
+    limited = _replace(
+        inner,
+        rows=rows,
+        because=f"of each person's rows those {' and '.join(limits)} are used, chosen from that person's rows alone",
+    )
+    return replace(limited, bound=GroupBound(keys=keys, groups=plan.groups, rows=plan.rows))
+
+
 def _replace(
     inner: UnitReach,
     *,
@@ -212,10 +242,22 @@ def region(statistics: Sequence[Statistic], reach: UnitReach) -> Region:
 
 
 def cells_touched(keys: Sequence[Expression], reach: UnitReach, *, groups: int | None = None) -> int:
-    """The most groups that one unit's rows lie in. `groups`: how many there are, where that is known."""
+    """The most groups that one unit's rows lie in. `groups`: how many there are, where that is known.
+
+    Groups by some of the keys of a limit are at most as many as by all of them.
+    """
     if all(_is_constant(key, reach.constant) for key in keys):
         return 1
-    return reach.rows if groups is None else min(reach.rows, groups)
+    bound = reach.bound
+    limit = bound.groups if bound is not None and bound.keys.issuperset(keys) else None
+    return min(each for each in (reach.rows, groups, limit) if each is not None)
+
+
+def reach_by_keys(reach: UnitReach, keys: Sequence[Expression]) -> UnitReach:
+    """The reach for groups by these keys: a limit on the rows in a group is one for groups by all of its keys."""
+    if reach.bound is None or reach.bound.keys.issubset(keys):
+        return reach
+    return replace(reach, bound=replace(reach.bound, rows=None))
 
 
 def sensitivity(statistic: Statistic, reach: UnitReach, *, touched: int) -> Sensitivity:
@@ -224,22 +266,25 @@ def sensitivity(statistic: Statistic, reach: UnitReach, *, touched: int) -> Sens
     Guarantee: for neighbours D, D' the exact cells differ by at most l0 entries, l1 in total, l2_squared in
         squared length and linf in any one.
     Because: the unit owns at most `rows` rows of the relation and each row lies in one cell, so a count moves
-        by the rows in its cell, rows in total, and furthest when all lie in one; a sum moves by at most its
-        largest term for each row, rounded up to a grain in each cell; a number of persons moves by 1 in each
-        cell; a number of different values by at most one for each row.
+        by the rows in its cell, rows in total, and furthest when all lie in one, or as many as a limit lets into
+        one; a sum moves by at most its largest term for each row, rounded up to a grain in each cell; a number of
+        persons moves by 1 in each cell; a number of different values by at most one for each row.
+
+    Where `reach` has a limit on the rows in a group, the cells are those groups, or parts of them (`reach_by_keys`).
     """
-    rows = reach.rows
+    heaped = reach.rows if reach.bound is None or reach.bound.rows is None else min(reach.rows, reach.bound.rows)
+    rows = min(reach.rows, touched * heaped)
     match statistic:
         case RowCount():
             return _spread(
-                rows, most=rows, cells=touched, because=(*reach.because, f"count: one person's rows add {rows:,}")
+                rows, most=heaped, cells=touched, because=(*reach.because, f"count: one person's rows add {rows:,}")
             )
         case PersonCount():
             because = (*reach.because, f"a person is counted once in each of at most {touched:,} groups")
             return Sensitivity(l0=touched, l1=touched, l2_squared=touched, linf=1, because=because)
         case DistinctCount():
             because = (*reach.because, f"{rows:,} rows add at most {rows:,} new values")
-            return _spread(rows, most=rows, cells=touched, because=because)
+            return _spread(rows, most=heaped, cells=touched, because=because)
         case Sum(grain=grain):
             term = term_of(statistic)
             because = (
@@ -249,7 +294,7 @@ def sensitivity(statistic: Statistic, reach: UnitReach, *, touched: int) -> Sens
             # floor(a / g) and floor(b / g) differ by at most ceil(|a - b| / g) in each cell.
             cells = min(touched, rows * term)
             total = rows * term if grain == 1 else rows * term // grain + cells
-            return _spread(total, most=-(-rows * term // grain), cells=cells, because=because)
+            return _spread(total, most=-(-heaped * term // grain), cells=cells, because=because)
         case _:
             assert_never(statistic)
 

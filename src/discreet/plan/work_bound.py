@@ -49,7 +49,7 @@ from discreet.plan.expressions import (
 )
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.predicate import TRUE
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
 from discreet.plan.stability import reach
 from discreet.schema.column import MOST_TEXT
 from discreet.schema.schema import Schema
@@ -79,6 +79,8 @@ PUBLIC_NS = 1_000
 _MATCH = 5
 _REMEMBER = 10
 _GROUP = 10
+#: How often a text is copied, hashed and compared where a row is given its place among a person's rows.
+_COPIES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,12 @@ class RowWork:
 
 #: To bring out a row's group, and to make room for groups.
 _GROUPED = RowWork(operators=_GROUP, groups=1)
+
+#: To bring a row to its place among a person's rows: it is sorted in, and compared with some twenty others.
+_PLACED = RowWork(operators=2, characters=400, groups=1)
+
+#: To count the keys of a person, and to find their weight among some eighty.
+_WEIGHED = RowWork(operators=_GROUP, characters=1_000, groups=2)
 
 
 def total_work(parts: Iterable[RowWork]) -> RowWork:
@@ -235,8 +243,34 @@ def _block(plan: Plan, schemas: Mapping[str, Schema]) -> _Block:
             row = inner.row + total_work(expression_work(of) for _, of in keys) + _GROUPED
             row += total_work(_statistic_work(value, len(values)) for _, value in values)
             return _Block(row=RowWork(operators=1), below_ns=inner.below_ns + row.on(reach(source, schemas).rows))
+        case LimitGroups(source=source):
+            inner = _block(source, schemas)
+            row = inner.row + _limit_work(plan)
+            return _Block(row=RowWork(operators=1), below_ns=inner.below_ns + row.on(reach(source, schemas).rows))
         case _:
             assert_never(plan)
+
+
+def _limit_work(plan: LimitGroups) -> RowWork:
+    """Of one row: its group, a hash of that and one of the row, and its places among the person's groups and rows.
+
+    A column may be a text: it is copied and hashed, and compared where rows are equal or sorted. Where rows are sorted
+    those of a person lie together.
+    """
+    row = total_work(_axis_work(axis) for axis in plan.axes) + total_work(expression_work(key) for key in plan.keys)
+    row += RowWork(operators=_MATCH)
+    if plan.groups is not None:
+        row += _hash_work(len(plan.axes) + len(plan.keys)) + _PLACED
+        row += RowWork(characters=_COPIES * MOST_TEXT).times(len(plan.keys))
+    if plan.rows is not None:
+        row += _PLACED + (_hash_work(1 + len(plan.columns)) + _PLACED if plan.columns else RowWork())
+        row += RowWork(characters=_COPIES * MOST_TEXT).times(len(plan.columns))
+    return row
+
+
+def _hash_work(parts: int) -> RowWork:
+    """To write the parts of a hash one after another, and to hash them."""
+    return RowWork(operators=5 + 3 * parts)
 
 
 def unit_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> int:
@@ -245,7 +279,8 @@ def unit_work(inquiry: Inquiry, schemas: Mapping[str, Schema]) -> int:
     block = _block(inquiry.plan, schemas)
     keys = total_work(expression_work(key) for key in inquiry.keys)
     key_match = keys.times(2) + RowWork(operators=_MATCH if inquiry.keys else 0)
-    steps: list[RowWork] = [keys + _GROUPED + RowWork(operators=_GROUP, distincts=1)] if inquiry.keys else []
+    discovery = keys + _GROUPED + RowWork(operators=_GROUP, distincts=1) + (_WEIGHED if rows > 1 else RowWork())
+    steps: list[RowWork] = [discovery] if inquiry.keys else []
     for axes in inquiry.sets:
         groups = key_match + total_work(_axis_work(axis) for axis in axes)
         groups += _GROUPED if axes or inquiry.keys else RowWork(groups=1)

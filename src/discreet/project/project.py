@@ -128,12 +128,18 @@ class Project:
         self.file = read_file(self.folder / NAME)
         self.__dict__.pop("versions", None)
 
-    def sql(self, text: str) -> Question:
-        """Parse an SQL query. Free: `ask` charges it. A refusal names the part of the query at fault."""
+    def sql(self, text: str, *, groups_per_person: object = None, rows_per_person_per_group: object = None) -> Question:
+        """Parse an SQL query. Free: `ask` charges it. A refusal names the part of the query at fault.
+
+        `groups_per_person`, `rows_per_person_per_group`: the rows of one person count in at most so many groups, and so
+        many in each. They become comments of the text.
+        """
         # With the parser and all that answers, which what asks nothing need not load.
         from discreet.project.question import Question
+        from discreet.sql.group_limits import with_limits
         from discreet.sql.query_parser import parse_query
 
+        text = with_limits(text, groups=groups_per_person, rows=rows_per_person_per_group)
         return Question(project=self, query=parse_query(text, self.versions.catalog()))
 
     def batch(

@@ -184,6 +184,10 @@ class Explanation:
         if estimate_data is not None and not estimate_data["enough"]:
             yield "known", estimate_text(estimate_data)
         yield "noise", "\n".join([*data["steps"], f"({data['because']})"])
+        if (discovery := data.get("keys")) is not None:
+            yield "keys", discovery["words"]
+            if discovery["warning"] is not None:
+                yield "warning", discovery["warning"]
         if estimate_data is None and self.widths:
             sure = f"{100 * data['confidence']:g}%"
             yield "error", "\n".join(f"{name} within {width:,g} at {sure}" for name, width in self.widths)

@@ -58,8 +58,13 @@ class Remote:
 
     transport: HttpTransport
 
-    def sql(self, text: str) -> RemoteQuestion:
-        """An SQL query. The server parses it when you call `explain` or `ask`."""
+    def sql(
+        self, text: str, *, groups_per_person: object = None, rows_per_person_per_group: object = None
+    ) -> RemoteQuestion:
+        """An SQL query. The server parses it when you call `explain` or `ask`. The limits: see `Project.sql`."""
+        from discreet.sql.group_limits import with_limits
+
+        text = with_limits(text, groups=groups_per_person, rows=rows_per_person_per_group)
         return RemoteQuestion(remote=self, text=text)
 
     def again(

@@ -50,9 +50,13 @@ DEFAULT_LEDGER = "sqlite:///.discreet/ledger.db"
 #: More bins than this are no longer bins, and would have to be written out.
 MOST_BINS = 10_000
 
+#: No limit on groups or rows is larger.
+MOST_LIMIT = 10**9
+
 _BUDGET = {"epsilon", "delta", "delta_keys"}
 _TABLE = {
     "source", "engine", "budget", "accounting", "person", "rows_per_person", "rows_per_person_measured", "public",
+    "groups_per_person", "rows_per_person_per_group", "public_persons",
     "population", "columns", "invariants", "ends", "directed", *LAYOUT_KEYS, *INHERITED_KEYS,
 }  # fmt: skip
 _ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
@@ -193,6 +197,9 @@ def read_table(name: str, data: Any, *, populations: Mapping[str, Any] | None = 
         unit=_unit(data, where=where),
         invariants=read_invariants(data.get("invariants", []), columns, where=where),
         directed=_flag(data, "directed", where=where),
+        groups=_limit(data, "groups_per_person", where=where),
+        group_rows=_limit(data, "rows_per_person_per_group", where=where),
+        public_persons=_limit(data, "public_persons", where=where),
     )
     population, budget = _budget_of(name, data, populations or {}, inherited)
     public = _flag(data, "public", where=where)
@@ -251,6 +258,14 @@ def _budget_of(
         )
     except UsageError as problem:
         raise SchemaError(problem.reason, hint="budget = { epsilon = 3.0, delta = 1e-6 }") from None
+
+
+def _limit(data: Mapping[str, Any], key: str, *, where: str) -> int | None:
+    """A whole number from 1 on, where it is declared."""
+    limit = data.get(key)
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or not 0 < limit <= MOST_LIMIT):
+        raise SchemaError(f"{where} {key} must be a whole number from 1", hint=f"{key} = 5")
+    return limit
 
 
 def _unit(data: Mapping[str, Any], *, where: str) -> PrivacyUnit:

@@ -20,6 +20,8 @@ class Schema:
 
     `invariants`: exact totals that the owner lets be published, as `totals_named` spells them; no others may be.
     `directed`: where rows are edges, one from a to b is not one from b to a.
+    `groups`, `group_rows`: in how many groups of a query a person's rows count, and how many in each; None: in all.
+    `public_persons`: about how many persons there are, where that is no secret.
     """
 
     table: str
@@ -27,8 +29,16 @@ class Schema:
     unit: PrivacyUnit
     invariants: tuple[str, ...] = ()
     directed: bool = False
+    groups: int | None = None
+    group_rows: int | None = None
+    public_persons: int | None = None
 
     def __post_init__(self) -> None:
+        if self.unit.is_row and (self.groups, self.group_rows, self.public_persons) != (None, None, None):
+            raise SchemaError(
+                f"table {self.table!r}: groups_per_person, rows_per_person_per_group and public_persons need a person",
+                hint='person = "patient_id"',
+            )
         names = [column.name for column in self.columns]
         if len({name.lower() for name in names}) != len(names):
             raise SchemaError(f"table {self.table!r}: two columns have the same name")

@@ -111,6 +111,9 @@ class Dialect(Protocol):
     def numbers(self, size: int) -> str:
         """A narrow type for numbers from 0 to below `size`."""
 
+    def digest(self, tag: str, parts: Sequence[str]) -> str:
+        """As `keyed_hashes.limit_digest`, of a column of tags and of whole numbers or texts; compares bytewise."""
+
 
 class DuckDBDialect:
     """DuckDB's forms, which are also what `explain` shows."""
@@ -199,6 +202,10 @@ class DuckDBDialect:
 
     def numbers(self, size: int) -> str:
         return "UTINYINT" if size <= 1 << 8 else "USMALLINT" if size <= 1 << 16 else "UINTEGER"
+
+    def digest(self, tag: str, parts: Sequence[str]) -> str:
+        texts = [f"coalesce('=' || CAST({part} AS VARCHAR), '')" for part in parts]
+        return f"sha256(concat_ws(':', {', '.join([f'lower(hex({tag}))', *texts])}))"
 
 
 def identifier(name: str) -> str:

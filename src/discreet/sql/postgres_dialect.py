@@ -154,6 +154,11 @@ class PostgreSQLDialect:
     def numbers(self, size: int) -> str:
         return "SMALLINT" if size <= 1 << 15 else "INTEGER" if size <= 1 << 31 else "BIGINT"
 
+    def digest(self, tag: str, parts: Sequence[str]) -> str:
+        texts = [f"coalesce('=' || CAST({part} AS TEXT), '')" for part in parts]
+        listed = ", ".join([f"encode({tag}, 'hex')", *texts])
+        return f"encode(sha256(convert_to(concat_ws(':', {listed}), 'UTF8')), 'hex') COLLATE \"C\""
+
 
 def _shorten_name(name: str) -> str:
     """A name of at most 63 bytes: longer ones the server cuts off, and two that begin alike would be one.

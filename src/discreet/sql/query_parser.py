@@ -25,6 +25,7 @@ from discreet.sql.aggregates import Aggregates, TypedQuantile, is_aggregate
 from discreet.sql.catalog import Catalog
 from discreet.sql.formula_reader import FormulaReader
 from discreet.sql.group_keys import GroupKey, axis_order
+from discreet.sql.group_limits import limited_plan, read_limits, with_columns
 from discreet.sql.grouping import Grouping
 from discreet.sql.joins import example_query
 from discreet.sql.parsed_query import OrderTerm, OutputColumn, ParsedQuery
@@ -89,11 +90,13 @@ def _with_shared_statistics(query: ParsedQuery, shared: Mapping[object, _SharedS
     inquiry = query.inquiry
     if inquiry.keys:
         return query
-    parts = shared[_group_identity(inquiry.plan, query.keys, query.sets)]
+    parts = shared[_group_identity(with_columns(inquiry.plan, (), ()), query.keys, query.sets)]
+    quantiles = tuple(part.quantile for part in parts.quantiles)
     inquiry = replace(
         inquiry,
+        plan=with_columns(inquiry.plan, parts.statistics, quantiles),
         statistics=tuple(parts.statistics),
-        quantiles=tuple(part.quantile for part in parts.quantiles),
+        quantiles=quantiles,
     )
     check_work(inquiry, query.schemas)
     return replace(query, inquiry=inquiry, quantiles=tuple(parts.quantiles))
@@ -129,9 +132,10 @@ class _Select:
         self._only_known_clauses(tree)
         subqueries = Subqueries(source=self.source, catalog=self.catalog, named={})
         relation, reader, scope = subqueries.rows(tree)
-        row_reach = self._reach(relation, subqueries)
         grouping = Grouping(source=self.source, tree=tree, reader=reader, scope=scope)
         keys, sets = grouping.read()
+        relation = self._with_limits(relation, keys)
+        row_reach = self._reach(relation, subqueries)
         parts = _SharedStatistics()
         if not any(key.axis is None for key in keys):
             parts = self.shared.setdefault(_group_identity(relation.plan, keys, sets), parts)
@@ -188,7 +192,7 @@ class _Select:
             check_distinct(statistics, row_reach)
             schemas = {scan.table: _schema(self.catalog, scan.table) for scan in declared_scans(relation)}
             inquiry = Inquiry(
-                plan=relation.plan,
+                plan=with_columns(relation.plan, statistics, (each.quantile for each in aggregates.quantiles)),
                 sets=tuple(_axes(keys, chosen) for chosen in sets),
                 statistics=statistics,
                 quantiles=tuple(typed_quantile.quantile for typed_quantile in aggregates.quantiles),
@@ -217,6 +221,25 @@ class _Select:
             publics={place: coded.rows for place, coded in relation.publics.items()},
             warnings=tuple(aggregates.warnings),
         )
+
+    def _with_limits(self, relation: NamedRelation, keys: tuple[GroupKey, ...]) -> NamedRelation:
+        """The rows under the limits that the statement's comments set."""
+        limits = read_limits(self.source)
+        schema = relation.catalog_table.schema
+        if keys:
+            limits = limits.or_else(groups=schema.groups, rows=schema.group_rows)
+        if not limits:
+            return relation
+        if not relation.has_person:
+            raise self.source.refusal(
+                "limits for each person need a table whose privacy unit is a person", hint="leave the limits out"
+            )
+        if limits.groups is not None and not keys:
+            raise self.source.refusal("groups per person needs groups", hint="add a GROUP BY, or leave the limit out")
+        axes = dict.fromkeys(key.axis for key in keys if key.axis is not None)
+        discovered = [key.typed.expression for key in keys if key.axis is None]
+        plan = limited_plan(relation.plan, limits, sorted(axes, key=axis_order), sorted(discovered, key=repr))
+        return replace(relation, plan=plan)
 
     def _reach(self, relation: NamedRelation, subqueries: Subqueries) -> UnitReach:
         try:

@@ -160,6 +160,10 @@ class SparkDialect:
     def numbers(self, size: int) -> str:
         return "SMALLINT" if size <= 1 << 15 else "INT" if size <= 1 << 31 else "BIGINT"
 
+    def digest(self, tag: str, parts: Sequence[str]) -> str:
+        texts = [f"coalesce('=' || CAST({part} AS STRING), '')" for part in parts]
+        return f"sha2(concat_ws(':', {', '.join([f'lower(hex({tag}))', *texts])}), 256)"
+
     def _translated(self, text: str, change: Callable[[str], str]) -> str:
         """Small or capital letters by our own table: Spark's make two letters of one, and look at a word's end."""
         given, made = _letters(change)

@@ -22,11 +22,11 @@ from discreet.plan.cell_statistics import (
     Statistic,
     Sum,
 )
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expression_facts import reach_of
 from discreet.plan.expressions import Code, Expression, Words
 from discreet.plan.predicate import TRUE, Every, Predicate, within
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan, base
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan, base
 from discreet.schema.privacy_unit import OURS
 from discreet.sql.dialect import Dialect
 from discreet.sql.emitter import Emitter
@@ -167,9 +167,19 @@ class SqlWriter:
             + "\n)"
         )
 
-    def keys(self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool) -> str:
-        """The keys that exist, each with its number of persons, sorted."""
+    def keys(
+        self,
+        plan: Plan,
+        keys: tuple[Expression, ...],
+        region: Region,
+        *,
+        persons: bool,
+        weights: KeyWeights | None = None,
+    ) -> str:
+        """The keys that exist, each with its number of persons, sorted; with `weights`, with what its persons add."""
         rows = self._relation(plan, region)
+        if weights is not None:
+            return self._weighted_keys(rows, keys, weights)
         listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
         counted = f"count(DISTINCT {self._name(PERSON)})" if persons else "count(*)"
         places = ", ".join(str(place + 1) for place in range(len(keys)))
@@ -178,6 +188,30 @@ class SqlWriter:
                 f"SELECT {', '.join(listed)}, {counted} AS persons",
                 f"FROM {rows.text}",
                 *_where(list(rows.conditions)),
+                f"GROUP BY {places}",
+                f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
+            ]
+        )
+
+    def _weighted_keys(self, rows: _Rows, keys: tuple[Expression, ...], weights: KeyWeights) -> str:
+        """Each person once under each key, with how many keys that person has; and by keys the sum of the weights.
+
+        Guarantee: a person with m keys adds the weight of m to each of them, and nothing elsewhere.
+        """
+        person, number = self._name(PERSON), self._name(f"{OURS}keys")
+        listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
+        names = [f"k{place}" for place in range(len(keys))]
+        lines = [f"SELECT DISTINCT {', '.join([person, *listed])}", f"FROM {rows.text}", *_where(list(rows.conditions))]
+        owned = self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", "owned keys")
+        counted = self._derived(
+            f"SELECT {', '.join(names)}, count(*) OVER (PARTITION BY {person}) AS {number} FROM {owned}", "counted keys"
+        )
+        cases = " ".join(f"WHEN {number} <= {end} THEN {weight}" for end, weight in weights)
+        places = ", ".join(str(place + 1) for place in range(len(keys)))
+        return "\n".join(
+            [
+                f"SELECT {', '.join(names)}, CAST(sum(CASE {cases} ELSE 0 END) AS {self.dialect.big}) AS weight",
+                f"FROM {counted}",
                 f"GROUP BY {places}",
                 f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
             ]
@@ -202,6 +236,8 @@ class SqlWriter:
                 return self._join_person(plan, region)
             case PerPerson():
                 return _Rows(text=self._per_person(plan, region), conditions=())
+            case LimitGroups():
+                return self._limit_groups(plan, region)
             case _:
                 assert_never(plan)
 
@@ -252,6 +288,53 @@ class SqlWriter:
             f"GROUP BY {grouped}",
         ]
         return self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", "rows")
+
+    def _limit_groups(self, plan: LimitGroups, region: Region | None) -> _Rows:
+        """The rows with their places among the groups of their person, and among the rows of person and group.
+
+        Guarantee: which rows of a person are kept depends on that person's rows and tag alone, and not on their order.
+        Because: windows are partitions by person, which are ordered by hashes of the tag and of what stands there,
+            and then by that itself; so equals are equal in all that is counted. The number of a person, which depends
+            on others, parts rows and orders nothing.
+        """
+        inner = self._relation(plan.source, region)
+        number, tag = self._name(f"{OURS}limited"), self._name(f"{OURS}tag")
+        tags = f"SELECT number AS {number}, tag AS {tag} FROM {self.names.persons(base(plan.source))}"
+        person, groups = self._name(PERSON), [self._place(axis) for axis in plan.axes]
+        groups += [self._plain(key) for key in plan.keys]
+        group_names = [self._name(f"{OURS}group {place}") for place in range(len(groups))]
+        listed = [f"{group} AS {name}" for group, name in zip(groups, group_names, strict=True)]
+        conditions = [*inner.conditions, *(self._within(axis) for axis in plan.axes)]
+        text = f"{inner.text}\nJOIN {self._derived(tags, 'tags')} ON {person} = {number}"
+        text = self._with_columns(text, listed, "groups", conditions)
+        kept: list[str] = []
+        if plan.groups is not None:
+            place = self._name(f"{OURS}group place")
+            order = _ordered([self.dialect.digest(tag, group_names), *group_names])
+            text = self._with_columns(
+                text, [f"dense_rank() OVER (PARTITION BY {person} ORDER BY {order}) AS {place}"], "group places"
+            )
+            kept.append(f"{place} <= {plan.groups}")
+        if plan.rows is not None:
+            occurrence, place = self._name(f"{OURS}occurrence"), self._name(f"{OURS}row place")
+            columns, parted = [self._name(name) for name in plan.columns], ", ".join([person, *group_names])
+            order = person  # any: rows count alike
+            if columns:
+                equal = ", ".join([parted, *columns])
+                text = self._with_columns(
+                    text, [f"row_number() OVER (PARTITION BY {equal} ORDER BY {person}) AS {occurrence}"], "occurrences"
+                )
+                order = _ordered([self.dialect.digest(tag, [occurrence, *columns]), occurrence, *columns])
+            text = self._with_columns(
+                text, [f"row_number() OVER (PARTITION BY {parted} ORDER BY {order}) AS {place}"], "row places"
+            )
+            kept.append(f"{place} <= {plan.rows}")
+        return _Rows(text=text, conditions=tuple(kept))
+
+    def _with_columns(self, text: str, listed: list[str], name: str, conditions: list[str] | None = None) -> str:
+        """The rows of a relation with more columns, as a table."""
+        lines = [f"SELECT {', '.join(['*', *listed])}", f"FROM {text}", *_where(conditions or [])]
+        return self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", name)
 
     def _inner(self, inner: Inner) -> str:
         """A statistic of one person's rows; within 62 bits it is written as BIGINT."""
@@ -372,6 +455,10 @@ def _is_simple(cells: Cells) -> bool:
         return False
     edges = cells.axes[0].edges
     return len(edges) <= _FEW and edges[-1] - edges[0] == len(edges) - 1
+
+
+def _ordered(columns: list[str]) -> str:
+    return ", ".join(f"{column} NULLS LAST" for column in columns)
 
 
 def _where(conditions: list[str]) -> list[str]:

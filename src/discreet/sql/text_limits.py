@@ -77,6 +77,18 @@ def split_statements(text: str) -> list[str]:
     return [each.strip() for each in parts if next(_pieces(each), None) is not None]
 
 
+def comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """The comments of a text: where each stands, and what it says.
+
+    >>> list(comments("select '-- no' -- yes"))
+    [(15, 21, ' yes')]
+    """
+    for piece in _PIECE.finditer(text):
+        word = piece.group()
+        if piece.lastgroup == "skip" and word[:2] in ("--", "/*"):
+            yield piece.start(), piece.end(), word[2:] if word.startswith("--") else word[2:-2]
+
+
 def _pieces(text: str) -> Iterator[re.Match[str]]:
     """What is neither a space nor a comment."""
     return (piece for piece in _PIECE.finditer(text) if piece.lastgroup != "skip")

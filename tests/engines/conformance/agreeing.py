@@ -64,15 +64,19 @@ def agree(
 
 def outcome(ground: Ground, asked: ParsedQuery, places: Mapping[str, TableLocation], *, region: bool) -> list[Any]:
     """All that an engine says for a question: keys, and the exact vectors of each step."""
-    priced = price(asked.inquiry, asked.reach, needs=asked.needs, epsilon=EPSILON, gaussian=False, delta=DELTA)
+    terms = {"epsilon": EPSILON, "gaussian": False, "delta": DELTA, "weigh_keys": True}
+    priced = price(asked.inquiry, asked.reach, needs=asked.needs, **terms)
     tables = TableLocations(files={scan: places[scan.table] for scan in asked.tables}, publics=asked.publics)
     within = priced.region if region else Region.whole()
     said: list[Any] = []
     keys: DiscoveredAxis | None = None
     for step in priced.steps:
         if isinstance(step, Discover):
-            known = ground.engine.keys(step.plan, step.keys, within, persons=step.persons, tables=tables)
-            said.append(list(zip(known.exact_keys, known.exact_persons.tolist(), strict=True)))
+            for weights in dict.fromkeys([None, step.weights]):
+                known = ground.engine.keys(
+                    step.plan, step.keys, within, persons=step.persons, tables=tables, weights=weights
+                )
+                said.append(list(zip(known.exact_keys, known.exact_persons.tolist(), strict=True)))
             keys = DiscoveredAxis(of=step.keys, keys=known.exact_keys)
             continue
         exact = ground.engine.count(replace(step.cells, discovered_axis=keys), within, tables=tables).exact_values

@@ -39,6 +39,7 @@ CORE = (
     "SELECT count(*) FROM visits WHERE note LIKE 'a%' OR note LIKE '%\\_%' OR note ILIKE '%S%' OR upper(note) = 'SS' OR trim(note) = ''",
     "SELECT r.region, v.sex, count(*), count(r.people) FROM visits v LEFT JOIN regions r ON v.age = r.age AND v.sex = r.sex GROUP BY r.region, v.sex",
     "SELECT count(*), sum(i.price), count(DISTINCT v.pid) FROM visits v JOIN items i ON v.pid = i.person",
+    "-- groups per person: 2\n-- rows per person per group: 1\nSELECT note, sex, count(*), sum(age), count(DISTINCT pid) FROM visits GROUP BY note, sex",
     "SELECT count(*), sum(s), sum(l), sum(h), sum(w) FROM (SELECT pid, sum(wide) s, min(cost) l, max(day) - min(day) h, avg(wide) w FROM visits WHERE age IS NOT NULL GROUP BY pid) q",
 )  # fmt: skip
 #: On Spark at length only.
@@ -72,6 +73,15 @@ MANY = (
     "WITH w AS (SELECT age * 2 AS a, sex, pid FROM visits WHERE flag IS NOT TRUE) SELECT sex, sum(a), count(DISTINCT pid) FROM w GROUP BY sex",
     "SELECT v.sex, count(*), avg(q.n) FROM visits v JOIN (SELECT pid, count(*) n FROM bills GROUP BY pid) q ON v.pid = q.pid GROUP BY v.sex",
     "SELECT count(*) FROM (SELECT DISTINCT pid, sort, note FROM visits) q",
+    # limits on the groups of a person
+    "-- groups per person: 1\nSELECT years, count(*), sum(cost), count(DISTINCT pid) FROM visits GROUP BY years",
+    "-- groups per person: 3\n-- rows per person per group: 1\nSELECT sort, flag, count(*), sum(age), median(cost) FROM visits GROUP BY ROLLUP (sort, flag)",
+    "-- rows per person per group: 2\nSELECT count(*), sum(wide), count(DISTINCT note) FROM visits",
+    "-- groups per person: 2\nSELECT note, open, count(*), sum(age) FROM visits GROUP BY note, open",
+    "-- groups per person: 2\n-- rows per person per group: 1\nSELECT r.region, v.age, count(*), sum(r.people) FROM visits v LEFT JOIN regions r ON v.age = r.age GROUP BY r.region, v.age",
+    "-- groups per person: 1\n-- rows per person per group: 1\nSELECT b.word, count(*), sum(v.age) FROM visits v JOIN bills b ON v.pid = b.pid GROUP BY b.word",
+    "-- groups per person: 1\nSELECT k, count(*), sum(n) FROM (SELECT pid, age AS k, count(*) n FROM visits GROUP BY pid, age) q GROUP BY k",
+    "-- groups per person: 2\n-- rows per person per group: 1\nSELECT label, count(*), sum(price) FROM items GROUP BY label",
 )  # fmt: skip
 
 

@@ -65,8 +65,8 @@ class Filed:
     def count(self, cells: Any, region: Any, *, tables: TableLocations) -> Any:
         return self.engine.count(cells, region, tables=self._lying(tables))
 
-    def keys(self, plan: Any, keys: Any, region: Any, *, persons: bool, tables: TableLocations) -> Any:
-        return self.engine.keys(plan, keys, region, persons=persons, tables=self._lying(tables))
+    def keys(self, plan: Any, keys: Any, region: Any, *, tables: TableLocations, **more: Any) -> Any:
+        return self.engine.keys(plan, keys, region, tables=self._lying(tables), **more)
 
     def coded(self, plan: Any, axes: Any, region: Any, *, tables: TableLocations) -> Any:
         return self.engine.coded(plan, axes, region, tables=self._lying(tables))

@@ -16,7 +16,7 @@ from discreet.errors import Refused
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code, Expression
 from discreet.plan.predicate import Domains, Every, Member, Predicate, Some, Test, within
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
 
 #: An axis over an expression is taken apart by trying codes: for each cell all of them.
 _MOST_CELLS = 512
@@ -76,7 +76,7 @@ def rows_of(plan: Plan) -> Region | None:
             return None if roster else Region.whole()
         case Filter(source=source, where=where):
             return intersect_regions([rows_of(source), exact_region(where)])
-        case JoinPublic() | JoinPerson() | PerPerson():
+        case JoinPublic() | JoinPerson() | PerPerson() | LimitGroups():
             return None
         case _:
             assert_never(plan)

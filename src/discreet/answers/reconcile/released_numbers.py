@@ -16,7 +16,7 @@ from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, 
 from discreet.plan.expressions import Code
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.inquiry import Inquiry
-from discreet.plan.relation import Filter, Plan, Scan
+from discreet.plan.relation import Filter, LimitGroups, Plan, Scan
 from discreet.schema.column import Label
 
 #: A release with more cells than this stays out: least squares over all of them at once would take minutes.
@@ -116,6 +116,8 @@ def _joined(plan: Plan) -> str:
         if rows_of(plan.source) is not None:
             return _NOT_BOXES
         plan = plan.source
+    if isinstance(plan, LimitGroups):
+        return "it leaves out rows of people that are in many groups"
     return "it counts people, not rows" if isinstance(plan, Scan) else "it is a join, or makes rows for each person"
 
 

@@ -22,7 +22,7 @@ from discreet.engines.postgres.session import PostgresSession
 from discreet.engines.table_file import PERSON
 from discreet.engines.table_location import PostgresTable, TableLocation
 from discreet.errors import Command, Message, SchemaError
-from discreet.plan.cells import Axis, Cells, DiscoveredAxis
+from discreet.plan.cells import Axis, Cells, DiscoveredAxis, KeyWeights
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import JoinPublic, Plan, Scan
 from discreet.sql.dialect import identifier
@@ -67,10 +67,11 @@ def keys(
     *,
     persons: bool,
     deadline_s: float,
+    weights: KeyWeights | None = None,
 ) -> tuple[tuple[tuple[Value | None, ...], ...], NDArray[np.int64]]:
     """The keys that exist, sorted, and how many persons each has."""
     named_ = _PostgresTableNames(tables)
-    sql = _writer(named_).keys(plan, keys, region, persons=persons)
+    sql = _writer(named_).keys(plan, keys, region, persons=persons, weights=weights)
     with named_.execute(session, sql, deadline_s) as cursor:
         rows = cursor.fetchall()
     key_values = tuple(tuple(_value(part) for part in row[:-1]) for row in rows)

@@ -38,7 +38,7 @@ from discreet.engines.postgres.session import CONNECT_S, PostgresSession, Postgr
 from discreet.engines.postgres.trace import trace
 from discreet.engines.table_location import PostgresTable, TableLocation
 from discreet.errors import Command, LedgerFault, Message, UsageError
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.edge_table import refuse_other_engine
@@ -199,14 +199,28 @@ class PostgresEngine:
         return as_engine_failure("the declared table could not be read", read)
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: TableLocations
+        self,
+        plan: Plan,
+        keys: tuple[Expression, ...],
+        region: Region,
+        *,
+        persons: bool,
+        tables: TableLocations,
+        weights: KeyWeights | None = None,
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons of each. Fails only as EngineFailure."""
 
         def fetch_keys() -> ExactKeys:
             with self._sessions.session() as session:
                 keys_and_counts = cell_queries.keys(
-                    session, plan, keys, region, tables, persons=persons, deadline_s=self._deadline_s
+                    session,
+                    plan,
+                    keys,
+                    region,
+                    tables,
+                    persons=persons,
+                    deadline_s=self._deadline_s,
+                    weights=weights,
                 )
             return ExactKeys(*keys_and_counts)
 

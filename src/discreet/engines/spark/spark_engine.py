@@ -48,7 +48,7 @@ from discreet.engines.spark.table_names import SparkTableNames
 from discreet.engines.table_location import LakeFolder, TableLocation
 from discreet.errors import Command, DiscreetError, LedgerFault, Message, SchemaError, UsageError
 from discreet.plan.cell_statistics import RowCount
-from discreet.plan.cells import Axis, Cells
+from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
 from discreet.schema.address import parse_address
@@ -235,12 +235,19 @@ class SparkEngine:
         return RemoteCodedRows(tally, axes)
 
     def keys(
-        self, plan: Plan, keys: tuple[Expression, ...], region: Region, *, persons: bool, tables: TableLocations
+        self,
+        plan: Plan,
+        keys: tuple[Expression, ...],
+        region: Region,
+        *,
+        persons: bool,
+        tables: TableLocations,
+        weights: KeyWeights | None = None,
     ) -> ExactKeys:
         """The keys that exist, sorted, and the exact number of persons of each. Fails only as EngineFailure."""
 
         def fetch_keys(session: SparkSession, names: SparkTableNames) -> ExactKeys:
-            sql = self._writer(names).keys(plan, keys, region, persons=persons)
+            sql = self._writer(names).keys(plan, keys, region, persons=persons, weights=weights)
             columns = [column.to_pylist() for column in session.sql(sql).toArrow().columns]
             rows = list(zip(*columns, strict=True))
             counts = np.array([row[-1] for row in rows], dtype=np.int64)
