@@ -203,8 +203,8 @@ def beyond(square: Fraction) -> Fraction:
 
 
 def covered(event: dict[str, Any], keys: int, threshold: int) -> None:
-    """Keys by a threshold on weights with Gaussian noise: delta is at least the chance that one person's keys show,
-    and what it leaves over pays for the epsilon that the noise's rho implies.
+    """Keys by a threshold on weights with Gaussian noise: delta is the chance that one person's keys show, and a part
+    for the noise, which pays for the epsilon that its rho implies.
     """
     sigma2, delta, chance = positive(ratio(event["sigma2"])), ratio(event["delta"]), FEW
     if whole(event["l2_squared"]) != WEIGHT**2 or threshold <= WEIGHT:
@@ -214,11 +214,11 @@ def covered(event: dict[str, Any], keys: int, threshold: int) -> None:
         if square < 1 or sigma2 < 64:
             raise Broken("a threshold that is too low for its noise")
         chance = max(chance, end * beyond(square))
-    if chance > delta * CLOSE:
-        raise Broken("the delta of discovered keys does not follow from their noise distribution")
-    if event["epsilon"] is None:
-        return
-    if chance >= delta or converted(loss(event)[1], delta - chance) > positive(ratio(event["epsilon"])) * LOOSE:
+    part = ratio(event["noise_delta"])
+    agree(delta - part, chance)
+    if (event["epsilon"] is None) != (part == 0) or part < 0:
+        raise Broken("a delta for noise that has no epsilon")
+    if part and converted(loss(event)[1], part) > positive(ratio(event["epsilon"])) * LOOSE:
         raise Broken("the epsilon of discovered keys does not follow from their noise distribution")
 
 
@@ -265,11 +265,14 @@ def spread(total: int, most: int, cells: int) -> dict[str, int]:
     return {"l0": min(cells, total), "l1": min(total, cells * most), "l2_squared": squared, "linf": most}
 
 
-def moves(statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] | None, heaped: int) -> dict[str, int]:
+def moves(
+    statistic: list[Any], rows: int, touched: int, terms: dict[str, Any] | None, heaped: int = 0
+) -> dict[str, int]:
     """How far a statistic's cells move when one unit with `rows` rows, in at most `touched` cells, comes or goes.
 
-    `heaped`: at most so many of them lie in one cell.
+    `heaped`: at most so many of them lie in one cell; 0: all.
     """
+    heaped = heaped or rows
     kind = statistic[0]
     if len(statistic) != {"sum": 5, "distinct": 3}.get(kind, 2):
         raise Broken("a statistic has unknown or missing members")
@@ -297,7 +300,7 @@ EVENTS = {
     "threshold": {"kind", "scale", "l1", "delta"},
     "exponential": {"kind", "epsilon"},
     "top-k": {"kind", "choices", "epsilon", "delta"},
-    "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta"},
+    "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta", "noise_delta"},
     "reserved": {"kind", "epsilon", "rho", "delta"},
 }
 LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}

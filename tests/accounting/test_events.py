@@ -30,11 +30,19 @@ EXAMPLES = [
         Loss(epsilon=HALF, rho=Fraction(1, 8), delta=Fraction(1, 10**7)),
     ),
     (
-        WeightedThresholdEvent(sigma2=Fraction(8), l2_squared=4, epsilon=Fraction(3), delta=Fraction(1, 10**7)),
+        WeightedThresholdEvent(
+            sigma2=Fraction(8),
+            l2_squared=4,
+            epsilon=Fraction(3),
+            delta=Fraction(1, 10**7),
+            noise_delta=Fraction(1, 10**8),
+        ),
         Loss(epsilon=Fraction(3), rho=Fraction(1, 4), delta=Fraction(1, 10**7)),
     ),
     (
-        WeightedThresholdEvent(sigma2=Fraction(8), l2_squared=4, epsilon=None, delta=Fraction(1, 10**7)),
+        WeightedThresholdEvent(
+            sigma2=Fraction(8), l2_squared=4, epsilon=None, delta=Fraction(1, 10**7), noise_delta=Fraction(0)
+        ),
         Loss(epsilon=None, rho=Fraction(1, 4), delta=Fraction(1, 10**7)),
     ),
     (GapEvent(epsilon=None, rho=HALF, delta=Fraction(0)), Loss(epsilon=None, rho=HALF)),

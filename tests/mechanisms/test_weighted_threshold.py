@@ -40,11 +40,12 @@ def test_what_is_charged_covers_what_is_lost(epsilon, most, gaussian):
     event, lost = found.event(), events.loss(found.event())
     chance = delta_of(found.noise, keys_per_person=most, threshold=found.threshold)
     assert lost.delta <= price["delta"] and lost.rho <= price["epsilon"] ** 2 / 2
+    assert event.noise_delta + chance <= lost.delta
     if gaussian:
-        assert lost.epsilon is None and chance <= lost.delta
+        assert lost.epsilon is None and event.noise_delta == 0
     else:
         assert lost.epsilon == price["epsilon"]
-        assert epsilon_from_rho(lost.rho, lost.delta - chance) <= lost.epsilon
+        assert epsilon_from_rho(lost.rho, event.noise_delta) <= lost.epsilon
     assert is_covered(event, keys_per_person=most, threshold=found.threshold)
     assert not is_covered(event, keys_per_person=most, threshold=found.threshold - UNIT // 4)
 

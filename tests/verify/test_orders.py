@@ -20,8 +20,16 @@ EVENTS = [
     events.ExponentialEvent(epsilon=Fraction(30)),
     events.ThresholdEvent(scale=Fraction(3), l1=2, delta=Fraction(1, 10**7)),
     events.TopKEvent(choices=3, epsilon=Fraction(1, 5), delta=Fraction(1, 10**7)),
-    events.WeightedThresholdEvent(sigma2=Fraction(900), l2_squared=4, epsilon=Fraction(1, 4), delta=Fraction(1, 10**7)),
-    events.WeightedThresholdEvent(sigma2=Fraction(900), l2_squared=4, epsilon=None, delta=Fraction(1, 10**7)),
+    events.WeightedThresholdEvent(
+        sigma2=Fraction(900),
+        l2_squared=4,
+        epsilon=Fraction(1, 4),
+        delta=Fraction(1, 10**7),
+        noise_delta=Fraction(1, 10**8),
+    ),
+    events.WeightedThresholdEvent(
+        sigma2=Fraction(900), l2_squared=4, epsilon=None, delta=Fraction(1, 10**7), noise_delta=Fraction(0)
+    ),
     events.ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0)),
     events.ReservationEvent(epsilon=None, rho=Fraction(1, 7), delta=Fraction(0)),
 ]

@@ -137,6 +137,7 @@ PERSONS = {
         "-- groups per person: 2\n-- rows per person per group: 1\n"
         "SELECT ward, sex, count(*) AS n, sum(cost) AS s FROM visits GROUP BY ROLLUP (ward, sex)"
     ),
+    "people of towns": "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town",
     "texts alone": "SELECT DISTINCT called, town FROM visits",
     "capitals": "SELECT upper(ward) AS w, count(*) AS n FROM visits WHERE cost > 1 GROUP BY w",
     "words": "SELECT CASE WHEN weight > 90 THEN 'heavy' ELSE 'light' END AS w, count(*) AS n FROM visits GROUP BY w",

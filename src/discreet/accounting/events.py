@@ -161,8 +161,8 @@ class TopKEvent:
 class WeightedThresholdEvent:
     """Keys found by a threshold on weights: each person's weight is split over that person's keys, so that all weights
     together move by at most `l2_squared` in squared length, with discrete Gaussian noise of `sigma2` on each. `delta`
-    bounds the chance that any key which is there through one person alone shows, and, where there is an `epsilon`,
-    what the noise lacks to be epsilon-DP as well.
+    bounds the chance that any key which is there through one person alone shows, and `noise_delta`, a part of it, what
+    the noise lacks to be epsilon-DP; it is 0 where there is no `epsilon`.
 
     Loss: (epsilon, delta), where there is an epsilon; rho = l2^2 / (2 sigma^2), with delta (docs/proofs/groups.md).
     """
@@ -171,11 +171,12 @@ class WeightedThresholdEvent:
     l2_squared: int
     epsilon: Fraction | None
     delta: Fraction
+    noise_delta: Fraction
 
     def __post_init__(self) -> None:
-        if self.sigma2 <= 0 or self.l2_squared < 1 or not 0 < self.delta < 1:
+        if self.sigma2 <= 0 or self.l2_squared < 1 or not 0 <= self.noise_delta < self.delta < 1:
             raise ValueError(f"not a weighted threshold event: {self}")
-        if self.epsilon is not None and self.epsilon <= 0:
+        if (self.epsilon is None) != (self.noise_delta == 0) or (self.epsilon is not None and self.epsilon <= 0):
             raise ValueError(f"not a weighted threshold event: {self}")
 
 

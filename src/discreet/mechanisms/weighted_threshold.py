@@ -33,6 +33,8 @@ _STEPS = 4
 #: delta is stored for ever; twenty digits of it, rounded up, are enough, and 1e-40 is little enough.
 _SHORT = Context(prec=20, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _LEAST = Fraction(1, 10**40)
+#: A delta may be rounded up in its last digits, and no further.
+_CLOSE = 1 + Fraction(1, 10**15)
 
 
 @lru_cache(maxsize=64)
@@ -62,8 +64,8 @@ class WeightedThreshold:
         zCDP with rho = UNIT^2 / (2 sigma^2) but for a part of weight delta of each law. Where `epsilon` is None, only
         the second.
     Because: the weights of keys that exist without the person move by at most UNIT in Euclidean length, and noise on
-        them is rho-zCDP, which is (epsilon, delta - d)-DP; that any key shows which the person alone brings has the
-        chance d at most. Together as for `KeyThreshold`. docs/proofs/groups.md has it at length.
+        them is rho-zCDP, which is (epsilon, noise_delta)-DP; that any key shows which the person alone brings has the
+        chance delta - noise_delta at most. Together as for `KeyThreshold`. docs/proofs/groups.md has it at length.
 
     >>> found = WeightedThreshold.within(epsilon=Fraction(1), delta=Fraction(1, 10**6), keys_per_person=365)
     >>> found.persons_needed(1), found.persons_needed(100), found.persons_needed(365)
@@ -75,6 +77,7 @@ class WeightedThreshold:
     threshold: int
     epsilon: Fraction | None
     delta: Fraction
+    noise_delta: Fraction
 
     def __post_init__(self) -> None:
         if self.keys_per_person < 1 or self.threshold <= UNIT or not 0 < self.delta < 1:
@@ -101,13 +104,15 @@ class WeightedThreshold:
         threshold = _near_threshold(noise, keys_per_person, float(of_keys))
         while (chance := delta_of(noise, keys_per_person=keys_per_person, threshold=threshold)) > of_keys:
             threshold += UNIT // 256
-        paid = chance if gaussian else delta - of_keys + chance
+        noise_delta = Fraction(0) if gaussian else delta - of_keys
+        paid = noise_delta + chance
         return WeightedThreshold(
             noise=noise,
             keys_per_person=keys_per_person,
             threshold=threshold,
             epsilon=None if gaussian else epsilon,
             delta=Fraction(_SHORT.divide(Decimal(paid.numerator), Decimal(paid.denominator))),
+            noise_delta=noise_delta,
         )
 
     @property
@@ -122,7 +127,11 @@ class WeightedThreshold:
     def event(self) -> events.WeightedThresholdEvent:
         """What it costs."""
         return events.WeightedThresholdEvent(
-            sigma2=self.noise.sigma2, l2_squared=UNIT**2, epsilon=self.epsilon, delta=self.delta
+            sigma2=self.noise.sigma2,
+            l2_squared=UNIT**2,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            noise_delta=self.noise_delta,
         )
 
     def release(self, exact_weights: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], Integers, events.Event]:
@@ -151,14 +160,14 @@ def delta_of(noise: DiscreteGaussian, *, keys_per_person: int, threshold: int) -
 
 
 def is_covered(event: events.WeightedThresholdEvent, *, keys_per_person: int, threshold: int) -> bool:
-    """Whether the loss of an event is that of this threshold: what delta leaves over pays for its epsilon."""
+    """Whether the loss of an event is that of this threshold."""
     if event.l2_squared != UNIT**2 or threshold <= UNIT:
         return False
     chance = delta_of(DiscreteGaussian(sigma2=event.sigma2), keys_per_person=keys_per_person, threshold=threshold)
-    if event.epsilon is None:
-        return chance <= event.delta
+    if not chance <= event.delta - event.noise_delta <= chance * _CLOSE:
+        return False
     rho = event.l2_squared / (2 * event.sigma2)
-    return chance < event.delta and epsilon_from_rho(rho, event.delta - chance) <= event.epsilon
+    return event.epsilon is None or epsilon_from_rho(rho, event.noise_delta) <= event.epsilon
 
 
 def _near_threshold(noise: DiscreteGaussian, keys_per_person: int, delta: float) -> int:
