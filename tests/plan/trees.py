@@ -10,7 +10,10 @@ from discreet.errors import Refused
 from discreet.plan import algebra
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY
 from discreet.plan.expressions import (
+    MOST_COUNTED,
+    MOST_SQUARE,
     Absolute,
+    BitLength,
     Choose,
     Code,
     First,
@@ -25,6 +28,7 @@ from discreet.plan.expressions import (
     Part,
     Plus,
     Remainder,
+    Root,
     Start,
     Substr,
     TextCode,
@@ -160,6 +164,10 @@ def _choose(trees, one, depth):
     return Choose(cases, trees.random.choice([one, Null()]))
 
 
+def _between(number, low, high):
+    return Greatest((Least((number, Whole(high))), Whole(low)))
+
+
 def _days(number):
     """A number brought into the calendar."""
     return Greatest((Least((number, Whole(LAST_DAY))), Whole(FIRST_DAY)))
@@ -179,6 +187,8 @@ KINDS = [
     lambda trees, one, depth: Least((one, trees.number(depth), trees.leaf())),
     lambda trees, one, depth: Greatest((one, trees.number(depth))),
     lambda trees, one, depth: First((one, trees.number(depth), trees.leaf())),
+    lambda trees, one, depth: Root(_between(one, 0, trees.random.choice([9, 2**31, MOST_SQUARE - 1]))),
+    lambda trees, one, depth: BitLength(_between(one, 1, trees.random.choice([9, 2**31, MOST_COUNTED - 1]))),
     _choose,
     _lookup,
     lambda trees, one, depth: Part(trees.random.choice(["year", "month", "day", "doy", "week", "isoyear"]), _days(one)),

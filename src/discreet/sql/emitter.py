@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, assert_never
 from discreet.accounting.region import Box, Region, Run, ValueSet
 from discreet.plan.expressions import (
     Absolute,
+    BitLength,
     Choose,
     Code,
     Every,
@@ -35,6 +36,7 @@ from discreet.plan.expressions import (
     Plus,
     Predicate,
     Remainder,
+    Root,
     Some,
     Start,
     Substr,
@@ -207,6 +209,12 @@ class Emitter:
                 return self._over(expression)
             case Absolute(of=of):
                 return self._unary(self.dialect.absolute, self._number(of))
+            case Root(of=of):
+                return _Sql(self.dialect.root(self._number(of).text), _BIG)
+            case BitLength(of=of):
+                ends = required_bounds(of)
+                number = self.dialect.fitting(self._number(of).text, ends.low, ends.high, wide=False)
+                return _Sql(self.dialect.bit_length(number), _BIG)
             case Least(parts=parts):
                 return self._call("least", parts)
             case Greatest(parts=parts):

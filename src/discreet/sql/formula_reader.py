@@ -32,6 +32,8 @@ _COMPARISONS: dict[type[exp.Expr], Any] = {
 _CALLS: dict[type[exp.Expr], Any] = {
     exp.Abs: "abs",
     exp.Sqrt: "sqrt",
+    exp.Ln: "ln",
+    exp.Exp: "exp",
     exp.Floor: "floor",
     exp.Ceil: "ceil",
     exp.Least: "least",
@@ -42,10 +44,10 @@ _CALLS: dict[type[exp.Expr], Any] = {
 #: Larger literals, or smaller ones than one over it, make no sense beside counts and sums, and leave floats.
 _MOST_LITERAL = Fraction(10**18)
 
-#: What such a node may hold; an argument beside these would be passed over.
-_ARGUMENTS = {**ARGUMENTS, exp.Sqrt: frozenset({"this"})}
-
-_HINT = "compute with aggregates by + - * /, round, abs, sqrt, floor, ceil, least, greatest, coalesce, nullif"
+_HINT = (
+    "compute with aggregates by + - * /, round, abs, sqrt, ln, log10, log2, exp, floor, ceil, least, greatest, "
+    "coalesce, nullif"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ class FormulaReader:
         node = self._alias(node.unnest())
         if is_aggregate(node):
             return self._aggregate(node)
-        if type(node) in _ARGUMENTS:
+        if type(node) in ARGUMENTS:
             self._check(node)
         match node:
             case exp.Literal() | exp.Neg(this=exp.Literal()):
@@ -132,6 +134,8 @@ class FormulaReader:
                     left=self.number(node.left),
                     right=self.number(node.right),
                 )
+            case exp.Log():
+                return Call(name=self._logarithm(node), arguments=(self.number(node.expression),))
             case exp.Round():
                 return Call(name="round", arguments=(self.number(node.this), self._decimals(node)))
             case exp.Cast() | exp.TryCast():
@@ -214,7 +218,7 @@ class FormulaReader:
 
     def _check(self, node: exp.Expr) -> None:
         try:
-            check_arguments(node, _ARGUMENTS[type(node)])
+            check_arguments(node, ARGUMENTS[type(node)])
         except Refused as problem:
             raise self.source.refusal(problem.reason, at=node, hint=_HINT) from None
 
@@ -224,6 +228,15 @@ class FormulaReader:
         if not isinstance(value, Fraction) or value.denominator != 1 or abs(value) > 15:
             raise self.source.refusal("round takes a whole number of digits", at=node)
         return formula.FormulaConstant(value)
+
+    def _logarithm(self, node: exp.Log) -> str:
+        base = node.this if node.args.get("expression") is not None else None
+        name = f"log{base.this}" if isinstance(base, exp.Literal) else ""
+        if name not in ("log2", "log10"):
+            raise self.source.refusal(
+                "only logarithms to the base 2, 10 or e are supported", at=node, hint="write ln(x), log10(x) or log2(x)"
+            )
+        return name
 
     def _reader(self) -> ExpressionReader:
         return self.aggregates.reader

@@ -16,11 +16,13 @@ from discreet.plan.formula.aggregate_formulas import (
     correlation,
     count,
     covariance,
+    determination,
     intercept,
     slope,
     stddev,
     total,
     variance,
+    weighted_average,
 )
 from discreet.plan.formula.digits import (
     meaningful,
@@ -84,6 +86,7 @@ __all__ = [
     "correlation",
     "count",
     "covariance",
+    "determination",
     "evaluate",
     "groups_using",
     "has_fallback",
@@ -103,4 +106,5 @@ __all__ = [
     "stddev",
     "total",
     "variance",
+    "weighted_average",
 ]
