@@ -6,12 +6,14 @@ formula_values       what they evaluate to
 uncertainty          the interval of the exact values, given the noise; or by what is declared alone
                      (linear: parts whose noise has a known law; fieller: ratios; interval_arithmetic: the rest)
 fallbacks            which argument of coalesce a group takes
+group_window         the other groups that a number is computed from
 shares               how much each statistic's noise matters, and how to split a price
 digits               numbers with no more digits than the noise leaves meaningful
 """
 
 from discreet.plan.formula.aggregate_formulas import (
     RegressionColumn,
+    added,
     average,
     correlation,
     count,
@@ -37,6 +39,7 @@ from discreet.plan.formula.fallbacks import (
     coalesces,
     groups_using,
     has_fallback,
+    replace_references,
     simplify,
 )
 from discreet.plan.formula.formula_nodes import (
@@ -55,8 +58,10 @@ from discreet.plan.formula.formula_nodes import (
     cells,
     compared_numbers,
     numbers_of_rows,
+    references,
 )
 from discreet.plan.formula.formula_values import evaluate
+from discreet.plan.formula.group_window import GroupWindow
 from discreet.plan.formula.shares import needs, split
 from discreet.plan.formula.uncertainty import Law, bounds, interval, least, limits
 
@@ -70,6 +75,7 @@ __all__ = [
     "Compare",
     "Formula",
     "FormulaConstant",
+    "GroupWindow",
     "IsNull",
     "Law",
     "Not",
@@ -77,6 +83,7 @@ __all__ = [
     "Quotient",
     "RegressionColumn",
     "StatisticRef",
+    "added",
     "average",
     "bounds",
     "cells",
@@ -100,6 +107,8 @@ __all__ = [
     "meaningful_within",
     "needs",
     "numbers_of_rows",
+    "references",
+    "replace_references",
     "simplify",
     "slope",
     "split",

@@ -7,6 +7,7 @@ exact ones can lie.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -49,6 +50,16 @@ def count(cell: int) -> Formula:
 def total(cell: int, *, step: Fraction = _ONE) -> Formula:
     """A sum of codes, in the reader's units."""
     return _times(step, StatisticRef(cell))
+
+
+def added(parts: Sequence[Formula]) -> Formula:
+    """The sum of several formulas; 0 where there is none."""
+    if not parts:
+        return FormulaConstant(_ZERO)
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = Arithmetic("+", whole, part)
+    return whole
 
 
 def average(
