@@ -105,8 +105,8 @@ def _logarithm(code: Number, shift: Decimal, unit: Decimal) -> Number:
     operand = algebra.greatest([code, Whole(1)]) if ends.low < 1 else code
     moved, bit = algebra.times(operand, Whole(2**_LEADING_BITS)), Decimal(2).ln()
     length = BitLength(moved)
-    lengths = range(length.low, length.high + 1)
-    halves = Lookup(length, tuple(2 ** (bits - _LEADING_BITS) for bits in lengths), length.low)
+    lengths = range(required_bounds(length).low, required_bounds(length).high + 1)
+    halves = Lookup(length, tuple(2 ** (bits - _LEADING_BITS) for bits in lengths), lengths.start)
     first, last = 2 ** (_LEADING_BITS - 2), 2 ** (_LEADING_BITS - 1) - 1
     leading = _clamped(algebra.over(moved, algebra.times(halves, Whole(2))), first, last)
     middles = algebra.times(algebra.plus(algebra.times(leading, Whole(2)), Whole(1)), halves)
@@ -114,7 +114,7 @@ def _logarithm(code: Number, shift: Decimal, unit: Decimal) -> Number:
     of_length = [_nearest(((bits - 2 * _LEADING_BITS) * bit + shift) * unit) for bits in lengths]
     # A half more, because the quotient is rounded down.
     of_leading = [_nearest((Decimal(2 * number + 1).ln() - 2) * unit + _HALF) for number in range(first, last + 1)]
-    tables = algebra.plus(Lookup(length, tuple(of_length), length.low), Lookup(leading, tuple(of_leading), first))
+    tables = algebra.plus(Lookup(length, tuple(of_length), lengths.start), Lookup(leading, tuple(of_leading), first))
     bounds = [_nearest((Decimal(end).ln() + shift) * unit) for end in (low, high)]
     return _clamped(algebra.plus(tables, quotient), *bounds)
 
