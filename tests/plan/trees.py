@@ -159,6 +159,12 @@ def _lookup(trees, one, depth):
     return Lookup(small, tuple(trees.random.choices(found, k=small.high - small.low + 1)), small.low)
 
 
+def _wide_lookup(trees, one, depth):
+    """A table of a small number that was computed in many bits."""
+    small = _between(one, 0, 3)
+    return Lookup(small, tuple(trees.random.choices([None, 0, 9, 2**70], k=4)), 0)
+
+
 def _choose(trees, one, depth):
     cases = tuple((trees.test(trees.number(depth)), trees.number(depth)) for _ in range(trees.random.randint(1, 2)))
     return Choose(cases, trees.random.choice([one, Null()]))
@@ -191,6 +197,7 @@ KINDS = [
     lambda trees, one, depth: BitLength(_between(one, 1, trees.random.choice([9, 2**31, MOST_COUNTED - 1]))),
     _choose,
     _lookup,
+    _wide_lookup,
     lambda trees, one, depth: Part(trees.random.choice(["year", "month", "day", "doy", "week", "isoyear"]), _days(one)),
     lambda trees, one, depth: Start(trees.random.choice(["year", "quarter", "month", "week"]), _days(one)),
 ]

@@ -375,11 +375,11 @@ class AnswerBlock:
             return formula.interval(of, self.vectors(), self._laws(), confidence)
         low, high = np.full(self.size, np.nan), np.full(self.size, np.nan)
         vectors = self.vectors()
-        known = np.flatnonzero(~np.any([np.isnan(vectors[index]) for index in summed], axis=0))
-        numbers = np.stack([self.draws[index][known] for index in summed])
+        given_groups = np.flatnonzero(~np.any([np.isnan(vectors[index]) for index in summed], axis=0))
+        numbers = np.stack([self.draws[index][given_groups] for index in summed])
         alike, places = np.unique(numbers, axis=1, return_inverse=True)
         for place, draws in enumerate(alike.T):
-            lanes = known[places.ravel() == place]
+            lanes = given_groups[places.ravel() == place]
             laws = self._laws()
             for index, number in zip(summed, draws, strict=True):
                 laws[index] = replace(self.laws[index], draws=int(number))

@@ -73,7 +73,7 @@ def window_sums(
     draws: dict[int, NDArray[np.int64]] = {}
     for low, high in pairwise(bounds):
         inside = [(first <= low) & (high <= last) & (low != numbers) & (low < high) for first, last in ends]
-        patterns = sum(held.astype(np.int64) << place for place, held in enumerate(inside))
+        patterns = sum(within.astype(np.int64) << place for place, within in enumerate(inside))
         for pattern in np.unique(patterns[patterns > 0]).tolist():
             here = patterns == pattern
             sums[pattern] = sums.get(pattern, 0) + np.where(here, totals[high] - totals[low], 0)

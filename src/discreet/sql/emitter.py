@@ -313,7 +313,10 @@ class Emitter:
 
     def _lookup(self, expression: Lookup) -> _Sql:
         """An element of a list, which is counted from 1."""
-        code, moved = self._at_least(self._number(expression.code), _BIG), 1 - expression.first
+        sql, moved = self._number(expression.code), 1 - expression.first
+        ends = required_bounds(expression.code)
+        fits = sql.width == _HUGE  # computed in more bits than it has
+        code = self.dialect.fitting(sql.text, ends.low, ends.high, wide=False) if fits else self._at_least(sql, _BIG)
         place = f"{code} + {moved}" if moved > 0 else f"{code} - {-moved}" if moved < 0 else code
         wide = _width(expression.low, expression.high) == _HUGE
         return _Sql(self.dialect.lookup(expression.table, place, wide=wide), _HUGE if wide else _NATURAL)
