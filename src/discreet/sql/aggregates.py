@@ -154,10 +154,15 @@ class Aggregates:
 
     def _geometric_mean(self, node: exp.Expr, where: Predicate) -> Formula:
         """e to the mean of logarithms, of values above 0."""
-        operand = self._number(node)
-        if _bounds(operand)[0] < 1:
+        operand, logarithm = self._number(node), self._number(exp.Ln(this=node))
+        assert isinstance(operand.kind, NumericKind)
+        low, high = _bounds(operand)
+        if low < 1:
             self.warnings["a geometric mean leaves out values that are not above 0"] = None
-        return formula.Call("exp", (self._average(self._number(exp.Ln(this=node)), where),))
+        # A logarithm is rounded: one step further the mean is moved to the bound itself.
+        mean = self._average(logarithm, where, slack=1)
+        step = operand.kind.step
+        return formula.Clamp(formula.Call("exp", (mean,)), max(low, 1) * step, max(high, 1) * step)
 
     def _weighted_average(self, node: exp.Expr, where: Predicate) -> Formula:
         """sum(weight * x) / sum(weight) over rows where neither is NULL; x is centred: it moves by half as much."""
@@ -236,8 +241,8 @@ class Aggregates:
         index = self._index(Sum(of=operand.expression, where=where))
         return formula.total(index, step=operand.kind.step * self._grain(index))
 
-    def _average(self, operand: TypedExpression, where: Predicate) -> Formula:
-        """Centred: x minus the middle of its bounds moves by half of what x does."""
+    def _average(self, operand: TypedExpression, where: Predicate, *, slack: int = 0) -> Formula:
+        """Centred: x minus the middle of its bounds moves by half of what x does. `slack`: bounds so much wider."""
         assert isinstance(operand.kind, NumericKind)
         low, high = _bounds(operand)
         centre = (low + high) // 2
@@ -247,8 +252,8 @@ class Aggregates:
             total,
             number,
             centre=centre,
-            low=low,
-            high=high,
+            low=low - slack,
+            high=high + slack,
             step=operand.kind.step,
             grain=self._grain(total),
         )
