@@ -169,6 +169,12 @@ class FormulaReader:
         """A sum over groups, or the number of a group before or after: computed from noisy numbers, so it is free."""
         reader = WindowReader(refusal=self.source.refusal, key=self._window_key, keys=len(self.keys))
         window = reader.read(node)
+        if not any(is_aggregate(part) for part in node.this.this.walk()):
+            raise self.source.refusal(
+                "window functions are supported only over aggregates, not over rows",
+                at=node,
+                hint="sum(count(*)) OVER (…), or sum(sum(x)) OVER (…)",
+            )
         inner = self.number(node.this.this)
         if any(reference.over is not None for reference in formula.references(inner)):
             raise self.source.refusal("a window function cannot be within another one", at=node)

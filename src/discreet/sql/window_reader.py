@@ -97,6 +97,6 @@ class WindowReader:
 
     def _whole(self, value: exp.Expr, node: exp.Window) -> int:
         text = str(value.this) if isinstance(value, exp.Literal) and not value.is_string else ""
-        if not text.isdigit() or int(text[:9]) > _MOST_PLACES:
+        if not text.isdigit() or len(text) > 9 or int(text) > _MOST_PLACES:
             raise self.refusal("a window is counted in whole groups", at=node, hint=_FORMS)
-        return int(text[:9])
+        return int(text)
