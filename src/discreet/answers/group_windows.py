@@ -122,7 +122,7 @@ def _starts(parts: Sequence[NDArray[np.int64]], size: int) -> NDArray[np.int64]:
 
 
 def rounded_draws(draws: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At least as many draws, of which there are few different numbers: their noise is wider, by 2% at most.
+    """At least as many draws, of which there are few different numbers: their noise is wider, by 3% at most.
 
     Because: noise that is even and log-concave only spreads where more independent noise is added to it.
     """
