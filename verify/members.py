@@ -61,8 +61,9 @@ SHARES = {
 }  # fmt: skip
 #: Every kind of expression and condition.
 NODES = {
-    "column", "null", "whole", "plus", "times", "over", "remainder", "absolute", "least", "greatest", "first", "choose",
-    "lookup", "part", "start", "length", "like", "lower", "upper", "trim", "substr", "test", "every", "some",
+    "column", "null", "whole", "plus", "times", "over", "remainder", "absolute", "root", "bitlength", "least",
+    "greatest", "first", "choose", "lookup", "part", "start", "length", "like", "lower", "upper", "trim", "substr",
+    "test", "every", "some",
 }  # fmt: skip
 
 

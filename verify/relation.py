@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise, product
+from math import isqrt
 from operator import add, mul
 from typing import Any
 
@@ -37,6 +38,8 @@ ARGUMENTS = {
     "over": (3, 2),
     "remainder": (2, 2),
     "absolute": (1, 1),
+    "root": (1, 1),
+    "bitlength": (1, 1),
     "lookup": (3, 1),
     "whole": (1, 0),
     "null": (0, 0),
@@ -192,6 +195,10 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
             raise Broken("a list of values does not cover its codes")
         values = [whole(value) for value in parts[1] if value is not None] or [0]
         return min(values), max(values), null or None in parts[1]
+    if kind in ("root", "bitlength"):  # both rise: a whole square root, and the number of binary digits
+        if low < (0 if kind == "root" else 1):
+            raise Broken("a root or a length of a number that may be negative")
+        return (isqrt(low), isqrt(high), null) if kind == "root" else (low.bit_length(), high.bit_length(), null)
     if kind == "absolute" or (kind == "times" and inside[0] == inside[1]):
         size = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         return (*size, null) if kind == "absolute" else (size[0] ** 2, size[1] ** 2, null)

@@ -6,7 +6,7 @@ A release is one reading of a measurement, in the order and under the names that
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet import exact
 from discreet.accounting import events
 from discreet.errors import UsageError
+from discreet.group_comparison import Ends, GroupComparison, Operation, find_row
 from discreet.present import notebook
 from discreet.present.cell_text import DASH, cell_text, format_with_noise
 
@@ -116,6 +117,7 @@ class Release:
     derived: the answer was computed from earlier releases, and nothing was charged.
     sources: the releases that the numbers are computed from, if there are others than this one.
     charged: what the measurement cost the budget when it was charged; None if that is not known here.
+    read_comparison: compares the numbers of two rows at a given confidence; None where only the numbers are known.
     """
 
     id: str
@@ -134,6 +136,9 @@ class Release:
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
+    read_comparison: Callable[[int, int, Operation, Fraction], Sequence[tuple[float | int | None, Ends]]] | None = (
+        field(default=None, repr=False, compare=False)
+    )
     _interval_cache: dict[Fraction, tuple[Intervals, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -171,6 +176,35 @@ class Release:
         if level not in self._interval_cache:
             self._interval_cache[level] = self.read_intervals(level)
         return self._interval_cache[level]
+
+    def compare(
+        self, left: object, right: object, *, ratio: bool = False, confidence: object = None
+    ) -> GroupComparison:
+        """Compare two groups: the first one's numbers minus the second one's, or over them, with intervals. Free.
+
+        A group is named by the value of its key, by a tuple of all its keys, or by a mapping such as {"sex": "F"}.
+        """
+        if self.read_comparison is None:
+            raise UsageError(
+                "two groups can be compared only in an answer that was measured by itself",
+                hint="count(*) - lag(count(*)) OVER (ORDER BY …) compares each group with the one before it",
+            )
+        level = self.confidence if confidence is None else exact.number(confidence, name="confidence")
+        keys = [place for place, column in enumerate(self.columns) if column.kind == "key"]
+        names = [self.columns[place].name for place in keys]
+        groups = [tuple(row[place] for place in keys) for row in self.rows]
+        places = [find_row(names, groups, wished) for wished in (left, right)]
+        operation: Operation = "ratio" if ratio else "difference"
+        numbers = self.read_comparison(places[0], places[1], operation, level)
+        return GroupComparison(
+            operation=operation,
+            left=groups[places[0]],
+            right=groups[places[1]],
+            columns=tuple(column.name for column in self.columns if column.kind != "key"),
+            values=tuple(value for value, _ in numbers),
+            intervals=tuple(ends for _, ends in numbers),
+            confidence=level,
+        )
 
     def at_confidence(self, confidence: Fraction) -> Release:
         """The same answer with intervals at another confidence."""

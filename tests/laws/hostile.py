@@ -142,7 +142,18 @@ SELECT count(*) FROM visits v POSITIONAL JOIN visits w
 SELECT count(*) FROM visits v JOIN LATERAL (SELECT v.age) w ON true
 SELECT count(*) FROM visits v, LATERAL (SELECT note FROM visits w WHERE w.pid = v.pid) x
 SELECT count(*) OVER () FROM visits
-SELECT sum(count(*)) OVER () FROM visits
+SELECT sum(age) OVER () FROM visits
+SELECT age, sum(age) OVER (PARTITION BY age) FROM visits GROUP BY age
+SELECT avg(count(*)) OVER () FROM visits
+SELECT note, lag(count(*)) OVER (ORDER BY note) FROM visits GROUP BY note
+SELECT age, sum(count(*)) OVER (ORDER BY big) FROM visits GROUP BY age
+SELECT age, sum(count(*)) OVER (PARTITION BY count(*)) FROM visits GROUP BY age
+SELECT age, lag(count(*), 99999999999) OVER (ORDER BY age) FROM visits GROUP BY age
+SELECT age, lag(count(*), age) OVER (ORDER BY age) FROM visits GROUP BY age
+SELECT age, sum(max(cost)) OVER () FROM visits GROUP BY age
+SELECT age, sum(sum(count(*)) OVER ()) OVER () FROM visits GROUP BY age
+SELECT age, first_value(count(*)) OVER (ORDER BY age) FROM visits GROUP BY age
+SELECT age, sum(count(*)) OVER (ORDER BY age RANGE BETWEEN big PRECEDING AND CURRENT ROW) FROM visits GROUP BY age
 SELECT row_number() OVER (ORDER BY age), count(*) FROM visits GROUP BY age
 SELECT count(*) FROM visits QUALIFY row_number() OVER () = 1
 SELECT count(*) FROM visits WINDOW w AS (ORDER BY age)

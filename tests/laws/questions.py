@@ -3,6 +3,7 @@
 They need not all be accepted, and need not make sense; most are, and do.
 """
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
@@ -49,12 +50,24 @@ class Asker:
         self._scalars = Scalars(self.random, source.names)
         keys = self._keys()
         outputs = [*keys, *self._aggregates(source)] if self.random.random() < 0.95 else keys
+        outputs = [*map(self._other_form, outputs)]
         listed = ", ".join(f"{output} AS c{place}" for place, output in enumerate(outputs))
         where = f" WHERE {self._scalars.condition(2)}" if self.random.random() < 0.45 else ""
         group = self._group(keys)
         having = " HAVING count(*) > 3" if self.random.random() < 0.05 else ""
         order = f" ORDER BY {len(outputs)} DESC LIMIT 3" if self.random.random() < 0.08 else ""
         return f"{source.before}SELECT {listed} FROM {source.text}{where}{group}{having}{order}"
+
+    def _other_form(self, output: str) -> str:
+        """Some aggregates in forms that are read from the same statistics; decided by their texts, without a draw."""
+        own = Random(f"form {output}")
+        if output == "count(*)" and own.random() < 0.2:
+            return own.choice(["count(*) / sum(count(*)) OVER ()", "sum(count(*)) OVER () - count(*)", "ln(count(*))"])
+        pair = re.fullmatch(r"(?:corr|regr_slope)(\(.*\))", output)
+        if pair and own.random() < 0.5:
+            return own.choice(["regr_r2", "weighted_avg", "regr_avgx", "regr_count", "wavg"]) + pair[1]
+        single = re.fullmatch(r"(?:stddev|var_samp)(\(.*\))", output)
+        return f"geomean{single[1]}" if single and own.random() < 0.5 else output
 
     # FROM
 

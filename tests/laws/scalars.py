@@ -69,7 +69,7 @@ class Scalars:
             forms += [
                 f"extract({self.random.choice(['day', 'dow', 'month', 'hour'])} FROM {self.random.choice(days).sql})"
             ]
-        return Name(sql=self.random.choice(forms), kind="decimal", low=one.low, high=one.high)
+        return Name(sql=_wrapped(self.random.choice(forms)), kind="decimal", low=one.low, high=one.high)
 
     def condition(self, depth: int) -> str:
         if depth > 0 and self.random.random() < 0.5:
@@ -132,6 +132,17 @@ class Scalars:
 
     def operator(self) -> str:
         return self.random.choice(["=", "<>", "<", "<=", ">", ">="])
+
+
+#: Functions that are on a grid of their own, and how often one is put around an expression.
+REALS = ("sqrt({})", "ln({})", "log10({})", "log2({})", "exp({} / 9)", "exp(least({}, 8))")
+OFTEN = 0.12
+
+
+def _wrapped(sql: str) -> str:
+    """Now and then the expression within a function; decided by its text, so that no other draw is another one."""
+    own = Random(f"real {sql}")
+    return own.choice(REALS).format(sql) if own.random() < OFTEN else sql
 
 
 def name_of(column: Column, prefix: str) -> Name:

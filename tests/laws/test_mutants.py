@@ -21,13 +21,14 @@ from discreet.engines import (
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.ownership import Ownership
 from discreet.plan import price as pricing
-from discreet.plan import stability
+from discreet.plan import real_functions, stability
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, Sum
-from discreet.plan.expressions import Code, Member, walk
+from discreet.plan.expressions import Code, Member, Root, walk
 from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
 from discreet.sql import joins
+from discreet.sql.dialect import DuckDBDialect
 from discreet.sql.sql_writer import SqlWriter
 from laws.neighbours import Law, Pair
 from laws.worlds import NAN, Source, World, table_of
@@ -114,6 +115,9 @@ QUESTIONS = [
     "SELECT sex, age, count(*), sum(age) FROM visits GROUP BY ROLLUP (sex, age)",
     "SELECT note, count(*) FROM visits GROUP BY note",
     "SELECT median(age), quantile(cost, 0.25) FROM visits",
+    "SELECT sum(ln(1 + wide)), sum(sqrt(cost)), sum(exp(cost / 40)), sum(exp(wide / 1e12)) FROM visits",
+    "SELECT weighted_avg(debt, age), weighted_avg(age, greatest(cost, 0)), geomean(age), regr_r2(age, cost) FROM visits",
+    "SELECT age, count(*) / sum(count(*)) OVER (), sum(count(*)) OVER (ORDER BY age) FROM visits GROUP BY age",
 ]
 
 
@@ -315,6 +319,44 @@ def test_a_region_narrower_than_the_question_and_not_written(asking, monkeypatch
     asking()
     narrower(monkeypatch, 1)
     caught(asking, "outside the region")
+
+
+# Bugs in what an expression says of its values
+
+
+def test_a_logarithm_that_claims_too_little(asking, monkeypatch):
+    """The largest one taken for that of half the bound."""
+    known = real_functions._clamped
+
+    def claiming(number, low, high):
+        found = known(number, low, high)
+        object.__setattr__(found, "high", high * 9 // 10)
+        return found
+
+    monkeypatch.setattr(real_functions, "_clamped", claiming)
+    caught(asking)
+
+
+def test_a_root_that_claims_too_little(asking, monkeypatch):
+    known = Root.__post_init__
+
+    def claiming(self):
+        known(self)
+        object.__setattr__(self, "high", self.high // 2)
+
+    monkeypatch.setattr(Root, "__post_init__", claiming)
+    caught(asking)
+
+
+def test_a_root_that_is_not_rounded_down(asking, monkeypatch):
+    """Another value than the reference's, in one engine."""
+    monkeypatch.setattr(DuckDBDialect, "root", lambda self, number: f"CAST(ceil(sqrt({number})) AS BIGINT)")
+    caught(asking, "reference")
+
+
+def test_one_binary_digit_too_many(asking, monkeypatch):
+    monkeypatch.setattr(DuckDBDialect, "bit_length", lambda self, number: f"(length(bin({number})) + 1)")
+    caught(asking, "reference")
 
 
 # Bugs in how far a statistic moves

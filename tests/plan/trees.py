@@ -10,7 +10,10 @@ from discreet.errors import Refused
 from discreet.plan import algebra
 from discreet.plan.calendar import FIRST_DAY, LAST_DAY
 from discreet.plan.expressions import (
+    MOST_COUNTED,
+    MOST_SQUARE,
     Absolute,
+    BitLength,
     Choose,
     Code,
     First,
@@ -25,6 +28,7 @@ from discreet.plan.expressions import (
     Part,
     Plus,
     Remainder,
+    Root,
     Start,
     Substr,
     TextCode,
@@ -155,9 +159,19 @@ def _lookup(trees, one, depth):
     return Lookup(small, tuple(trees.random.choices(found, k=small.high - small.low + 1)), small.low)
 
 
+def _wide_lookup(trees, one, depth):
+    """A table of a small number that was computed in many bits."""
+    small = _between(one, 0, 3)
+    return Lookup(small, tuple(trees.random.choices([None, 0, 9, 2**70], k=4)), 0)
+
+
 def _choose(trees, one, depth):
     cases = tuple((trees.test(trees.number(depth)), trees.number(depth)) for _ in range(trees.random.randint(1, 2)))
     return Choose(cases, trees.random.choice([one, Null()]))
+
+
+def _between(number, low, high):
+    return Greatest((Least((number, Whole(high))), Whole(low)))
 
 
 def _days(number):
@@ -179,8 +193,11 @@ KINDS = [
     lambda trees, one, depth: Least((one, trees.number(depth), trees.leaf())),
     lambda trees, one, depth: Greatest((one, trees.number(depth))),
     lambda trees, one, depth: First((one, trees.number(depth), trees.leaf())),
+    lambda trees, one, depth: Root(_between(one, 0, trees.random.choice([9, 2**31, MOST_SQUARE - 1]))),
+    lambda trees, one, depth: BitLength(_between(one, 1, trees.random.choice([9, 2**31, MOST_COUNTED - 1]))),
     _choose,
     _lookup,
+    _wide_lookup,
     lambda trees, one, depth: Part(trees.random.choice(["year", "month", "day", "doy", "week", "isoyear"]), _days(one)),
     lambda trees, one, depth: Start(trees.random.choice(["year", "quarter", "month", "week"]), _days(one)),
 ]

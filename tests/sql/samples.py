@@ -11,6 +11,11 @@ greatest(seen, born); n / m; cost / weight; age / n; 1 / m; n / 0; n % 0; n // 0
 wide * 1000; wide * n; abs(wide); round(wide, -3); wide // 7; wide % 1000; wide / 7; null + 1
 +n; 1_000 + n; 1e2 * m; .5 * n; (n > 0)::int * m; smoker::int + alive::int; n::double / 3; open * 2; open / 10
 """
+_REALS = r"""
+sqrt(age); sqrt(cost); sqrt(weight * weight); sqrt(n); ln(age); ln(cost); ln(n); log10(weight); log10(cost); log2(age)
+log(10, cost); ln(weight / 4); exp(m); exp(weight / 20); exp(cost / 1000); exp(n / 7); sqrt(abs(wide)); ln(age + 1)
+floor(ln(cost)); round(log10(cost), 1); sqrt(4); ln(null); sqrt(cost) > 50; ln(cost) between 3 and 6; exp(ln(age) / 2)
+"""
 _CHOICES = r"""
 case when n > 3 then m when n < -3 then -1 end; case m when 1 then 10 when 2 then 20 else 0 end; coalesce(n, m, 0)
 ifnull(n, 7); nvl(n, m); nullif(m, 2); nullif(n, m); nullif(disease, 'flu'); if(n > 0, m, n); iif(smoker, 1, 2); if(n > 0, m)
@@ -107,11 +112,34 @@ def _texts(block):
     return [text.strip() for line in block.strip().splitlines() for text in line.split(";") if text.strip()]
 
 
-_BLOCKS = (_ARITHMETIC, _CHOICES, _TEXTS, _CONDITIONS, _MOMENTS, _CASTS, _PRECEDENCE)
+_BLOCKS = (_ARITHMETIC, _REALS, _CHOICES, _TEXTS, _CONDITIONS, _MOMENTS, _CASTS, _PRECEDENCE)
 SAMPLES = [text for block in _BLOCKS for text in _texts(block)]
+
+#: Functions whose values are on a grid that need not hold them.
+ROUNDED = ("sqrt(", "ln(", "log", "exp(")
+
+
+def _positive(text):
+    return f"case when ({text}) > 0 then ({text}) end"
+
+
+def _not_negative(text):
+    return f"case when ({text}) >= 0 then ({text}) end"
+
 
 #: What DuckDB is asked instead, where it would overflow, has another type, or makes an infinity of a quotient by 0.
 INSTEAD = {
+    **{f"ln({of})": f"ln({_positive(of)})" for of in ("age", "cost", "n", "weight / 4", "age + 1")},
+    **{f"sqrt({of})": f"sqrt({_not_negative(of)})" for of in ("n", "cost")},
+    "log10(weight)": f"log10({_positive('weight')})",
+    "log10(cost)": f"log10({_positive('cost')})",
+    "log2(age)": f"log2({_positive('age')})",
+    "log(10, cost)": f"log10({_positive('cost')})",
+    "floor(ln(cost))": f"floor(ln({_positive('cost')}))",
+    "round(log10(cost), 1)": f"round(log10({_positive('cost')}), 1)",
+    "sqrt(cost) > 50": f"sqrt({_not_negative('cost')}) > 50",
+    "ln(cost) between 3 and 6": f"ln({_positive('cost')}) between 3 and 6",
+    "exp(ln(age) / 2)": f"exp(ln({_positive('age')}) / 2)",
     "n / m": "n / nullif(m, 0)",
     "1 / m": "1 / nullif(m, 0)",
     "cost / weight": "cost / nullif(weight, 0)",

@@ -242,13 +242,18 @@ def test_bins_lie_one_after_another(edges, bundles):
     [
         {"plus": [AGE, AGE, {"times": [AGE, AGE]}]}, {"times": [AGE, AGE, AGE]}, {"whole": [1, AGE]}, {"null": [AGE]},
         {"absolute": [AGE, {"times": [AGE, AGE]}]}, {"over": [AGE, {"whole": [10]}, "up"]}, {"length": [AGE, AGE]},
-        {"over": [AGE, {"whole": [10]}]}, {"remainder": [AGE]}, {"lookup": [AGE, [1, 2, 3], 0, AGE]},
+        {"over": [AGE, {"whole": [10]}]}, {"remainder": [AGE]}, {"lookup": [AGE, [1, 2, 3], 0, AGE]}, {"root": [AGE, AGE]}, {"bitlength": []},
     ],
 )  # fmt: skip
 def test_expressions_have_the_arguments_that_their_bounds_are_of(expression):
     relation, _ = rules()
     known = {"age": (0, 2, False)}
-    for right in ({"plus": [AGE, AGE]}, {"over": [AGE, {"whole": [10]}, "down"]}, {"lookup": [AGE, [1, 2, 3], 0]}):
+    for right in (
+        {"plus": [AGE, AGE]},
+        {"over": [AGE, {"whole": [10]}, "down"]},
+        {"lookup": [AGE, [1, 2, 3], 0]},
+        {"root": [AGE]},
+    ):
         relation.derive(right, known)
     with pytest.raises(relation.Broken, match=r"missing arguments|rounding"):
         relation.derive(expression, known)

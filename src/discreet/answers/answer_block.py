@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.answers.group_windows import alike_windows, rounded_draws, window_sums
+from discreet.mechanisms.repeated_noise import RepeatedNoise
 from discreet.plan import formula
 from discreet.plan.cell_statistics import PersonCount, RowCount
 from discreet.plan.predicate import TRUE
 from discreet.release import Cell, Interval
 from discreet.sql.bin_labels import bin_middle, bin_range_labels
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
-from discreet.sql.typed_expression import NumericKind
+from discreet.sql.typed_expression import CategoryKind, NumericKind, TextKind
 
 #: How many digits mean something is judged at one confidence, so that an answer has one value whoever reads it.
 _DIGITS_AT = Fraction(95, 100)
@@ -46,6 +48,8 @@ class AnswerBlock:
     ends: dict[tuple[formula.Formula, Fraction], _Ends] = field(default_factory=dict)
     coalesce_choices: dict[formula.Formula, formula.CoalesceChoice] = field(default_factory=dict)
     uninformative_groups: dict[formula.Formula, NDArray[np.bool_]] = field(default_factory=dict)
+    window_places: dict[tuple[int, tuple[formula.GroupWindow, ...]], list[list[int]]] = field(default_factory=dict)
+    draws: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -56,8 +60,58 @@ class AnswerBlock:
         return self.shape if self.keys is None else (len(self.keys), *self.shape)
 
     def vectors(self) -> list[NDArray[Any]]:
-        """The noisy vectors by the numbers of their statistics."""
-        return [self.values[index] for index in range(len(self.query.inquiry.statistics))]
+        """The noisy vectors by the numbers of their statistics; after them those of windows."""
+        return [self.values[index] for index in self._indexes()]
+
+    def _indexes(self) -> range:
+        return range(len(self.query.inquiry.statistics) + len(self.draws))
+
+    def _located(self, output: OutputColumn) -> OutputColumn:
+        """The column with statistics over windows by the places that their vectors have in this block."""
+        of, own = output.formula, len(self.query.inquiry.statistics)
+        references = () if of is None else tuple(formula.references(of))
+        windows = [reference.over for reference in references if reference.over is not None and reference.index < own]
+        if of is None or not windows:
+            return output
+        alike = {window: together for together in alike_windows(windows) for window in together}
+
+        def located(reference: formula.StatisticRef) -> formula.Formula:
+            if reference.over is None:
+                return reference
+            together = alike[reference.over]
+            places = self._window_places(reference.index, together)[together.index(reference.over)]
+            parts = [formula.StatisticRef(place, together[0]) for place in places]
+            return formula.added(parts)
+
+        return replace(output, formula=formula.replace_references(of, located))
+
+    def _window_places(self, statistic: int, windows: tuple[formula.GroupWindow, ...]) -> list[list[int]]:
+        """For each of some windows that are alike, the places of the vectors that add up to a statistic over it."""
+        if (statistic, windows) not in self.window_places:
+            self.window_places[statistic, windows] = [[] for _ in windows]
+            for part in window_sums(
+                self.values[statistic],
+                self._possible(np.arange(self.size)),
+                windows,
+                places=self.positions,
+                ranks=self._label_ranks,
+            ):
+                index = len(self._indexes())
+                self.values[index], self.draws[index] = part.sums, rounded_draws(part.draws)
+                most = max(int(self.draws[index].max(initial=1)), 1)
+                self.laws[index] = RepeatedNoise(law=self.laws[statistic], draws=most)
+                for place in part.windows:
+                    self.window_places[statistic, windows][place].append(index)
+        return self.window_places[statistic, windows]
+
+    def _label_ranks(self, key: int) -> NDArray[np.int64]:
+        """By what groups stand in the order of a key: texts by themselves, others by their places; -1 for NULL."""
+        labels, positions = self._labels(key), self.positions(key)
+        if isinstance(self.query.keys[key].typed.kind, CategoryKind | TextKind):
+            texts = sorted({label for label in labels if isinstance(label, str)})
+            ranks = {text: rank for rank, text in enumerate(texts)}
+            return np.array([ranks.get(label, -1) if isinstance(label, str) else -1 for label in labels])
+        return np.array([-1 if label is None else place for label, place in zip(labels, positions, strict=True)])
 
     def kept_groups(self) -> NDArray[np.int64]:
         """The groups that HAVING keeps, in the order of their keys as selected. What is hidden is NULL there."""
@@ -131,6 +185,7 @@ class AnswerBlock:
 
     def cells(self, output: OutputColumn) -> list[Cell]:
         """One column of the answer."""
+        output = self._located(output)
         if output.key is not None:
             return self._labels(output.key)
         if output.grouping is not None:
@@ -140,6 +195,7 @@ class AnswerBlock:
 
     def sortable(self, output: OutputColumn) -> list[Cell]:
         """What a column is sorted by: numbers as they were drawn, with all their digits; quantiles by their bins."""
+        output = self._located(output)
         if output.quantile is not None:
             return _without_hidden(self.bins[output.quantile][:, 1].tolist(), self.hidden(output))
         return (
@@ -158,6 +214,7 @@ class AnswerBlock:
         Of groups without rows at most 1 in 200 shows a mean (its noisy number of rows is beyond its 99% noise, on one
         side), and at most 1 in 20 a quotient like sum(x) / sum(y) (its noisy divisor is beyond its 95% noise).
         """
+        output = self._located(output)
         if output.quantile is not None:
             return self._hidden_quantile(output.quantile)
         if output.formula is None or output.plain is not None or self._uses_discovered_counts(output):
@@ -284,6 +341,7 @@ class AnswerBlock:
 
     def interval(self, output: OutputColumn, confidence: Fraction) -> list[Interval]:
         """Where the numbers of a column lie without their noise; of hidden ones, between what is declared."""
+        output = self._located(output)
         if output.key is not None or output.grouping is not None:
             return [None] * self.size
         if output.quantile is not None:
@@ -300,7 +358,7 @@ class AnswerBlock:
     def _ends(self, output: OutputColumn, confidence: Fraction) -> _Ends:
         assert output.formula is not None
         if (output.formula, confidence) not in self.ends:
-            low, high = formula.interval(output.formula, self.vectors(), self._laws(), confidence)
+            low, high = self._noise_interval(output.formula, confidence)
             nobody = self._nobody(output.formula, max(confidence, _SURE))
             least, most = formula.bounds(output.formula) or (-math.inf, math.inf)
             low, high = np.where(nobody, least, low), np.where(nobody, most, high)
@@ -310,8 +368,26 @@ class AnswerBlock:
             self.ends[output.formula, confidence] = low, high
         return self.ends[output.formula, confidence]
 
+    def _noise_interval(self, of: formula.Formula, confidence: Fraction) -> _Ends:
+        """The interval of a formula; where it sums over windows, for groups with as many draws of noise together."""
+        summed = [index for index in sorted(formula.cells(of)) if index in self.draws]
+        if not summed:
+            return formula.interval(of, self.vectors(), self._laws(), confidence)
+        low, high = np.full(self.size, np.nan), np.full(self.size, np.nan)
+        vectors = self.vectors()
+        given_groups = np.flatnonzero(~np.any([np.isnan(vectors[index]) for index in summed], axis=0))
+        numbers = np.stack([self.draws[index][given_groups] for index in summed])
+        alike, places = np.unique(numbers, axis=1, return_inverse=True)
+        for place, draws in enumerate(alike.T):
+            lanes = given_groups[places.ravel() == place]
+            laws = self._laws()
+            for index, number in zip(summed, draws, strict=True):
+                laws[index] = replace(self.laws[index], draws=int(number))
+            low[lanes], high[lanes] = formula.interval(of, [each[lanes] for each in vectors], laws, confidence)
+        return low, high
+
     def _laws(self) -> list[Any]:
-        return [self.laws[index] for index in range(len(self.query.inquiry.statistics))]
+        return [self.laws[index] for index in self._indexes()]
 
     def _nobody(
         self, of: formula.Formula, confidence: Fraction, choices: formula.Choices | None = None

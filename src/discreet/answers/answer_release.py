@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from discreet.accounting import events
 from discreet.accounting.events import WeightedThresholdEvent
 from discreet.answers.answer_columns import columns_of
 from discreet.answers.caveats import caveats, ledger_caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
+from discreet.answers.row_comparison import compare_rows
 from discreet.errors import Command, Flag, Message, Piece
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Measurement
@@ -38,6 +41,7 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         remaining=spending(standing.remaining),
         cached=cached,
         read_intervals=reading.intervals,
+        read_comparison=partial(compare_rows, reading),
     )
     return release.with_warnings(_warnings(release, reading, wish, ledger))
 

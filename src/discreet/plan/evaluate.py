@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
@@ -9,6 +10,7 @@ from discreet.accounting.region import Value
 from discreet.plan.calendar import part_of, start_of
 from discreet.plan.expressions import (
     Absolute,
+    BitLength,
     Choose,
     Code,
     Every,
@@ -28,6 +30,7 @@ from discreet.plan.expressions import (
     Plus,
     Predicate,
     Remainder,
+    Root,
     Sides,
     Some,
     Start,
@@ -91,6 +94,10 @@ def numbers(expression: Number, records: Records) -> list[int | None]:
             return [None if one is None or two is None else _arithmetic(expression, one, two) for one, two in pairs]
         case Absolute(of=of):
             return [None if operand is None else abs(operand) for operand in numbers(of, records)]
+        case Root(of=of):
+            return [None if operand is None else math.isqrt(operand) for operand in numbers(of, records)]
+        case BitLength(of=of):
+            return [None if operand is None else operand.bit_length() for operand in numbers(of, records)]
         case Least(parts=parts):
             return [min(given, default=None) for given in _given(parts, records)]
         case Greatest(parts=parts):

@@ -13,6 +13,7 @@ Member, Test, Every and Some are the predicates of `plan.predicate`; they stand 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -26,6 +27,12 @@ from discreet.plan.interval import IntegerInterval, Rounding
 from discreet.schema.privacy_unit import display_name
 
 Sides = Literal["both", "leading", "trailing"]
+
+#: Whole square roots are of numbers below this: float64 holds each of them, and what lies between their roots.
+MOST_SQUARE = 2**52
+
+#: Binary digits are counted of numbers below this, which 64 bits hold.
+MOST_COUNTED = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,40 @@ class Absolute(ExpressionFacts):
 
     def __post_init__(self) -> None:
         set_facts(self, interval.absolute(required_bounds(self.of)), null=self.of.null, parts=(self.of,))
+
+
+@dataclass(frozen=True, slots=True)
+class Root(ExpressionFacts):
+    """The square root of a number below 2^52 that is not negative, rounded down to a whole number.
+
+    Guarantee: floor(sqrt(x)) in float64 is that number, on every engine whose square root is correctly rounded, as
+        IEEE 754 demands.
+    Because: x < 2^52 is exact in float64. Let s^2 <= x < (s + 1)^2, so s < 2^26. The exact root is at least s, which
+        is a float, so the rounded one is. It is at most sqrt((s + 1)^2 - 1) < (s + 1) - 1 / (2 (s + 1)), and
+        1 / (2 (s + 1)) >= 2^-27 is more than half the distance between floats below 2^26, so it rounds below s + 1.
+    """
+
+    of: Number
+
+    def __post_init__(self) -> None:
+        bounds = required_bounds(self.of)
+        if bounds.low < 0 or bounds.high >= MOST_SQUARE:
+            raise ValueError("a root is of a number from 0 to below 2^52")
+        set_facts(self, (math.isqrt(bounds.low), math.isqrt(bounds.high)), null=self.of.null, parts=(self.of,), more=2)
+
+
+@dataclass(frozen=True, slots=True)
+class BitLength(ExpressionFacts):
+    """How many binary digits a number has, from 1 to below 2^62."""
+
+    of: Number
+
+    def __post_init__(self) -> None:
+        bounds = required_bounds(self.of)
+        if bounds.low < 1 or bounds.high >= MOST_COUNTED:
+            raise ValueError("binary digits are counted of numbers from 1 to below 2^62")
+        lengths = bounds.low.bit_length(), bounds.high.bit_length()
+        set_facts(self, lengths, null=self.of.null, parts=(self.of,), more=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,8 +359,8 @@ class Substr(ExpressionFacts):
 
 
 Number = (
-    Code | Null | Whole | Plus | Times | Over | Remainder | Absolute | Least | Greatest | First | Choose | Lookup
-    | Part | Start | Length | Like
+    Code | Null | Whole | Plus | Times | Over | Remainder | Absolute | Root | BitLength | Least | Greatest | First
+    | Choose | Lookup | Part | Start | Length | Like
 )  # fmt: skip
 Words = TextCode | Lower | Upper | Trim | Substr
 Expression = Number | Words

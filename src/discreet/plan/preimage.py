@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from discreet.accounting.region import Run, Value, ValueSet
 from discreet.plan.calendar import first_of_year, first_start
-from discreet.plan.expressions import Expression, Lookup, Number, Over, Part, Plus, Start, Times, Whole
+from discreet.plan.expressions import BitLength, Expression, Lookup, Number, Over, Part, Plus, Root, Start, Times, Whole
 
 #: The first operand at which a rising expression reaches a value.
 _First = Callable[[int], int]
@@ -50,6 +50,10 @@ def _step(of: Expression) -> tuple[Number, _First] | None:
             return inner, lambda least: -(-least // factor)
         case Over(left=inner, right=Whole(value=divisor), rounding=rounding) if divisor > 0:
             return inner, {"down": _down, "zero": _zero, "nearest": _nearest}[rounding](divisor)
+        case Root(of=inner):
+            return inner, lambda least: max(least, 0) ** 2
+        case BitLength(of=inner):
+            return inner, lambda least: 1 << max(least - 1, 0)
         case Start(day=inner, unit=unit):
             return inner, lambda least: first_start(unit, least)
         case Part(day=inner, unit="year"):

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.accounting.region import NOT_NULL
 from discreet.errors import Command, Message, Refused
-from discreet.plan import formula
+from discreet.plan import algebra, formula
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Statistic, Sum
 from discreet.plan.expressions import Number, Plus, Times, Whole
 from discreet.plan.formula import Formula
@@ -35,15 +35,19 @@ _QUANTILES = (
     exp.Min,
     exp.Max,
 )
-_PAIRS = (exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept)
+_REGRESSIONS = (exp.RegrSlope, exp.RegrIntercept, exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy)
+_PAIRS = (exp.Corr, exp.CovarPop, exp.CovarSamp, *_REGRESSIONS)
 _SPREADS = (exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp)
 _SUPPORTED = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, *_SPREADS, *_PAIRS, *_QUANTILES)
+
+#: Aggregates that the parser knows by their names alone, and how many arguments each takes.
+_NAMED = {"geomean": 1, "geometric_mean": 1, "weighted_avg": 2, "wavg": 2}
 
 _ARGUMENTS = {"this", "expression", "quantile", "big_int"}
 
 _HINT = (
     "use one of: count, sum, avg, variance, stddev, corr, covar_pop, covar_samp, regr_slope, regr_intercept, "
-    "min, max, median, quantile"
+    "regr_r2, weighted_avg, geomean, min, max, median, quantile"
 )
 
 
@@ -51,7 +55,13 @@ def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is an aggregate, FILTER and all."""
     if isinstance(node, exp.Filter):
         return is_aggregate(node.this)
-    return isinstance(node, exp.AggFunc | exp.WithinGroup)
+    return isinstance(node, exp.AggFunc | exp.WithinGroup) or _named(node) is not None
+
+
+def _named(node: exp.Expr) -> str | None:
+    """The name of an aggregate that the parser knows by its name alone."""
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+    return name if name in _NAMED else None
 
 
 def sum_refusal_hint(operand: TypedExpression, node: exp.Expr) -> str:
@@ -99,6 +109,9 @@ class Aggregates:
             node = node.this
         if isinstance(node, exp.IgnoreNulls):
             node = node.this
+        name = _named(node)
+        if name is not None:
+            return self._by_name(name, node, where)
         if not isinstance(node, _SUPPORTED):
             raise self._refusal("this aggregate is not supported", original_node)
         if isinstance(node.this, exp.Distinct) and not isinstance(node, exp.Count):
@@ -131,6 +144,50 @@ class Aggregates:
                 return self._pair(node, where)
             case _:
                 return self._quantile(node, where)
+
+    def _by_name(self, name: str, node: exp.Expr, where: Predicate) -> Formula:
+        if len(node.expressions) != _NAMED[name]:
+            raise self._refusal(f"{name} takes {_NAMED[name]} argument{'s' * (_NAMED[name] > 1)}", node)
+        if _NAMED[name] == 1:
+            return self._geometric_mean(node.expressions[0], where)
+        return self._weighted_average(node, where)
+
+    def _geometric_mean(self, node: exp.Expr, where: Predicate) -> Formula:
+        """e to the mean of logarithms, of values above 0."""
+        operand, logarithm = self._number(node), self._number(exp.Ln(this=node))
+        assert isinstance(operand.kind, NumericKind)
+        low, high = _bounds(operand)
+        if low < 1:
+            self.warnings["a geometric mean leaves out values that are not above 0"] = None
+        # A logarithm is rounded: one step further the mean is moved to the bound itself.
+        mean = self._average(logarithm, where, slack=1)
+        step = operand.kind.step
+        return formula.Clamp(formula.Call("exp", (mean,)), max(low, 1) * step, max(high, 1) * step)
+
+    def _weighted_average(self, node: exp.Expr, where: Predicate) -> Formula:
+        """sum(weight * x) / sum(weight) over rows where neither is NULL; x is centred: it moves by half as much."""
+        value, weight = (self._number(part) for part in node.expressions)
+        assert isinstance(value.kind, NumericKind)
+        low, high = _bounds(value)
+        if _bounds(weight)[0] < 0:
+            raise self._refusal(
+                "a weight must not be negative",
+                node.expressions[1],
+                hint="declare low = 0 of the column, or use greatest(…, 0)",
+            )
+        centre = (low + high) // 2
+        both = every([where, *_not_null(value), *_not_null(weight)])
+        weights = self._index(Sum(of=codes_of(weight), where=both))
+        total = self._index(Sum(of=algebra.times(codes_of(weight), _minus(value, centre)), where=both))
+        return formula.weighted_average(
+            total,
+            weights,
+            centre=centre,
+            low=low,
+            high=high,
+            step=value.kind.step,
+            grains=(self._grain(total), self._grain(weights)),
+        )
 
     def _index(self, statistic: Statistic) -> int:
         """The number of a statistic; one that is there already is shared."""
@@ -184,8 +241,8 @@ class Aggregates:
         index = self._index(Sum(of=operand.expression, where=where))
         return formula.total(index, step=operand.kind.step * self._grain(index))
 
-    def _average(self, operand: TypedExpression, where: Predicate) -> Formula:
-        """Centred: x minus the middle of its bounds moves by half of what x does."""
+    def _average(self, operand: TypedExpression, where: Predicate, *, slack: int = 0) -> Formula:
+        """Centred: x minus the middle of its bounds moves by half of what x does. `slack`: bounds so much wider."""
         assert isinstance(operand.kind, NumericKind)
         low, high = _bounds(operand)
         centre = (low + high) // 2
@@ -195,8 +252,8 @@ class Aggregates:
             total,
             number,
             centre=centre,
-            low=low,
-            high=high,
+            low=low - slack,
+            high=high + slack,
             step=operand.kind.step,
             grain=self._grain(total),
         )
@@ -225,8 +282,12 @@ class Aggregates:
     def _pair(self, node: exp.Expr, where: Predicate) -> Formula:
         """Statistics of two numbers, over rows where neither is NULL. In regr_ functions the first one is y."""
         first, second = self._number(node.this), self._number(node.expression)
-        y, x = (first, second) if isinstance(node, exp.RegrSlope | exp.RegrIntercept) else (second, first)
+        y, x = (first, second) if isinstance(node, _REGRESSIONS) else (second, first)
         both = every([where, *_not_null(x), *_not_null(y)])
+        if isinstance(node, exp.RegrCount):
+            return formula.count(self._index(RowCount(where=both)))
+        if isinstance(node, exp.RegrAvgx | exp.RegrAvgy):
+            return self._average(x if isinstance(node, exp.RegrAvgx) else y, both)
         number = self._index(RowCount(where=both))
         sides = [self._side(side, both) for side in (x, y)]
         moved = [_minus(side, sum(_bounds(side)) // 2) for side in (x, y)]
@@ -237,6 +298,7 @@ class Aggregates:
             exp.CovarSamp: formula.covariance,
             exp.RegrSlope: formula.slope,
             exp.RegrIntercept: formula.intercept,
+            exp.RegrR2: formula.determination,
         }
         sample_option = (
             {} if not isinstance(node, exp.CovarPop | exp.CovarSamp) else {"sample": isinstance(node, exp.CovarSamp)}
@@ -321,6 +383,8 @@ class Aggregates:
 
 def _not_null(operand: TypedExpression) -> list[Predicate]:
     """That a value is not NULL, where it can be."""
+    if operand.defined is not None:
+        return [operand.defined]
     return [within(operand.expression, NOT_NULL)] if operand.expression.null else []
 
 

@@ -69,6 +69,12 @@ class Dialect(Protocol):
     def quotient(self, left: str, right: str, *, wide: bool) -> str:
         """left over right, cut towards zero. It may bind no tighter than a product; so may `left`."""
 
+    def root(self, number: str) -> str:
+        """The square root of a whole number from 0 to below 2^52, of any width, rounded down; 64 bits wide."""
+
+    def bit_length(self, number: str) -> str:
+        """How many binary digits a number of 64 bits has, from 1 on; 64 bits wide."""
+
     def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
         """The element of a list at a place, counted from 1; the place may bind no tighter than a sum."""
 
@@ -157,6 +163,12 @@ class DuckDBDialect:
 
     def quotient(self, left: str, right: str, *, wide: bool) -> str:
         return f"{left} // {right}"
+
+    def root(self, number: str) -> str:
+        return f"CAST(floor(sqrt(CAST({number} AS DOUBLE))) AS BIGINT)"
+
+    def bit_length(self, number: str) -> str:
+        return f"length(bin({number}))"
 
     def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
         listed = f"[{', '.join('NULL' if element is None else str(element) for element in table)}]"

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, assert_never
 from discreet.accounting.region import Box, Region, Run, ValueSet
 from discreet.plan.expressions import (
     Absolute,
+    BitLength,
     Choose,
     Code,
     Every,
@@ -35,6 +36,7 @@ from discreet.plan.expressions import (
     Plus,
     Predicate,
     Remainder,
+    Root,
     Some,
     Start,
     Substr,
@@ -207,6 +209,12 @@ class Emitter:
                 return self._over(expression)
             case Absolute(of=of):
                 return self._unary(self.dialect.absolute, self._number(of))
+            case Root(of=of):
+                return _Sql(self.dialect.root(self._number(of).text), _BIG)
+            case BitLength(of=of):
+                ends = required_bounds(of)
+                number = self.dialect.fitting(self._number(of).text, ends.low, ends.high, wide=False)
+                return _Sql(self.dialect.bit_length(number), _BIG)
             case Least(parts=parts):
                 return self._call("least", parts)
             case Greatest(parts=parts):
@@ -305,7 +313,10 @@ class Emitter:
 
     def _lookup(self, expression: Lookup) -> _Sql:
         """An element of a list, which is counted from 1."""
-        code, moved = self._at_least(self._number(expression.code), _BIG), 1 - expression.first
+        sql, moved = self._number(expression.code), 1 - expression.first
+        ends = required_bounds(expression.code)
+        fits = sql.width == _HUGE  # computed in more bits than it has
+        code = self.dialect.fitting(sql.text, ends.low, ends.high, wide=False) if fits else self._at_least(sql, _BIG)
         place = f"{code} + {moved}" if moved > 0 else f"{code} - {-moved}" if moved < 0 else code
         wide = _width(expression.low, expression.high) == _HUGE
         return _Sql(self.dialect.lookup(expression.table, place, wide=wide), _HUGE if wide else _NATURAL)

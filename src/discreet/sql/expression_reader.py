@@ -24,6 +24,7 @@ from discreet.sql.comparison import Constant, Operator, compare, constant_of, is
 from discreet.sql.date_functions import MOMENTS, NAMED
 from discreet.sql.query_text import QueryText
 from discreet.sql.query_text import span as span_of
+from discreet.sql.real_expressions import REALS
 from discreet.sql.scalar_expressions import ARITHMETIC
 from discreet.sql.text_functions import TEXTS
 from discreet.sql.typed_expression import BooleanKind, TypedExpression, literal
@@ -40,7 +41,7 @@ _OPERATORS: dict[type[exp.Expr], Operator] = {
 _CONDITIONS: tuple[type[exp.Expr], ...] = (
     exp.And, exp.Or, exp.Not, exp.Is, exp.Between, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, *_OPERATORS,
 )  # fmt: skip
-_SCALARS = {**ARITHMETIC, **TEXTS, **MOMENTS, **CASTS}
+_SCALARS = {**ARITHMETIC, **REALS, **TEXTS, **MOMENTS, **CASTS}
 _HINT = "use a condition: =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
 
 

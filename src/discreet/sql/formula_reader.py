@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlglot import exp
 from discreet.errors import Message, Refused, Statement
 from discreet.plan import formula
 from discreet.plan.formula import And, Arithmetic, Call, Compare, Formula, IsNull, Not, Or
+from discreet.plan.formula.linear import linear
 from discreet.sql.aggregates import Aggregates, TypedQuantile, is_aggregate
 from discreet.sql.expression_reader import ARGUMENTS, ExpressionReader, check_arguments
 from discreet.sql.function_names import FUNCTIONS
@@ -19,6 +20,7 @@ from discreet.sql.group_keys import GroupKey
 from discreet.sql.query_text import QueryText, span
 from discreet.sql.scope import Scope
 from discreet.sql.unsupported_syntax import refusal_of
+from discreet.sql.window_reader import WindowReader
 
 _OPERATORS: dict[type[exp.Expr], Any] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _COMPARISONS: dict[type[exp.Expr], Any] = {
@@ -32,6 +34,8 @@ _COMPARISONS: dict[type[exp.Expr], Any] = {
 _CALLS: dict[type[exp.Expr], Any] = {
     exp.Abs: "abs",
     exp.Sqrt: "sqrt",
+    exp.Ln: "ln",
+    exp.Exp: "exp",
     exp.Floor: "floor",
     exp.Ceil: "ceil",
     exp.Least: "least",
@@ -42,10 +46,10 @@ _CALLS: dict[type[exp.Expr], Any] = {
 #: Larger literals, or smaller ones than one over it, make no sense beside counts and sums, and leave floats.
 _MOST_LITERAL = Fraction(10**18)
 
-#: What such a node may hold; an argument beside these would be passed over.
-_ARGUMENTS = {**ARGUMENTS, exp.Sqrt: frozenset({"this"})}
-
-_HINT = "compute with aggregates by + - * /, round, abs, sqrt, floor, ceil, least, greatest, coalesce, nullif"
+_HINT = (
+    "compute with aggregates by + - * /, round, abs, sqrt, ln, log10, log2, exp, floor, ceil, least, greatest, "
+    "coalesce, nullif"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +117,9 @@ class FormulaReader:
         node = self._alias(node.unnest())
         if is_aggregate(node):
             return self._aggregate(node)
-        if type(node) in _ARGUMENTS:
+        if isinstance(node, exp.Window):
+            return self._window(node)
+        if type(node) in ARGUMENTS:
             self._check(node)
         match node:
             case exp.Literal() | exp.Neg(this=exp.Literal()):
@@ -132,6 +138,8 @@ class FormulaReader:
                     left=self.number(node.left),
                     right=self.number(node.right),
                 )
+            case exp.Log():
+                return Call(name=self._logarithm(node), arguments=(self.number(node.expression),))
             case exp.Round():
                 return Call(name="round", arguments=(self.number(node.this), self._decimals(node)))
             case exp.Cast() | exp.TryCast():
@@ -152,12 +160,40 @@ class FormulaReader:
             )
         if isinstance(node, exp.Column):
             self.scope.resolve(node)
-        if isinstance(node, exp.Window):
-            raise self.source.refusal("window functions are not supported", at=node)
         if isinstance(node, exp.Anonymous) and str(node.this).lower() not in FUNCTIONS:
             problem = refusal_of(node)
             raise self.source.refusal(problem.reason, at=_word(node), hint=problem.hint or _HINT)
         raise self.source.refusal("this cannot be computed from aggregates", at=node, hint=_HINT)
+
+    def _window(self, node: exp.Window) -> Formula:
+        """A sum over groups, or the number of a group before or after: computed from noisy numbers, so it is free."""
+        reader = WindowReader(refusal=self.source.refusal, key=self._window_key, keys=len(self.keys))
+        window = reader.read(node)
+        if not any(is_aggregate(part) for part in node.this.this.walk()):
+            raise self.source.refusal(
+                "window functions are supported only over aggregates, not over rows",
+                at=node,
+                hint="sum(count(*)) OVER (…), or sum(sum(x)) OVER (…)",
+            )
+        inner = self.number(node.this.this)
+        if any(reference.over is not None for reference in formula.references(inner)):
+            raise self.source.refusal("a window function cannot be within another one", at=node)
+        other = formula.replace_references(inner, lambda reference: replace(reference, over=window))
+        if not isinstance(node.this, exp.Sum):
+            return other
+        linear_form = linear(inner)
+        if linear_form is None or linear_form.constant:
+            raise self.source.refusal(
+                "only counts and sums can be added up over groups",
+                at=node,
+                hint="sum(count(*)) OVER (…), or sum(sum(x)) OVER (…) / sum(count(*)) OVER (…)",
+            )
+        return Arithmetic("+", inner, other) if window.holds_own_group else other
+
+    def _window_key(self, node: exp.Expr) -> int:
+        key = self.key(self._alias(node.unnest()), required=True)
+        assert key is not None
+        return key
 
     def condition(self, node: exp.Expr) -> Formula:
         """HAVING: a condition over aggregates, judged by noisy values."""
@@ -214,7 +250,7 @@ class FormulaReader:
 
     def _check(self, node: exp.Expr) -> None:
         try:
-            check_arguments(node, _ARGUMENTS[type(node)])
+            check_arguments(node, ARGUMENTS[type(node)])
         except Refused as problem:
             raise self.source.refusal(problem.reason, at=node, hint=_HINT) from None
 
@@ -224,6 +260,15 @@ class FormulaReader:
         if not isinstance(value, Fraction) or value.denominator != 1 or abs(value) > 15:
             raise self.source.refusal("round takes a whole number of digits", at=node)
         return formula.FormulaConstant(value)
+
+    def _logarithm(self, node: exp.Log) -> str:
+        base = node.this if node.args.get("expression") is not None else None
+        name = f"log{base.this}" if isinstance(base, exp.Literal) else ""
+        if name not in ("log2", "log10"):
+            raise self.source.refusal(
+                "only logarithms to the base 2, 10 or e are supported", at=node, hint="write ln(x), log10(x) or log2(x)"
+            )
+        return name
 
     def _reader(self) -> ExpressionReader:
         return self.aggregates.reader

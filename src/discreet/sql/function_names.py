@@ -26,6 +26,9 @@ _ALIASES = {
     "nvl": "coalesce",
     "isnull": "coalesce",
     "percentile": "quantile",
+    "log": "ln",
+    "wavg": "weighted_avg",
+    "geometric_mean": "geomean",
 }
 
 #: Functions of aggregates, of rows and of persons. What takes a list is in no table of arguments.

@@ -36,7 +36,7 @@ class OutputColumn:
     def plain(self) -> tuple[int, Fraction] | None:
         """The statistic that this is a multiple of, and how many times; None for what is computed from several."""
         linear_form = None if self.formula is None else linear(self.formula)
-        if linear_form is None or linear_form.constant or len(linear_form.weights) != 1:
+        if linear_form is None or linear_form.constant or linear_form.over or len(linear_form.weights) != 1:
             return None
         return linear_form.weights[0]
 

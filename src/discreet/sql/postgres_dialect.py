@@ -89,6 +89,12 @@ class PostgreSQLDialect:
         # `/` of numerics has a fraction, of which the last digits are rounded; div has none and is exact.
         return f"div({left}, {right})" if wide else f"{left} / {right}"
 
+    def root(self, number: str) -> str:
+        return f"CAST(floor(sqrt(CAST({number} AS DOUBLE PRECISION))) AS BIGINT)"
+
+    def bit_length(self, number: str) -> str:
+        return f"CAST(length(ltrim(CAST(CAST({number} AS BIT(64)) AS TEXT), '0')) AS BIGINT)"
+
     def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
         # Outside a list there is NULL, and a place wider than 32 bits is none of ours: tables are short.
         listed = ",".join("NULL" if element is None else str(element) for element in table)

@@ -174,6 +174,7 @@ class _Select:
                 at=self.source.clause("DISTINCT"),
                 hint="GROUP BY the keys, and count them",
             )
+        self._check_windows(clauses)
         statistics: tuple[Statistic, ...] = tuple(aggregates.statistics)
         if not statistics and not aggregates.quantiles:
             # The discovered keys alone; where a unit is a row, rows are the persons.
@@ -240,6 +241,27 @@ class _Select:
         discovered = [key.typed.expression for key in keys if key.axis is None]
         plan = limited_plan(relation.plan, limits, sorted(axes, key=axis_order), sorted(discovered, key=repr))
         return replace(relation, plan=plan)
+
+    def _check_windows(self, clauses: _Clauses) -> None:
+        """Refuse windows over groups that depend on the data, or that are not all of one kind."""
+        formulas = [output.formula for output in clauses.outputs] + [part.formula for part in clauses.order]
+        formulas.append(clauses.having)
+        references = [each for of in formulas if of is not None for each in formula.references(of)]
+        if all(each.over is None for each in references):
+            return
+        at = self.source.clause("OVER")
+        if clauses.having is not None:
+            raise self.source.refusal(
+                "HAVING cannot be combined with window functions", at=at, hint="put conditions on keys in WHERE"
+            )
+        if len(clauses.sets) > 1:
+            raise self.source.refusal(
+                "window functions cannot be combined with grouping sets", at=at, hint="ask one query for each"
+            )
+        if any(key.axis is None for key in clauses.keys):
+            raise self.source.refusal(
+                "window functions need declared keys", at=at, hint="declare the column as a category with its values"
+            )
 
     def _reach(self, relation: NamedRelation, subqueries: Subqueries) -> UnitReach:
         try:

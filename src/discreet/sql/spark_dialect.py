@@ -113,6 +113,12 @@ class SparkDialect:
             return f"(CAST(sum({above}){filter_clause} AS {_HUGE}) * {2**_FEW_BITS} + sum({below}){filter_clause})"
         return f"sum(CAST({number} AS {_HUGE})){filter_clause}"
 
+    def root(self, number: str) -> str:
+        return f"CAST(floor(sqrt(CAST({number} AS DOUBLE))) AS BIGINT)"
+
+    def bit_length(self, number: str) -> str:
+        return f"CAST(length(bin({number})) AS BIGINT)"
+
     def lookup(self, table: Sequence[int | None], place: str, *, wide: bool) -> str:
         listed = ", ".join("NULL" if element is None else str(element) for element in table)
         typed = f"CAST(array({listed}) AS ARRAY<{_HUGE if wide else 'BIGINT'}>)"

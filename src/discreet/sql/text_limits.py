@@ -37,14 +37,16 @@ MOST_ARGUMENTS = {
             1,
             "abs sign floor ceil ceiling lower upper lcase ucase length len strlen char_length character_length "
             "year month quarter day dayofmonth hour minute second dayofweek isodow dayofyear week weekofyear weekday "
-            "isoyear epoch date dayname monthname sqrt count_if countif sum avg mean min max median variance var_pop "
+            "isoyear epoch date dayname monthname sqrt ln log10 log2 exp geomean geometric_mean "
+            "count_if countif sum avg mean min max median variance var_pop "
             "var_samp stddev stddev_pop stddev_samp bool_and bool_or grouping",
         ),
         (
             2,
             "power pow mod round trunc ifnull nullif trim ltrim rtrim left right starts_with prefix contains "
             "ends_with suffix date_part datepart date_trunc datetrunc date_add corr covar_pop covar_samp regr_slope "
-            "regr_intercept quantile quantile_cont quantile_disc approx_quantile percentile_cont percentile_disc",
+            "regr_intercept regr_r2 regr_count regr_avgx regr_avgy weighted_avg wavg log "
+            "quantile quantile_cont quantile_disc approx_quantile percentile_cont percentile_disc",
         ),
         (3, "if iif substr substring date_diff datediff"),
     )

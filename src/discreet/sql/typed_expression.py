@@ -12,7 +12,7 @@ from typing import assert_never
 from discreet.errors import Refused
 from discreet.plan.algebra import times
 from discreet.plan.expression_facts import MOST_BOUND
-from discreet.plan.expressions import Code, Expression, Null, TextCode, Whole
+from discreet.plan.expressions import Code, Expression, Null, Predicate, TextCode, Whole
 from discreet.plan.expressions import Number as WholeNumber
 from discreet.plan.expressions import Words as TextExpression
 from discreet.schema.column import (
@@ -94,10 +94,14 @@ Kind = NumericKind | DateKind | TimestampKind | BooleanKind | CategoryKind | Tex
 
 @dataclass(frozen=True, slots=True)
 class TypedExpression:
-    """An expression and what it means."""
+    """An expression and what it means.
+
+    defined: when it is not NULL, where that is known in fewer words than by computing it.
+    """
 
     expression: Expression
     kind: Kind
+    defined: Predicate | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def label(self, code: int) -> Label:
         """What a reader sees for a code."""

@@ -36,6 +36,10 @@ READ_ARGUMENTS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Alias: frozenset({"this", "alias"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.TableAlias: frozenset({"this"}),
+    exp.Window: frozenset({"this", "partition_by", "order", "spec", "over"}),
+    exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+    exp.Lag: frozenset({"this", "offset"}),
+    exp.Lead: frozenset({"this", "offset"}),
 }
 
 _KEYWORDS = {"except_": "EXCLUDE", "key_expressions": "USING KEY"}

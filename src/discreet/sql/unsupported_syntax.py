@@ -12,7 +12,7 @@ _TIME = "the current time is not part of the data", "write the date: DATE '2026-
 _ROWS = "an expression can use only its own row, but this uses other rows", ""
 _CATALOG = "this reads the system, not the data", ""
 _PATTERN = "regular expressions are not supported", "LIKE 'a%', or contains(…, 'a')"
-_ROOT = "the result is not a whole number of steps on any grid", "compare x ** 2 with the square instead"
+_ROOT = "the result is not a whole number of steps on any grid", "use sqrt, ln, log10, log2 or exp"
 
 _REFUSED_NODES: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Rand: _CHANCE,
@@ -27,9 +27,7 @@ _REFUSED_NODES: dict[type[exp.Expr], tuple[str, str]] = {
     exp.CurrentUser: _CATALOG,
     exp.RegexpLike: _PATTERN,
     exp.SimilarTo: _PATTERN,
-    exp.Sqrt: _ROOT,
-    exp.Ln: _ROOT,
-    exp.Exp: _ROOT,
+    exp.Cbrt: _ROOT,
     exp.Tuple: ("compare columns one by one", "a = 1 AND b = 2"),
     exp.Placeholder: ("parameters are not supported", "write the value"),
     exp.Collate: ("COLLATE is not supported: text is compared byte by byte", "lower(…)"),

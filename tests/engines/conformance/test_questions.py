@@ -29,6 +29,7 @@ FEW = (
 #: Asked of a full one on every engine, in every suite.
 CORE = (
     "SELECT var_pop(age), stddev(cost), corr(age, years), covar_pop(cost, age), regr_slope(cost, age), avg(flag), count_if(flag) FROM visits",
+    "SELECT avg(ln(cost)), sum(sqrt(age)), sum(exp(cost / 9)), avg(log10(abs(wide) // 100000)), sum(sqrt(abs(wide))), weighted_avg(cost, age), geomean(age), regr_r2(cost, age) FROM visits",
     "SELECT median(age), quantile(cost, 0.25), min(years), max(day), percentile_cont(0.9) WITHIN GROUP (ORDER BY age) FROM visits",
     "SELECT sum(wide), avg(wide), sum(wide * 1000), sum(wide * age), sum(-wide), sum(wide // 7), sum(wide % 1000), sum(wide * (years - 3) * 7 // 3) FROM visits",
     "SELECT count(*) FILTER (WHERE sex = 'F'), sum(age) FILTER (WHERE flag), avg(cost) FILTER (WHERE note IS NOT NULL), count(DISTINCT sort) FILTER (WHERE age > 3) FROM visits",

@@ -6,21 +6,25 @@ formula_values       what they evaluate to
 uncertainty          the interval of the exact values, given the noise; or by what is declared alone
                      (linear: parts whose noise has a known law; fieller: ratios; interval_arithmetic: the rest)
 fallbacks            which argument of coalesce a group takes
+group_window         the other groups that a number is computed from
 shares               how much each statistic's noise matters, and how to split a price
 digits               numbers with no more digits than the noise leaves meaningful
 """
 
 from discreet.plan.formula.aggregate_formulas import (
     RegressionColumn,
+    added,
     average,
     correlation,
     count,
     covariance,
+    determination,
     intercept,
     slope,
     stddev,
     total,
     variance,
+    weighted_average,
 )
 from discreet.plan.formula.digits import (
     meaningful,
@@ -35,6 +39,7 @@ from discreet.plan.formula.fallbacks import (
     coalesces,
     groups_using,
     has_fallback,
+    replace_references,
     simplify,
 )
 from discreet.plan.formula.formula_nodes import (
@@ -53,8 +58,10 @@ from discreet.plan.formula.formula_nodes import (
     cells,
     compared_numbers,
     numbers_of_rows,
+    references,
 )
 from discreet.plan.formula.formula_values import evaluate
+from discreet.plan.formula.group_window import GroupWindow
 from discreet.plan.formula.shares import needs, split
 from discreet.plan.formula.uncertainty import Law, bounds, interval, least, limits
 
@@ -68,6 +75,7 @@ __all__ = [
     "Compare",
     "Formula",
     "FormulaConstant",
+    "GroupWindow",
     "IsNull",
     "Law",
     "Not",
@@ -75,6 +83,7 @@ __all__ = [
     "Quotient",
     "RegressionColumn",
     "StatisticRef",
+    "added",
     "average",
     "bounds",
     "cells",
@@ -84,6 +93,7 @@ __all__ = [
     "correlation",
     "count",
     "covariance",
+    "determination",
     "evaluate",
     "groups_using",
     "has_fallback",
@@ -97,10 +107,13 @@ __all__ = [
     "meaningful_within",
     "needs",
     "numbers_of_rows",
+    "references",
+    "replace_references",
     "simplify",
     "slope",
     "split",
     "stddev",
     "total",
     "variance",
+    "weighted_average",
 ]

@@ -7,6 +7,7 @@ exact ones can lie.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -51,6 +52,16 @@ def total(cell: int, *, step: Fraction = _ONE) -> Formula:
     return _times(step, StatisticRef(cell))
 
 
+def added(parts: Sequence[Formula]) -> Formula:
+    """The sum of several formulas; 0 where there is none."""
+    if not parts:
+        return FormulaConstant(_ZERO)
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = Arithmetic("+", whole, part)
+    return whole
+
+
 def average(
     sum_cell: int,
     count_cell: int,
@@ -63,6 +74,30 @@ def average(
 ) -> Formula:
     """The mean of codes between `low` and `high`, of which `centre` was subtracted before they were added."""
     return _times(step, _plus(centre, _mean(sum_cell, count_cell, low=low - centre, high=high - centre, grain=grain)))
+
+
+def weighted_average(
+    total_cell: int,
+    weights_cell: int,
+    *,
+    centre: int,
+    low: int,
+    high: int,
+    step: Fraction = _ONE,
+    grains: tuple[int, int] = (1, 1),
+) -> Formula:
+    """The mean of codes between `low` and `high` by whole weights that are never negative; `total_cell` is the sum of
+    weight * (code - centre).
+
+    Because the weights are whole, their sum is 0 or at least 1; where it is 0, all of them are, and so is the total.
+    """
+    mean = Quotient(
+        _times(Fraction(grains[0]), StatisticRef(total_cell)),
+        _times(Fraction(grains[1]), StatisticRef(weights_cell)),
+        Fraction(low - centre),
+        Fraction(high - centre),
+    )
+    return _times(step, _plus(centre, mean))
 
 
 def variance(
@@ -121,6 +156,12 @@ def correlation(number: int, x: RegressionColumn, y: RegressionColumn, products:
     ratio = Arithmetic("/", _joint(number, x, y, products, grain), Arithmetic("*", *spreads))
     sign = 1 if x.step * y.step > 0 else -1
     return _times(Fraction(sign), Clamp(ratio, -_ONE, _ONE))
+
+
+def determination(number: int, x: RegressionColumn, y: RegressionColumn, products: int, grain: int = 1) -> Formula:
+    """The square of the correlation: what part of the variance of one column the line explains."""
+    ratio = correlation(number, x, y, products, grain)
+    return Arithmetic("*", ratio, ratio)
 
 
 def slope(number: int, x: RegressionColumn, y: RegressionColumn, products: int, grain: int = 1) -> Formula:

@@ -101,6 +101,13 @@ def simplify(formula: Formula) -> Formula:
     return _with_parts(formula, parts)
 
 
+def replace_references(formula: Formula, replaced: Callable[[StatisticRef], Formula]) -> Formula:
+    """The formula with something else in the place of each statistic that it reads."""
+    if isinstance(formula, StatisticRef):
+        return replaced(formula)
+    return _with_parts(formula, tuple(replace_references(part, replaced) for part in children(formula)))
+
+
 def _with_parts(formula: Formula, parts: tuple[Formula, ...]) -> Formula:
     """The formula made of other parts."""
     match formula:

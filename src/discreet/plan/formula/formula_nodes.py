@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
 
+from discreet.plan.formula.group_window import GroupWindow
+
 #: Functions, and how many arguments they take at least and at most.
 FUNCTIONS: dict[str, tuple[int, int]] = {
     "round": (1, 2),
     "abs": (1, 1),
     "sqrt": (1, 1),
+    "ln": (1, 1),
+    "log10": (1, 1),
+    "log2": (1, 1),
+    "exp": (1, 1),
     "floor": (1, 1),
     "ceil": (1, 1),
     "least": (1, 100),
@@ -26,9 +32,13 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class StatisticRef:
-    """The index-th noisy statistic: a whole number in each group."""
+    """The index-th noisy statistic: a whole number in each group.
+
+    over: its sum over the other groups of a window; NULL where there is none, and the group itself is not in it either.
+    """
 
     index: int
+    over: GroupWindow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +148,15 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 def cells(formula: Formula) -> frozenset[int]:
     """The statistics that a formula reads."""
-    return frozenset(_cells(formula))
+    return frozenset(reference.index for reference in references(formula))
+
+
+def references(formula: Formula) -> Iterator[StatisticRef]:
+    """Every reading of a statistic."""
+    if isinstance(formula, StatisticRef):
+        yield formula
+    for part in children(formula):
+        yield from references(part)
 
 
 def numbers_of_rows(formula: Formula) -> frozenset[int]:
@@ -154,10 +172,3 @@ def compared_numbers(condition: Formula) -> Iterator[Formula]:
             yield from compared_numbers(part)
         else:
             yield part
-
-
-def _cells(formula: Formula) -> Iterator[int]:
-    if isinstance(formula, StatisticRef):
-        yield formula.index
-    for part in children(formula):
-        yield from _cells(part)

@@ -35,6 +35,8 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
     ">=": np.greater_equal,
 }
 
+LOGARITHMS: dict[str, Callable[[Floats], Floats]] = {"ln": np.log, "log10": np.log10, "log2": np.log2}
+
 
 def evaluate(
     formula: Formula, values: Sequence[NDArray[Any]], *, given_values: Mapping[Formula, Floats] | None = None
@@ -128,6 +130,11 @@ def call(name: str, arguments: Sequence[Floats]) -> Floats:
             return np.abs(first)
         case "sqrt":
             return np.sqrt(first)
+        case "ln" | "log10" | "log2":
+            return np.where(first > 0, LOGARITHMS[name](np.where(first > 0, first, 1.0)), np.nan)
+        case "exp":  # beyond all floats is NULL
+            power = np.exp(first)
+            return np.where(np.isinf(power), np.nan, power)
         case "floor":
             return np.floor(first)
         case "ceil":

@@ -23,7 +23,7 @@ from discreet.plan.formula.formula_nodes import (
     StatisticRef,
     children,
 )
-from discreet.plan.formula.formula_values import ends, rounded
+from discreet.plan.formula.formula_values import LOGARITHMS, ends, rounded
 
 Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]
@@ -73,7 +73,7 @@ def nullable(formula: Formula) -> bool:
     match formula:
         case FormulaConstant(value=value):
             return value is None
-        case Arithmetic(operator="/") | Call(name="sqrt" | "nullif"):
+        case Arithmetic(operator="/") | Call(name="sqrt" | "ln" | "log10" | "log2" | "exp" | "nullif"):
             return True
         case Call(name="coalesce" | "least" | "greatest", arguments=arguments):
             return all(nullable(argument) for argument in arguments)
@@ -139,6 +139,11 @@ def _call(name: str, arguments: Sequence[Formula], parts: Sequence[Interval]) ->
             return np.ceil(low), np.ceil(high)
         case "sqrt":
             return np.sqrt(np.maximum(low, 0.0)), np.sqrt(np.maximum(high, 0.0))
+        case "ln" | "log10" | "log2":
+            function = LOGARITHMS[name]
+            return np.where(low > 0, function(low), -np.inf), np.where(high > 0, function(high), -np.inf)
+        case "exp":
+            return np.exp(low), np.exp(high)
         case "abs":
             far = np.maximum(np.abs(low), np.abs(high))
             return np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high))), far

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.laplace import error_probability
 from discreet.mechanisms.noise_combination import CombinedNoise, NoiseLaw, half_widths
+from discreet.mechanisms.repeated_noise import RepeatedNoise
+from discreet.mechanisms.weighted_sum import half_width as summed_half_width
 from discreet.plan.formula import interval_arithmetic
 from discreet.plan.formula.fallbacks import Choices, coalesces, possible_arguments
 from discreet.plan.formula.fieller import Fan, enclose, fan
-from discreet.plan.formula.formula_nodes import Call, Formula, FormulaConstant, StatisticRef, cells, children
+from discreet.plan.formula.formula_nodes import Call, Formula, FormulaConstant, children, references
 from discreet.plan.formula.formula_values import ends, evaluate
 from discreet.plan.formula.linear import Linear, Ratio, linear, ratio
 from discreet.plan.formula.shares import weigh
@@ -35,7 +37,7 @@ from discreet.plan.formula.shares import weigh
 #: directions of a ratio that float64 cannot tell apart.
 _GRAIN = 1 / 12
 
-Law = NoiseLaw | CombinedNoise
+Law = NoiseLaw | CombinedNoise | RepeatedNoise
 Floats = NDArray[np.float64]
 Interval = tuple[Floats, Floats]
 
@@ -85,7 +87,7 @@ def limits(formula: Formula, choices: Choices) -> Interval:
 
 def _anything(formula: Formula) -> dict[Formula, Interval]:
     """Every statistic of a formula as one that may be anything."""
-    return {StatisticRef(index): (np.array(-np.inf), np.array(np.inf)) for index in cells(formula)}
+    return {reference: (np.array(-np.inf), np.array(np.inf)) for reference in references(formula)}
 
 
 def _enclosed(formula: Formula, intervals: dict[Formula, Interval], choices: Choices) -> Interval:
@@ -103,8 +105,8 @@ def _enclosed(formula: Formula, intervals: dict[Formula, Interval], choices: Cho
 def least(formula: Formula, *, never_negative: frozenset[int]) -> float:
     """The least number that a formula can be, where these statistics are never negative."""
     intervals: dict[Formula, Interval] = {
-        StatisticRef(index): (np.array(0.0 if index in never_negative else -np.inf), np.array(np.inf))
-        for index in cells(formula)
+        reference: (np.array(0.0 if reference.index in never_negative else -np.inf), np.array(np.inf))
+        for reference in references(formula)
     }
     with np.errstate(all="ignore"):
         return float(interval_arithmetic.enclosing_interval(formula, intervals)[0])
@@ -175,23 +177,32 @@ def _width(weights: tuple[tuple[int, Fraction], ...], laws: tuple[Law, ...], con
     if len(weights) == 1:
         return abs(float(weights[0][1])) * float(laws[0].half_width(confidence))
     parts = [
-        (weight * share, noise) for (_, weight), law in zip(weights, laws, strict=True) for share, noise in _parts(law)
+        (weight * share, noise, draws)
+        for (_, weight), law in zip(weights, laws, strict=True)
+        for share, noise, draws in _parts(law)
     ]
-    return float(CombinedNoise(parts=tuple(parts)).half_width(confidence))
+    if any(draws != 1 for _, _, draws in parts):
+        return summed_half_width([(float(weight), noise, draws) for weight, noise, draws in parts], confidence)
+    return float(CombinedNoise(parts=tuple((weight, noise) for weight, noise, _ in parts)).half_width(confidence))
 
 
-def _parts(law: Law) -> tuple[tuple[Fraction, NoiseLaw], ...]:
-    return law.parts if isinstance(law, CombinedNoise) else ((Fraction(1), law),)
+def _parts(law: Law) -> list[tuple[Fraction, NoiseLaw, int]]:
+    """The independent draws that a law is made of: weight, law of one, and how many there are of it."""
+    draws = law.draws if isinstance(law, RepeatedNoise) else 1
+    one = law.law if isinstance(law, RepeatedNoise) else law
+    parts = one.parts if isinstance(one, CombinedNoise) else ((Fraction(1), one),)
+    return [(share, noise, draws) for share, noise in parts if draws]
 
 
 @lru_cache(maxsize=64)
 def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -> Fan:
     """The width of the noise of u A - v B in a fan of directions."""
     above, below = dict(form.above.weights), dict(form.below.weights)
-    parts = [(cell, share, noise) for cell, law in laws for share, noise in _parts(law)]
-    sides = np.array([[float(share * side.get(cell, 0)) for cell, share, _ in parts] for side in (above, below)])
-    variances = np.array([max(noise.variance(), _GRAIN) for _, _, noise in parts])
-    noiseless = sum((noise.tail(0) for _, _, noise in parts), start=Fraction(0)) <= error_probability(confidence)
+    parts = [(cell, share, noise, draws) for cell, law in laws for share, noise, draws in _parts(law)]
+    sides = np.array([[float(share * side.get(cell, 0)) for cell, share, _, _ in parts] for side in (above, below)])
+    variances = np.array([draws * max(noise.variance(), _GRAIN) for _, _, noise, draws in parts])
+    missed = sum((draws * noise.tail(0) for _, _, noise, draws in parts), start=Fraction(0))
+    noiseless = missed <= error_probability(confidence)
 
     def widths(u: Floats, v: Floats) -> Floats:
         if noiseless:  # each draw is 0 with this confidence (a union bound)
@@ -200,9 +211,24 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
         # Directions that mirror each other have the same width: each is computed once.
         alike = np.round(weights * np.sqrt(variances), 9)
         _, firsts, places = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-        distinct_widths = half_widths(weights[firsts], [noise for _, _, noise in parts], confidence=confidence)
+        distinct_widths = _line_widths(weights[firsts], [part[2:] for part in parts], confidence)
         # Between two directions the widths of discrete noise jump, by less than its finest step.
         return np.asarray(distinct_widths + weights[firsts].min(axis=1))[places.ravel()]
 
     first, last = (math.sqrt(float(side**2 @ variances)) for side in sides)
     return fan(*ends(form.low, form.high), deviations=(first, last), widths=widths)
+
+
+def _line_widths(weights: Floats, draws: Sequence[tuple[NoiseLaw, int]], confidence: Fraction) -> Floats:
+    """For each line of weights, a width that the weighted sum of so many draws of each law stays within."""
+    if all(number == 1 for _, number in draws):
+        return half_widths(weights, [noise for noise, _ in draws], confidence=confidence)
+    return np.array(
+        [
+            summed_half_width(
+                [(weight, noise, number) for weight, (noise, number) in zip(line.tolist(), draws, strict=True)],
+                confidence,
+            )
+            for line in weights
+        ]
+    )
