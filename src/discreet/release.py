@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 Cell = int | float | str | bool | None
+Rows = tuple[tuple[Cell, ...], ...]
 #: For each column of a row: where the number without noise lies, None for a key.
 Interval = tuple[float | str, float | str] | None
 Intervals = tuple[Interval, ...]
 #: Between what the numbers of a column lie by what is declared; None where that is not known.
 Bounds = tuple[float | str, float | str] | None
+
+#: What the columns of the ends of an interval are called.
+_ENDS = ("low", "high")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +117,7 @@ class Release:
 
     A number is None if the noise is too large to show it, such as the average of a group that may be empty.
     read_intervals: computes the intervals at a given confidence, from noisy values only.
+    read_best: computes the best numbers, from noisy values only; None where they cannot be computed here.
     derived: the answer was computed from earlier releases, and nothing was charged.
     sources: the releases that the numbers are computed from, if there are others than this one.
     charged: what the measurement cost the budget when it was charged; None if that is not known here.
@@ -134,9 +139,11 @@ class Release:
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
+    read_best: Callable[[], Rows] | None = field(default=None, repr=False, compare=False)
     _interval_cache: dict[Fraction, tuple[Intervals, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _best_cache: list[Rows] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def intervals(self) -> tuple[Intervals, ...]:
@@ -172,6 +179,20 @@ class Release:
             self._interval_cache[level] = self.read_intervals(level)
         return self._interval_cache[level]
 
+    def best(self) -> Rows:
+        """The rows with the best guess of each count and sum in place of the unbiased number. Free.
+
+        Whole numbers (sums: whole steps), never negative where the exact ones cannot be, that add up: a total is the sum
+        of its groups. Each is shrunk by what the other groups say; the total of a table stays the unbiased one.
+        Averages, quantiles and keys are as in `rows`. One such number is nearer to the exact one in most groups, above all
+        in those below the noise, but it is no longer unbiased: to add up many groups of your own choice, use `rows`.
+        """
+        if self.read_best is None:
+            raise UsageError("the best numbers of this answer cannot be computed here", hint="ask the query again")
+        if not self._best_cache:
+            self._best_cache.append(self.read_best())
+        return self._best_cache[0]
+
     def at_confidence(self, confidence: Fraction) -> Release:
         """The same answer with intervals at another confidence."""
         return replace(self, confidence=confidence)
@@ -180,6 +201,7 @@ class Release:
         """The same answer with these warnings."""
         release = replace(self, warnings=tuple(warnings))
         release._interval_cache.update(self._interval_cache)
+        release._best_cache.extend(self._best_cache)
         return release
 
     def is_below_noise(self, row: int, column: int) -> bool:
@@ -214,37 +236,44 @@ class Release:
             "warnings": list(self.warnings),
         }
 
-    def to_arrow(self) -> pyarrow.Table:
-        """The rows as an Arrow table. Each noisy column is followed by the ends of its interval, _low and _high."""
+    def to_arrow(self, *, best: bool = False) -> pyarrow.Table:
+        """The rows as an Arrow table. Each noisy column is followed by the ends of its interval, _low and _high.
+
+        best: also by its best number, _best.
+        """
         import pyarrow
 
         arrays: dict[str, Any] = {}
         taken = {column.name for column in self.columns}
+        best_rows = self.best() if best else None
         for place, column in enumerate(self.columns):
             arrays[column.name] = _array([row[place] for row in self.rows])
             if column.kind == "key":
                 continue
-            for word, end in (("low", 0), ("high", 1)):
+            ends = [row[place] for row in self.intervals]
+            further = {word: [None if each is None else each[end] for each in ends] for end, word in enumerate(_ENDS)}
+            if best_rows is not None:
+                further["best"] = [row[place] for row in best_rows]
+            for word, values in further.items():
                 name = f"{column.name}_{word}"
                 while name in taken:
                     name += "_"
                 taken.add(name)
-                ends = [row[place] for row in self.intervals]
-                arrays[name] = _array([None if each is None else each[end] for each in ends])
+                arrays[name] = _array(values)
         return pyarrow.table(arrays)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame."""
+    def to_pandas(self, *, best: bool = False) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame, with the columns of `to_arrow`."""
         _require_package("pandas")
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow(best=best).to_pandas()
         return frame
 
-    def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars DataFrame."""
+    def to_polars(self, *, best: bool = False) -> polars.DataFrame:
+        """The rows as a polars DataFrame, with the columns of `to_arrow`."""
         _require_package("polars")
         import polars
 
-        frame = polars.from_arrow(self.to_arrow())
+        frame = polars.from_arrow(self.to_arrow(best=best))
         assert isinstance(frame, polars.DataFrame)
         return frame
 

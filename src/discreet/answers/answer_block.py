@@ -69,6 +69,14 @@ class AnswerBlock:
         kept: NDArray[np.int64] = order[passes[order] == 1]
         return kept
 
+    def possible_groups(self) -> NDArray[np.int64]:
+        """The groups that a row can be in."""
+        return self._possible(np.arange(self.size))
+
+    def noise_law(self, index: int) -> Any:
+        """The law of the noise of a statistic's cells; None where they have no law in common."""
+        return self.laws.get(index)
+
     def _possible(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """Without groups that no row can be in: keys of the same values, as lower(sex) and sex are, differ there."""
         axes = [axis.to_data() for axis in self.query.inquiry.sets[self.place]]

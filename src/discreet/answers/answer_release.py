@@ -34,6 +34,7 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         remaining=spending(standing.remaining),
         cached=cached,
         read_intervals=reading.intervals,
+        read_best=reading.best_rows,
     )
     return release.with_warnings(_warnings(release, reading, wish, ledger))
 
