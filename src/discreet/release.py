@@ -15,7 +15,7 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.errors import UsageError
 from discreet.present import notebook
-from discreet.present.cell_text import DASH, cell_text, format_with_noise
+from discreet.present.cell_text import DASH, TOTAL, cell_text, format_with_noise
 
 if TYPE_CHECKING:
     import pandas
@@ -116,6 +116,8 @@ class Release:
     """An answer: noisy numbers with their confidence intervals and their price. See `interval`.
 
     A number is None if the noise is too large to show it, such as the average of a group that may be empty.
+    totals: for each row the places of the keys that it is a total over, as rows of ROLLUP are; empty where no row is.
+        Such a key is None in `rows`, and so is the key of the group of NULL: tables show `total` and NULL.
     read_intervals: computes the intervals at a given confidence, from noisy values only.
     read_best: computes the best numbers, from noisy values only; None where they cannot be computed here.
     derived: the answer was computed from earlier releases, and nothing was charged.
@@ -138,6 +140,7 @@ class Release:
     derived: bool = False
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    totals: tuple[tuple[int, ...], ...] = ()
     read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
     read_best: Callable[[], Rows] | None = field(default=None, repr=False, compare=False)
     _interval_cache: dict[Fraction, tuple[Intervals, ...]] = field(
@@ -193,6 +196,12 @@ class Release:
             self._best_cache.append(self.read_best())
         return self._best_cache[0]
 
+    @property
+    def best_places(self) -> tuple[int, ...]:
+        """The columns in which some best number differs from the unbiased one."""
+        pairs = list(zip(self.rows, self.best(), strict=True))
+        return tuple(at for at in range(len(self.columns)) if any(row[at] != best[at] for row, best in pairs))
+
     def at_confidence(self, confidence: Fraction) -> Release:
         """The same answer with intervals at another confidence."""
         return replace(self, confidence=confidence)
@@ -218,8 +227,8 @@ class Release:
         )
         return below_noise - hidden, hidden, len(pairs) * len(places)
 
-    def to_data(self) -> dict[str, Any]:
-        """The answer as JSON data; the keys are a contract."""
+    def to_data(self, *, best: bool = False) -> dict[str, Any]:
+        """The answer as JSON data; the keys are a contract. best: with the best numbers, row by row."""
         return {
             "release": self.id,
             "version": self.version,
@@ -234,6 +243,8 @@ class Release:
             "derived": self.derived,
             "from": list(self.sources),
             "warnings": list(self.warnings),
+            **({"best": [list(row) for row in self.best()]} if best else {}),
+            **({"totals": [list(places) for places in self.totals]} if self.totals else {}),
         }
 
     def to_arrow(self, *, best: bool = False) -> pyarrow.Table:
@@ -286,8 +297,35 @@ class Release:
     def __iter__(self) -> Iterator[tuple[Cell, ...]]:
         return iter(self.rows)
 
+    def is_total(self, row: int, column: int) -> bool:
+        """Whether a row is a total over this key."""
+        return bool(self.totals) and column in self.totals[row]
+
+    def is_null_group(self, row: int) -> bool:
+        """Whether a row is of the group in which some key is NULL."""
+        return any(
+            column.kind == "key" and self.rows[row][place] is None and not self.is_total(row, place)
+            for place, column in enumerate(self.columns)
+        )
+
+    def without_null_groups(self) -> Release:
+        """The same answer without the rows in which some key is NULL. Totals stay, and still include them."""
+        kept = [row for row in range(len(self.rows)) if not self.is_null_group(row)]
+        if len(kept) == len(self.rows):
+            return self
+        read_intervals, read_best = self.interval, self.best
+        return replace(
+            self,
+            rows=_picked(self.rows, kept),
+            totals=_picked(self.totals, kept) if self.totals else (),
+            read_intervals=lambda confidence: _picked(read_intervals(confidence), kept),
+            read_best=None if self.read_best is None else lambda: _picked(read_best(), kept),
+        )
+
     def cell_text(self, row: int, column: int) -> str:
         """A cell as text: with only the digits that the noise leaves meaningful, and its ±."""
+        if self.is_total(row, column):
+            return TOTAL
         shown = self.columns[column].shown(self.rows[row][column])
         return format_cell(shown, self.intervals[row][column], key=self.columns[column].kind == "key")
 
@@ -343,6 +381,10 @@ class Release:
         if self.cached:
             return f"stored answer: free (it cost {_spending_text(self.purchase_cost)})"
         return "derived answer, free" if self.derived else f"cost {_spending_text(self.cost)}"
+
+
+def _picked(rows: tuple[Any, ...], kept: Iterable[int]) -> tuple[Any, ...]:
+    return tuple(rows[row] for row in kept)
 
 
 def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, whose: str = "per number") -> str:

@@ -35,6 +35,7 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         cached=cached,
         read_intervals=reading.intervals,
         read_best=reading.best_rows,
+        totals=reading.totals,
     )
     return release.with_warnings(_warnings(release, reading, wish, ledger))
 

@@ -136,6 +136,17 @@ class AnswerReading:
             [[block.interval(output, confidence) for block in self.blocks] for output in self.query.outputs]
         )
 
+    @cached_property
+    def totals(self) -> tuple[tuple[int, ...], ...]:
+        """For each row the outputs that are keys which its grouping set sums over; empty where no set does."""
+        query = self.query
+        if len(query.sets) < 2:
+            return ()
+        keys = [(at, each.key) for at, each in enumerate(query.outputs) if each.key is not None]
+        declared = [(at, key) for at, key in keys if query.keys[key].axis is not None]  # all sets have discovered ones
+        summed = [tuple(at for at, key in declared if key not in chosen) for chosen in query.sets]
+        return tuple(summed[place] for place, _ in self.shown_groups) if any(summed) else ()
+
     def best_rows(self) -> tuple[tuple[Cell, ...], ...]:
         """The rows with the best whole numbers that add up, instead of the unbiased ones."""
         return self._table(best_columns(self.blocks, self.query.outputs))

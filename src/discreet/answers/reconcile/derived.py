@@ -135,6 +135,7 @@ def _release(
         sources=earlier_estimate.releases,
         read_intervals=reading.intervals,
         read_best=reading.best_rows,
+        totals=reading.totals,
     )
     warnings = [*resumed_notes(measurement), because, *query.warnings, *caveats(query), *practice_caveats(ledger)]
     below_noise, _, cells = release.count_below_noise()
