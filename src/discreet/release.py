@@ -185,10 +185,10 @@ class Release:
     def best(self) -> Rows:
         """The rows with the best guess of each count and sum in place of the unbiased number. Free.
 
-        Whole numbers (sums: whole steps), never negative where the exact ones cannot be, that add up: a total is the sum
-        of its groups. Each is shrunk by what the other groups say; the total of a table stays the unbiased one.
-        Averages, quantiles and keys are as in `rows`. One such number is nearer to the exact one in most groups, above all
-        in those below the noise, but it is no longer unbiased: to add up many groups of your own choice, use `rows`.
+        They are whole numbers (sums: whole steps), never negative where the exact ones cannot be, and add up: a total
+        is the sum of its groups. Each is shrunk by what the other groups say; the total of a table stays the unbiased
+        one. Averages, quantiles and keys are as in `rows`. Such a number is nearer to the exact one in most groups,
+        above all in those below the noise, but it is not unbiased: to add up groups of your choice, use `rows`.
         """
         if self.read_best is None:
             raise UsageError("the best numbers of this answer cannot be computed here", hint="ask the query again")

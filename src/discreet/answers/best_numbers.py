@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,9 +42,7 @@ def best_columns(blocks: Sequence[AnswerBlock], outputs: Sequence[OutputColumn])
     return [[_best_cells(block, output, best) for block in blocks] for output in outputs]
 
 
-def _best_cells(
-    block: AnswerBlock, output: OutputColumn, best: Mapping[tuple[int, int], Integers]
-) -> list[Cell]:
+def _best_cells(block: AnswerBlock, output: OutputColumn, best: Mapping[tuple[int, int], Integers]) -> list[Cell]:
     form = None if output.formula is None else linear(output.formula)
     cells = block.cells(output)
     if form is None or not form.weights or any((block.place, index) not in best for index, _ in form.weights):
@@ -150,8 +149,7 @@ def _total(tables: Sequence[_NoisyTable]) -> int:
 def _is_chain(tables: Sequence[_NoisyTable]) -> bool:
     """Whether each table is a sum of the next one, as those of ROLLUP are."""
     ordered = sorted(tables, key=lambda table: len(table.axes))
-    pairs = zip(ordered, ordered[1:], strict=False)
-    return all(set(coarse.axes) < set(fine.axes) for coarse, fine in pairs)
+    return all(set(coarse.axes) < set(fine.axes) for coarse, fine in pairwise(ordered))
 
 
 def _solved_chain(tables: Sequence[_NoisyTable], total: int, least: int | None) -> dict[int, Integers]:

@@ -127,9 +127,7 @@ def _answer_batch(
     questions = [project.sql(statement) for statement in split_statements(text)]
     answers, notes = [], [terminal.first_version_note(project, name) for name in unmade]
     for question, release in zip(questions, releases, strict=True):
-        data, changed = _answer_data(
-            project, question, release, analyst=terms["analyst"], with_best=best or as_json
-        )
+        data, changed = _answer_data(project, question, release, analyst=terms["analyst"], with_best=best or as_json)
         answers.append(data)
         notes += changed
     lines = [
@@ -189,5 +187,7 @@ def again(
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
         answered = opened_project.again(release, epsilon=epsilon, within=within, confidence=confidence, analyst=analyst)
     terminal.print_result(
-        answered.to_data(best=as_json), terminal.answer_lines(answered, opened_project.budget(answered.table)), as_json=as_json
+        answered.to_data(best=as_json),
+        terminal.answer_lines(answered, opened_project.budget(answered.table)),
+        as_json=as_json,
     )

@@ -37,6 +37,8 @@ _PLACES = 4096
 #: The noise reaches so many standard deviations; a noisy number further below the least possible one counts as there.
 _REACH = 12.0
 _FAR = 6.0
+#: More than the error of the transform: what is expected less often than this is taken for it.
+_LEAST = 1e-14
 #: What is below a whole number by less than this is that number: the error of many float additions.
 _NEARLY = 1e-7
 
@@ -61,43 +63,36 @@ def likely_counts(noisy: Floats, law: NoiseLaw, *, least: float | None) -> Likel
     beyond = above > (_PLACES - 1) * step - _FAR * spread
     means, variances = noisy.astype(np.float64), np.full(noisy.size, spread**2)
     if not beyond.all():
-        inside = LikelyOnGrid.estimate(np.maximum(above[~beyond], -_FAR * spread), law, step, at_least=least is not None)
+        near = np.maximum(above[~beyond], -_FAR * spread)
+        inside = _on_grid(near, law, step, at_least=least is not None)
         means[~beyond] = start + inside.means
         variances[~beyond] = inside.variances
     return LikelyCounts(means=means, variances=variances)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LikelyOnGrid:
-    """`LikelyCounts` of numbers above 0, on a grid of steps from 0."""
-
-    means: Floats
-    variances: Floats
-
-    @classmethod
-    def estimate(cls, noisy: Floats, law: NoiseLaw, step: float, *, at_least: bool) -> LikelyOnGrid:
-        """By EM. `at_least`: many exact numbers may be 0 itself, the least possible one."""
-        spread = math.sqrt(float(law.variance()))
-        reach = math.ceil(_REACH * spread / step)
-        places = np.rint(noisy / step).astype(np.int64)
-        below = max(0, -int(places.min()))
-        size = max(2, int(places.max()) + math.ceil(3 * spread / step))
-        blur = _Blur.of(_masses(law, step, reach), size=size, below=below)
-        counts = np.bincount(places + below, minlength=blur.seen).astype(np.float64)
-        values = step * np.arange(size)
-        weights = 1 / (values + spread) if at_least else np.ones(size)
+def _on_grid(noisy: Floats, law: NoiseLaw, step: float, *, at_least: bool) -> LikelyCounts:
+    """`likely_counts` of exact numbers on a grid of steps from 0. `at_least`: many of them may be 0 itself."""
+    spread = math.sqrt(float(law.variance()))
+    reach = math.ceil(_REACH * spread / step)
+    places = np.rint(noisy / step).astype(np.int64)
+    below = max(0, -int(places.min()))
+    size = max(2, int(places.max()) + math.ceil(3 * spread / step))
+    blur = _Blur.of(_masses(law, step, reach), size=size, below=below)
+    counts = np.bincount(places + below, minlength=blur.seen).astype(np.float64)
+    values = step * np.arange(size)
+    weights = 1 / (values + spread) if at_least else np.ones(size)
+    weights /= weights.sum()
+    if at_least:
+        weights /= 2
+        weights[0] += 0.5
+    for _ in range(_STEPS):
+        weights *= blur.transposed(counts / blur.blurred(weights))
         weights /= weights.sum()
-        if at_least:
-            weights /= 2
-            weights[0] += 0.5
-        for _ in range(_STEPS):
-            weights *= blur.transposed(counts / blur.blurred(weights))
-            weights /= weights.sum()
-        own = places + below
-        expected = blur.blurred(weights)[own]
-        means = np.minimum(blur.blurred(weights * values)[own] / expected, values[-1])
-        squares = blur.blurred(weights * values**2)[own] / expected
-        return cls(means=means, variances=np.clip(squares - means**2, 0.0, spread**2))
+    own = places + below
+    expected = blur.blurred(weights)[own]
+    means = np.minimum(blur.blurred(weights * values)[own] / expected, values[-1])
+    squares = blur.blurred(weights * values**2)[own] / expected
+    return LikelyCounts(means=means, variances=np.clip(squares - means**2, 0.0, spread**2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +116,7 @@ class _Blur:
     def blurred(self, weights: Floats) -> Floats:
         padded = np.zeros(self.length)
         padded[self.below : self.below + self.size] = weights
-        return np.maximum(np.fft.irfft(np.fft.rfft(padded) * self.transform, self.length)[: self.seen], 1e-300)
+        return np.maximum(np.fft.irfft(np.fft.rfft(padded) * self.transform, self.length)[: self.seen], _LEAST)
 
     def transposed(self, ratios: Floats) -> Floats:
         padded = np.zeros(self.length)
@@ -140,9 +135,7 @@ def _masses(law: NoiseLaw, step: float, reach: int) -> Floats:
     return np.asarray(masses / masses.sum())
 
 
-def nearest_with_totals(
-    likely: LikelyCounts, segments: Integers, totals: Floats, *, least: float | None = 0
-) -> Floats:
+def nearest_with_totals(likely: LikelyCounts, segments: Integers, totals: Floats, *, least: float | None = 0) -> Floats:
     """The numbers nearest to the means, in units of their variances, that sum to `totals` in each segment.
 
     `segments`: for each number, which total it belongs to. None is below `least`, and no total below what that allows.
@@ -167,7 +160,7 @@ def nearest_with_totals(
 
 
 def round_with_totals(values: Floats, segments: Integers, totals: Integers) -> Integers:
-    """Each number rounded down or up, so that they sum to the whole `totals` in each segment: the largest remainders up.
+    """Each number rounded down or up, those with the largest remainders up, so that segments sum to whole `totals`.
 
     Because: of all whole numbers with these totals, these are nearest to the values.
     """
