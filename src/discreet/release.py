@@ -227,6 +227,19 @@ class Release:
         )
         return below_noise - hidden, hidden, len(pairs) * len(places)
 
+    def below_noise_warnings(self) -> list[str]:
+        """How many numbers are below their noise, and how many it hides."""
+        below_noise, hidden, cells = self.count_below_noise()
+        warnings = []
+        for number, words in (
+            (below_noise, "below the noise"),
+            (hidden, f"not shown ({DASH}): the noise is too large"),
+        ):
+            plural = "is" if number == 1 else "are"
+            which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {plural}"
+            warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
+        return warnings
+
     def to_data(self, *, best: bool = False) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract. best: with the best numbers, row by row."""
         return {
@@ -314,13 +327,15 @@ class Release:
         if len(kept) == len(self.rows):
             return self
         read_intervals, read_best = self.interval, self.best
-        return replace(
+        fewer = replace(
             self,
             rows=_picked(self.rows, kept),
             totals=_picked(self.totals, kept) if self.totals else (),
             read_intervals=lambda confidence: _picked(read_intervals(confidence), kept),
             read_best=None if self.read_best is None else lambda: _picked(read_best(), kept),
         )
+        others = [warning for warning in self.warnings if warning not in self.below_noise_warnings()]
+        return fewer.with_warnings([*others, *fewer.below_noise_warnings()])
 
     def cell_text(self, row: int, column: int) -> str:
         """A cell as text: with only the digits that the noise leaves meaningful, and its ±."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.answers.answer_columns import columns_of
+from discreet.answers.bounds.left_out import left_out_words
 from discreet.answers.caveats import caveats, ledger_caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
@@ -10,7 +11,6 @@ from discreet.errors import Command, Flag, Message, Piece
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
-from discreet.present.cell_text import DASH
 from discreet.release import Release
 from discreet.sql.query_text import split_statements
 
@@ -37,7 +37,13 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         read_best=reading.best_rows,
         totals=reading.totals,
     )
-    return release.with_warnings(_warnings(release, reading, wish, ledger))
+    return release.with_warnings(_warnings(release, reading, wish, version, ledger))
+
+
+def bought_left_out(version: Version, ledger: Ledger) -> dict[str, str]:
+    """What the limit on rows leaves out of a table, where that has been bought."""
+    words = left_out_words(version, ledger)
+    return {} if words is None else {version.table: words}
 
 
 def resumed_notes(measurement: Measurement) -> list[str]:
@@ -50,7 +56,7 @@ def resumed_notes(measurement: Measurement) -> list[str]:
     ]
 
 
-def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger: Ledger) -> list[str]:
+def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, version: Version, ledger: Ledger) -> list[str]:
     warnings = [*resumed_notes(reading.measurement), *reading.query.warnings]
     paid = ledger.state.charges[release.id].price
     if release.cached and wish.epsilon is not None and (paid < wish.epsilon or reading.within is not None):
@@ -69,7 +75,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
     if refined is not None and not release.cached:
         charged = "" if reading.measurement.is_resumed else ": only the difference was charged"
         warnings.append(f"this makes release {refined} more precise{charged}")
-    warnings += caveats(reading.query)
+    warnings += caveats(reading.query, left_out=bought_left_out(version, ledger))
     if reading.discovered_keys is not None and reading.discovered_keys.threshold is not None:
         warnings.append(f"keys shared by fewer than about {reading.discovered_keys.threshold:,} people are not shown")
     if reading.discovered_keys is not None and reading.discovered_keys.is_truncated:
@@ -78,14 +84,4 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
         )
     population = ledger.state.charges[release.id].population
     warnings += practice_caveats(ledger) if release.cached else ledger_caveats(ledger, population)
-    return [*warnings, *_below_noise_warnings(release)]
-
-
-def _below_noise_warnings(release: Release) -> list[str]:
-    """How many numbers are below their noise, and how many it hides."""
-    below_noise, hidden, cells = release.count_below_noise()
-    warnings = []
-    for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): the noise is too large")):
-        which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {'is' if number == 1 else 'are'}"
-        warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
-    return warnings
+    return [*warnings, *release.below_noise_warnings()]

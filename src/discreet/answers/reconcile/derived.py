@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.accounting.events import Event, compose
 from discreet.answers.answer_block import AnswerBlock
 from discreet.answers.answer_columns import labels_of, least_of
-from discreet.answers.answer_release import resumed_notes
+from discreet.answers.answer_release import bought_left_out, resumed_notes
 from discreet.answers.caveats import caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
@@ -137,7 +137,8 @@ def _release(
         read_best=reading.best_rows,
         totals=reading.totals,
     )
-    warnings = [*resumed_notes(measurement), because, *query.warnings, *caveats(query), *practice_caveats(ledger)]
+    limits = caveats(query, left_out=bought_left_out(version, ledger))
+    warnings = [*resumed_notes(measurement), because, *query.warnings, *limits, *practice_caveats(ledger)]
     below_noise, _, cells = release.count_below_noise()
     if below_noise:
         warnings.append(
