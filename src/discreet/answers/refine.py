@@ -143,8 +143,7 @@ class AnswerReading:
         if len(query.sets) < 2:
             return ()
         keys = [(at, each.key) for at, each in enumerate(query.outputs) if each.key is not None]
-        declared = [(at, key) for at, key in keys if query.keys[key].axis is not None]  # all sets have discovered ones
-        summed = [tuple(at for at, key in declared if key not in chosen) for chosen in query.sets]
+        summed = [tuple(at for at, key in keys if key not in chosen) for chosen in query.sets]
         return tuple(summed[place] for place, _ in self.shown_groups) if any(summed) else ()
 
     def best_rows(self) -> tuple[tuple[Cell, ...], ...]:
