@@ -281,7 +281,8 @@ def test_bibtex_is_not_broken_by_names(project, release):
 
 
 def test_best_numbers_are_shown_and_hidden_by_a_link(browser, project):
-    found = project.sql("SELECT disease, sex, count(*) AS n FROM patients GROUP BY ROLLUP(disease, sex)").ask(epsilon=1)
+    sql = "SELECT disease, sex, count(*) AS n FROM patients GROUP BY ROLLUP(disease, sex)"
+    found = project.sql(sql).ask(epsilon=1, fresh=True)
     path = f"/a/{found.id}"
     plain, shown = browser.get(path).text, browser.get(f"{path}?best=1").text
     assert "best=1#rows" in plain and "n, best" not in plain and "Hide the best numbers" not in plain

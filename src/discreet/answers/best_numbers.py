@@ -159,7 +159,7 @@ def _solved_chain(tables: Sequence[_NoisyTable], total: int, least: int | None) 
     ordered = sorted(tables, key=lambda table: len(table.axes))
     agreeing, laws = _least_squares(ordered, total)
     answers: dict[int, Integers] = {}
-    above, above_axes = np.array([total]), ()
+    above, above_axes = np.array([total]), tuple[int, ...]()
     for table, values, law in zip(ordered, agreeing, laws, strict=True):
         segments = _segments(table, above_axes)[table.possible]
         likely = likely_counts(values.ravel()[table.possible], law, least=least)

@@ -81,7 +81,7 @@ def _cell(data: Data, row: int, place: int) -> dict[str, Any]:
 def _is_total(data: Data, row: int, place: int) -> bool:
     """Whether a row is a total over a key."""
     totals = data.get("totals")
-    return bool(totals) and place in totals[row]
+    return totals is not None and place in totals[row]
 
 
 def _interval_ends(interval: Sequence[Any] | None) -> tuple[Any, Any] | None:
