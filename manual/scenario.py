@@ -99,6 +99,7 @@ CALLS = [
     ("refresh", "refresh friends"),
     ("refresh", "refresh visits --check"),
     ("explain", "explain 'SELECT ward, count(*) FROM patients GROUP BY ward' --epsilon 1"),
+    ("query", "query 'SELECT ward, count(*) AS n FROM patients GROUP BY ROLLUP(ward)' --epsilon 1"),
     ("query", "query 'SELECT ward, count(*) AS n FROM patients GROUP BY ward' --epsilon 1"),
     ("explain", "explain 'SELECT count(*) FROM patients' --within 10"),
     ("explain", "explain 'SELECT \"from\", count(*) FROM links GROUP BY 1' --epsilon 1 --delta 1e-7"),

@@ -16,7 +16,7 @@ from discreet.accounting import events
 from discreet.errors import UsageError
 from discreet.group_comparison import Ends, GroupComparison, Operation, find_row
 from discreet.present import notebook
-from discreet.present.cell_text import DASH, cell_text, format_with_noise
+from discreet.present.cell_text import DASH, TOTAL, cell_text, format_with_noise
 
 if TYPE_CHECKING:
     import pandas
@@ -24,11 +24,15 @@ if TYPE_CHECKING:
     import pyarrow
 
 Cell = int | float | str | bool | None
+Rows = tuple[tuple[Cell, ...], ...]
 #: For each column of a row: where the number without noise lies, None for a key.
 Interval = tuple[float | str, float | str] | None
 Intervals = tuple[Interval, ...]
 #: Between what the numbers of a column lie by what is declared; None where that is not known.
 Bounds = tuple[float | str, float | str] | None
+
+#: What the columns of the ends of an interval are called.
+_ENDS = ("low", "high")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +117,10 @@ class Release:
     """An answer: noisy numbers with their confidence intervals and their price. See `interval`.
 
     A number is None if the noise is too large to show it, such as the average of a group that may be empty.
+    totals: for each row the places of the keys that it is a total over, as rows of ROLLUP are; empty where no row is.
+        Such a key is None in `rows`, and so is the key of the group of NULL: tables show `total` and NULL.
     read_intervals: computes the intervals at a given confidence, from noisy values only.
+    read_best: computes the best numbers, from noisy values only; None where they cannot be computed here.
     derived: the answer was computed from earlier releases, and nothing was charged.
     sources: the releases that the numbers are computed from, if there are others than this one.
     charged: what the measurement cost the budget when it was charged; None if that is not known here.
@@ -135,13 +142,16 @@ class Release:
     derived: bool = False
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    totals: tuple[tuple[int, ...], ...] = ()
     read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
     read_comparison: Callable[[int, int, Operation, Fraction], Sequence[tuple[float | int | None, Ends]]] | None = (
         field(default=None, repr=False, compare=False)
     )
+    read_best: Callable[[], Rows] | None = field(default=None, repr=False, compare=False)
     _interval_cache: dict[Fraction, tuple[Intervals, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _best_cache: list[Rows] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def intervals(self) -> tuple[Intervals, ...]:
@@ -206,6 +216,26 @@ class Release:
             confidence=level,
         )
 
+    def best(self) -> Rows:
+        """The rows with the best guess of each count and sum in place of the unbiased number. Free.
+
+        They are whole numbers (sums: whole steps), never negative where the exact ones cannot be, and add up: a total
+        is the sum of its groups. Each is shrunk by what the other groups say; the total of a table stays the unbiased
+        one. Averages, quantiles and keys are as in `rows`. Such a number is nearer to the exact one in most groups,
+        above all in those below the noise, but it is not unbiased: to add up groups of your choice, use `rows`.
+        """
+        if self.read_best is None:
+            raise UsageError("the best numbers of this answer cannot be computed here", hint="ask the query again")
+        if not self._best_cache:
+            self._best_cache.append(self.read_best())
+        return self._best_cache[0]
+
+    @property
+    def best_places(self) -> tuple[int, ...]:
+        """The columns in which some best number differs from the unbiased one."""
+        pairs = list(zip(self.rows, self.best(), strict=True))
+        return tuple(at for at in range(len(self.columns)) if any(row[at] != best[at] for row, best in pairs))
+
     def at_confidence(self, confidence: Fraction) -> Release:
         """The same answer with intervals at another confidence."""
         return replace(self, confidence=confidence)
@@ -214,6 +244,7 @@ class Release:
         """The same answer with these warnings."""
         release = replace(self, warnings=tuple(warnings))
         release._interval_cache.update(self._interval_cache)
+        release._best_cache.extend(self._best_cache)
         return release
 
     def is_below_noise(self, row: int, column: int) -> bool:
@@ -230,8 +261,21 @@ class Release:
         )
         return below_noise - hidden, hidden, len(pairs) * len(places)
 
-    def to_data(self) -> dict[str, Any]:
-        """The answer as JSON data; the keys are a contract."""
+    def below_noise_warnings(self) -> list[str]:
+        """How many numbers are below their noise, and how many it hides."""
+        below_noise, hidden, cells = self.count_below_noise()
+        warnings = []
+        for number, words in (
+            (below_noise, "below the noise"),
+            (hidden, f"not shown ({DASH}): the noise is too large"),
+        ):
+            plural = "is" if number == 1 else "are"
+            which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {plural}"
+            warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
+        return warnings
+
+    def to_data(self, *, best: bool = False) -> dict[str, Any]:
+        """The answer as JSON data; the keys are a contract. best: with the best numbers, row by row."""
         return {
             "release": self.id,
             "version": self.version,
@@ -246,39 +290,48 @@ class Release:
             "derived": self.derived,
             "from": list(self.sources),
             "warnings": list(self.warnings),
+            **({"best": [list(row) for row in self.best()]} if best else {}),
+            **({"totals": [list(places) for places in self.totals]} if self.totals else {}),
         }
 
-    def to_arrow(self) -> pyarrow.Table:
-        """The rows as an Arrow table. Each noisy column is followed by the ends of its interval, _low and _high."""
+    def to_arrow(self, *, best: bool = False) -> pyarrow.Table:
+        """The rows as an Arrow table. Each noisy column is followed by the ends of its interval, _low and _high.
+
+        best: also by its best number, _best.
+        """
         import pyarrow
 
         arrays: dict[str, Any] = {}
         taken = {column.name for column in self.columns}
+        best_rows = self.best() if best else None
         for place, column in enumerate(self.columns):
             arrays[column.name] = _array([row[place] for row in self.rows])
             if column.kind == "key":
                 continue
-            for word, end in (("low", 0), ("high", 1)):
+            ends = [row[place] for row in self.intervals]
+            further = {word: [None if each is None else each[end] for each in ends] for end, word in enumerate(_ENDS)}
+            if best_rows is not None:
+                further["best"] = [row[place] for row in best_rows]
+            for word, values in further.items():
                 name = f"{column.name}_{word}"
                 while name in taken:
                     name += "_"
                 taken.add(name)
-                ends = [row[place] for row in self.intervals]
-                arrays[name] = _array([None if each is None else each[end] for each in ends])
+                arrays[name] = _array(values)
         return pyarrow.table(arrays)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame."""
+    def to_pandas(self, *, best: bool = False) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame, with the columns of `to_arrow`."""
         _require_package("pandas")
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow(best=best).to_pandas()
         return frame
 
-    def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars DataFrame."""
+    def to_polars(self, *, best: bool = False) -> polars.DataFrame:
+        """The rows as a polars DataFrame, with the columns of `to_arrow`."""
         _require_package("polars")
         import polars
 
-        frame = polars.from_arrow(self.to_arrow())
+        frame = polars.from_arrow(self.to_arrow(best=best))
         assert isinstance(frame, polars.DataFrame)
         return frame
 
@@ -291,8 +344,40 @@ class Release:
     def __iter__(self) -> Iterator[tuple[Cell, ...]]:
         return iter(self.rows)
 
+    def is_total(self, row: int, column: int) -> bool:
+        """Whether a row is a total over this key."""
+        return bool(self.totals) and column in self.totals[row]
+
+    def is_null_group(self, row: int) -> bool:
+        """Whether a row is of the group in which some key is NULL."""
+        return any(
+            column.kind == "key" and self.rows[row][place] is None and not self.is_total(row, place)
+            for place, column in enumerate(self.columns)
+        )
+
+    def without_null_groups(self) -> Release:
+        """The same answer without the rows in which some key is NULL. Totals stay, and still include them."""
+        kept = [row for row in range(len(self.rows)) if not self.is_null_group(row)]
+        if len(kept) == len(self.rows):
+            return self
+        read_intervals, read_best, compare = self.interval, self.best, self.read_comparison
+        fewer = replace(
+            self,
+            rows=_picked(self.rows, kept),
+            totals=_picked(self.totals, kept) if self.totals else (),
+            read_intervals=lambda confidence: _picked(read_intervals(confidence), kept),
+            read_best=None if self.read_best is None else lambda: _picked(read_best(), kept),
+            read_comparison=None
+            if compare is None
+            else lambda left, right, operation, level: compare(kept[left], kept[right], operation, level),
+        )
+        others = [warning for warning in self.warnings if warning not in self.below_noise_warnings()]
+        return fewer.with_warnings([*others, *fewer.below_noise_warnings()])
+
     def cell_text(self, row: int, column: int) -> str:
         """A cell as text: with only the digits that the noise leaves meaningful, and its ±."""
+        if self.is_total(row, column):
+            return TOTAL
         shown = self.columns[column].shown(self.rows[row][column])
         return format_cell(shown, self.intervals[row][column], key=self.columns[column].kind == "key")
 
@@ -348,6 +433,10 @@ class Release:
         if self.cached:
             return f"stored answer: free (it cost {_spending_text(self.purchase_cost)})"
         return "derived answer, free" if self.derived else f"cost {_spending_text(self.cost)}"
+
+
+def _picked(rows: tuple[Any, ...], kept: Iterable[int]) -> tuple[Any, ...]:
+    return tuple(rows[row] for row in kept)
 
 
 def legend(confidence: Fraction | float, *, mark: str = "", dash: bool = False, whose: str = "per number") -> str:

@@ -1,5 +1,6 @@
 """What limits and bounds take away: intervals that hold it as often as they say, and no advice that noise cannot carry."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,15 @@ from discreet.accounting import events
 from discreet.answers.bounds import roster_estimate
 from discreet.answers.bounds.bias import _share
 from discreet.answers.bounds.bounds_terms import BoundsTerms
-from discreet.answers.bounds.truncation import COMPARED, NARROW, narrow_edges, truncation_of, wide_edges
+from discreet.answers.bounds.truncation import (
+    COMPARED,
+    NARROW,
+    LimitEffect,
+    _best,
+    narrow_edges,
+    truncation_of,
+    wide_edges,
+)
 from discreet.errors import UsageError
 from discreet.kernel.measurement import Measurement, NoisyCells
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -230,3 +239,16 @@ columns = { low = { type = "integer", low = 0, high = 9 }, high = { type = "inte
         found = {each.column: each for each in project.bias("t", names, epsilon=10).clamping}
         assert found["low"].at_low[0] > 0.9 > 0.1 > found["low"].at_high[1]
         assert found["high"].at_high[0] > 0.9 > 0.1 > found["high"].at_low[1]
+
+
+def test_no_limit_is_recommended_whose_advantage_hangs_on_persons_that_nobody_sees():
+    """Of 49 persons with many rows a limit of 5 leaves out 15 rows each that one of 20 keeps."""
+    terms = BoundsTerms.of(epsilon=1, cells=50)
+    five, twenty = (
+        LimitEffect(rows=rows, declared=False, left_out=(0.1, 0.2), plus_minus=3 * rows, error=error)
+        for rows, error in ((5, (5.0, 5.5)), (20, (20.0, 20.0)))
+    )
+    assert _best([five, twenty], terms, 0) == five
+    assert _best([five, twenty], terms, 49) == five  # 5.5 + 14.7 is less than 1.5 times 20
+    wide = replace(twenty, error=(9.0, 10.0))
+    assert _best([five, wide], terms, 0) == five and _best([five, wide], terms, 49) is None

@@ -5,7 +5,7 @@ import pytest
 from answers.shop import make
 from discreet.answers.caveats import caveats
 
-DECLARED = "numbers describe the declared table: "
+DECLARED = "numbers and intervals are of the declared table: "
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def limits(shop, text: str) -> list[str]:
 
 
 def bounded(shop, text: str) -> list[str]:
-    return [limit.split(" ")[0] for limit in limits(shop, text) if " between " in limit or " at " in limit[3:]]
+    return [limit.split(" ")[0] for limit in limits(shop, text) if " within " in limit or " at " in limit[3:]]
 
 
 CLAMPED = {
@@ -99,14 +99,14 @@ def test_truncation_is_named_for_every_table_of_persons(shop, text, tables):
     [
         (
             "select city, sum(amount) from orders group by city",
-            "at most 20 rows per person, amount between 0 and 500, other values of city are NULL",
+            "at most 20 rows per person, amount within 0..500, other values of city are NULL",
         ),
         ("select count(city) from people", "other values of city are NULL"),
         (
             "select count(*) from orders where sex = 'M' and day > date '2025-03-01'",
-            "at most 20 rows per person, day between 2025-01-01 and 2025-12-31, other values of sex are 'F'",
+            "at most 20 rows per person, day within 2025-01-01..2025-12-31, other values of sex are 'F'",
         ),
-        ("select avg(age) from people", "age between 0 and 99"),
+        ("select avg(age) from people", "age within 0..99"),
     ],
 )
 def test_the_declared_table_is_named_with_its_limits(shop, text, expected):

@@ -10,6 +10,8 @@ import pytest
 from discreet.answers.answer_block import AnswerBlock
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan import formula
+from discreet.plan.cell_statistics import Sum
+from discreet.plan.expressions import Code
 from discreet.sql.parsed_query import OutputColumn
 
 PAIRS, GROUPS = 9, 2**9
@@ -105,20 +107,29 @@ def test_a_count_that_cannot_be_null_changes_nothing(block):
     assert 0 < hidden(block, same).sum() < GROUPS
 
 
+SIGNED, POSITIVE = (Sum(of=Code("x", low, 9, null=False)) for low in (-9, 0))
+
+
+@pytest.mark.parametrize(
+    ("statistic", "confidence", "least", "most"), [(SIGNED, 95, 0.02, 0.05), (POSITIVE, 99, 0.001, 0.005)]
+)
 @pytest.mark.parametrize("scales", [(1, 1), (5, 5), (40, 3), (3, 8)])
-def test_a_quotient_of_sums_of_nobody_shows_one_time_in_20(scales):
-    """By the exact law: it shows where the noise of the divisor alone is beyond its 95% half width, on either side."""
+def test_a_quotient_of_sums_of_nobody_shows_one_time_in_20_or_in_200(scales, statistic, confidence, least, most):
+    """By the exact law: it shows where the noise of the divisor alone is beyond its half width: on either side, or, if
+    the divisor is never negative, above it.
+    """
     above, below = laws = [DiscreteLaplace(scale=Fraction(scale)) for scale in scales]
     reach = int(below.half_width(Fraction(999999, 1000000)))
     divisors = np.arange(-reach, reach + 1)
-    asked = SimpleNamespace(inquiry=SimpleNamespace(statistics=[None] * 2))
+    asked = SimpleNamespace(inquiry=SimpleNamespace(statistics=[statistic] * 2))
     chances = np.array(
         [float(below.tail(abs(int(at)) - 1) - below.tail(abs(int(at)))) / 2 if at else 0.0 for at in divisors]
     )
+    width = below.half_width(Fraction(confidence, 100))
     for dividend in (0, 1, int(above.half_width(Fraction(95, 100)))):
         block = AnswerBlock(query=asked, place=0, keys=None, shape=divisors.shape)
         block.values.update({0: np.full(divisors.shape, dividend), 1: divisors})
         block.laws.update(enumerate(laws))
         shown = ~hidden(block, formula.Arithmetic("/", formula.StatisticRef(0), formula.StatisticRef(1)))
-        assert np.array_equal(shown, np.abs(divisors) > below.half_width(Fraction(95, 100)))
-        assert 0.02 < chances[shown].sum() <= 0.05
+        assert np.array_equal(shown, (divisors if statistic is POSITIVE else np.abs(divisors)) > width)
+        assert least < chances[shown].sum() <= most

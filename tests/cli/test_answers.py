@@ -18,9 +18,10 @@ def test_the_contract_of_query(tmp_path, capsys):
     assert code == 0
     assert set(data) == {
         "release", "version", "columns", "rows", "intervals", "confidence", "cost", "spent", "remaining", "cached", "derived",
-        "from", "warnings", "source_changed",
+        "from", "warnings", "best", "source_changed",
     }  # fmt: skip
     assert data["source_changed"] is None
+    assert [row[0] for row in data["best"]] == [row[0] for row in data["rows"]]
     assert data["release"].startswith("r-")
     assert (data["version"], data["confidence"], data["cached"]) == (1, 0.95, False)
     assert data["columns"] == [{"name": "disease", "kind": "key"}, {"name": "n", "kind": "noisy", "least": 0}]
@@ -353,3 +354,34 @@ def test_python_facade(tmp_path):
         project.sql(BY_DISEASE).ask()
     with pytest.raises(discreet.UsageError):
         project.sql(BY_DISEASE).ask(epsilon=0.1, within=3)
+
+
+def test_totals_are_called_that_and_null_groups_can_be_left_out(tmp_path, capsys):
+    make(tmp_path)
+    sql = "select disease, sex, count(*) n from patients group by rollup(disease, sex)"
+    code, data, _ = run(capsys, tmp_path, "query", sql, "--epsilon", "0.5")
+    totals = {(row[0], row[1]): places for row, places in zip(data["rows"], data["totals"], strict=True)}
+    assert code == 0 and totals["flu", "F"] == [] and totals["flu", None] == [1] and data["totals"][-1] == [0, 1]
+    assert data["rows"][-1][:2] == [None, None]  # the contract: a key that is summed over is null
+    written = say(capsys, tmp_path, "query", sql, "--epsilon", "0.5")[1]
+    assert "total" in written and "NULL" in written
+    written = say(capsys, tmp_path, "query", sql, "--epsilon", "0.5", "--no-null")[1]
+    assert "total" in written and "\nNULL" not in written and " NULL " not in written.split("note:")[0]
+    code, fewer, _ = run(capsys, tmp_path, "query", sql, "--epsilon", "0.5", "--no-null")
+    kept = [row for row, places in zip(data["rows"], data["totals"], strict=True) if None not in without(row, places)]
+    assert fewer["rows"] == kept and len(fewer["intervals"]) == len(fewer["best"]) == len(fewer["totals"]) == len(kept)
+    assert 0 < len(kept) < len(data["rows"])
+
+
+def without(row, places):
+    """The keys of a row, but for those that it sums over."""
+    return [key for place, key in enumerate(row[:2]) if place not in places]
+
+
+def test_the_best_numbers_stand_beside_the_others(tmp_path, capsys):
+    make(tmp_path)
+    written = say(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.5", "--best")[1]
+    assert written.splitlines()[0].split() == ["disease", "n", "best"] and "best: whole numbers" in written
+    file = tmp_path / "answer.csv"
+    say(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.5", "--best", "-o", str(file))
+    assert file.read_text().splitlines()[0].replace('"', "") == "disease,n,n_low,n_high,n_best"

@@ -166,7 +166,7 @@ def test_the_forgotten_do_not_come_back_when_the_key_is_lost(shop, tmp_path, cap
 def test_bias_is_named(shop, tmp_path, capsys):
     _, data, _ = run(capsys, tmp_path, "query", "select avg(items) from orders", "--epsilon", "1")
     told = " ".join(data["warnings"])
-    assert "at most 20 rows" in told and "items between 0 and 20" in told
+    assert "at most 20 rows" in told and "items within 0..20" in told
     _, data, _ = run(capsys, tmp_path, "query", "select count(*) from people", "--epsilon", "1")
     assert data["warnings"] == []
 

@@ -278,3 +278,14 @@ def test_bibtex_is_not_broken_by_names(project, release):
     assert found["bibtex"].count("{") == found["bibtex"].count("}")
     assert release.id in found["text"] and "epsilon 1" in found["text"] and "version 1" in found["text"]
     assert answers._plain_bibtex("a{b}_c\\") == r"a\{b\}\_c\textbackslash "
+
+
+def test_best_numbers_are_shown_and_hidden_by_a_link(browser, project):
+    sql = "SELECT disease, sex, count(*) AS n FROM patients GROUP BY ROLLUP(disease, sex)"
+    found = project.sql(sql).ask(epsilon=1, fresh=True)
+    path = f"/a/{found.id}"
+    plain, shown = browser.get(path).text, browser.get(f"{path}?best=1").text
+    assert "best=1#rows" in plain and "n, best" not in plain and "Hide the best numbers" not in plain
+    assert "n, best" in shown and "Hide the best numbers" in shown
+    assert ">total<" in plain
+    assert browser.get(f"{path}.json").json()["best"] == [list(row) for row in found.best()]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.answers.answer_columns import never_negative
 from discreet.answers.group_windows import alike_windows, rounded_draws, window_sums
 from discreet.mechanisms.repeated_noise import RepeatedNoise
 from discreet.plan import formula
@@ -123,6 +124,14 @@ class AnswerBlock:
         kept: NDArray[np.int64] = order[passes[order] == 1]
         return kept
 
+    def possible_groups(self) -> NDArray[np.int64]:
+        """The groups that a row can be in."""
+        return self._possible(np.arange(self.size))
+
+    def noise_law(self, index: int) -> Any:
+        """The law of the noise of a statistic's cells; None where they have no law in common."""
+        return self.laws.get(index)
+
     def _possible(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """Without groups that no row can be in: keys of the same values, as lower(sex) and sex are, differ there."""
         axes = [axis.to_data() for axis in self.query.inquiry.sets[self.place]]
@@ -211,8 +220,9 @@ class AnswerBlock:
         from, and where its interval has no end, or says no more than what is declared. Where `coalesce` takes another
         argument instead of it, that one decides.
 
-        Of groups without rows at most 1 in 200 shows a mean (its noisy number of rows is beyond its 99% noise, on one
-        side), and at most 1 in 20 a quotient like sum(x) / sum(y) (its noisy divisor is beyond its 95% noise).
+        Of groups without rows at most 1 in 200 shows a mean, or a quotient like sum(x) / count(*) whose divisor is
+        never negative (its noisy divisor is beyond its 99% noise, on one side), and at most 1 in 20 any other quotient
+        (its noisy divisor is beyond its 95% noise).
         """
         output = self._located(output)
         if output.quantile is not None:
@@ -399,10 +409,21 @@ class AnswerBlock:
         none = np.zeros(self.size, dtype=np.bool_)
 
         def by_mean(part: formula.Formula) -> NDArray[np.bool_]:
-            rows = formula.cells(part.below) if isinstance(part, formula.Quotient) else ()
+            rows = formula.cells(part.below) if isinstance(part, formula.Quotient) else self._divisor(part)
             return np.asarray(np.logical_or.reduce([none, *(self._nobody_by(index, confidence) for index in rows)]))
 
         return formula.groups_using(of, choices or {}, by_mean)
+
+    def _divisor(self, part: formula.Formula) -> tuple[int, ...]:
+        """The count, or the sum of what is never negative, that a formula divides by, as sum(x) / count(*) does."""
+        if not isinstance(part, formula.Arithmetic) or part.operator != "/":
+            return ()
+        below = part.right
+        if isinstance(below, formula.Call) and below.name == "nullif":
+            below = below.arguments[0]
+        plain = OutputColumn(name="", formula=below).plain
+        statistics = self.query.inquiry.statistics
+        return (plain[0],) if plain is not None and plain[1] > 0 and never_negative(statistics[plain[0]]) else ()
 
     def _nobody_by(self, index: int, confidence: Fraction) -> NDArray[np.bool_]:
         """Groups whose noisy number of rows or persons may be of nobody."""

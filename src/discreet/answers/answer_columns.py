@@ -52,11 +52,12 @@ def least_of(output: OutputColumn, query: ParsedQuery) -> Literal[0] | None:
     """0 where the exact numbers of a column are never negative: counts, sums of what is not, and what they make."""
     if output.formula is None or not formula.cells(output.formula) or formula.bounds(output.formula) is not None:
         return None
-    counts = frozenset(index for index, statistic in enumerate(query.inquiry.statistics) if _never_negative(statistic))
+    counts = frozenset(index for index, statistic in enumerate(query.inquiry.statistics) if never_negative(statistic))
     return 0 if formula.least(output.formula, never_negative=counts) == 0 else None
 
 
-def _never_negative(statistic: Statistic) -> bool:
+def never_negative(statistic: Statistic) -> bool:
+    """Whether the exact numbers of a statistic are at least 0 by the declaration: counts, sums of what is."""
     if not isinstance(statistic, Sum):
         return True
     low = getattr(statistic.of, "low", None)  # a text or a truth has none

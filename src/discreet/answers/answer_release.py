@@ -7,6 +7,7 @@ from functools import partial
 from discreet.accounting import events
 from discreet.accounting.events import WeightedThresholdEvent
 from discreet.answers.answer_columns import columns_of
+from discreet.answers.bounds.left_out import left_out_words
 from discreet.answers.caveats import caveats, ledger_caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
@@ -17,7 +18,6 @@ from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.weighted_threshold import key_weights
 from discreet.plan.stability import cells_touched
-from discreet.present.cell_text import DASH
 from discreet.release import Release
 from discreet.sql.query_text import split_statements
 
@@ -42,8 +42,16 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         cached=cached,
         read_intervals=reading.intervals,
         read_comparison=partial(compare_rows, reading),
+        read_best=reading.best_rows,
+        totals=reading.totals,
     )
-    return release.with_warnings(_warnings(release, reading, wish, ledger))
+    return release.with_warnings(_warnings(release, reading, wish, version, ledger))
+
+
+def bought_left_out(version: Version, ledger: Ledger) -> dict[str, str]:
+    """What the limit on rows leaves out of a table, where that has been bought."""
+    words = left_out_words(version, ledger)
+    return {} if words is None else {version.table: words}
 
 
 def resumed_notes(measurement: Measurement) -> list[str]:
@@ -56,7 +64,7 @@ def resumed_notes(measurement: Measurement) -> list[str]:
     ]
 
 
-def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger: Ledger) -> list[str]:
+def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, version: Version, ledger: Ledger) -> list[str]:
     warnings = [*resumed_notes(reading.measurement), *reading.query.warnings]
     paid = ledger.state.charges[release.id].price
     if release.cached and wish.epsilon is not None and (paid < wish.epsilon or reading.within is not None):
@@ -75,7 +83,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
     if refined is not None and not release.cached:
         charged = "" if reading.measurement.is_resumed else ": only the difference was charged"
         warnings.append(f"this makes release {refined} more precise{charged}")
-    warnings += caveats(reading.query)
+    warnings += caveats(reading.query, left_out=bought_left_out(version, ledger))
     warnings += _hidden_keys_warnings(reading)
     if reading.discovered_keys is not None and reading.discovered_keys.is_truncated:
         warnings.append(
@@ -83,7 +91,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
         )
     population = ledger.state.charges[release.id].population
     warnings += practice_caveats(ledger) if release.cached else ledger_caveats(ledger, population)
-    return [*warnings, *_below_noise_warnings(release)]
+    return [*warnings, *release.below_noise_warnings()]
 
 
 def _hidden_keys_warnings(reading: AnswerReading) -> list[str]:
@@ -100,13 +108,3 @@ def _hidden_keys_warnings(reading: AnswerReading) -> list[str]:
         f"keys shared by fewer than about {alone:,} people are not shown, nor are keys of up to {together:,} people if "
         "these have many keys: each person's weight is split over their keys"
     ]
-
-
-def _below_noise_warnings(release: Release) -> list[str]:
-    """How many numbers are below their noise, and how many it hides."""
-    below_noise, hidden, cells = release.count_below_noise()
-    warnings = []
-    for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): the noise is too large")):
-        which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {'is' if number == 1 else 'are'}"
-        warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
-    return warnings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from discreet.errors import Command, Flag, Message
 from discreet.ledger.ledger import Ledger
@@ -21,11 +22,17 @@ PRACTICE = "this is a practice project, for generated or public data: its budget
 _NAMED = 8
 
 
-def caveats(query: ParsedQuery) -> list[str]:
-    """What a reader should know of truncation, clamping and NULL. The noise intervals do not speak of it."""
-    read = columns_read(query.inquiry, query.schemas)
-    declared = declared_table_caveats(query.schemas, read, nulls=columns_named(query.inquiry))
-    return [*declared, *_group_limits(query), *_nulls(query)]
+def caveats(query: ParsedQuery, *, left_out: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """What a reader should know of truncation, clamping and NULL. The noise intervals do not speak of it.
+
+    left_out: what the limit on rows leaves out of a table, where that has been bought.
+    """
+    read, nulls = columns_read(query.inquiry, query.schemas), columns_named(query.inquiry)
+    return [
+        *declared_table_caveats(query.schemas, read, nulls=nulls, left_out=left_out),
+        *_group_limits(query),
+        *_nulls(query),
+    ]
 
 
 def _group_limits(query: ParsedQuery) -> list[str]:
@@ -39,7 +46,11 @@ def _group_limits(query: ParsedQuery) -> list[str]:
 
 
 def declared_table_caveats(
-    schemas: Mapping[str, Schema], read: Sequence[tuple[str, str]], *, nulls: Sequence[tuple[str, str]] = ()
+    schemas: Mapping[str, Schema],
+    read: Sequence[tuple[str, str]],
+    *,
+    nulls: Sequence[tuple[str, str]] = (),
+    left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """What the numbers describe: the table as it is declared, with the limits that these columns are read under.
 
@@ -48,6 +59,7 @@ def declared_table_caveats(
     limits = [
         f"at most {f'{schema.unit.rows:,} rows' if schema.unit.rows > 1 else 'one row'} per person"
         + ("" if len(schemas) == 1 else f" of {table}")
+        + (f" ({left_out[table]})" if table in left_out else "")
         for table, schema in schemas.items()
         if not schema.unit.is_row
     ]
@@ -55,12 +67,16 @@ def declared_table_caveats(
     bounds = [words for place in places if (words := _limit(schemas, place, by_value=place in read))]
     more = [f"{len(bounds) - _NAMED:,} more columns with bounds or lists of values"] if len(bounds) > _NAMED else []
     parts = [*limits, *bounds[:_NAMED], *more]
-    truncated = [table for table, schema in schemas.items() if not schema.unit.is_row and schema.unit.rows > 1]
+    truncated = [
+        table
+        for table, schema in schemas.items()
+        if not schema.unit.is_row and schema.unit.rows > 1 and table not in left_out
+    ]
     reports: list[str | Command] = []
     for table in truncated:
         reports += [" and " if reports else "; ", Command("bounds", table, Flag("report", True), Flag("epsilon", 0.1))]
     hint = [*reports, " estimates what that leaves out"] if reports else []
-    return [Message(f"numbers describe the declared table: {', '.join(parts)}", *hint)] if parts else []
+    return [Message(f"numbers and intervals are of the declared table: {', '.join(parts)}", *hint)] if parts else []
 
 
 def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: bool) -> str:
@@ -72,7 +88,7 @@ def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: b
         case NumberColumn() | MomentColumn() if by_value:
             low, high = (None if end is None else _number(column.label(end)) for end in (column.low, column.high))
             if low is not None and high is not None:
-                return f"{called} between {low} and {high}"
+                return f"{called} within {low}..{high}"
             return f"{called} at least {low}" if low is not None else f"{called} at most {high}" if high else ""
         case CategoryColumn(values=values, other=other, closed=closed):
             instead = other if other is not None else values[0] if closed else None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answers.answer_block import AnswerBlock
+from discreet.answers.best_numbers import best_columns
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells
 from discreet.mechanisms.noise_combination import CombinedNoise, inverse_variance_weights
 from discreet.plan.inquiry import CanonicalOrder, Inquiry
@@ -134,6 +135,20 @@ class AnswerReading:
         return self._table(
             [[block.interval(output, confidence) for block in self.blocks] for output in self.query.outputs]
         )
+
+    @cached_property
+    def totals(self) -> tuple[tuple[int, ...], ...]:
+        """For each row the outputs that are keys which its grouping set sums over; empty where no set does."""
+        query = self.query
+        if len(query.sets) < 2:
+            return ()
+        keys = [(at, each.key) for at, each in enumerate(query.outputs) if each.key is not None]
+        summed = [tuple(at for at, key in keys if key not in chosen) for chosen in query.sets]
+        return tuple(summed[place] for place, _ in self.shown_groups) if any(summed) else ()
+
+    def best_rows(self) -> tuple[tuple[Cell, ...], ...]:
+        """The rows with the best whole numbers that add up, instead of the unbiased ones."""
+        return self._table(best_columns(self.blocks, self.query.outputs))
 
     def _table(self, columns: list[list[list[Any]]]) -> tuple[tuple[Any, ...], ...]:
         """Columns, each a list for each grouping set, as the rows that the answer shows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +18,7 @@ from discreet.present.cell_text import DASH
 
 if TYPE_CHECKING:
     from discreet.answers.bounds import Bias, BoughtBounds
-    from discreet.answers.bounds.truncation import Truncation
+    from discreet.answers.bounds.truncation import LimitEffect, Truncation
 
 #: What an interval is.
 CONFIDENT = "Intervals are 95% confidence intervals of the added noise."
@@ -203,7 +202,7 @@ def _truncation(bias: Bias) -> list[Any]:
             f"{each.rows:,}",
             _share(each.left_out),
             f"± {each.plus_minus:,}",
-            DASH if each.error is None else _between(*(f"{end:,.0f}" for end in each.error)),
+            _error(each, truncation),
             ", ".join(marks),
         )
     terms = bias.terms
@@ -215,6 +214,14 @@ def _truncation(bias: Bias) -> list[Any]:
         *([] if truncation.best else ["The noise is too large to recommend a limit; use a larger --epsilon."]),
         "",
     ]
+
+
+def _error(limit: LimitEffect, truncation: Truncation) -> str:
+    """How wrong a cell is; of the last limit that is seen, what those with more rows own is all that is left out."""
+    if limit.error is None:
+        return DASH
+    low, high = (f"{end:,.0f}" for end in limit.error)
+    return f"at least {low}" if low == high and truncation.more else _between(low, high)
 
 
 def _people(truncation: Truncation) -> list[str]:
@@ -245,14 +252,9 @@ def _clamping(bias: Bias) -> list[Any]:
 
 
 def _share(share: tuple[float, float] | None) -> str:
-    """A share as an interval, rounded outwards, with no more digits than its width leaves."""
-    if share is None:
-        return DASH
-    low, high = share
-    digits = 0 if high - low >= 0.02 else 1 if high - low >= 0.002 else 2
-    unit = 10.0 ** -(digits + 2)
-    ends = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
-    return _between(*(f"{end:.{digits}%}" for end in ends))
+    from discreet.answers.bounds.share_text import share_text
+
+    return DASH if share is None else share_text(share)
 
 
 def _between(low: str, high: str) -> str:

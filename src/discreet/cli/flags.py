@@ -55,6 +55,15 @@ Analyst = Annotated[str | None, typer.Option("--analyst", help="Name of the anal
 Fresh = Annotated[bool, typer.Option("--fresh", help="Ignore the stored answer; draw new noise and charge again.")]
 
 
+Best = Annotated[
+    bool,
+    typer.Option("--best", help="Also show the best whole numbers that add up: nearer in small groups, not unbiased."),
+]
+
+
+NoNull = Annotated[bool, typer.Option("--no-null", help="Leave out the groups in which a key is NULL.")]
+
+
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")]
 
 

@@ -13,6 +13,7 @@ from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
+    Best,
     Confidence,
     Delta,
     Epsilon,
@@ -20,6 +21,7 @@ from discreet.cli.flags import (
     Fresh,
     GroupsPerPerson,
     Json,
+    NoNull,
     Overwrite,
     RowsPerPersonPerGroup,
     Within,
@@ -72,6 +74,8 @@ def query(
     groups_per_person: GroupsPerPerson = None,
     rows_per_person_per_group: RowsPerPersonPerGroup = None,
     fresh: Fresh = False,
+    best: Best = False,
+    no_null: NoNull = False,
     output: Output = None,
     format_: Format = None,
     overwrite: Overwrite = False,
@@ -100,7 +104,7 @@ def query(
             raise UsageError(
                 "in a batch each query sets its own limits", hint="write -- groups per person: 5 before a query"
             )
-        _answer_batch(opened_project, file, terms, as_json=as_json)
+        _answer_batch(opened_project, file, terms, best=best, no_null=no_null, as_json=as_json)
         return
     assert sql is not None
     engines = terminal.engines_of(opened_project)
@@ -110,15 +114,18 @@ def query(
         )
         unmade = [] if analyst is not None else _unmade_tables(opened_project, question)
         release = question.ask(**terms, fresh=fresh)
-    wrote = terminal.save_rows(release, files)
-    data, notes = _answer_data(opened_project, question, release, analyst=analyst)
+    release = release.without_null_groups() if no_null else release
+    wrote = terminal.save_rows(release, files, best=best)
+    data, notes = _answer_data(opened_project, question, release, analyst=analyst, with_best=best or as_json)
     first = [terminal.first_version_note(opened_project, name) for name in unmade]
-    lines = terminal.answer_lines(release, opened_project.budget(release.table))
+    lines = terminal.answer_lines(release, opened_project.budget(release.table), best=best)
     terminal.print_result(data, [*lines, *wrote], as_json=as_json)
     terminal.print_notes([*first, *notes])
 
 
-def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_json: bool) -> None:
+def _answer_batch(
+    project: Project, file: Path, terms: dict[str, Any], *, best: bool, no_null: bool, as_json: bool
+) -> None:
     """Answer the statements of a file."""
     from discreet.sql.query_text import split_statements
 
@@ -128,14 +135,19 @@ def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_jso
     ):
         text = _read(file)
         unmade = _unmade_tables(project, *(project.sql(statement) for statement in split_statements(text)))
-        releases = project.batch(text, **terms)
+        answered = project.batch(text, **terms)
+    releases = [release.without_null_groups() if no_null else release for release in answered]
     questions = [project.sql(statement) for statement in split_statements(text)]
     answers, notes = [], [terminal.first_version_note(project, name) for name in unmade]
     for question, release in zip(questions, releases, strict=True):
-        data, changed = _answer_data(project, question, release, analyst=terms["analyst"])
+        data, changed = _answer_data(project, question, release, analyst=terms["analyst"], with_best=best or as_json)
         answers.append(data)
         notes += changed
-    lines = [line for release in releases for line in terminal.answer_lines(release, project.budget(release.table))]
+    lines = [
+        line
+        for release in releases
+        for line in terminal.answer_lines(release, project.budget(release.table), best=best)
+    ]
     terminal.print_result({"answers": answers}, lines, as_json=as_json)
     terminal.print_notes(notes)
 
@@ -149,12 +161,12 @@ def _unmade_tables(project: Project, *questions: Question) -> list[str]:
 
 
 def _answer_data(
-    project: Project, question: Question, release: Release, *, analyst: str | None
+    project: Project, question: Question, release: Release, *, analyst: str | None, with_best: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """An answer as JSON data, and notes; both with what only the owner is told."""
     tables = [scan.table for scan in question.query.tables]
     changed = terminal.changed_since(release, project, tables, analyst=analyst)
-    data = {**release.to_data(), "source_changed": None if changed is None else bool(changed)}
+    data = {**release.to_data(best=with_best), "source_changed": None if changed is None else bool(changed)}
     return data, [changed_source_note(name) for name in changed or ()]
 
 
@@ -188,5 +200,7 @@ def again(
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
         answered = opened_project.again(release, epsilon=epsilon, within=within, confidence=confidence, analyst=analyst)
     terminal.print_result(
-        answered.to_data(), terminal.answer_lines(answered, opened_project.budget(answered.table)), as_json=as_json
+        answered.to_data(best=as_json),
+        terminal.answer_lines(answered, opened_project.budget(answered.table)),
+        as_json=as_json,
     )

@@ -27,6 +27,11 @@ if TYPE_CHECKING:  # a wrong flag should not have to wait for numpy and an engin
 #: More rows than this are cut on a screen; --json and --output have them all.
 MOST_ROWS = 60
 
+#: What the best numbers are.
+BEST_LEGEND = (
+    "best: whole numbers that add up, none negative; nearer to the exact ones in small groups, but not unbiased."
+)
+
 
 def print_result(data: Mapping[str, Any], text: str | RichTable | list[Any], *, as_json: bool) -> None:
     """Print one of the two. What was read from a practice project says so."""
@@ -179,10 +184,12 @@ def added_tables_text(tables: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, "Next: discreet refresh TABLE for each. It shows what did not fit."])
 
 
-def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:
-    """An answer for people: a table, how wrong it may be, what it cost."""
+def answer_lines(release: Release, budget_status: BudgetStatus, *, best: bool = False) -> list[Any]:
+    """An answer for people: a table, how wrong it may be, what it cost. best: with the best numbers."""
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     heads, rows = marked_cells(release)
+    if best:
+        heads, rows = _with_best(release, heads, rows)
     for head in heads:
         table.add_column(RichText(head), no_wrap=True)
     for row_cells in rows:
@@ -196,6 +203,7 @@ def answer_lines(release: Release, budget_status: BudgetStatus) -> list[Any]:
     lines += [
         "",
         _legend(release),
+        *([BEST_LEGEND] if best else []),
         f"{price}; {spent_words(budget_status)}. Release {release.id}, version {release.version}.",
     ]
     lines += [f"note: {warning}" for warning in release.warnings]
@@ -218,6 +226,27 @@ def marked_cells(release: Release) -> tuple[list[str], list[list[str]]]:
                 lost = release.rows[row][place] is not None and release.is_below_noise(row, place)
                 cells[row][place] = _right(cells[row][place], width) + (" ~" if lost else "")
     return heads, cells
+
+
+def _with_best(release: Release, heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """After each column of counts or sums its best numbers."""
+    from discreet.present.cell_text import DASH
+
+    best, places = release.best(), release.best_places
+    wide_heads: list[str] = []
+    wide_rows: list[list[str]] = [[] for _ in rows]
+    for place, head in enumerate(heads):
+        wide_heads.append(head)
+        for wide, row in zip(wide_rows, rows, strict=True):
+            wide.append(row[place])
+        if place in places:
+            cells = [best[row][place] for row in range(len(rows))]
+            texts = [DASH if cell is None else f"{cell:,}" for cell in cells]
+            width = max(cell_len(text) for text in ("best", *texts))
+            wide_heads.append(_right("best", width))
+            for wide, text in zip(wide_rows, texts, strict=True):
+                wide.append(_right(text, width))
+    return wide_heads, wide_rows
 
 
 def _right(text: str, width: int) -> str:
@@ -362,12 +391,12 @@ def entries_table(ledger_entries: list[dict[str, Any]]) -> RichTable:
     return table
 
 
-def save_rows(release: Release, files: Iterable[RowFile]) -> list[str]:
-    """Write an answer's rows to files; return lines that say so."""
+def save_rows(release: Release, files: Iterable[RowFile], *, best: bool = False) -> list[str]:
+    """Write an answer's rows to files; return lines that say so. best: with the best numbers, as NAME_best."""
     lines, rows = [], f"{len(release.rows):,} row{'' if len(release.rows) == 1 else 's'}"
     with explain_write_failure("the answer is"):
         for file in files:
-            file.write_table(release.to_arrow())
+            file.write_table(release.to_arrow(best=best))
             lines.append(f"wrote {rows} to {file.path}")
     return lines
 

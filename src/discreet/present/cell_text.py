@@ -10,6 +10,8 @@ import re
 
 #: The text of a missing key or value.
 NULL = "NULL"
+#: The text of a key that a row is a total over.
+TOTAL = "total"
 #: The text of a number that the noise hides, and of an empty field.
 DASH = "–"
 

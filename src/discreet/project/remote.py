@@ -129,6 +129,7 @@ class Remote:
     def _read(self, data: dict[str, Any]) -> Release:
         """A release from its data. Intervals at another confidence are asked for when they are wanted."""
         own, stays = exact.number(data["confidence"], name="confidence"), _intervals(data)
+        best = data.get("best")  # an older server has none
 
         def reread(confidence: Fraction) -> tuple[Intervals, ...]:
             if confidence == own:
@@ -155,7 +156,9 @@ class Remote:
             derived=data["derived"],
             sources=tuple(data["from"]),
             warnings=tuple(data["warnings"]),
+            totals=tuple(map(tuple, data.get("totals") or ())),
             read_intervals=reread,
+            read_best=None if best is None else lambda: tuple(map(tuple, best)),
         )
 
 

@@ -93,16 +93,20 @@ def roster_prices(version: Version, *, epsilon: Fraction) -> tuple[Price, Price]
     Guarantee: the losses of both add to epsilon or less.
     Because: one person is one row of the roster, so one count of each moves by 1, and losses add.
     """
+    wide, narrow = (
+        price(inquiry, reach(inquiry.plan, {version.table: version.schema}), needs={}, epsilon=share)
+        for inquiry, share in zip(roster_inquiries(version), (epsilon * (1 - NARROW), epsilon * NARROW), strict=True)
+    )
+    return wide, narrow
+
+
+def roster_inquiries(version: Version) -> tuple[Inquiry, Inquiry]:
+    """What is measured: persons by how many rows they have, in wide buckets and in narrow ones."""
     plan = Scan(table=version.table, version=version.number, roster=True)
     declared = version.schema.unit.rows
     wide, narrow = (
-        price(
-            Inquiry(plan=plan, sets=((_axis(edges),),), statistics=(RowCount(),)),
-            reach(plan, {version.table: version.schema}),
-            needs={},
-            epsilon=share,
-        )
-        for edges, share in ((wide_edges(declared), epsilon * (1 - NARROW)), (narrow_edges(declared), epsilon * NARROW))
+        Inquiry(plan=plan, sets=((_axis(edges),),), statistics=(RowCount(),))
+        for edges in (wide_edges(declared), narrow_edges(declared))
     )
     return wide, narrow
 
@@ -178,14 +182,15 @@ def _best(limits: Sequence[LimitEffect], terms: BoundsTerms, more: int) -> Limit
     """The limit to recommend; None where the noise does not tell.
 
     A limit beyond those who are seen is no better, where fewer than cells / epsilon persons have more rows: by each
-    further row it adds as much noise to the cells, and takes off no more than a row of each of these persons.
+    further row it adds as much noise to the cells, and takes off no more than a row of each of these persons. And of a
+    larger limit, which leaves out less of what these persons own, the difference is added.
     """
     effects = [(each.error, each) for each in limits if each.error is not None]
     if not effects or more > terms.cells / terms.for_epsilon:
         return None
     (_, most), best = min(effects, key=lambda pair: (pair[0][1], pair[1].rows))
-    least = min((error[0] for error, each in effects if each != best), default=most)
-    return best if most <= SURELY * least else None
+    unseen = [(error[0], more * max(0, each.rows - best.rows) / terms.cells) for error, each in effects if each != best]
+    return best if all(most + left_out <= SURELY * least for least, left_out in unseen) else None
 
 
 def _histogram(measured: Measurement, edges: Sequence[int]) -> RosterHistogram:

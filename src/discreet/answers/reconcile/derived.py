@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.accounting.events import Event, compose
 from discreet.answers.answer_block import AnswerBlock
 from discreet.answers.answer_columns import labels_of, least_of
-from discreet.answers.answer_release import resumed_notes
+from discreet.answers.answer_release import bought_left_out, resumed_notes
 from discreet.answers.caveats import caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
@@ -22,6 +22,7 @@ from discreet.errors import Flag, Message
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan import formula
 from discreet.release import Release, ReleaseColumn
@@ -40,6 +41,11 @@ class EstimatedBlock(AnswerBlock):
     def hidden(self, output: OutputColumn) -> NDArray[np.bool_]:
         """None: what is told are counts and sums."""
         return np.zeros(self.size, dtype=np.bool_)
+
+    def noise_law(self, index: int) -> DiscreteGaussian | None:
+        """Gaussian noise of the mean variance of the cells: their own laws differ a little."""
+        variance = float(np.mean([cell.variance for cell in self.cell_estimates.get(index, ())] or [0.0]))
+        return DiscreteGaussian(sigma2=Fraction(variance)) if variance > 0 else None
 
     def _ends(self, output: OutputColumn, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         assert output.plain is not None and output.formula is not None
@@ -128,8 +134,11 @@ def _release(
         derived=not bought,
         sources=earlier_estimate.releases,
         read_intervals=reading.intervals,
+        read_best=reading.best_rows,
+        totals=reading.totals,
     )
-    warnings = [*resumed_notes(measurement), because, *query.warnings, *caveats(query), *practice_caveats(ledger)]
+    limits = caveats(query, left_out=bought_left_out(version, ledger))
+    warnings = [*resumed_notes(measurement), because, *query.warnings, *limits, *practice_caveats(ledger)]
     below_noise, _, cells = release.count_below_noise()
     if below_noise:
         warnings.append(

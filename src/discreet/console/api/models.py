@@ -186,6 +186,16 @@ class ReleaseModel(AnswerModel):
     derived: bool
     from_: list[str] = Field(alias="from")
     warnings: list[str]
+    best: list[list[Cell]] = Field(
+        default=[],
+        description="The rows with the best whole numbers that add up, in place of the unbiased ones: nearer in small "
+        "groups, but not unbiased.",
+    )
+    totals: list[list[int]] | None = Field(
+        default=None,
+        description="For each row the places of the keys that it is a total over, as rows of ROLLUP are. Left out if "
+        "no row is a total.",
+    )
     event: dict[str, Any]
 
 

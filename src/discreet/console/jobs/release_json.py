@@ -12,7 +12,7 @@ from discreet.release import Release
 
 def release_data(release: Release) -> dict[str, Any]:
     """As the command line does, with its table and its event. Safe for JSON."""
-    data: dict[str, Any] = without_infinities(release.to_data())
+    data: dict[str, Any] = without_infinities(release.to_data(best=True))
     data["warnings"] = console_texts(data["warnings"])
     return {**data, "table": release.table, "event": events.to_data(release.event)}
 

@@ -18,7 +18,7 @@ from discreet.project.project import Project
 #: A result of more letters is read from the ledger again.
 LONGEST = 1 << 20
 #: What makes an answer long, and is the same whenever it is read.
-_LONG = ("columns", "rows", "intervals")
+_LONG = ("columns", "rows", "intervals", "best", "totals")
 
 
 def encode_releases(releases: list[dict[str, Any]], query_request: QueryRequest, project: Project) -> str:

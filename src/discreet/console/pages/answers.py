@@ -100,11 +100,14 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
         except UsageError as trouble:
             data["unreadable"] = console_text(trouble.reason)
     if release is not None:
-        release_json = without_infinities(release.to_data())
+        release_json = without_infinities(release.to_data(best=True))
         data |= {
             **{name: release_json[name] for name in ("columns", "rows", "intervals", "confidence")},
             "warnings": console_texts(release_json["warnings"]),
-            "sheet": release_view.page_sheet(release_json),
+            "best": release_json["best"],
+            "has_best": bool(release_view.best_places(release_json)),
+            "shows_best": context.query_text("best") == "1",
+            "sheet": release_view.page_sheet(release_json, best=context.query_text("best") == "1"),
             "numbers": release_view.chart_numbers(release_json),
             "number": _number(context.query_text("number", "1"), "number"),
             "chart": release_view.release_chart(
@@ -151,6 +154,7 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
         "key": secrets.token_urlsafe(18),
         "stored": context.query_text("stored") == "1",
         "source_changed": _source_changed(context, project, recalled_release),
+        "best": [], "has_best": False, "shows_best": False,
         "columns": [], "rows": [], "intervals": [], "confidence": None, "warnings": [],
         "sheet": None, "numbers": [], "number": 1, "chart": None, "tree": None, "unreadable": "", "problem_again": None,
     }  # fmt: skip

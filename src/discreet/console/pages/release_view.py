@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.console.responses import PageTable
+from discreet.present.cell_text import DASH, TOTAL
 from discreet.release import format_cell, is_below_noise
 
 #: So many rows are on a page; all are in its files.
@@ -19,11 +20,36 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d+)?)?")
 Data = Mapping[str, Any]
 
 
-def page_sheet(data: Data) -> dict[str, Any]:
-    """The rows of a release, given as its data, for a page. `cells`: what is shown, and what drowned in noise."""
+def page_sheet(data: Data, *, best: bool = False) -> dict[str, Any]:
+    """The rows of a release, given as its data, for a page. `cells`: what is shown, and what drowned in noise.
+
+    best: with the best numbers of `data`, each column of them behind that of the unbiased ones.
+    """
     data = with_labels(data)
-    cells = [[_cell(data, row, place) for place in range(len(data["columns"]))] for row in _shown_rows(data)]
-    return {"columns": data["columns"], "cells": cells, "more": max(0, len(data["rows"]) - MOST_SHOWN)}
+    columns: list[Any] = []
+    cells: list[list[dict[str, Any]]] = [[] for _ in _shown_rows(data)]
+    places = best_places(data) if best else []
+    for place, column in enumerate(data["columns"]):
+        columns.append(column)
+        for row in _shown_rows(data):
+            cells[row].append(_cell(data, row, place))
+        if place in places:
+            columns.append({"name": f"{column['name']}, best", "kind": "derived"})
+            for row in _shown_rows(data):
+                cells[row].append(_best_cell(data["best"][row][place]))
+    return {"columns": columns, "cells": cells, "more": max(0, len(data["rows"]) - MOST_SHOWN)}
+
+
+def best_places(data: Data) -> list[int]:
+    """The columns in which some best number differs from the unbiased one."""
+    pairs = list(zip(data["rows"], data.get("best") or (), strict=False))
+    keys = [column["kind"] == "key" for column in data["columns"]]
+    return [at for at, key in enumerate(keys) if not key and any(row[at] != best[at] for row, best in pairs)]
+
+
+def _best_cell(cell: Any) -> dict[str, Any]:
+    text = DASH if cell is None else f"{cell:,}" if isinstance(cell, int | float) else str(cell)
+    return {"text": text, "key": False, "drowned": False, "hidden": cell is None}
 
 
 def with_labels(data: Data) -> Data:
@@ -47,8 +73,15 @@ def _cell(data: Data, row: int, place: int) -> dict[str, Any]:
     column = data["columns"][place]
     key = column["kind"] == "key"
     lost = not key and is_below_noise(cell, _interval_ends(ends), column.get("bounds"), least=column.get("least"))
-    text, hidden = format_cell(cell, _interval_ends(ends), key=key), not key and cell is None
+    text = TOTAL if _is_total(data, row, place) else format_cell(cell, _interval_ends(ends), key=key)
+    hidden = not key and cell is None
     return {"text": text, "key": key, "drowned": lost, "hidden": hidden}
+
+
+def _is_total(data: Data, row: int, place: int) -> bool:
+    """Whether a row is a total over a key."""
+    totals = data.get("totals")
+    return totals is not None and place in totals[row]
 
 
 def _interval_ends(interval: Sequence[Any] | None) -> tuple[Any, Any] | None:
@@ -120,7 +153,10 @@ def _point(data: Data, row: int, place: int) -> dict[str, Any]:
 
 
 def _bars(data: Data, key: int, place: int, title: str) -> dict[str, Any]:
-    bars = [{"label": row[key], **_bar(data, number, place)} for number, row in enumerate(data["rows"])]
+    bars = [
+        {"label": TOTAL if _is_total(data, number, key) else row[key], **_bar(data, number, place)}
+        for number, row in enumerate(data["rows"])
+    ]
     return {"chart": "bars", "title": title, "bars": bars}
 
 
