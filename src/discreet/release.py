@@ -108,6 +108,42 @@ class ReleaseColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PrecisionOutcome:
+    """What came of a wished precision that was bought step by step.
+
+    steps: of each, its release, its epsilon by itself and what it took from the budget. share, share_reached: of the
+    groups. needed: about what epsilon it would take, if it is not reached and that is known.
+    """
+
+    wished: str
+    share: Fraction
+    reached: bool
+    share_reached: Fraction
+    steps: tuple[tuple[str, Fraction, Fraction], ...]
+    at_most: Fraction
+    needed: Fraction | None = None
+
+    @property
+    def groups_text(self) -> str:
+        return "" if self.share == 1 else f" for {exact.show(100 * self.share)}% of the groups"
+
+    def to_data(self) -> dict[str, Any]:
+        """The outcome as JSON data."""
+        return {
+            "wished": self.wished,
+            "for": float(self.share),
+            "reached": self.reached,
+            "reached_for": float(self.share_reached),
+            "steps": [
+                {"release": id_, "epsilon": exact.as_float(epsilon, up=True), "cost": exact.as_float(cost, up=True)}
+                for id_, epsilon, cost in self.steps
+            ],
+            "at_most": exact.as_float(self.at_most, up=True),
+            "needed": None if self.needed is None else exact.as_float(self.needed, up=True),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """An answer: noisy numbers with their confidence intervals and their price. See `interval`.
 
@@ -116,6 +152,7 @@ class Release:
     derived: the answer was computed from earlier releases, and nothing was charged.
     sources: the releases that the numbers are computed from, if there are others than this one.
     charged: what the measurement cost the budget when it was charged; None if that is not known here.
+    precision: what came of a precision that was bought step by step; `cost` is then that of all steps.
     """
 
     id: str
@@ -133,6 +170,7 @@ class Release:
     derived: bool = False
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    precision: PrecisionOutcome | None = None
     read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
     _interval_cache: dict[Fraction, tuple[Intervals, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -212,6 +250,7 @@ class Release:
             "derived": self.derived,
             "from": list(self.sources),
             "warnings": list(self.warnings),
+            **({} if self.precision is None else {"within": self.precision.to_data()}),
         }
 
     def to_arrow(self) -> pyarrow.Table:

@@ -207,14 +207,7 @@ def stored_reading(
     query: ParsedQuery, wish: QueryWish, *, version: Version, curator: Curator, reads: Reads | None = None
 ) -> AnswerReading | None:
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
-    ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
-    readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
-    if reads is not None:
-        readings += in_batches(query, version=version, curator=curator, reads=reads)
-    charges = curator.ledger.state.charges
-    most_exact = min(
-        readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None
-    )
+    most_exact = most_exact_reading(query, version=version, curator=curator, reads=reads)
     if most_exact is None or wish.within is None:
         return most_exact
     try:
@@ -223,3 +216,15 @@ def stored_reading(
     except (TypeError, ValueError):  # dates and texts have no width
         return None
     return most_exact if all(width <= wish.within for width in widths) else None
+
+
+def most_exact_reading(
+    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads | None = None
+) -> AnswerReading | None:
+    """The most exact stored answer to this question, by itself or in a batch, the newest of equals."""
+    ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
+    readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
+    if reads is not None:
+        readings += in_batches(query, version=version, curator=curator, reads=reads)
+    charges = curator.ledger.state.charges
+    return min(readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None)
