@@ -103,7 +103,9 @@ class ReleaseColumn:
         return dict(self.labels).get(cell, cell) if self.labels and isinstance(cell, str) else cell
 
     def is_below_noise(self, cell: Cell, ends: Interval) -> bool:
-        """Whether a number of this column is below the noise."""
+        """Whether a number of this column is below the noise. Of a quantile without an interval that is not known."""
+        if ends is None and cell is not None and self.kind == "noisy" and self.bounds is not None:
+            return False
         return self.kind != "key" and is_below_noise(cell, ends, self.bounds, least=self.least)
 
 

@@ -14,7 +14,7 @@ from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
 from discreet.answers.instalments import most_precise_open, quote_within, refined_quote
 from discreet.answers.more_precise import EarlierAnswer, stored_answer
-from discreet.answers.query_quote import QueryQuote, QueryWish, quote_with_law
+from discreet.answers.query_quote import QueryQuote, QueryWish, has_two_laws, quote_with_law
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
@@ -150,7 +150,7 @@ def resumed_quote(
     if not any(body["question"] == question for body in ledger.state.unfinished.values()):
         return None
     for gaussian in (False, True):
-        if gaussian and (guarantee.limits.rho is None or not query.inquiry.statistics):
+        if gaussian and (guarantee.limits.rho is None or not has_two_laws(query)):
             continue
         quoted = quote_with_law(
             query,

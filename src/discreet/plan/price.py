@@ -35,6 +35,9 @@ WITHIN_GRID = 10**6
 _KEYS_NEED = Fraction(1)
 _QUANTILE_NEED = Fraction(1)
 
+#: The part of a quantile's price that the two ends of its interval take, unless told.
+INTERVAL_SHARE = Fraction(1, 5)
+
 Law = DiscreteLaplace | DiscreteGaussian
 
 
@@ -157,8 +160,11 @@ def price(
     gaussian: bool = False,
     delta: Fraction = Fraction(0),
     confidence: Fraction = Fraction(95, 100),
+    interval_share: Fraction = INTERVAL_SHARE,
 ) -> Price:
     """Price an inquiry at `epsilon`, split over its parts so that their errors, weighed by `needs`, are least.
+
+    `interval_share`: the part of each quantile's price that its interval takes; 0: it has none.
 
     Guarantee: the event's loss is at most epsilon in the pure sum (Laplace), or rho = epsilon^2 / 2
         (Gaussian); and `delta` for keys where some are discovered.
@@ -196,7 +202,7 @@ def price(
     for place in range(len(inquiry.sets)):
         measured = parts.measure(place)
         steps += [measured] if measured is not None else []
-        steps += [parts.choose(place, index, confidence) for index in range(len(inquiry.quantiles))]
+        steps += [parts.choose(place, index, confidence, interval_share) for index in range(len(inquiry.quantiles))]
     return Price(inquiry=inquiry, reach=reach, epsilon=epsilon, steps=tuple(steps))
 
 
@@ -285,14 +291,16 @@ class _Parts:
             return DiscreteGaussian(sigma2=moves.l2_squared / (self.epsilon**2 * share))
         return DiscreteLaplace(scale=moves.l1 / (self.epsilon * share))
 
-    def choose(self, place: int, index: int, confidence: Fraction) -> ChooseBin:
+    def choose(self, place: int, index: int, confidence: Fraction, interval_share: Fraction) -> ChooseBin:
         quantile, share = self.inquiry.quantiles[index], self.shares["quantile", place, index]
         mechanism = QuantileChoice(
             fraction=quantile.fraction,
             bins=quantile.axis.size,
             rows=self.reach.rows,
             epsilon=self._epsilon(share),
-            confidence=confidence,
+            confidence=confidence if interval_share else Fraction(0),
+            share=1 - interval_share,
+            flips=not self.gaussian,
         )
         cells = Cells(
             plan=self.inquiry.plan,
