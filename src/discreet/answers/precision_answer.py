@@ -32,6 +32,9 @@ from discreet.plan.price import Measure, Price
 from discreet.release import PrecisionOutcome, Release, Spending
 from discreet.sql.parsed_query import ParsedQuery
 
+#: Where a precision was asked for, the interval of a quantile is what counts: each end is as good as the estimate.
+INTERVAL_SHARE_OF_STEPS = Fraction(2, 3)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SessionSeller:
@@ -44,7 +47,7 @@ class SessionSeller:
 
     def price(self, epsilon: Fraction, confidence: Fraction) -> Price:
         session = self.session
-        wish = QueryWish(epsilon=epsilon, confidence=confidence)
+        wish = _wish(epsilon, confidence)
         return quote_with_law(
             self.query,
             wish,
@@ -78,7 +81,7 @@ class SessionSeller:
         """The quote of a step: measured anew, or as a refinement where that costs less."""
         session = self.session
         version, guarantee, curator = session.version, session.guarantee, session.curator
-        wish = QueryWish(epsilon=step.epsilon, confidence=step.confidence)
+        wish = _wish(step.epsilon, step.confidence)
         anew = quote(self.query, wish, version=version, guarantee=guarantee, ledger=session.ledger, booking=False)
         if step.refines is None or can_resume(session, anew.price):
             return anew
@@ -98,9 +101,13 @@ class SessionSeller:
         return cheaper(anew, refined, curator)
 
     def buy(self, step: PlannedStep) -> AnswerReading:
-        wish = QueryWish(epsilon=step.epsilon, confidence=step.confidence)
+        wish = _wish(step.epsilon, step.confidence)
         measurement = measure_query(self.query, wish, self.session, self.quote(step))
         return AnswerReading(query=self.query, measurement=measurement)
+
+
+def _wish(epsilon: Fraction, confidence: Fraction) -> QueryWish:
+    return QueryWish(epsilon=epsilon, confidence=confidence, interval_share=INTERVAL_SHARE_OF_STEPS)
 
 
 def answer_within(

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from discreet import exact
+from discreet.accounting.events import ComposedEvent, ExponentialEvent, PermuteAndFlipEvent
 from discreet.answers.refine import AnswerReading
 from discreet.answers.wished_precision import WishedPrecision, number_places
 from discreet.errors import UsageError
@@ -72,14 +73,19 @@ class PrecisionForecast:
             price = self.price_at(epsilon)
         except UsageError:  # noise too large or too small to draw
             return False
-        reading = AnswerReading(query=self.query, measurement=self._measured_at(price, epsilon, careful=careful))
+        reading = AnswerReading(query=self.query, measurement=self._measured_at(price, careful=careful))
         rows, intervals = reading.rows, reading.intervals(self.precision.confidence)
         places = number_places(self.query)
         least = self._least_sizes if careful and self.precision.is_relative else {}
+        unknown = self._unknown_groups
         keys = [place for place in range(len(self.query.outputs)) if place not in places]
         excesses = []
         for row, ends in zip(rows, intervals, strict=True):
-            sizes = least.get(tuple(row[place] for place in keys), {})
+            group = tuple(row[place] for place in keys)
+            if group in unknown:
+                excesses.append(math.inf)
+                continue
+            sizes = least.get(group, {})
             excesses.append(
                 max(
                     (self.precision.excess(row[place], ends[place], least=sizes.get(place)) for place in places),
@@ -89,14 +95,35 @@ class PrecisionForecast:
         return self.precision.is_enough(excesses)
 
     @cached_property
+    def _unknown_groups(self) -> frozenset[tuple[Cell, ...]]:
+        """Groups, by their keys, of which the look says nothing: how precise they would be is not known either."""
+        places = number_places(self.query)
+        keys = [place for place in range(len(self.query.outputs)) if place not in places]
+        return frozenset(
+            tuple(row[place] for place in keys)
+            for row in self.reading.rows
+            if any(row[place] is None for place in places)
+        )
+
+    @cached_property
     def _least_sizes(self) -> dict[tuple[Cell, ...], dict[int, float]]:
         """For each group, by its keys, the least size of its numbers that the look leaves possible."""
         places = number_places(self.query)
         keys = [place for place in range(len(self.query.outputs)) if place not in places]
         sizes = {}
         for row, ends in zip(self.reading.rows, self.reading.intervals(self._careful_level), strict=True):
-            sizes[tuple(row[place] for place in keys)] = {place: _least_size(ends[place]) for place in places}
+            sizes[tuple(row[place] for place in keys)] = {
+                place: self._least_of_quantile(row[place], ends[place])
+                if self.query.outputs[place].quantile is not None
+                else _least_size(ends[place])
+                for place in places
+            }
         return sizes
+
+    def _least_of_quantile(self, cell: Cell, ends: Interval) -> float:
+        """Half way to the near end: a quantile is chosen with more care than the ends of its interval."""
+        middle = abs(float(cell)) if isinstance(cell, int | float) else 0.0
+        return (_least_size(ends) + middle) / 2
 
     @property
     def _careful_level(self) -> Fraction:
@@ -106,7 +133,7 @@ class PrecisionForecast:
     def look_has_bins(self) -> bool:
         return any(isinstance(part, ChosenBins) for part in self.look.parts)
 
-    def _measured_at(self, price: Price, epsilon: Fraction, *, careful: bool) -> Measurement:
+    def _measured_at(self, price: Price, *, careful: bool) -> Measurement:
         """The look as it would be with less noise, and with fewer rows if `careful`."""
         steps = {step.place: step for step in price.steps if isinstance(step, Measure)}
         chosen = {(step.place, step.quantile): step.mechanism for step in price.steps if isinstance(step, ChooseBin)}
@@ -116,23 +143,39 @@ class PrecisionForecast:
                 case NoisyCells():
                     parts.append(_with_laws(part, steps[part.place], careful=careful))
                 case ChosenBins():
-                    parts.append(self._narrowed(part, chosen[part.place, part.quantile], epsilon, careful=careful))
+                    parts.append(self._narrowed(part, chosen[part.place, part.quantile], careful=careful))
                 case _:
                     parts.append(part)
         return replace(self.look, parts=tuple(parts))
 
-    def _narrowed(self, part: ChosenBins, mechanism: Choice, epsilon: Fraction, *, careful: bool) -> ChosenBins:
+    @cached_property
+    def _end_epsilons(self) -> dict[int, Fraction | None]:
+        """By its place among the parts, the epsilon of either end of each quantile's interval; None: it has none."""
+        event = self.look.event
+        steps = event.events if isinstance(event, ComposedEvent) and not _is_choice(event) else (event,)
+        ends = [each.events[1:] for each in steps if isinstance(each, ComposedEvent) and _is_choice(each)]
+        places = [place for place, part in enumerate(self.look.parts) if isinstance(part, ChosenBins)]
+        return {
+            place: getattr(each[0], "epsilon", None) if each else None for place, each in zip(places, ends, strict=True)
+        }
+
+    def _narrowed(self, part: ChosenBins, mechanism: Choice, *, careful: bool) -> ChosenBins:
         """Bins around the estimate, as near as they would be: ranks are as far as the margin of the ends."""
         assert isinstance(mechanism, QuantileChoice)
-        before = replace(
-            mechanism, epsilon=mechanism.epsilon * self.epsilon / epsilon, confidence=part.confidence or _CAREFUL
-        )
+        bought = self._end_epsilons[self.look.parts.index(part)]
+        grown = Fraction(1) if bought is None else bought / mechanism.end.epsilon
+        before = replace(mechanism, epsilon=mechanism.epsilon * grown, confidence=part.confidence or _CAREFUL)
         ratio = Fraction(mechanism.margin, before.margin) * (_UNEVEN if careful else 1)
         bins = [
             (middle - math.ceil((middle - low) * ratio), middle, middle + math.ceil((high - middle) * ratio))
             for low, middle, high in part.noisy_bins
         ]
         return replace(part, noisy_bins=tuple(bins), confidence=max(part.confidence, self.precision.confidence))
+
+
+def _is_choice(event: ComposedEvent) -> bool:
+    """Whether an event is the choices of one quantile."""
+    return all(isinstance(part, ExponentialEvent | PermuteAndFlipEvent) for part in event.events)
 
 
 def _with_laws(part: NoisyCells, step: Measure, *, careful: bool) -> NoisyCells:

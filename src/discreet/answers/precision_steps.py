@@ -163,14 +163,14 @@ class PrecisionPurchase:
             looks = LOOKS_IN_AIM if may_refine else LOOKS_IN_NEW_AIM
             is_vague = careful is None or likely is None or 2 * careful > 3 * likely
             room = self.cap - spent
-            if is_vague and finer * looks <= (room if likely is None else min(likely, room)):
+            if is_vague and (2 * finer <= room if likely is None else finer * looks <= min(likely, room)):
                 refines = release if may_refine else None
                 return PlannedStep(epsilon=finer, confidence=level, refines=refines), False
         target = careful or likely
         if target is None:
             return None, False
         if likely is not None and likely < target:  # rather a bold aim than none, or one that is far too large
-            target = self._affordable(likely, min(target, 2 * likely), level, spent)
+            target = self._affordable(likely, min(target, likely * Fraction(3, 2)), level, spent)
         refines = release if not aims and may_refine and last.epsilon * LOOKS_IN_AIM <= target else None
         return PlannedStep(epsilon=target, confidence=level, refines=refines), True
 
