@@ -174,6 +174,7 @@ def _known_look(query: ParsedQuery, session: Session) -> BoughtStep | None:
     ids = session.ledger.find(version.table, version.number, query.inquiry.question())
     charges = session.ledger.state.charges
     readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
+    readings = [each for each in readings if each.has_intervals]
     best = min(readings, key=lambda each: (each.variance(), -charges[each.measurement.id].price), default=None)
     if best is None:
         return None

@@ -163,7 +163,12 @@ class PrecisionPurchase:
             looks = LOOKS_IN_AIM if may_refine else LOOKS_IN_NEW_AIM
             is_vague = careful is None or likely is None or 2 * careful > 3 * likely
             room = self.cap - spent
-            if is_vague and (2 * finer <= room if likely is None else finer * looks <= min(likely, room)):
+            is_hopeless = likely is not None and likely > 2 * room
+            if (
+                is_vague
+                and not is_hopeless
+                and (2 * finer <= room if likely is None else finer * looks <= min(likely, room))
+            ):
                 refines = release if may_refine else None
                 return PlannedStep(epsilon=finer, confidence=level, refines=refines), False
         target = careful or likely

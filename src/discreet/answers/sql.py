@@ -207,7 +207,9 @@ def stored_reading(
     query: ParsedQuery, wish: QueryWish, *, version: Version, curator: Curator, reads: Reads | None = None
 ) -> AnswerReading | None:
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
-    most_exact = most_exact_reading(query, version=version, curator=curator, reads=reads)
+    most_exact = most_exact_reading(
+        query, version=version, curator=curator, reads=reads, interval=wish.interval_share > 0
+    )
     if most_exact is None or wish.within is None:
         return most_exact
     try:
@@ -219,12 +221,17 @@ def stored_reading(
 
 
 def most_exact_reading(
-    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads | None = None
+    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads | None = None, interval: bool = True
 ) -> AnswerReading | None:
-    """The most exact stored answer to this question, by itself or in a batch, the newest of equals."""
+    """The most exact stored answer to this question, by itself or in a batch, the newest of equals.
+
+    `interval`: only one whose quantiles have intervals.
+    """
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
     readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
     if reads is not None:
         readings += in_batches(query, version=version, curator=curator, reads=reads)
+    if interval:
+        readings = [each for each in readings if each.has_intervals]
     charges = curator.ledger.state.charges
     return min(readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None)

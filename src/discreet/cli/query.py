@@ -13,13 +13,16 @@ from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
+    AtMost,
     Confidence,
     Delta,
     Epsilon,
     Folder,
     Fresh,
     Json,
+    NoInterval,
     Overwrite,
+    ShareOfGroups,
     Within,
     require_one_price,
 )
@@ -37,19 +40,28 @@ def explain(
     sql: Annotated[str, typer.Argument(help="The SQL query.")],
     epsilon: Epsilon = None,
     within: Within = None,
+    share_of_groups: ShareOfGroups = None,
+    at_most: AtMost = None,
     confidence: Confidence = "0.95",
     delta: Delta = None,
+    no_interval: NoInterval = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Show what a query would cost, its expected error, and why. Free."""
     import discreet
 
-    require_one_price(epsilon, within)
+    require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     with terminal.with_owner_notes(opened_project):
         explanation = opened_project.sql(sql).explain(
-            epsilon=epsilon, within=within, confidence=confidence, delta=delta
+            epsilon=epsilon,
+            within=within,
+            confidence=confidence,
+            delta=delta,
+            share_of_groups=share_of_groups,
+            at_most=at_most,
+            interval=not no_interval,
         )
     terminal.print_result(explanation.data, str(explanation), as_json=as_json)
 
@@ -61,10 +73,13 @@ def query(
     ] = None,
     epsilon: Epsilon = None,
     within: Within = None,
+    share_of_groups: ShareOfGroups = None,
+    at_most: AtMost = None,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     delta: Delta = None,
     fresh: Fresh = False,
+    no_interval: NoInterval = False,
     output: Output = None,
     format_: Format = None,
     overwrite: Overwrite = False,
@@ -76,7 +91,7 @@ def query(
     """Charge the budget and answer a query. `discreet ask` is the same verb."""
     import discreet
 
-    require_one_price(epsilon, within)
+    require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
     if (sql is None) == (file is None):
@@ -89,6 +104,8 @@ def query(
     if file is not None:
         if files or fresh:
             raise UsageError("a batch has several answers: --output and --fresh work only with a single query")
+        if share_of_groups is not None or at_most is not None or no_interval or (within or "").strip().endswith("%"):
+            raise UsageError("--for, --at-most, --no-interval and a percentage work only with a single query")
         _answer_batch(opened_project, file, terms, as_json=as_json)
         return
     assert sql is not None
@@ -96,7 +113,9 @@ def query(
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):
         question = opened_project.sql(sql)
         unmade = [] if analyst is not None else _unmade_tables(opened_project, question)
-        release = question.ask(**terms, fresh=fresh)
+        release = question.ask(
+            **terms, fresh=fresh, share_of_groups=share_of_groups, at_most=at_most, interval=not no_interval
+        )
     wrote = terminal.save_rows(release, files)
     data, notes = _answer_data(opened_project, question, release, analyst=analyst)
     first = [terminal.first_version_note(opened_project, name) for name in unmade]

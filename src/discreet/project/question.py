@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Protocol
 
 from discreet import exact
@@ -18,7 +19,7 @@ from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
-from discreet.plan.price import confidence_of
+from discreet.plan.price import INTERVAL_SHARE, confidence_of
 from discreet.present import notebook
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
@@ -55,20 +56,23 @@ class Question:
         delta: object = None,
         share_of_groups: object = None,
         at_most: object = None,
+        interval: bool = True,
         in_steps: bool = True,
     ) -> Explanation:
         """The sensitivity with its reasons, the noise, the expected error and the price. Free: no data is read.
 
-        A precision that depends on the data is bought step by step: its first step is explained. `share_of_groups` and
-        `at_most`: see `ask`. Without `in_steps` such a precision is refused.
+        A precision that depends on the data is bought step by step: its first step is explained. `share_of_groups`,
+        `at_most` and `interval`: see `ask`. Without `in_steps` such a precision is refused.
         """
         from discreet.answers.explain import explain  # with the dialects of all engines
         from discreet.answers.reconcile.history_estimation import estimate_from_history
 
         precision = _precision(epsilon, within, confidence, share_of_groups, at_most, in_steps=in_steps)
+        if precision is not None and not interval:
+            raise _needs_interval()
         if precision is not None and self._takes_steps(precision):
             return self._explain_steps(precision)
-        wish = wish_of(epsilon, within if precision is None else precision.width, confidence, delta)
+        wish = wish_of(epsilon, within if precision is None else precision.width, confidence, delta, interval=interval)
         project = self.project
         guarantee = project.guarantee(self.query.table)
         query, version = self.query, project.peek_version(self.query.table)
@@ -146,17 +150,20 @@ class Question:
         key: str | None = None,
         share_of_groups: object = None,
         at_most: object = None,
+        interval: bool = True,
     ) -> Release:
         """Charge the ledger and answer. A repeat returns the stored answer, free. `key`: see `Ledger.charge`.
 
         within: 10, or "5%" of each number. What that costs may depend on the data: it is then bought step by step,
         each charged as it is taken, at most `at_most` in all (a tenth of the table's limit unless told). It is reached
         if a `share_of_groups` ("90%", all unless told) is as precise. One `key` pays one charge: with it there are no
-        steps.
+        steps. Without `interval`, quantiles have none, and are nearer at the same price.
         """
         precision = _precision(epsilon, within, confidence, share_of_groups, at_most, in_steps=key is None)
+        if precision is not None and not interval:
+            raise _needs_interval()
         takes_steps = precision is not None and self._takes_steps(precision)
-        wish = wish_of(epsilon, within if precision is None else precision.width, confidence, delta)
+        wish = wish_of(epsilon, within if precision is None else precision.width, confidence, delta, interval=interval)
         if precision is not None and not takes_steps:
             self._check_cap(precision, wish)
         asker = self.project.asker(analyst, key)
@@ -306,6 +313,13 @@ def _precision(
     return precision_of(within, share_of_groups=share_of_groups, at_most=at_most, confidence=confidence)
 
 
+def _needs_interval() -> UsageError:
+    return UsageError(
+        Message("how precise a quantile is, its interval says: ", Flag("no-interval"), " goes with an epsilon"),
+        hint=Message(Flag("epsilon", 0.5)),
+    )
+
+
 def _steps_text(data: dict[str, Any]) -> str:
     """What follows the first step of a precision."""
     groups = "" if data["for"] == 1 else f" for {100 * data['for']:g}% of the groups"
@@ -316,11 +330,14 @@ def _steps_text(data: dict[str, Any]) -> str:
     )
 
 
-def wish_of(epsilon: object, within: object, confidence: object, delta: object = None) -> QueryWish:
+def wish_of(
+    epsilon: object, within: object, confidence: object, delta: object = None, *, interval: bool = True
+) -> QueryWish:
     """What was wished for, checked."""
     return QueryWish(
         epsilon=None if epsilon is None else exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
         within=None if within is None else exact.number(within, name="within"),
         confidence=confidence_of(confidence),
         delta=None if delta is None else exact.probability(delta, name="delta"),
+        interval_share=INTERVAL_SHARE if interval else Fraction(0),
     )
