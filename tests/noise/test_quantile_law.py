@@ -10,7 +10,7 @@ from scipy.special import chdtrc
 
 from discreet.accounting import events
 from discreet.lab.privacy_audit.noise_laws import choice_masses
-from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
+from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.quantile import QuantileChoice
 from noise.divergence import hockey_stick
 from noise.source import FixedBits
@@ -107,21 +107,24 @@ def sharper(part):
     return ExponentialMechanism(epsilon=part.epsilon * Fraction(10, 9), sensitivity=part.sensitivity)
 
 
-def test_flips_of_a_smaller_sensitivity_lose_more():
-    """A planted bug: were a unit of two rows taken for one of one row, more than epsilon would be lost."""
-    mechanism = choice(Fraction(1, 2), bins=4, rows=2, epsilon=Fraction(2), flips=True)
+def test_flips_lose_all_of_epsilon_and_no_more():
+    """And a planted bug: were a unit of two rows taken for one of one row, twice as much would be lost."""
+    mechanism = choice(Fraction(1, 2), bins=300, rows=2, epsilon=Fraction(2), flips=True)
     claimed = float(mechanism.estimate.epsilon)
+    line = np.zeros(300, np.int64)
+    line[0], line[1], line[-1] = 1, 9, 10
 
-    def worst(part):
-        ratios = []
-        for line in ((3, 0, 0, 3), (1, 0, 0, 1), (2, 0, 0, 2)):
-            here = part.probabilities(mechanism.scores(np.array(line), 0))
-            there = part.probabilities(mechanism.scores(np.array(line) + np.array([2, 0, 0, 0]), 0))
-            ratios += [abs(math.log(p[0] / q[0])) for p, q in zip(here, there, strict=True)]
-        return max(ratios)
+    def worst(sensitivity):
+        masses = []
+        for more in (0, 2):
+            line[0] = 1 + more
+            gaps = mechanism.scores(line, 0).astype(np.float64)
+            masses.append(choice_masses(np.exp((gaps - gaps.max()) * claimed / (2 * sensitivity)), flips=True))
+        return np.abs(np.log(np.divide(*masses))).max()
 
-    wrong = PermuteAndFlipMechanism(epsilon=mechanism.estimate.epsilon, sensitivity=mechanism.step)
-    assert worst(mechanism.estimate) <= claimed < worst(wrong)
+    assert mechanism.estimate.sensitivity == 2
+    assert 0.98 * claimed < worst(2) <= claimed
+    assert worst(1) > 1.9 * claimed
 
 
 @pytest.mark.parametrize("flips", [False, True])
