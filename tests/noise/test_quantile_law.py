@@ -109,9 +109,9 @@ def sharper(part):
 
 def test_flips_lose_all_of_epsilon_and_no_more():
     """And a planted bug: were a unit of two rows taken for one of one row, twice as much would be lost."""
-    mechanism = choice(Fraction(1, 2), bins=300, rows=2, epsilon=Fraction(2), flips=True)
+    mechanism = choice(Fraction(1, 2), bins=100, rows=2, epsilon=Fraction(2), flips=True)
     claimed = float(mechanism.estimate.epsilon)
-    line = np.zeros(300, np.int64)
+    line = np.zeros(100, np.int64)
     line[0], line[1], line[-1] = 1, 9, 10
 
     def worst(sensitivity):
@@ -123,7 +123,7 @@ def test_flips_lose_all_of_epsilon_and_no_more():
         return np.abs(np.log(np.divide(*masses))).max()
 
     assert mechanism.estimate.sensitivity == 2
-    assert 0.98 * claimed < worst(2) <= claimed
+    assert 0.95 * claimed < worst(2) <= claimed
     assert worst(1) > 1.9 * claimed
 
 
