@@ -24,7 +24,7 @@ from discreet.answers.query_quote import QueryQuote, QueryWish, budget_cost, quo
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads
 from discreet.answers.sql import can_resume, measure_query, most_exact_reading
-from discreet.answers.wished_precision import WishedPrecision
+from discreet.answers.wished_precision import GROUPS_FLAG, WishedPrecision
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import Session
 from discreet.mechanisms.gaussian import DiscreteGaussian
@@ -125,10 +125,10 @@ def answer_within(
     if stored is not None and precision.is_reached(query, stored.rows, stored.intervals(precision.confidence)):
         return make_release(stored, wish, version=version, ledger=ledger, cached=True)
     purchase = purchase_of(query, precision, session, fresh=fresh)
-    known = None if fresh else _known_look(query, session)
-    taken = purchase.run(known)
+    stored_look = None if fresh else _stored_look(query, session)
+    taken = purchase.run(stored_look)
     if not taken.steps:  # nothing was bought: what is stored is all there is
-        assert known is not None
+        assert stored_look is not None
         raise _not_reached(precision, taken.needed, purchase.cap)
     return _release(query, precision, taken, session, cap=purchase.cap)
 
@@ -154,9 +154,9 @@ def explain_steps(
     if stored is not None and not precision.is_reached(query, stored.rows, stored.intervals(precision.confidence)):
         stored = None
     purchase = purchase_of(query, precision, session)
-    known = _known_look(query, session)
-    step = purchase.next_step(known)
-    if stored is None and known is not None and (step is None or not purchase.fits(step, ())):
+    stored_look = _stored_look(query, session)
+    step = purchase.next_step(stored_look)
+    if stored is None and stored_look is not None and (step is None or not purchase.fits(step, ())):
         raise _not_reached(precision, None if step is None else step.epsilon, purchase.cap)
     seller = SessionSeller(query=query, session=session, confidence=precision.confidence)
     quoted = seller.quote(purchase.first_look() if step is None else step)
@@ -168,7 +168,7 @@ def explain_steps(
     return data | {"within": {"wished": str(precision), "for": float(precision.share), "at_most": at_most}}
 
 
-def _known_look(query: ParsedQuery, session: Session) -> BoughtStep | None:
+def _stored_look(query: ParsedQuery, session: Session) -> BoughtStep | None:
     """The most exact stored answer to this very query, as a look that costs nothing."""
     curator, version = session.curator, session.version
     ids = session.ledger.find(version.table, version.number, query.inquiry.question())
@@ -252,7 +252,5 @@ def _not_reached(precision: WishedPrecision, needed: Fraction | None, cap: Fract
     about = exact.show(needed, digits=2, up=True)
     return UsageError(
         f"within {precision} would take about epsilon {about}; at most {exact.show(cap)} is allowed",
-        hint=Message(
-            Flag("at-most", about), ", a wider ", Flag("within"), ", or fewer groups with ", Flag("for", "90%")
-        ),
+        hint=Message(Flag("at-most", about), ", a wider ", Flag("within"), ", or fewer groups with ", GROUPS_FLAG),
     )

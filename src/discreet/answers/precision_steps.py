@@ -104,10 +104,10 @@ class PrecisionPurchase:
         epsilon = max(MIN_EPSILON, on_grid(self.cap / LOOKS_IN_CAP))
         return PlannedStep(epsilon=epsilon, confidence=self.precision.confidence)
 
-    def run(self, known: BoughtStep | None = None) -> StepsTaken:
-        """Buy step by step. `known`: a stored answer, which is a look that costs nothing."""
+    def run(self, stored_look: BoughtStep | None = None) -> StepsTaken:
+        """Buy step by step. `stored_look`: a stored answer, which is a look that costs nothing."""
         steps: list[BoughtStep] = []
-        last = known
+        last = stored_look
         if last is None:
             last = self._take(self.first_look())
             steps.append(last)
@@ -134,9 +134,9 @@ class PrecisionPurchase:
         reading = self.seller.buy(step)
         return BoughtStep(reading=reading, epsilon=step.epsilon, cost=cost or Fraction(0), confidence=step.confidence)
 
-    def next_step(self, known: BoughtStep | None) -> PlannedStep | None:
+    def next_step(self, stored_look: BoughtStep | None) -> PlannedStep | None:
         """What would be bought first; None if nothing could help."""
-        return self.first_look() if known is None else self._next(known, 0, spent=Fraction(0))[0]
+        return self.first_look() if stored_look is None else self._next(stored_look, 0, spent=Fraction(0))[0]
 
     def fits(self, step: PlannedStep, steps: Sequence[BoughtStep]) -> bool:
         """Whether the cap and the budget hold one more step."""

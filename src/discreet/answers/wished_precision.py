@@ -18,6 +18,9 @@ from discreet.release import Cell, Interval, Intervals
 from discreet.sql.parsed_query import ParsedQuery
 from discreet.sql.typed_expression import NumericKind
 
+#: How sentences name the share of groups.
+GROUPS_FLAG = Flag("for", "90%", python='share_of_groups="90%"')
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WishedPrecision:
@@ -123,7 +126,7 @@ def precision_of(
     if not 0 < share <= 1:
         raise UsageError(
             f"the share of groups must be above 0% and at most 100%, got {share_of_groups}",
-            hint=Message(Flag("for", "90%")),
+            hint=Message(GROUPS_FLAG),
         )
     cap = None if at_most is None else exact.positive(at_most, name="at-most", most=exact.MAX_QUESTION_EPSILON)
     return WishedPrecision(

@@ -13,7 +13,7 @@ from discreet.answers import sql as answers
 from discreet.answers.query_quote import QueryQuote, QueryWish
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
-from discreet.answers.wished_precision import WishedPrecision, precision_of
+from discreet.answers.wished_precision import GROUPS_FLAG, WishedPrecision, precision_of
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
@@ -304,9 +304,9 @@ def _precision(
 ) -> WishedPrecision | None:
     """The precision that was wished; None if an epsilon was, or if none may be bought step by step."""
     if within is None or epsilon is not None:
-        for name, value in (("for", share_of_groups), ("at-most", at_most)):
+        for name, value in ((GROUPS_FLAG, share_of_groups), (Flag("at-most"), at_most)):
             if value is not None:
-                raise UsageError(Message(Flag(name), " goes with a precision"), hint=Message(Flag("within", "5%")))
+                raise UsageError(Message(name, " goes with a precision"), hint=Message(Flag("within", "5%")))
         return None
     if not in_steps:
         return None
