@@ -27,6 +27,7 @@ from discreet.mechanisms.bits import system
 from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.quantile import BinMechanism, QuantileChoice
 from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.threshold import KeyThreshold
@@ -239,6 +240,7 @@ def _largest_of_lines(choice: QuantileChoice | RankChoice) -> float:
 
 def _loss(choice: QuantileChoice | RankChoice, left: Draws, right: Draws) -> float:
     """Of choices that are drawn apart the losses add."""
+    parts: list[tuple[BinMechanism, Integers, Integers]]
     if isinstance(choice, RankChoice):
         parts = [(choice.mechanism, choice.scores(left), choice.scores(right))]
     else:
