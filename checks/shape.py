@@ -24,6 +24,7 @@ MOST = 8
 #: Python the project's verbs, the estimator with scikit-learn's manners, and the lab's.
 VERBS = {
     "project/project.py": {"add", "draft"},
+    "project/question.py": {"ask", "explain"},
     "project/publications.py": {"ranges", "plan_ranges", "publish", "synthesize"},
     "synth/estimator.py": {"__init__"},
     "lab/anonymize/anonymizer.py": {"anonymize"},

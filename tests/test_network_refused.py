@@ -161,6 +161,7 @@ def test_no_question_in_sql_reaches_an_edge(project, sql):
 WORDS = {
     "explain": ["select count(*) from friends", "--epsilon", "1"],
     "query": ["select count(*) from friends", "--epsilon", "1"],
+    "rehearse": ["select count(*) from friends", "--epsilon", "1"],
     "ask": ["select count(*) from friends", "--epsilon", "1"],
     "histogram": ["friends", "from", "--epsilon", "1"],
     "ranges": ["friends", "from", "--epsilon", "1"],

@@ -67,6 +67,9 @@ def loss(event: dict[str, Any]) -> Loss:
     if kind == "exponential":
         epsilon = positive(ratio(event["epsilon"]))
         return epsilon, epsilon**2 / 8, none
+    if kind == "permute-and-flip":
+        epsilon = positive(ratio(event["epsilon"]))
+        return epsilon, epsilon**2 / 2, none
     if kind == "top-k":
         epsilon, choices = positive(ratio(event["epsilon"])), positive(whole(event["choices"]))
         return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))
@@ -299,10 +302,13 @@ EVENTS = {
     "gaussian": {"kind", "sigma2", "l2_squared"},
     "threshold": {"kind", "scale", "l1", "delta"},
     "exponential": {"kind", "epsilon"},
+    "permute-and-flip": {"kind", "epsilon"},
     "top-k": {"kind", "choices", "epsilon", "delta"},
     "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta", "noise_delta"},
     "reserved": {"kind", "epsilon", "rho", "delta"},
 }
+#: How bins are chosen.
+CHOICES = ("exponential", "permute-and-flip")
 LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
 STRATEGIES = {
     "identity": {"kind", "size"},
@@ -399,14 +405,20 @@ class Steps:
         return named | {"constant": constant, "touched": touched, "terms": terms, "law": law, "event": event} | far
 
     def quantile(self, part: dict[str, Any], event: dict[str, Any], _: Any) -> dict[str, Any]:
-        """Three exponential choices; a row moves a score by at most max(a, b - a) b-ths of a rank, for a / b."""
+        """Choices of an estimate and, if it has an interval, of its two ends; a row moves a score by at most
+        max(a, b - a) b-ths of a rank, for a / b.
+        """
         (_of, edges, null), fraction, _where = self.quantiles[part["quantile"]]
         a, b = ratio(fraction).as_integer_ratio()
-        rates = [ratio(each["epsilon"]) for each in event["events"] if each["kind"] == "exponential"]
-        if not 0 < ratio(part["confidence"]) < 1:
+        drawn = event["events"] if event["kind"] == "together" else []
+        rates = [
+            ratio(each["epsilon"]) for each in drawn if each["kind"] in CHOICES and each["kind"] == drawn[0]["kind"]
+        ]
+        alone = len(drawn) == 1
+        if not (ratio(part["confidence"]) == 0 if alone else 0 < ratio(part["confidence"]) < 1):
             raise Broken("an invalid confidence")
-        if event["kind"] != "together" or rates != [rates[0], rates[0] / 2, rates[0] / 2] or len(event["events"]) != 3:
-            raise Broken("a quantile needs three choices: with a half and two quarters of its epsilon")
+        if len(rates) != len(drawn) or len(drawn) not in (1, 3) or len(set(rates[1:])) > 1:
+            raise Broken("a quantile needs one choice, or one and two for the ends of its interval, of one kind")
         if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:
             raise Broken("the number of quantiles differs from the number of groups")
         if not all(len(each) == 3 and 0 <= min(map(whole, each)) <= max(each) < len(edges) for each in part["noisy"]):
@@ -458,11 +470,9 @@ class Steps:
 
 
 def parted(event: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events of the steps; a quantile's three choices are one of them."""
+    """The events of the steps; a quantile's choices are one of them."""
     inside = event["events"] if event["kind"] == "together" else [event]
-    return (
-        [event] if event["kind"] == "together" and all(part["kind"] == "exponential" for part in inside) else inside[:]
-    )
+    return [event] if event["kind"] == "together" and all(part["kind"] in CHOICES for part in inside) else inside[:]
 
 
 def text(data: Any) -> str:

@@ -108,8 +108,46 @@ class ReleaseColumn:
         return dict(self.labels).get(cell, cell) if self.labels and isinstance(cell, str) else cell
 
     def is_below_noise(self, cell: Cell, ends: Interval) -> bool:
-        """Whether a number of this column is below the noise."""
+        """Whether a number of this column is below the noise. Of a quantile without an interval that is not known."""
+        if ends is None and cell is not None and self.kind == "noisy" and self.bounds is not None:
+            return False
         return self.kind != "key" and is_below_noise(cell, ends, self.bounds, least=self.least)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrecisionOutcome:
+    """What came of a wished precision that was bought step by step.
+
+    steps: of each, its release, its epsilon by itself and what it took from the budget. share, share_reached: of the
+    groups. needed: about what epsilon it would take, if it is not reached and that is known.
+    """
+
+    wished: str
+    share: Fraction
+    reached: bool
+    share_reached: Fraction
+    steps: tuple[tuple[str, Fraction, Fraction], ...]
+    at_most: Fraction
+    needed: Fraction | None = None
+
+    @property
+    def groups_text(self) -> str:
+        return "" if self.share == 1 else f" for {exact.show(100 * self.share)}% of the groups"
+
+    def to_data(self) -> dict[str, Any]:
+        """The outcome as JSON data."""
+        return {
+            "wished": self.wished,
+            "for": float(self.share),
+            "reached": self.reached,
+            "reached_for": float(self.share_reached),
+            "steps": [
+                {"release": id_, "epsilon": exact.as_float(epsilon, up=True), "cost": exact.as_float(cost, up=True)}
+                for id_, epsilon, cost in self.steps
+            ],
+            "at_most": exact.as_float(self.at_most, up=True),
+            "needed": None if self.needed is None else exact.as_float(self.needed, up=True),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +163,7 @@ class Release:
     sources: the releases that the numbers are computed from, if there are others than this one.
     charged: what the measurement cost the budget when it was charged; None if that is not known here.
     read_comparison: compares the numbers of two rows at a given confidence; None where only the numbers are known.
+    precision: what came of a precision that was bought step by step; `cost` is then that of all steps.
     """
 
     id: str
@@ -143,6 +182,7 @@ class Release:
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     totals: tuple[tuple[int, ...], ...] = ()
+    precision: PrecisionOutcome | None = None
     read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
     read_comparison: Callable[[int, int, Operation, Fraction], Sequence[tuple[float | int | None, Ends]]] | None = (
         field(default=None, repr=False, compare=False)
@@ -292,6 +332,7 @@ class Release:
             "warnings": list(self.warnings),
             **({"best": [list(row) for row in self.best()]} if best else {}),
             **({"totals": [list(places) for places in self.totals]} if self.totals else {}),
+            **({} if self.precision is None else {"within": self.precision.to_data()}),
         }
 
     def to_arrow(self, *, best: bool = False) -> pyarrow.Table:

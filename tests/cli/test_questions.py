@@ -49,15 +49,67 @@ def test_explain_is_free_and_tells_the_split(shop, tmp_path, capsys):
     assert shop.budget("orders").spent.epsilon == 0
 
 
-def test_within_is_for_counts_and_sums(shop, tmp_path, capsys):
+def test_within_of_counts_and_sums_at_once_and_of_others_in_steps(shop, tmp_path, capsys):
     code, data, _ = run(
         capsys, tmp_path, "query", "select sex, count(*), sum(items) from orders group by sex", "--within", "50"
     )
     assert code == 0
     widths = [(high - low) / 2 for row in data["intervals"] for low, high in (row[1], row[2])]
     assert max(widths) <= 50 and max(widths) > 49
-    code, data, _ = run(capsys, tmp_path, "query", "select avg(items) from orders", "--within", "1")
-    assert code == 2 and "depends on the data" in data["reason"]
+    assert "within" not in data
+    words = ["select avg(items) from orders", "--within", "1", "--at-most", "20"]
+    code, data, _ = run(capsys, tmp_path, "query", *words)
+    ((low, high),) = data["intervals"][0]
+    assert code == 0 and data["within"]["reached"] and (high - low) / 2 <= 1
+    assert data["cost"]["budget"] == pytest.approx(sum(step["cost"] for step in data["within"]["steps"]))
+    code, data, _ = run(capsys, tmp_path, "explain", *words)
+    assert code == 0 and data["cost"]["epsilon"] == 0 and data["within"]["at_most"] == 20
+    for more in (["--for", "90%"], ["--at-most", "1"]):
+        code, data, _ = run(capsys, tmp_path, "query", "select avg(items) from orders", "--epsilon", "1", *more)
+        assert code == 2 and "goes with a precision" in data["reason"]
+
+
+def test_a_median_without_an_interval(shop, tmp_path, capsys):
+    words = ["query", "select median(items) m from orders", "--epsilon", "1"]
+    code, data, _ = run(capsys, tmp_path, *words, "--no-interval")
+    assert code == 0 and data["intervals"] == [[None]] and data["rows"][0][0] is not None
+    assert not any("below the noise" in each for each in data["warnings"])
+    code, data, _ = run(capsys, tmp_path, *words, "--no-interval")
+    assert data["cached"]
+    code, data, _ = run(capsys, tmp_path, *words)
+    assert not data["cached"] and data["intervals"][0][0] is not None  # it has what was asked for
+    code, data, _ = run(capsys, tmp_path, *words, "--no-interval")
+    assert data["cached"]
+    code, data, _ = run(capsys, tmp_path, "explain", *words[1:], "--no-interval")
+    assert "100% of the price, within" in data["steps"][0]
+
+
+def test_rehearse_costs_nothing_and_says_what_a_query_would(shop, tmp_path, capsys):
+    before = dict(shop.ledger.refresh().charges)
+    code, data, _ = run(
+        capsys, tmp_path, "rehearse", "select sex, avg(items) a from orders group by sex", "--epsilon", "1"
+    )
+    assert code == 0 and data["would_cost"]["epsilon"] == 1 and data["columns"][0]["name"] == "a"
+    code, data, _ = run(
+        capsys,
+        tmp_path,
+        "rehearse",
+        "select avg(items) a from orders",
+        "--within",
+        "10%",
+        "--at-most",
+        "9",
+        "--rows",
+        "900",
+    )
+    assert code == 0 and data["made_up"] == {"orders": 900} and "10% takes epsilon" in data["notes"][0]
+    code, out, _ = say(
+        capsys, tmp_path, "rehearse", "select sex, count(*) n from orders group by sex", "--epsilon", "1"
+    )
+    assert code == 0 and "Nothing was charged; the real query would cost epsilon 1" in out and "n: error about" in out
+    code, data, _ = run(capsys, tmp_path, "rehearse", "select count(*) from orders")
+    assert code == 2
+    assert dict(shop.ledger.refresh().charges) == before
 
 
 def test_again_combines_by_inverse_variance(shop, tmp_path, capsys, monkeypatch):

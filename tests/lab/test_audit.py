@@ -235,10 +235,11 @@ def test_p_values_of_independent_noise_are_valid():
 
 def test_the_law_of_a_quantile_is_that_of_the_mechanism():
     for fraction, rows in ((Fraction(1, 2), (6, 0, 0, 2)), (Fraction(1, 10), (0, 3, 1, 9)), (Fraction(1), (1, 2, 3))):
-        choice = QuantileChoice(fraction=fraction, bins=len(rows), rows=2, epsilon=Fraction(3))
-        masses = choice.estimate.probabilities(choice.scores(np.array(rows), 0))
-        found = noise_laws.quantile_masses(rows, fraction=float(fraction), epsilon=1.5, most=2)
-        assert found == pytest.approx([float(low) for low, _ in masses])
+        for flips in (False, True):
+            choice = QuantileChoice(fraction=fraction, bins=len(rows), rows=2, epsilon=Fraction(3), flips=flips)
+            masses = choice.estimate.probabilities(choice.scores(np.array(rows), 0))
+            found = noise_laws.quantile_masses(rows, fraction=float(fraction), epsilon=1.5, most=2, flips=flips)
+            assert found == pytest.approx([float(low) for low, _ in masses])
 
 
 def test_divergences():

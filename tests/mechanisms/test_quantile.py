@@ -148,3 +148,22 @@ def test_counts_of_another_shape(counts):
 def test_floats_are_no_counts():
     with pytest.raises(TypeError):
         choice().choose(np.zeros((1, 100)), bits=FixedBits(1))
+
+
+def test_permute_and_flip_is_nearer_at_the_same_epsilon():
+    counts = np.full((size(1500, 5000), 100), 1)
+    far = {}
+    for flips in (False, True):
+        drawn = choice(share=Fraction(1), confidence=Fraction(0), flips=flips).choose(counts, bits=FixedBits(3))[0]
+        far[flips] = np.maximum(0, np.maximum(drawn[:, 1] - 50, 50 - (drawn[:, 1] + 1))).mean()
+    assert far[True] < 0.8 * far[False]
+
+
+def test_without_an_interval_all_goes_to_the_estimate():
+    mechanism = choice(share=Fraction(1), confidence=Fraction(0), flips=True)
+    assert events.loss(mechanism.event()).epsilon == 1 and len(mechanism.event().events) == 1
+    drawn, _ = mechanism.choose(np.full((5, 100), 30), bits=FixedBits(1))
+    assert (drawn == drawn[:, :1]).all()
+    assert events.loss(choice(flips=True).event()).rho == Fraction(1, 2) * (Fraction(1, 4) + 2 * Fraction(1, 16))
+    with pytest.raises(ValueError, match="not a valid choice"):
+        choice(share=Fraction(1))

@@ -51,6 +51,28 @@ def test_the_four_families_weigh_what_they_should(q1, q2, n):
     assert len(ratios) == 1
 
 
+@pytest.mark.parametrize(("earlier", "scale"), [*SCALES, (Fraction(60), Fraction(5)), (Fraction(120), Fraction(10))])
+def test_noise_given_the_earlier_one_goes_no_farther_than_said(earlier, scale):
+    """Whatever the earlier noise was: by summation; and for most of them it goes as far."""
+    refinement = Refinement(earlier=DiscreteLaplace(scale=earlier), law=DiscreteLaplace(scale=scale))
+    far = int(40 * scale) + 60
+    values = np.arange(-far, far + 1)
+    for width in (0, 1, int(3 * scale), int(5 * scale)):
+        beyond = [law_given(float(earlier), float(scale), n, values)[np.abs(values) > width].sum() for n in range(far)]
+        assert max(beyond) == pytest.approx(refinement.most_beyond(width), rel=1e-6)
+        assert beyond[width + 1] == pytest.approx(max(beyond), rel=1e-6)
+
+
+def test_an_aim_of_twelve_looks_misses_at_most_one_in_nineteen():
+    """What docs/proofs/precision.md says of an aim that refines its look, and of its top-ups."""
+    look, misses = Fraction(1200), []
+    for growth, level in [(12, 0.05), *((12 * 2.5 ** (n + 1), 0.05 / 16 / 2**n) for n in range(6))]:
+        law = DiscreteLaplace(scale=look / Fraction(growth))
+        width = law.half_width(1 - Fraction(level))
+        misses.append(Refinement(earlier=DiscreteLaplace(scale=look), law=law).most_beyond(width))
+    assert misses[0] < 0.0527 and sum(misses) < 0.06
+
+
 def law_given(earlier, scale, n, values):
     q1, q2 = exp(-1 / earlier), exp(-1 / scale)
     weights = np.array([mass(q2, int(z)) * rest_mass(q1, q2, n - int(z)) for z in values])

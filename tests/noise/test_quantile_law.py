@@ -9,6 +9,7 @@ import pytest
 from scipy.special import chdtrc
 
 from discreet.accounting import events
+from discreet.lab.privacy_audit.noise_laws import choice_masses
 from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.quantile import QuantileChoice
 from noise.divergence import hockey_stick
@@ -59,8 +60,9 @@ def test_a_score_by_hand():
 
 @pytest.mark.thin(2)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
-def test_the_loss_of_each_choice(fraction):
-    mechanism = choice(fraction, rows=2, epsilon=Fraction(3, 2))
+@pytest.mark.parametrize("flips", [False, True])
+def test_the_loss_of_each_choice(fraction, flips):
+    mechanism = choice(fraction, rows=2, epsilon=Fraction(3, 2), flips=flips)
     for part, shift in ((mechanism.estimate, 0), (mechanism.end, -mechanism.margin), (mechanism.end, mechanism.margin)):
         for line in lines(3, 2):
             here = part.probabilities(mechanism.scores(line, shift))
@@ -105,9 +107,30 @@ def sharper(part):
     return ExponentialMechanism(epsilon=part.epsilon * Fraction(10, 9), sensitivity=part.sensitivity)
 
 
-def test_groups_share_one_price():
+def test_flips_lose_all_of_epsilon_and_no_more():
+    """And a planted bug: were a unit of two rows taken for one of one row, twice as much would be lost."""
+    mechanism = choice(Fraction(1, 2), bins=100, rows=2, epsilon=Fraction(2), flips=True)
+    claimed = float(mechanism.estimate.epsilon)
+    line = np.zeros(100, np.int64)
+    line[0], line[1], line[-1] = 1, 9, 10
+
+    def worst(sensitivity):
+        masses = []
+        for more in (0, 2):
+            line[0] = 1 + more
+            gaps = mechanism.scores(line, 0).astype(np.float64)
+            masses.append(choice_masses(np.exp((gaps - gaps.max()) * claimed / (2 * sensitivity)), flips=True))
+        return np.abs(np.log(np.divide(*masses))).max()
+
+    assert mechanism.estimate.sensitivity == 2
+    assert 0.95 * claimed < worst(2) <= claimed
+    assert worst(1) > 1.9 * claimed
+
+
+@pytest.mark.parametrize("flips", [False, True])
+def test_groups_share_one_price(flips):
     """Two groups and a unit with two rows in either or both: the pair of choices loses what one choice may."""
-    mechanism = choice(Fraction(1, 3), bins=2, rows=2, epsilon=Fraction(2))
+    mechanism = choice(Fraction(1, 3), bins=2, rows=2, epsilon=Fraction(2), flips=flips)
     part = mechanism.estimate
     claim = events.loss(part.event())
 
@@ -138,16 +161,17 @@ def misses(mechanism, line):
     found = []
     for shift, out in ((-mechanism.margin, slice(first + 1, None)), (mechanism.margin, slice(0, last))):
         weights = np.exp(rate * mechanism.scores(line, shift))
-        found.append(weights[out].sum() / weights.sum())
+        found.append(sum(choice_masses(weights, flips=mechanism.flips)[out]))
     return found
 
 
 @pytest.mark.thin(2)
 @pytest.mark.parametrize("fraction", FRACTIONS, ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(30)], ids=str)
-def test_the_interval_misses_no_more_often_than_claimed(fraction, epsilon):
+@pytest.mark.parametrize("flips", [False, True])
+def test_the_interval_misses_no_more_often_than_claimed(fraction, epsilon, flips):
     """Whatever the rows: few, none but one, all alike, at the ends, spread."""
-    mechanism = choice(fraction, bins=5, epsilon=epsilon)
+    mechanism = choice(fraction, bins=5, epsilon=epsilon, flips=flips)
     allowed = float(1 - mechanism.confidence) / 2
     worst = 0.0
     for line in lines(5, 2):
@@ -158,15 +182,17 @@ def test_the_interval_misses_no_more_often_than_claimed(fraction, epsilon):
     assert worst > allowed / 8 or epsilon > 1  # and the interval is not merely huge
 
 
-def test_an_interval_without_its_margin_misses(monkeypatch):
-    mechanism = choice(Fraction(1, 2), bins=6)
+@pytest.mark.parametrize("flips", [False, True])
+def test_an_interval_without_its_margin_misses(monkeypatch, flips):
+    mechanism = choice(Fraction(1, 2), bins=6, flips=flips)
     monkeypatch.setattr(QuantileChoice, "margin", mechanism.margin // 3)
     assert max(max(misses(mechanism, line * 100)) for line in lines(6, 2) if line.sum()) > 0.1
 
 
-def test_draws_follow_the_law():
+@pytest.mark.parametrize("flips", [False, True])
+def test_draws_follow_the_law(flips):
     """Three independent choices a group, then put in order."""
-    mechanism = choice(Fraction(1, 3), epsilon=Fraction(4), confidence=Fraction(1, 2))
+    mechanism = choice(Fraction(1, 3), epsilon=Fraction(4), confidence=Fraction(1, 2), flips=flips)
     line = np.array([4, 3, 5])
     parts = ((mechanism.end, -mechanism.margin), (mechanism.estimate, 0), (mechanism.end, mechanism.margin))
     laws = [[float(low) for low, _ in part.probabilities(mechanism.scores(line, shift))] for part, shift in parts]

@@ -331,7 +331,7 @@ def with_choices(data, change):
         return [with_choices(each, change) for each in data]
     if not isinstance(data, dict):
         return data
-    if data.get("kind") == "together" and {each["kind"] for each in data["events"]} == {"exponential"}:
+    if data.get("kind") == "together" and {each["kind"] for each in data["events"]} == {"permute-and-flip"}:
         return data | {"events": change(data["events"])}
     return {name: with_choices(each, change) for name, each in data.items()}
 
@@ -339,12 +339,13 @@ def with_choices(data, change):
 CHOICES = {
     "one is cheaper": lambda told: [*told[:2], told[2] | {"epsilon": "1/1000000"}],
     "one is left out": lambda told: told[:2],
+    "one is of another kind": lambda told: [told[0] | {"kind": "exponential"}, *told[1:]],
     "noise beside them": lambda told: [*told, {"kind": "laplace", "scale": "1000000/1", "l1": 1}],
 }
 
 
 @pytest.mark.parametrize("change", CHOICES.values(), ids=CHOICES)
-def test_a_quantile_is_three_choices_of_its_epsilon(change, bundles):
+def test_a_quantile_is_one_choice_or_three(change, bundles):
     def chosen(documents):
         plan, proof = documents["plan"], documents["proof"]
         own = with_choices(stored(plan), change)

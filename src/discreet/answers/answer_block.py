@@ -455,12 +455,15 @@ class AnswerBlock:
         return intervals
 
     def _bin_ends(self, quantile: int, confidence: Fraction) -> list[Interval]:
-        """A quantile's interval was bought at one confidence; at a higher one only the bounds are sure."""
+        """A quantile's interval was bought at one confidence; at a higher one only the bounds are sure.
+
+        One without an interval has none at any confidence that is asked for.
+        """
         quantile_query = self.query.quantiles[quantile]
         axis, last = quantile_query.quantile.axis, len(quantile_query.quantile.axis.edges) - 2
         whole = _ends(*bin_range_labels(axis, quantile_query.typed, 0, last))
         if confidence > self.bought_confidence[quantile]:
-            return [whole] * self.size
+            return [whole if self.bought_confidence[quantile] else None] * self.size
         return [
             whole if hidden else _ends(*bin_range_labels(axis, quantile_query.typed, low, high))
             for (low, _, high), hidden in zip(self.bins[quantile], self._hidden_quantile(quantile), strict=True)

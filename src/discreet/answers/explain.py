@@ -170,7 +170,7 @@ def _quantile(quoted: QueryQuote, output: OutputColumn, confidence: Fraction) ->
     assert isinstance(mechanism, QuantileChoice)
     return {
         "column": output.name,
-        "mechanism": "exponential",
+        "mechanism": "permute-and-flip" if mechanism.flips else "exponential",
         "scale": None,
         "plus_minus": None,
         "bins": mechanism.bins,
@@ -208,9 +208,11 @@ def _steps(quoted: QueryQuote, confidence: Fraction) -> list[str]:
                 )
             case ChooseBin(mechanism=QuantileChoice() as mechanism, share=share):
                 ranks = exact.show(mechanism.plus_minus(confidence), digits=3, up=True)
+                by = "permute-and-flip" if mechanism.flips else "exponential mechanism"
+                ends = f", {float(1 - mechanism.share):.0%} of that for its interval" if mechanism.has_interval else ""
                 lines.append(
-                    f"quantile {exact.show(mechanism.fraction)}: exponential mechanism over {mechanism.bins:,} bins, "
-                    f"{float(share):.0%} of the price, within {ranks} rows of its rank"
+                    f"quantile {exact.show(mechanism.fraction)}: {by} over {mechanism.bins:,} bins, "
+                    f"{float(share):.0%} of the price{ends}, within {ranks} rows of its rank"
                 )
     return lines
 

@@ -18,7 +18,7 @@ from discreet.kernel.curator import Version
 from discreet.ledger.account import Account, AccountStatus, Amount
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.threshold import KeyThreshold
-from discreet.plan.price import Discover, Law, Measure, Price, cheapest_epsilon, price
+from discreet.plan.price import INTERVAL_SHARE, Discover, IntervalTerms, Law, Measure, Price, cheapest_epsilon, price
 from discreet.release import Spending
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
 from discreet.sql.query_text import QueryText
@@ -32,12 +32,16 @@ KEYS_SHARE = Fraction(1, 20)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryWish:
-    """How exact an answer should be: an epsilon to spend, or a width to stay within; and a delta for its keys."""
+    """How exact an answer should be: an epsilon to spend, or a width to stay within; and a delta for its keys.
+
+    interval_share: the part of a quantile's price that its interval takes; 0: it has none.
+    """
 
     epsilon: Fraction | None = None
     within: Fraction | None = None
     confidence: Fraction = Fraction(95, 100)
     delta: Fraction | None = None
+    interval_share: Fraction = INTERVAL_SHARE
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.within is None):
@@ -82,7 +86,8 @@ def quote(
 
     Laplace keeps every arm alive. A Gaussian has less noise at the same rho but ends the pure arm for the people it
     touches, so it is used only where the owner set accounting = "zcdp", or where the pure arm cannot take the question
-    any more and a Gaussian costs the budget no more than Laplace noise.
+    any more and a Gaussian costs the budget no more than Laplace noise. Quantiles are likewise chosen by
+    permute-and-flip, and beside a Gaussian by the exponential mechanism, which has less rho.
     """
     priced = partial(
         quote_with_law, query, wish, version, guarantee, ledger, booking=booking, earlier_estimate=earlier_estimate
@@ -90,14 +95,24 @@ def quote(
     if guarantee.accounting == "zcdp":
         return replace(priced(gaussian=True), because="accounting = 'zcdp'")
     laplace = replace(priced(gaussian=False), because="the sum of epsilons has room for Laplace noise")
-    if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not query.inquiry.statistics:
+    if not query.inquiry.statistics:
+        laplace = replace(laplace, because="the sum of epsilons has room for a choice by permute-and-flip")
+    if guarantee.limits.rho is None or laplace.decision.arm == "pure" or not has_two_laws(query):
         return laplace
     gaussian = priced(gaussian=True)
     costs = budget_cost(gaussian, ledger), budget_cost(laplace, ledger)
+    pure, other = ("Laplace noise", "Gaussian noise")
+    if not query.inquiry.statistics:
+        pure, other = ("permute-and-flip", "the exponential mechanism")
     if not gaussian.decision.accepted or (laplace.decision.accepted and costs[0] > costs[1]):
-        return replace(laplace, because="Laplace noise costs the budget less than Gaussian noise here")
-    because = "the sum of epsilons is at its limit here, and Gaussian noise costs the budget no more"
+        return replace(laplace, because=f"{pure} costs the budget less than {other} here")
+    because = f"the sum of epsilons is at its limit here, and {other} costs the budget no more"
     return replace(gaussian, because=because)
+
+
+def has_two_laws(query: ParsedQuery) -> bool:
+    """Whether a query is measured otherwise where zCDP is what counts: only discovering keys is not."""
+    return bool(query.inquiry.statistics or query.inquiry.quantiles)
 
 
 def quote_with_law(
@@ -122,7 +137,7 @@ def quote_with_law(
             epsilon=epsilon,
             gaussian=gaussian,
             delta=delta,
-            confidence=wish.confidence,
+            intervals=IntervalTerms(confidence=wish.confidence, share=wish.interval_share),
             weigh_keys=True,
         )
 

@@ -92,6 +92,11 @@ class AnswerReading:
         laws = [law for block in self.blocks for law in block.laws.values()]
         return max((Fraction(law.variance()) for law in laws), default=Fraction(0))
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether all of its quantiles were chosen with an interval."""
+        return all(part.confidence for part in self.measurement.parts if isinstance(part, ChosenBins))
+
     @cached_property
     def discovered_keys(self) -> DiscoveredKeys | None:
         """The keys that were discovered."""

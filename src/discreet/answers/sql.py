@@ -14,7 +14,7 @@ from discreet.answers.affordability import affordable_hint
 from discreet.answers.answer_release import make_release
 from discreet.answers.instalments import most_precise_open, quote_within, refined_quote
 from discreet.answers.more_precise import EarlierAnswer, stored_answer
-from discreet.answers.query_quote import QueryQuote, QueryWish, quote_with_law
+from discreet.answers.query_quote import QueryQuote, QueryWish, has_two_laws, quote_with_law
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
@@ -150,7 +150,7 @@ def resumed_quote(
     if not any(body["question"] == question for body in ledger.state.unfinished.values()):
         return None
     for gaussian in (False, True):
-        if gaussian and (guarantee.limits.rho is None or not query.inquiry.statistics):
+        if gaussian and (guarantee.limits.rho is None or not has_two_laws(query)):
             continue
         quoted = quote_with_law(
             query,
@@ -207,13 +207,8 @@ def stored_reading(
     query: ParsedQuery, wish: QueryWish, *, version: Version, curator: Curator, reads: Reads | None = None
 ) -> AnswerReading | None:
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
-    ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
-    readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
-    if reads is not None:
-        readings += in_batches(query, version=version, curator=curator, reads=reads)
-    charges = curator.ledger.state.charges
-    most_exact = min(
-        readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None
+    most_exact = most_exact_reading(
+        query, version=version, curator=curator, reads=reads, interval=wish.interval_share > 0
     )
     if most_exact is None or wish.within is None:
         return most_exact
@@ -223,3 +218,20 @@ def stored_reading(
     except (TypeError, ValueError):  # dates and texts have no width
         return None
     return most_exact if all(width <= wish.within for width in widths) else None
+
+
+def most_exact_reading(
+    query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads | None = None, interval: bool = True
+) -> AnswerReading | None:
+    """The most exact stored answer to this question, by itself or in a batch, the newest of equals.
+
+    `interval`: only one whose quantiles have intervals.
+    """
+    ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
+    readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
+    if reads is not None:
+        readings += in_batches(query, version=version, curator=curator, reads=reads)
+    if interval:
+        readings = [each for each in readings if each.has_intervals]
+    charges = curator.ledger.state.charges
+    return min(readings, key=lambda reading: (reading.variance(), -charges[reading.measurement.id].price), default=None)

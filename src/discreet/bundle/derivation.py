@@ -213,10 +213,10 @@ class _Steps:
 
 
 def _parts(event: Event) -> tuple[Event, ...]:
-    """The events of the steps, in their order. A quantile's three choices are one of them."""
+    """The events of the steps, in their order. A quantile's choices are one of them."""
     if not isinstance(event, events.ComposedEvent):
         return (event,)
-    choices = all(isinstance(part, events.ExponentialEvent) for part in event.events)
+    choices = all(isinstance(part, events.ExponentialEvent | events.PermuteAndFlipEvent) for part in event.events)
     return (event,) if choices else event.events
 
 

@@ -22,6 +22,7 @@ from discreet.accounting.events import (
     ExponentialEvent,
     GaussianEvent,
     LaplaceEvent,
+    PermuteAndFlipEvent,
     ReservationEvent,
     ThresholdEvent,
     WeightedThresholdEvent,
@@ -137,13 +138,7 @@ def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
             if not moved or event[moved] != step[moved]:
                 raise ReplayMismatch("an event has too little noise for the declared privacy unit")
         case "quantile":
-            rates = [events.from_data(part) for part in event.get("events", ())]
-            first = rates[0] if rates else None
-            if not isinstance(first, ExponentialEvent) or rates != [
-                first,
-                *[ExponentialEvent(epsilon=first.epsilon / 2)] * 2,
-            ]:
-                raise ReplayMismatch("a quantile must be three choices, with a half and two quarters of its epsilon")
+            _check_quantile([events.from_data(part) for part in event.get("events", ())])
         case "threshold":
             _check_threshold(events.from_data(event), step["threshold"], step["touched"])
         case "weighted-threshold":
@@ -151,6 +146,14 @@ def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
         case _:
             if step["margin"] is None or event["choices"] != top:
                 raise ReplayMismatch("the delta of the most common keys does not follow from any margin")
+
+
+def _check_quantile(choices: list[Event]) -> None:
+    """The choice of an estimate, and those of the two ends of its interval if it has one; all of one kind."""
+    kinds = {type(choice) for choice in choices}
+    is_valid = len(choices) in (1, 3) and kinds in ({ExponentialEvent}, {PermuteAndFlipEvent})
+    if not is_valid or choices[1:2] != choices[2:]:
+        raise ReplayMismatch("a quantile must be one choice, or one and two equal ones for the ends of its interval")
 
 
 def _check_threshold(event: Event, threshold: int | None, touched: int) -> None:

@@ -28,7 +28,28 @@ Ignored = Annotated[Path, typer.Option("--project", help="Accepted by every verb
 Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
 
 
-Within = Annotated[str | None, typer.Option("--within", help="Spend just enough for every number to be within ±W.")]
+Within = Annotated[
+    str | None,
+    typer.Option("--within", help="Spend just enough for every number to be within ±W, or within W% of itself."),
+]
+
+
+ShareOfGroups = Annotated[
+    str | None, typer.Option("--for", help="With --within: for what share of the groups, such as 90%. Default: all.")
+]
+
+
+AtMost = Annotated[
+    str | None,
+    typer.Option(
+        "--at-most", help="With --within: the largest epsilon to spend in all. Default: a tenth of the table's limit."
+    ),
+]
+
+
+NoInterval = Annotated[
+    bool, typer.Option("--no-interval", help="Spend nothing on the confidence intervals of quantiles.")
+]
 
 
 Confidence = Annotated[str, typer.Option("--confidence", help="Confidence level of the intervals.")]
@@ -81,8 +102,13 @@ Gaussian = Annotated[
 HERE = Path(".")
 
 
-def require_one_price(epsilon: str | None, within: str | None) -> None:
+def require_one_price(
+    epsilon: str | None, within: str | None, *, share_of_groups: str | None = None, at_most: str | None = None
+) -> None:
     """Refuse a question that does not say how much to spend, or says it twice."""
+    for name, value in (("for", share_of_groups), ("at-most", at_most)):
+        if value is not None and within is None:
+            raise UsageError(Message(Flag(name), " goes with a precision"), hint=Message(Flag("within", "5%")))
     if epsilon is None and within is None:
         raise UsageError(
             "say how much to spend, or how precise to be",

@@ -35,6 +35,7 @@ from discreet.cli.publish import publish
 from discreet.cli.query import again, explain, query
 from discreet.cli.ranges import ranges
 from discreet.cli.reconcile import reconcile
+from discreet.cli.rehearse import rehearse
 from discreet.cli.release import release_app
 from discreet.cli.sample_data import sample_data
 from discreet.cli.serve import serve
@@ -81,6 +82,7 @@ _SHORT = {
     "remove": "Remove a table before the first answer about its people.",
     "retire": "Take a table out of use; its releases stay.",
     "explain": "Show what a query would cost, and its expected error.",
+    "rehearse": "Run a query on made-up rows, free: its error and price.",
     "again": "Make an earlier answer more precise.",
     "query": "Charge the budget and answer a query.",
     "demo": "Tour a generated clinic, until its budget runs out.",
@@ -121,6 +123,7 @@ for _verb_function in (
         tables,
         refresh,
         explain,
+        rehearse,
         query,
         again,
         releases,

@@ -13,6 +13,7 @@ from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
+    AtMost,
     Best,
     Confidence,
     Delta,
@@ -21,9 +22,11 @@ from discreet.cli.flags import (
     Fresh,
     GroupsPerPerson,
     Json,
+    NoInterval,
     NoNull,
     Overwrite,
     RowsPerPersonPerGroup,
+    ShareOfGroups,
     Within,
     require_one_price,
 )
@@ -41,23 +44,34 @@ def explain(
     sql: Annotated[str, typer.Argument(help="The SQL query.")],
     epsilon: Epsilon = None,
     within: Within = None,
+    share_of_groups: ShareOfGroups = None,
+    at_most: AtMost = None,
     confidence: Confidence = "0.95",
     delta: Delta = None,
     groups_per_person: GroupsPerPerson = None,
     rows_per_person_per_group: RowsPerPersonPerGroup = None,
+    no_interval: NoInterval = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Show what a query would cost, its expected error, and why. Free."""
     import discreet
 
-    require_one_price(epsilon, within)
+    require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     with terminal.with_owner_notes(opened_project):
         question = opened_project.sql(
             sql, groups_per_person=groups_per_person, rows_per_person_per_group=rows_per_person_per_group
         )
-        explanation = question.explain(epsilon=epsilon, within=within, confidence=confidence, delta=delta)
+        explanation = question.explain(
+            epsilon=epsilon,
+            within=within,
+            confidence=confidence,
+            delta=delta,
+            share_of_groups=share_of_groups,
+            at_most=at_most,
+            interval=not no_interval,
+        )
     terminal.print_result(explanation.data, str(explanation), as_json=as_json)
 
 
@@ -68,6 +82,8 @@ def query(
     ] = None,
     epsilon: Epsilon = None,
     within: Within = None,
+    share_of_groups: ShareOfGroups = None,
+    at_most: AtMost = None,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
     delta: Delta = None,
@@ -76,6 +92,7 @@ def query(
     fresh: Fresh = False,
     best: Best = False,
     no_null: NoNull = False,
+    no_interval: NoInterval = False,
     output: Output = None,
     format_: Format = None,
     overwrite: Overwrite = False,
@@ -87,7 +104,7 @@ def query(
     """Charge the budget and answer a query. `discreet ask` is the same verb."""
     import discreet
 
-    require_one_price(epsilon, within)
+    require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
     if (sql is None) == (file is None):
@@ -104,6 +121,8 @@ def query(
             raise UsageError(
                 "in a batch each query sets its own limits", hint="write -- groups per person: 5 before a query"
             )
+        if share_of_groups is not None or at_most is not None or no_interval or (within or "").strip().endswith("%"):
+            raise UsageError("--for, --at-most, --no-interval and a percentage work only with a single query")
         _answer_batch(opened_project, file, terms, best=best, no_null=no_null, as_json=as_json)
         return
     assert sql is not None
@@ -113,7 +132,9 @@ def query(
             sql, groups_per_person=groups_per_person, rows_per_person_per_group=rows_per_person_per_group
         )
         unmade = [] if analyst is not None else _unmade_tables(opened_project, question)
-        release = question.ask(**terms, fresh=fresh)
+        release = question.ask(
+            **terms, fresh=fresh, share_of_groups=share_of_groups, at_most=at_most, interval=not no_interval
+        )
     release = release.without_null_groups() if no_null else release
     wrote = terminal.save_rows(release, files, best=best)
     data, notes = _answer_data(opened_project, question, release, analyst=analyst, with_best=best or as_json)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +86,17 @@ class Refinement:
             drawn[again[is_kept]] = noise[is_kept]
             again = again[~is_kept]
         return np.where(earlier_noise < 0, -drawn, drawn)
+
+    def most_beyond(self, width: int) -> float:
+        """The chance that the noise of `law` is beyond ± width, given the noise of `earlier`, whatever that was.
+
+        Because: by the weights of `draw`, whose sum is 1 / (1 - v) + u / (1 - u) for every n, those beyond are together
+            v^(width + 1) / (1 - v) + u^(width + 1) / (1 - u) where n > width, and less where it is not.
+        """
+        v = exp(-float(1 / self.law.scale - 1 / self.earlier.scale))
+        u = exp(-float(1 / self.law.scale + 1 / self.earlier.scale))
+        above, below = v ** (width + 1) / (1 - v), u ** (width + 1) / (1 - u)
+        return (above + below) / (1 / (1 - v) + u / (1 - u))
 
     def _propose(self, size: NDArray[np.int64], bits: Bits) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         fall, back = 1 / self.law.scale - 1 / self.earlier.scale, 2 / self.earlier.scale  # v = e^-fall, q1^2 = e^-back

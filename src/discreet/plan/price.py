@@ -36,6 +36,9 @@ WITHIN_GRID = 10**6
 _KEYS_NEED = Fraction(1)
 _QUANTILE_NEED = Fraction(1)
 
+#: The part of a quantile's price that the two ends of its interval take, unless told.
+INTERVAL_SHARE = Fraction(1, 5)
+
 Law = DiscreteLaplace | DiscreteGaussian
 
 
@@ -154,6 +157,17 @@ def region_of(inquiry: Inquiry, reach: UnitReach) -> Region:
     return region([*inquiry.statistics, *(RowCount(where=quantile.where) for quantile in inquiry.quantiles)], reach)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalTerms:
+    """What intervals of quantiles are for: their confidence, and the part of each quantile's price that they take.
+
+    A share of 0: there are none.
+    """
+
+    confidence: Fraction = Fraction(95, 100)
+    share: Fraction = INTERVAL_SHARE
+
+
 def price(
     inquiry: Inquiry,
     reach: UnitReach,
@@ -162,7 +176,7 @@ def price(
     epsilon: Fraction,
     gaussian: bool = False,
     delta: Fraction = Fraction(0),
-    confidence: Fraction = Fraction(95, 100),
+    intervals: IntervalTerms | None = None,
     weigh_keys: bool = False,
 ) -> Price:
     """Price an inquiry at `epsilon`, split over its parts so that their errors, weighed by `needs`, are least.
@@ -194,7 +208,7 @@ def price(
     for place in range(len(inquiry.sets)):
         measured = parts.measure(place)
         steps += [measured] if measured is not None else []
-        steps += [parts.choose(place, index, confidence) for index in range(len(inquiry.quantiles))]
+        steps += [parts.choose(place, index, intervals or IntervalTerms()) for index in range(len(inquiry.quantiles))]
     return Price(inquiry=inquiry, reach=reach, epsilon=epsilon, steps=tuple(steps))
 
 
@@ -355,14 +369,16 @@ class _Parts:
             return DiscreteGaussian(sigma2=moves.l2_squared / (self.epsilon**2 * share))
         return DiscreteLaplace(scale=moves.l1 / (self.epsilon * share))
 
-    def choose(self, place: int, index: int, confidence: Fraction) -> ChooseBin:
+    def choose(self, place: int, index: int, intervals: IntervalTerms) -> ChooseBin:
         quantile, share = self.inquiry.quantiles[index], self.shares["quantile", place, index]
         mechanism = QuantileChoice(
             fraction=quantile.fraction,
             bins=quantile.axis.size,
             rows=self.reach.rows,
             epsilon=self._epsilon(share),
-            confidence=confidence,
+            confidence=intervals.confidence if intervals.share else Fraction(0),
+            share=1 - intervals.share,
+            flips=not self.gaussian,
         )
         cells = Cells(
             plan=self.inquiry.plan,

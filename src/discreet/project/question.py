@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Protocol
 
 from discreet import exact
@@ -12,11 +13,13 @@ from discreet.answers import sql as answers
 from discreet.answers.query_quote import QueryQuote, QueryWish
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
+from discreet.answers.wished_precision import GROUPS_FLAG, WishedPrecision, precision_of
+from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
-from discreet.plan.price import confidence_of
+from discreet.plan.price import INTERVAL_SHARE, confidence_of
 from discreet.present import notebook
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
@@ -51,12 +54,25 @@ class Question:
         within: object = None,
         confidence: object = "0.95",
         delta: object = None,
+        share_of_groups: object = None,
+        at_most: object = None,
+        interval: bool = True,
+        in_steps: bool = True,
     ) -> Explanation:
-        """The sensitivity with its reasons, the noise, the expected error and the price. Free: no data is read."""
+        """The sensitivity with its reasons, the noise, the expected error and the price. Free: no data is read.
+
+        A precision that depends on the data is bought step by step: its first step is explained. `share_of_groups`,
+        `at_most` and `interval`: see `ask`. Without `in_steps` such a precision is refused.
+        """
         from discreet.answers.explain import explain  # with the dialects of all engines
         from discreet.answers.reconcile.history_estimation import estimate_from_history
 
-        wish = wish_of(epsilon, within, confidence, delta)
+        precision = _precision(epsilon, within, confidence, share_of_groups, at_most, in_steps=in_steps)
+        if precision is not None and not interval:
+            raise _needs_interval()
+        if precision is not None and self._takes_steps(precision):
+            return self._explain_steps(precision)
+        wish = wish_of(epsilon, within if precision is None else precision.width, confidence, delta, interval=interval)
         project = self.project
         guarantee = project.guarantee(self.query.table)
         query, version = self.query, project.peek_version(self.query.table)
@@ -99,6 +115,19 @@ class Question:
         self._last_shown[:] = [explanation]
         return explanation
 
+    def _takes_steps(self, precision: WishedPrecision) -> bool:
+        """Whether a precision is bought step by step. That of discovered keys is refused, with its reason."""
+        return not self.query.inquiry.keys and precision.depends_on_data(self.query)
+
+    def _explain_steps(self, precision: WishedPrecision) -> Explanation:
+        """The first step of a precision that depends on the data, and what the whole may cost."""
+        from discreet.answers.precision_answer import explain_steps
+
+        session = self._quote_session()
+        explanation = Explanation(data=explain_steps(self.query, precision, session, reads=self._read_statement))
+        self._last_shown[:] = [explanation]
+        return explanation
+
     def _resumed_quote(self, wish: QueryWish, earlier_estimate: EarlierEstimate | None) -> QueryQuote | None:
         """The quote under which this was charged by a process that died before it stored the answer, if one did."""
         self.project.ledger.refresh()
@@ -119,15 +148,47 @@ class Question:
         analyst: str | None = None,
         fresh: bool = False,
         key: str | None = None,
+        share_of_groups: object = None,
+        at_most: object = None,
+        interval: bool = True,
     ) -> Release:
-        """Charge the ledger and answer. A repeat returns the stored answer, free. `key`: see `Ledger.charge`."""
-        wish = wish_of(epsilon, within, confidence, delta)
+        """Charge the ledger and answer. A repeat returns the stored answer, free. `key`: see `Ledger.charge`.
+
+        within: 10, or "5%" of each number. What that costs may depend on the data: it is then bought step by step,
+        each charged as it is taken, at most `at_most` in all (a tenth of the table's limit unless told). It is reached
+        if a `share_of_groups` ("90%", all unless told) is as precise. One `key` pays one charge: with it there are no
+        steps. Without `interval`, quantiles have none, and are nearer at the same price.
+        """
+        precision = _precision(epsilon, within, confidence, share_of_groups, at_most, in_steps=key is None)
+        if precision is not None and not interval:
+            raise _needs_interval()
+        takes_steps = precision is not None and self._takes_steps(precision)
+        wish = wish_of(epsilon, within if precision is None else precision.width, confidence, delta, interval=interval)
+        if precision is not None and not takes_steps:
+            self._check_cap(precision, wish)
         asker = self.project.asker(analyst, key)
         query, versions = self.project.settle_query(self.query)
         session = query_session(self.project, versions, asker)
-        release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement)
+        if precision is not None and takes_steps:
+            from discreet.answers.precision_answer import answer_within
+
+            release = answer_within(query, precision, session, fresh=fresh, reads=self._read_statement)
+        else:
+            release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement)
         self._last_shown[:] = [release]
         return release
+
+    def _check_cap(self, precision: WishedPrecision, wish: QueryWish) -> None:
+        """Refuse a precision whose price is known and above what is allowed. Free."""
+        if precision.at_most is None:
+            return
+        cost = self.explain(within=wish.within, confidence=wish.confidence, delta=wish.delta)["cost"]
+        if cost["budget"] > precision.at_most:
+            raise UsageError(
+                f"within {precision} costs epsilon {exact.show_float(cost['budget'], up=True)}, and at most "
+                f"{exact.show(precision.at_most)} is allowed",
+                hint=Message("a larger ", Flag("at-most"), ", or a wider ", Flag("within")),
+            )
 
     def _read_statement(self, text: str) -> ParsedQuery:
         """A statement, read as this project's questions are."""
@@ -191,6 +252,8 @@ class Explanation:
         if estimate_data is None and self.widths:
             sure = f"{100 * data['confidence']:g}%"
             yield "error", "\n".join(f"{name} within {width:,g} at {sure}" for name, width in self.widths)
+        if "within" in data:
+            yield "then", _steps_text(data["within"])
         yield "touches", data["region"]
         yield "because", "\n".join(dict.fromkeys(line for part in self._sensitivities() for line in part["because"]))
 
@@ -240,11 +303,45 @@ def question_html(text: str, last_shown: Sequence[Explanation | Release]) -> Ite
     yield notebook.small_print("Nothing is charged until .ask(…).")
 
 
-def wish_of(epsilon: object, within: object, confidence: object, delta: object = None) -> QueryWish:
+def _precision(
+    epsilon: object, within: object, confidence: object, share_of_groups: object, at_most: object, *, in_steps: bool
+) -> WishedPrecision | None:
+    """The precision that was wished; None if an epsilon was, or if none may be bought step by step."""
+    if within is None or epsilon is not None:
+        for name, value in ((GROUPS_FLAG, share_of_groups), (Flag("at-most"), at_most)):
+            if value is not None:
+                raise UsageError(Message(name, " goes with a precision"), hint=Message(Flag("within", "5%")))
+        return None
+    if not in_steps:
+        return None
+    return precision_of(within, share_of_groups=share_of_groups, at_most=at_most, confidence=confidence)
+
+
+def _needs_interval() -> UsageError:
+    return UsageError(
+        Message("how precise a quantile is, its interval says: ", Flag("no-interval"), " goes with an epsilon"),
+        hint=Message(Flag("epsilon", 0.5)),
+    )
+
+
+def _steps_text(data: dict[str, Any]) -> str:
+    """What follows the first step of a precision."""
+    groups = "" if data["for"] == 1 else f" for {100 * data['for']:g}% of the groups"
+    at_most = exact.show_float(data["at_most"], up=True)
+    return (
+        f"just enough for {data['wished']}{groups}, by further steps that depend on the noisy numbers; "
+        f"at most epsilon {at_most} in all"
+    )
+
+
+def wish_of(
+    epsilon: object, within: object, confidence: object, delta: object = None, *, interval: bool = True
+) -> QueryWish:
     """What was wished for, checked."""
     return QueryWish(
         epsilon=None if epsilon is None else exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
         within=None if within is None else exact.number(within, name="within"),
         confidence=confidence_of(confidence),
         delta=None if delta is None else exact.probability(delta, name="delta"),
+        interval_share=INTERVAL_SHARE if interval else Fraction(0),
     )

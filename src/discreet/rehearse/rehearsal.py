@@ -13,10 +13,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.answers.query_quote import QueryQuote, QueryWish, cost_of, quote, quote_with_law
 from discreet.answers.refine import AnswerReading
+from discreet.answers.wished_precision import WishedPrecision, precision_of
 from discreet.engines.engine import EngineFailure
 from discreet.errors import UsageError
 from discreet.kernel.curator import Version
@@ -26,6 +28,7 @@ from discreet.project.question import wish_of
 from discreet.rehearse.plain_sql import plain_rows
 from discreet.rehearse.rehearsal_rows import declared_tables, make_rows, narrow_tables
 from discreet.rehearse.rehearsal_world import EMPTY_LEDGER, RehearsalWorld, world_of
+from discreet.rehearse.rehearsed_purchase import buy_in_world
 from discreet.rehearse.row_sources import RowSource, find_row_sources
 from discreet.release import Cell, Spending
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
@@ -156,16 +159,44 @@ def rehearse(
     Because: rows are made from declarations, public tables and releases; the question runs in a folder of its own,
         under a ledger that is empty and takes nothing.
     """
-    wish = wish_of(epsilon, within, confidence, delta)
+    if within is not None and epsilon is None:
+        return rehearse_wish(project, text, precision_of(within, confidence=confidence), rows=rows, gaussian=gaussian)
+    return rehearse_wish(project, text, wish_of(epsilon, within, confidence, delta), rows=rows, gaussian=gaussian)
+
+
+def rehearse_wish(
+    project: Project,
+    text: str,
+    wish: QueryWish | WishedPrecision,
+    *,
+    rows: int | None = None,
+    gaussian: bool | None = None,
+) -> Rehearsal:
+    """`rehearse`, of an epsilon or of a precision. One that depends on the data is bought as on the real table: the
+    steps that it takes, and what they would cost, are those of the made-up rows.
+    """
     tables, catalog = declared_tables(project)
     query = parse_query(text, catalog)
+    precision = wish if isinstance(wish, WishedPrecision) else None
+    takes_steps = precision is not None and not query.inquiry.keys and precision.depends_on_data(query)
+    if precision is not None and takes_steps:
+        precision.check(query)
+        wish = QueryWish(epsilon=Fraction(1, 100), confidence=precision.confidence)
+    elif precision is not None:
+        wish = QueryWish(within=precision.width, confidence=precision.confidence)
+    assert isinstance(wish, QueryWish)
     quoted = _quote_unspent(query, wish, project, gaussian=gaussian)
     row_sources = find_row_sources(project, query)
     needed = narrow_tables(tables, query)
     made = make_rows(query, needed, catalog, row_sources, rows=rows)
     try:
         with world_of(needed, made.private) as world:
-            return _compare_answers(query, quoted, world, {**made.private, **made.public}, row_sources)
+            all_rows = {**made.private, **made.public}
+            if precision is None or not takes_steps:
+                return _compare_answers(query, quoted, world, all_rows, row_sources)
+            bought = buy_in_world(query, precision, quoted, world)
+            compared = _compare_answers(query, bought.quoted, world, all_rows, row_sources)
+            return replace(compared, cost=bought.cost, notes=(bought.note, *compared.notes))
     except EngineFailure:
         raise UsageError("the rehearsal of this query takes too long", hint="fewer rows, or fewer groups") from None
 

@@ -77,7 +77,7 @@ class QueryRequest:
         if self.kind != "query":
             raise UsageError("only a single query can be explained")
         return project.sql(self.text).explain(
-            epsilon=self.epsilon, within=self.within, confidence=self.confidence, delta=self.delta
+            epsilon=self.epsilon, within=self.within, confidence=self.confidence, delta=self.delta, in_steps=False
         )
 
     def _numbers(self) -> tuple[str | None, str | None, str | None]:

@@ -27,7 +27,8 @@ from discreet.mechanisms.bits import system
 from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.quantile import QuantileChoice
+from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.quantile import BinMechanism, QuantileChoice
 from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.threshold import KeyThreshold
 from discreet.mechanisms.topk import TopKChoice
@@ -209,7 +210,7 @@ def _ranks() -> list[AuditTarget]:
     """Quantiles and limits, for people of up to two rows."""
     four = Fraction(4)
     named_choices: list[tuple[str, QuantileChoice | RankChoice]] = [
-        ("median", QuantileChoice(fraction=Fraction(1, 2), bins=3, rows=2, epsilon=four)),
+        ("median", QuantileChoice(fraction=Fraction(1, 2), bins=3, rows=2, epsilon=four, flips=True)),
         ("quantile", QuantileChoice(fraction=Fraction(1, 10), bins=3, rows=2, epsilon=four)),
         ("limit", RankChoice(dislikes=(Fraction(0),) * 3, spare=0, rows=2, epsilon=four)),
     ]
@@ -239,6 +240,7 @@ def _largest_of_lines(choice: QuantileChoice | RankChoice) -> float:
 
 def _loss(choice: QuantileChoice | RankChoice, left: Draws, right: Draws) -> float:
     """Of choices that are drawn apart the losses add."""
+    parts: list[tuple[BinMechanism, Integers, Integers]]
     if isinstance(choice, RankChoice):
         parts = [(choice.mechanism, choice.scores(left), choice.scores(right))]
     else:
@@ -247,10 +249,11 @@ def _loss(choice: QuantileChoice | RankChoice, left: Draws, right: Draws) -> flo
     return sum(_choice_loss(each, *(scores.astype(np.float64) for scores in both)) for each, *both in parts)
 
 
-def _choice_loss(mechanism: ExponentialMechanism, left: Draws, right: Draws) -> float:
+def _choice_loss(mechanism: BinMechanism, left: Draws, right: Draws) -> float:
     rate = float(mechanism.epsilon) / (2 * mechanism.sensitivity)
     weights = [np.exp(rate * (scores - scores.max())) for scores in (left, right)]
-    return noise_laws.largest_ratio(weights[0] / weights[0].sum(), weights[1] / weights[1].sum())
+    flips = isinstance(mechanism, PermuteAndFlipMechanism)
+    return noise_laws.largest_ratio(*(np.array(noise_laws.choice_masses(each, flips=flips)) for each in weights))
 
 
 def _epsilon(event: events.Event) -> float:

@@ -101,8 +101,11 @@ def count_p_value(count: int, n: int, chance: float) -> float:
     return min(1.0, 2 * min(above, binomial.binomial_lower_tail(count, n, chance)))
 
 
-def quantile_masses(rows: Sequence[int], *, fraction: float, epsilon: float, most: int) -> list[float]:
-    """How likely each bin of so many rows is as the estimate of a quantile, by the exponential mechanism.
+def quantile_masses(
+    rows: Sequence[int], *, fraction: float, epsilon: float, most: int, flips: bool = False
+) -> list[float]:
+    """How likely each bin of so many rows is as the estimate of a quantile, by the exponential mechanism; or, if it
+    `flips`, by permute-and-flip.
 
     A bin is the worse the more rows lie between its ranks and the quantile's; a person of `most` rows moves that by
     max(fraction, 1 - fraction) for each.
@@ -113,8 +116,23 @@ def quantile_masses(rows: Sequence[int], *, fraction: float, epsilon: float, mos
     low[0], high[-1] = -math.inf, math.inf
     distance = np.maximum(0.0, np.maximum(low - target, target - high))
     weights = np.exp(-distance * epsilon / (2 * most * max(fraction, 1 - fraction)))
+    return choice_masses(weights / weights.max(), flips=flips)
+
+
+def choice_masses(weights: Masses, *, flips: bool) -> list[float]:
+    """How likely each candidate is, by weights of which the largest is 1."""
+    if flips:
+        return [_first_heads(weights, place) for place in range(len(weights))]
     masses: list[float] = (weights / weights.sum()).tolist()
     return masses
+
+
+def _first_heads(chances: Masses, place: int) -> float:
+    """The chance that the coin at a place shows heads, and is picked from all that do."""
+    heads = np.ones(1)  # of so many other coins
+    for chance in np.delete(chances, place):
+        heads = np.convolve(heads, [1 - chance, chance])
+    return float(chances[place] * (heads / np.arange(1, len(heads) + 1)).sum())
 
 
 def largest_ratio(left: Masses, right: Masses) -> float:
