@@ -37,7 +37,7 @@ _SUMMARIES = {
         "expected_rmse",
     },
     "marginals": {"kind", "columns", "parts", "shares"},
-    "publish": {"kind", "levels", "called"},
+    "publish": {"kind", "levels", "called", "cells"},
     "model": {"kind", "model", "steps"},
     "comparison": {"kind", "steps"},
     "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
@@ -47,6 +47,7 @@ _SUMMARIES = {
 _TEXTS = ("column", "name", "words", "model", "unit")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
+    "cells": {"places", "attributes", "levels"},
     "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
@@ -128,10 +129,15 @@ def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
     for name, members in _INSIDE.items():
         if data.get(name) is not None:
             _refuse_unknown_members(data[name], members, f"{name} of the stored data")
-            for part in data[name].keys() - {"shares", "codes"}:
+            for part in data[name].keys() - {"shares", "codes"} - ({"levels"} if name == "cells" else set()):
                 _no_objects(data[name][part])
     for codes in (data.get("called") or {}).get("codes", ()):
         _check_numbers(codes)
+    for level in (data.get("cells") or {}).get("levels", ()):
+        _refuse_unknown_members(level, {"nodes", "groups", "shares"}, "a level of the stored cells")
+        _no_objects(level["shares"])
+        for numbers in (level["nodes"], *level["groups"]):
+            _check_numbers(numbers)
     for name in data.keys() - {*_INSIDE, "law", "strategy"}:
         _no_objects(data[name])
     if "law" in data:

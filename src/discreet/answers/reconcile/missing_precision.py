@@ -26,9 +26,14 @@ from discreet.plan.price import Price
 def suffices(
     earlier_estimate: EarlierEstimate, wish: QueryWish, *, version: Version, guarantee: Guarantee, ledger: Ledger
 ) -> bool:
-    """Whether what is told is as exact as what was wished for: within the width, or no worse than the epsilon buys."""
+    """Whether what is told is as exact as what was wished for: within the width, or no worse than the epsilon buys.
+
+    What a release of tables shows was measured, so that an epsilon repeats it, as it repeats a stored answer.
+    """
     if wish.within is not None:
         return _within(earlier_estimate, wish)
+    if earlier_estimate.repeats:
+        return True
     quoted = quote(earlier_estimate.query, wish, version=version, guarantee=guarantee, ledger=ledger, booking=False)
     return earlier_estimate.as_exact_as(quoted.price)
 
