@@ -34,7 +34,7 @@ _NODES = {"public", "counted", "counted_version"}
 _SUMMARIES = {
     "ranges": {
         "kind", "column", "edges", "only", "name", "adaptive", "strategy", "mean_variance", "law", "words",
-        "expected_rmse",
+        "expected_rmse", "by", "cut", "where", "meaning",
     },
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
@@ -44,7 +44,7 @@ _SUMMARIES = {
     "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
 }  # fmt: skip
 #: Of these, what is a text.
-_TEXTS = ("column", "name", "words", "model", "unit")
+_TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},

@@ -277,9 +277,7 @@ class MarginalSums:
         """The weights of one part's numbers in the sum over a box; along what is not kept they are all alike."""
         sizes = self.precision.sizes
         own = [axis for axis in informative_axes(axes, sizes) if axis in part.axes]
-        shape = [
-            size if keep else 1 for size, keep in zip(part.shape(sizes), kept, strict=True)
-        ]
+        shape = [size if keep else 1 for size, keep in zip(part.shape(sizes), kept, strict=True)]
         total = np.zeros(shape)
         for subset in subsets(own):
             if not set(part.centred) <= set(subset):
@@ -287,9 +285,7 @@ class MarginalSums:
             amount = self.precision.share(place, subset)
             amount *= math.prod(float(box[axis].sum()) / sizes[axis] for axis in axes if axis not in subset)
             vectors = [
-                _along(box[axis].astype(np.float64), centred=axis in part.centred)
-                if axis in subset
-                else np.ones(size)
+                _along(box[axis].astype(np.float64), centred=axis in part.centred) if axis in subset else np.ones(size)
                 for axis, size in zip(part.axes, shape, strict=True)
             ]
             total += amount * reduce(np.multiply.outer, vectors, np.ones(()))
@@ -321,47 +317,58 @@ class NodeSums:
         return self.parts[0][0].cells + sum(strategy.rows for strategy, _, _ in self.parts)
 
     @cached_property
-    def _counted(self) -> Flags:
-        """The cells that some table counts."""
-        return np.asarray(sum(strategy.column_l1 for strategy, _, _ in self.parts) > 0)
+    def _row_of_cell(self) -> NDArray[np.int64]:
+        """For each table, a line each, the row that counts each cell; -1 where none does."""
+        return np.stack([_row_of_cell(strategy) for strategy, _, _ in self.parts])
 
     @cached_property
-    def _fit(self) -> tuple[Floats, Floats] | None:
-        """Rows over the counted cells, and the same times (A'WA)^-1; None where there are too many of them."""
-        cells, rows = int(self._counted.sum()), sum(strategy.rows for strategy, _, _ in self.parts)
-        if cells > MOST_FITTED or rows > 4 * MOST_FITTED:
+    def _fit(self) -> tuple[NDArray[np.int64], Floats, Floats] | None:
+        """The atom of each cell: cells that every table counts together are one. Rows over atoms, weighed, and the
+        inverse of the normal matrix. None where there are too many atoms."""
+        atoms, atom_of = np.unique(self._row_of_cell, axis=1, return_inverse=True)
+        if atoms.shape[1] > MOST_FITTED or sum(strategy.rows for strategy, _, _ in self.parts) > 4 * MOST_FITTED:
             return None
-        columns = np.eye(len(self._counted))[:, self._counted]
-        matrix = np.concatenate([strategy.multiply(columns) for strategy, _, _ in self.parts])
-        precision = np.concatenate([np.full(strategy.rows, 1 / _variance(law)) for strategy, law, _ in self.parts])
-        normal = matrix.T @ (precision[:, None] * matrix)
-        return np.asarray(precision[:, None] * matrix), np.linalg.inv(normal)
+        blocks = []
+        for rows, (strategy, law, _) in zip(atoms, self.parts, strict=True):
+            block = np.zeros((strategy.rows, atoms.shape[1]))
+            there = np.flatnonzero(rows >= 0)
+            block[rows[there], there] = 1 / _variance(law)
+            blocks.append(block)
+        weighed = np.concatenate(blocks)
+        normal = np.concatenate([block * _variance(law) for block, (_, law, _) in zip(blocks, self.parts, strict=True)])
+        return atom_of.reshape(-1), weighed, np.linalg.pinv(normal.T @ weighed, hermitian=True)
 
     def weights(self, boxes: Sequence[Selection]) -> list[RowWeights] | None:
-        wished = sum((_flat(box) for box in boxes), np.zeros(len(self._counted)))
-        if wished[~self._counted].any():
+        wished = sum((_flat(box) for box in boxes), np.zeros(self._row_of_cell.shape[1]))
+        if wished[(self._row_of_cell < 0).all(axis=0)].any():
             return None
         if self._fit is None:
             return self._of_one_table(wished)
-        rows, inverse = self._fit
-        weights = rows @ (inverse @ wished[self._counted])
+        atom_of, weighed, inverse = self._fit
+        counts = np.bincount(atom_of)
+        inside = np.bincount(atom_of, wished, len(counts)) / counts
+        if not np.array_equal(inside[atom_of], wished):
+            return None
+        weights = weighed @ (inverse @ inside)
         ends = list(itertools.accumulate((strategy.rows for strategy, _, _ in self.parts), initial=0))
-        return [
+        rows = [
             RowWeights(weights=weights[low:high], noisy=noisy, law=law)
             for (low, high), (_, law, noisy) in zip(itertools.pairwise(ends), self.parts, strict=True)
         ]
+        given = sum(np.append(part.weights, 0.0)[own] for part, own in zip(rows, self._row_of_cell, strict=True))
+        return rows if np.allclose(given, wished, rtol=0, atol=1e-9) else None  # else the tables do not determine it
 
     def _of_one_table(self, wished: Floats) -> list[RowWeights] | None:
         """The table whose groups make up what is wished for with the least noise."""
-        found = []
-        for strategy, law, noisy in self.parts:
-            counted = strategy.multiply(np.ones(strategy.cells))
-            chosen = strategy.multiply(wished) / np.maximum(counted, 1.0)
-            spread = np.asarray(strategy.column_l1, dtype=np.float64)
-            whole = np.isin(chosen, (0.0, 1.0)).all() and float(chosen @ counted) == float(wished.sum())
-            if whole and not wished[spread == 0].any():
-                found.append((float(chosen.sum()) * _variance(law), RowWeights(weights=chosen, noisy=noisy, law=law)))
-        return [min(found, key=lambda each: each[0])[1]] if found else None
+        fitting = []
+        for own, (strategy, law, noisy) in zip(self._row_of_cell, self.parts, strict=True):
+            there = own >= 0
+            counts = np.bincount(own[there], minlength=strategy.rows)
+            chosen = np.bincount(own[there], wished[there], strategy.rows) / np.maximum(counts, 1)
+            if np.array_equal(np.append(chosen, 0.0)[own], wished):
+                noise = float(chosen @ chosen) * _variance(law)
+                fitting.append((noise, RowWeights(weights=chosen, noisy=noisy, law=law)))
+        return [min(fitting, key=lambda each: each[0])[1]] if fitting else None
 
     def is_told(self, box: Selection) -> bool:
         if not all(map(single_or_all, box[self.places :])):
@@ -371,6 +378,13 @@ class NodeSums:
             len(own := np.unique(nodes[chosen & (nodes >= 0)])) == 1 and bool((chosen | (nodes != own[0])).all())
             for nodes in self.nodes
         )
+
+
+def _row_of_cell(strategy: NodeStrategy) -> NDArray[np.int64]:
+    """The row that counts each cell, row-major over places and cells; -1 where none does."""
+    rows = strategy.places[:, None] * strategy.kinds + strategy.groups[None, :]
+    counted = (strategy.places[:, None] >= 0) & (strategy.groups[None, :] >= 0)
+    return np.where(counted, rows, -1).reshape(-1)
 
 
 def _variance(law: Law) -> float:
@@ -385,4 +399,3 @@ def column_axis(column: str, edges: Sequence[int], *, null: bool) -> TableAxis:
 def in_one_box(region: Region) -> Box | None:
     """The box that a region is; None where it is several, or nobody."""
     return region.boxes[0] if len(region.boxes) == 1 and not region.boxes[0].empty else None
-

@@ -49,6 +49,7 @@ from discreet.plan import relation
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code
 from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.sql.dialect import identifier
 from discreet.sql.group_keys import declared_axis
 from discreet.sql.typed_expression import column_expression
 
@@ -147,10 +148,10 @@ def _rows(stored: StoredTables) -> Box | ExclusionReason:
     if condition is None:
         return Box()
     try:
-        plan = stored.reads(condition["text"]).inquiry.plan
+        plan = stored.reads(f"select count(*) from {identifier(stored.version.table)} where {condition}").inquiry.plan
     except (Refused, UsageError):
         return _CHANGED
-    if step_digest(relation.to_data(plan)) != condition["meaning"]:
+    if step_digest(relation.to_data(plan)) != stored.payload["meaning"]:
         return _CHANGED
     region = rows_of(plan)
     box = None if region is None else in_one_box(region)
@@ -220,9 +221,7 @@ def read_publication(stored: StoredTables) -> list[ReleasedTable] | ExclusionRea
                 NodeStrategy(places=nodes, nodes=int(nodes.max()) + 1, groups=own, kinds=int(own.max()) + 1)
             )
             laws.append(_law(stored, 1, 1, exact.read(share)))
-    drawn = stored.drawn(
-        {"linear": [each.to_data() for each in strategies], "axes": [axis.to_data() for axis in axes]}
-    )
+    drawn = stored.drawn({"linear": [each.to_data() for each in strategies], "axes": [axis.to_data() for axis in axes]})
     if drawn is None or math.prod(axis.size for axis in axes) != strategies[0].cells:
         return _OTHER_FORM
     noisy = [unpack_integers(each).astype(np.float64) for each in drawn["noisy"]]
