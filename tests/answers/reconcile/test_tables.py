@@ -148,7 +148,7 @@ def _with_cut_cells(self, allowed, possible):
 
 
 @pytest.mark.parametrize(
-    "kind, owner, name, wrong",
+    ("kind", "owner", "name", "wrong"),
     [
         ("ranges", ReleasedTable, "_selection", _without_other_columns),
         ("gaussian", ReleasedTable, "_selection", _without_other_columns),
@@ -426,7 +426,7 @@ def test_weights_of_published_tables_are_those_of_least_squares(monkeypatch):
     one = large.weights([(np.array([True, True, False, False]), np.array([True, False, False, False]))])
     assert one[0].weights.tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0]
     every = large.weights([(np.ones(4, dtype=np.bool_), np.array([True, False, False, False]))])
-    assert every[0].law.scale == 1 and every[0].weights.sum() == 3 or every[0].law.scale == 2
+    assert every[0].weights.sum() in (1, 3)
     assert large.weights([(np.array([True, False, False, False]), np.array([True, False, False, False]))]) is None
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Protocol
 
@@ -132,7 +132,7 @@ class ReleasedTable:
     family: str
     axes: tuple[TableAxis, ...]
     sums: TableSums
-    rows: Box = Box()
+    rows: Box = field(default_factory=Box)
 
     def estimate(self, region: Region, domain: ColumnDomains) -> tuple[EstimatedCell, bool] | None:
         """What is told about a region, and whether that is a number that the release itself shows; None: nothing."""

@@ -29,6 +29,7 @@ from discreet.answers.reconcile.released_tables import (
     in_one_box,
 )
 from discreet.answers.repeats import Reads
+from discreet.answers.row_condition import condition_statement, row_condition
 from discreet.errors import Refused, UsageError
 from discreet.inference.linear.residual_fit import ResidualPrecision
 from discreet.inference.linear.residual_part import ResidualPart
@@ -45,11 +46,9 @@ from discreet.mechanisms.packed_integers import unpack_integers
 from discreet.mechanisms.strategy import strategy_data
 from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.mechanisms.strategy.strategy import IdentityStrategy, ProductStrategy, Strategy
-from discreet.plan import relation
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code
 from discreet.schema.column import MomentColumn, NumberColumn
-from discreet.sql.dialect import identifier
 from discreet.sql.group_keys import declared_axis
 from discreet.sql.typed_expression import column_expression
 
@@ -129,7 +128,8 @@ def read_ranges(stored: StoredTables) -> list[ReleasedTable] | ExclusionReason |
     law = law_from_data(payload["law"])
     strategy = with_groups([axis.size for axis in by], strategy_data.strategy_from_data(payload["strategy"]))
     axes = (*by, ruler)
-    drawn = stored.drawn({"linear": [strategy.to_data()], "axes": [axis.to_data() for axis in axes]})
+    of = {"linear": [strategy.to_data()], "axes": [axis.to_data() for axis in axes]}
+    drawn = stored.drawn(of if "meaning" not in payload else of | {"rows": payload["meaning"]})
     if drawn is None:
         return _OTHER_FORM
     noisy = unpack_integers(drawn["noisy"][0]).astype(np.float64)
@@ -148,12 +148,13 @@ def _rows(stored: StoredTables) -> Box | ExclusionReason:
     if condition is None:
         return Box()
     try:
-        plan = stored.reads(f"select count(*) from {identifier(stored.version.table)} where {condition}").inquiry.plan
+        query = stored.reads(condition_statement(stored.version.table, condition))
+        rows = row_condition(query, condition)
     except (Refused, UsageError):
         return _CHANGED
-    if step_digest(relation.to_data(plan)) != stored.payload["meaning"]:
+    if rows.meaning != stored.payload["meaning"]:
         return _CHANGED
-    region = rows_of(plan)
+    region = rows_of(rows.plan)
     box = None if region is None else in_one_box(region)
     return ExclusionReason(reason="its condition is not exactly one box of declared columns") if box is None else box
 
