@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from discreet import exact
 from discreet.errors import UsageError
 from discreet.kernel.project_session import open_session, quote_session
+from discreet.schema.column import NumberColumn
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.dialect import identifier
 
@@ -77,14 +78,12 @@ def _binned(project: QueryProject, table: str, column: str, more: RowsAndBins) -
 
     declared = next(each for each in project.private(table).schema.columns if each.name.lower() == column.lower())
     width = width_of(declared, bins=more.get("bins"), width=more.get("width"))
-    if width is None:
+    if width is None or (isinstance(declared, NumberColumn) and width == declared.step and declared.edges is None):
         return None
     own = identifier(declared.name)
     if isinstance(width, str):
         return f"date_trunc('{width}', {own})"
-    return (
-        own if width == getattr(declared, "step", None) else f"floor({own} / {exact.show(width)}) * {exact.show(width)}"
-    )
+    return f"floor({own} / {exact.show(width)}) * {exact.show(width)}"
 
 
 def _column(project: QueryProject, table: str, column: str) -> str:

@@ -140,9 +140,11 @@ class ReleasedTable:
             pieces = disjoint_pieces(region, domain)
         except Refused:
             return None
+        if not pieces:  # nobody can be in it
+            return EstimatedCell(value=0.0, variance=0.0, parts=(), releases=()), True
         selections = [self._selection(piece, domain) for piece in pieces]
         boxes = [selection for selection in selections if selection is not None]
-        if not boxes or len(boxes) != len(selections):
+        if len(boxes) != len(selections):
             return None
         rows = self.sums.weights(boxes)
         if rows is None:
