@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from discreet.accounting.region import Box, Region, ValueSet
+from discreet.answers.reconcile import agreement as agreement_module
 from discreet.answers.reconcile import history as history_module
 from discreet.answers.reconcile import released_tables as tables_module
 from discreet.answers.reconcile.history import history
@@ -21,10 +23,13 @@ from discreet.answers.reconcile.released_tables import (
     TableAxis,
     column_axis,
 )
+from discreet.answers.reconcile.table_blocks import table_block
+from discreet.errors import UsageError
 from discreet.inference.linear.residual_fit import ResidualPrecision
 from discreet.inference.linear.residual_part import ResidualPart
 from discreet.inference.linear.solvers import solver_for
 from discreet.inference.reconcile import ColumnDomains
+from discreet.inference.reconcile.block_fit import fit_blocks
 from discreet.kernel.curator import Curator
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
@@ -300,7 +305,7 @@ LAW = DiscreteLaplace(scale=Fraction(3))
 def brute(rows, variances, wished):
     """Weights of the least-squares answer, by the pseudo-inverse."""
     scaled = rows / np.sqrt(variances)[:, None]
-    return (np.linalg.pinv(scaled).T @ wished) / np.sqrt(variances)
+    return (np.linalg.pinv(scaled, rcond=1e-10).T @ wished) / np.sqrt(variances)
 
 
 def all_boxes(sizes, draw, count):
@@ -451,3 +456,96 @@ def test_rows_that_a_release_leaves_out_are_not_told():
     region = Region((Box({"a": ValueSet.interval(1, 4)}),))
     assert narrow.estimate(region, domain)[0].value == 15 or narrow.estimate(region, domain)[0].value == 14
     assert narrow.estimate(Region.whole(), domain) is None
+
+
+# Made to agree with other answers
+
+
+def dense(numbers, blocks, records):
+    """The best linear unbiased estimates of all regions, over every possible record, by the pseudo-inverse."""
+    regions = [number.region for number in numbers] + [region for block in blocks for region in block.regions]
+    inside = np.array([[record in region for record in records] for region in regions], dtype=np.float64)
+    rows, noisy, start = [inside[: len(numbers)]], [[float(number.value) for number in numbers]], len(numbers)
+    variances = [[number.variance for number in numbers]]
+    for block in blocks:
+        rows.append(block.rows @ inside[start : start + len(block.regions)])
+        noisy.append(block.noisy)
+        variances.append(block.variances)
+        start += len(block.regions)
+    weights = 1 / np.sqrt(np.concatenate(variances))
+    design = weights[:, None] * np.concatenate(rows)
+    inverse = np.linalg.pinv(design, rcond=1e-10)
+    values = inside @ (inverse @ (weights * np.concatenate(noisy)))
+    return values, np.sqrt(((inside @ inverse) ** 2).sum(axis=1))
+
+
+ATOMS = [
+    {"age": age, "pay": pay, "sex": sex, "ward": ward}
+    for age in [*range(12), None]
+    for pay in [5, 15, 40, None]
+    for sex in (0, 1)
+    for ward in (0, 1, 2, None)
+]
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_tables_and_answers_agree_as_least_squares_says(people, kind):
+    RELEASES[kind](people)
+    people.marginals("people", ["sex", "ward"], epsilon=2, fresh=True)
+    for text in (
+        "select sex, count(*) from people group by sex",
+        "select count(*), sum(age) from people where age > 6",
+    ):
+        people.sql(text).ask(epsilon=1, fresh=True)
+    agreement = people.reconcile("people")
+    version = people.version("people")
+    read = history(version, curator=people.curator, reads=lambda text: people.sql(text).query, with_tables=True)
+    counts = [number.measured() for number in read.numbers if number.family == "rows"]
+    blocks = [table_block(table).block for table in read.tables][::-1]
+    values, errors = dense(counts, blocks, ATOMS)
+    lines = [line for line in agreement.lines if line.number.family == "rows"]
+    assert len(lines) == len(values) > len(counts)
+    assert np.allclose([line.reconciled for line in lines], values, atol=1e-5)
+    assert np.allclose([line.reconciled_error for line in lines], errors, atol=1e-5)
+    assert all(line.reconciled_error <= line.standard_error + 1e-9 for line in lines)
+    assert not agreement.left_out and len(agreement.lines) == len(lines) + 1
+    reconciled = [Fraction(line.reconciled) for line in agreement.lines]
+    for identity in agreement.identities:
+        assert abs(sum(amount * reconciled[place] for place, amount in identity.terms)) < 1e-4
+
+
+def test_cells_taken_for_independent_are_caught(people, monkeypatch):
+    """Planted: the covariance of a table's cells is left out."""
+    people.marginals("people", ["sex", "ward"], epsilon=1, delta="1e-6")
+    people.sql("select count(*) from people").ask(epsilon=1, fresh=True)
+    right = [line.reconciled_error for line in people.reconcile("people").lines]
+
+    def apart(table):
+        found = table_block(table)
+        alone = fit_blocks([], [found.block], ColumnDomains.of(people.version("people").schema.columns))
+        cells = np.eye(len(found.keys))
+        block = replace(found.block, rows=cells, noisy=alone.values, variances=alone.standard_errors**2)
+        return replace(found, block=block)
+
+    monkeypatch.setattr(agreement_module, "table_block", apart)
+    wrong = [line.reconciled_error for line in people.reconcile("people").lines]
+    assert not np.allclose(right, wrong, rtol=0.01)
+
+
+def test_large_tables_stay_out_with_the_reason(people, monkeypatch):
+    made = people.marginals("people", epsilon=1, order=2)
+    people.sql("select count(*) from people").ask(epsilon=1, fresh=True)
+    monkeypatch.setattr("discreet.answers.reconcile.table_blocks.MOST_CELLS", 10)
+    agreement = people.reconcile("people")
+    assert [each.release for each in agreement.left_out] == [made.release]
+    assert "cells" in agreement.left_out[0].reason
+    with pytest.raises(UsageError, match="can be reconciled"):
+        people.reconcile("people", [made.release])
+
+
+def test_whole_numbers_of_tables_agree(people):
+    people.marginals("people", ["sex", "ward"], epsilon="0.2")
+    people.ranges("people", "pay", epsilon=1, by="sex", only=True, ranges=[(0, 9), (10, 29)])
+    agreement = people.reconcile("people", whole=True)
+    assert all(line.whole is not None and line.whole >= 0 for line in agreement.lines)
+    assert agreement.rounded is True and all(line.whole == round(line.whole) for line in agreement.lines)

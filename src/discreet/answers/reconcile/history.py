@@ -101,8 +101,9 @@ def history(
     for charge in reversed(charges[-newest:] if newest is not None else charges):
         if with_tables and charge.id in ledger.state.reservations:
             release_tables = _tables_of_release(charge, version, since, curator=curator, reads=reads)
-            tables += [] if isinstance(release_tables, ExclusionReason) else release_tables
-            continue
+            if not isinstance(release_tables, ExclusionReason):
+                tables += release_tables
+                continue
         release_numbers, outside = _numbers_of_release(charge, version, since, curator=curator, reads=reads)
         if len(release_numbers) > room:
             release_numbers, outside = (

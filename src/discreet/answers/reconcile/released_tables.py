@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.region import Box, Region, Value, ValueSet
+from discreet.accounting.region import ONLY_NULL, Box, Region, Value, ValueSet
 from discreet.answers.reconcile.earlier_estimate import EstimatedCell
 from discreet.errors import Refused
 from discreet.inference.linear.residual_fit import ResidualPrecision
@@ -33,6 +33,7 @@ from discreet.inference.reconcile.region_pieces import Piece, disjoint_pieces
 from discreet.kernel.measurement import Law
 from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.mechanisms.weighted_sum import WeightedPart
+from discreet.schema.column import Label
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -59,10 +60,21 @@ class TableAxis:
     column: str
     edges: NDArray[np.int64]
     null: bool
+    labels: tuple[Label, ...] = ()
 
     @property
     def size(self) -> int:
         return len(self.edges) - 1 + self.null
+
+    def values(self, cell: int) -> ValueSet:
+        """The values of one cell."""
+        if cell == len(self.edges) - 1:
+            return ONLY_NULL
+        return ValueSet.interval(int(self.edges[cell]), int(self.edges[cell + 1]))
+
+    def label(self, cell: int) -> Label:
+        """What people call a cell."""
+        return self.labels[cell] if cell < len(self.labels) else cell
 
     def selection(self, allowed: ValueSet, possible: ValueSet) -> Flags | None:
         """The cells that hold just the allowed values, of those that are possible; None where they cut a cell.
@@ -321,7 +333,7 @@ class NodeSums:
     @cached_property
     def _row_of_cell(self) -> NDArray[np.int64]:
         """For each table, a line each, the row that counts each cell; -1 where none does."""
-        return np.stack([_row_of_cell(strategy) for strategy, _, _ in self.parts])
+        return np.stack([row_of_cell(strategy) for strategy, _, _ in self.parts])
 
     @cached_property
     def _fit(self) -> tuple[NDArray[np.int64], Floats, Floats] | None:
@@ -382,7 +394,7 @@ class NodeSums:
         )
 
 
-def _row_of_cell(strategy: NodeStrategy) -> NDArray[np.int64]:
+def row_of_cell(strategy: NodeStrategy) -> NDArray[np.int64]:
     """The row that counts each cell, row-major over places and cells; -1 where none does."""
     rows = strategy.places[:, None] * strategy.kinds + strategy.groups[None, :]
     counted = (strategy.places[:, None] >= 0) & (strategy.groups[None, :] >= 0)
@@ -393,9 +405,9 @@ def _variance(law: Law) -> float:
     return max(float(law.variance()), _LEAST_VARIANCE)
 
 
-def column_axis(column: str, edges: Sequence[int], *, null: bool) -> TableAxis:
+def column_axis(column: str, edges: Sequence[int], *, null: bool, labels: tuple[Label, ...] = ()) -> TableAxis:
     """An axis of a declared column."""
-    return TableAxis(column=column, edges=np.asarray(edges, dtype=np.int64), null=null)
+    return TableAxis(column=column, edges=np.asarray(edges, dtype=np.int64), null=null, labels=labels)
 
 
 def in_one_box(region: Region) -> Box | None:

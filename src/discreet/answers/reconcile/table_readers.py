@@ -6,10 +6,11 @@ drawn, or nothing.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ from discreet.mechanisms.strategy.node_tables import NodeStrategy
 from discreet.mechanisms.strategy.strategy import IdentityStrategy, ProductStrategy, Strategy
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code
-from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.schema.column import Label, MomentColumn, NumberColumn
 from discreet.sql.group_keys import declared_axis
 from discreet.sql.typed_expression import column_expression
 
@@ -77,6 +78,9 @@ class StoredTables:
 
 #: Reads the tables of one kind; None where the release is of another.
 TableReader = Callable[[StoredTables], list[ReleasedTable] | ExclusionReason | None]
+
+#: The cells of more ranges than this are not called anything.
+_MOST_LABELS = 5_000
 
 _OTHER_FORM = ExclusionReason(reason="it was stored in another form")
 _CHANGED = ExclusionReason(reason="its condition has another meaning now: something that it names has changed")
@@ -122,12 +126,13 @@ def read_ranges(stored: StoredTables) -> list[ReleasedTable] | ExclusionReason |
         first, last, cells = edges
         edges = range(first, last + 1, (last - first) // cells)
     ruler = Axis(of=column_expression(column).expression, edges=tuple(edges), null=False, labels=())
+    labels = _range_labels(column, ruler.edges)
     by = [axis for name in payload.get("by", ()) if (axis := _declared(stored.version, name)) is not None]
     if len(by) != len(payload.get("by", ())):
         return _OTHER_FORM
     law = law_from_data(payload["law"])
     strategy = with_groups([axis.size for axis in by], strategy_data.strategy_from_data(payload["strategy"]))
-    axes = (*by, ruler)
+    axes = (*by, replace(ruler, labels=labels))
     of = {"linear": [strategy.to_data()], "axes": [axis.to_data() for axis in axes]}
     drawn = stored.drawn(of if "meaning" not in payload else of | {"rows": payload["meaning"]})
     if drawn is None:
@@ -135,6 +140,17 @@ def read_ranges(stored: StoredTables) -> list[ReleasedTable] | ExclusionReason |
     noisy = unpack_integers(drawn["noisy"][0]).astype(np.float64)
     sums = StrategySums(solver=solver_for(strategy), law=law, noisy=noisy)
     return _table(stored, axes, sums, rows=where)
+
+
+def _range_labels(column: NumberColumn | MomentColumn, edges: Sequence[int]) -> tuple[Label, ...]:
+    """What people call the cells of ranges; of very many nothing."""
+    if len(edges) > _MOST_LABELS or column.low is None or column.high is None:
+        return ()
+    labels: list[Label] = []
+    for low, high in itertools.pairwise(edges):
+        first, last = column.label(max(low, column.low)), column.label(min(high - 1, column.high))
+        labels.append(first if high - low == 1 else f"{first} to {last}")
+    return tuple(labels)
 
 
 def with_groups(groups: Sequence[int], strategy: Strategy) -> Strategy:
@@ -241,7 +257,9 @@ def _table(stored: StoredTables, axes: Sequence[Axis], sums: Any, *, rows: Box |
 
 def _column_axis(axis: Axis) -> TableAxis | None:
     """An axis over a column itself; None where it is over something computed."""
-    return column_axis(axis.of.column, axis.edges, null=axis.null) if isinstance(axis.of, Code) else None
+    if not isinstance(axis.of, Code):
+        return None
+    return column_axis(axis.of.column, axis.edges, null=axis.null, labels=axis.labels)
 
 
 def _declared(version: Version, name: str) -> Axis | None:
