@@ -151,14 +151,14 @@ def check_payload(kind: str, told: Node) -> None:
         no_objects(told[name])
     if kind not in ("answer", "bounds") and told["kind"] != kind:
         raise Broken("the stored payload is of another kind")
-    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text", "where", "meaning"):
+    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text", "where", "meaning", "cut"):
         if type(told.get(name, "")) is not str:
             raise Broken(f"{name} of the stored payload is not a text")
     if kind == "ranges":
         check_strategy(told["strategy"])
         wholes(told["edges"])
         texts(told.get("by", []), "the columns that ranges are given by")
-        if {type(told[name]) for name in ("only", "adaptive")} != {bool} or told.get("cut", True) is not True:
+        if {type(told[name]) for name in ("only", "adaptive")} != {bool}:
             raise Broken("ranges: a flag is neither true nor false")
         if not {type(told[name]) for name in ("mean_variance", "expected_rmse")} <= {float, int}:
             raise Broken("ranges: an expected error is not a number")

@@ -86,6 +86,23 @@ def test_ranges_are_paid_once_and_further_ones_are_free(clinic, browser, ranges)
     assert charges(clinic) == before
 
 
+def test_ranges_of_some_rows_by_groups(clinic, browser):
+    form = {"table": "patients", "column": "age", "epsilon": "1", "by": "sex", "where": "age >= 10", "width": "10"}
+    ordered = browser.get("/tables/new/ranges.json", params={"table": "patients"}).json()["table"]["ordered"]
+    form |= {"column": ordered[0], "where": f"{ordered[0]} is not null"}
+    quote = browser.get("/tables/new/ranges.json", params=form).json()["quote"]
+    assert quote["groups"] == 2 and "in each of 2 groups" in browser.get("/tables/new/ranges", params=form).text
+    at = sent(browser, "/tables/new/ranges", form)
+    before = charges(clinic)
+    told = browser.get(f"{at}.json?quantiles=0.5").json()["found"]
+    assert told["by"] == ["sex"] and len({row[0] for row in told["rows"]}) == 2 and len(told["quantiles"]) == 2
+    assert "50%" in browser.get(f"{at}?quantiles=0.5").text
+    assert browser.get(f"{at}.csv").text.startswith(f"sex,{ordered[0]}_low,")
+    assert charges(clinic) == before
+    wish = {"table": "patients", "columns": ordered[0], "width": "10", "where": "sex = 'F'", "epsilon": "1"}
+    assert browser.get("/tables/new/histogram.json", params=wish).json()["quote"]["cost"]["epsilon"] == 1
+
+
 def test_numbers_stand_at_the_right(browser, ranges):
     """Of the whole column, its name included; and beside the chart."""
     shown = browser.get(ranges).text

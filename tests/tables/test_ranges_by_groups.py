@@ -106,7 +106,7 @@ def test_a_release_is_read_again_for_the_same_rows_groups_and_bins_only(people):
     assert made.ruler.edges == (0, 10, 20, 30, 40, 50)
     for spelling in ("sex='F'", "not sex = 'M'", "sex in ('F')  -- women"):
         again = people.ranges("people", "age", where=spelling, by=["ward"], width=10)
-        assert again.release == made.release and again.cached
+        assert again.release == made.release and again.cached and again.ruler.cut == "10"
         assert [group.noisy.tolist() for group in again.groups] == [group.noisy.tolist() for group in made.groups]
     same = people.ranges("people", "age", epsilon=1, where="sex = 'F'", by="ward", width=10)
     assert same.release == made.release and people.budget("people").spent == spent

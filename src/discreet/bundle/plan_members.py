@@ -44,7 +44,7 @@ _SUMMARIES = {
     "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
 }  # fmt: skip
 #: Of these, what is a text.
-_TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning")
+_TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning", "cut")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},

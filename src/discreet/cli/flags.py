@@ -139,7 +139,7 @@ def refuse_overwriting(path: Path, *, overwrite: bool) -> None:
 Where = Annotated[
     str | None, typer.Option("--where", help="Count only rows that meet a condition, such as \"sex = 'F'\".")
 ]
-By = Annotated[list[str] | None, typer.Option("--by", help="Also a column to group by; repeat it for several.")]
+GroupBy = Annotated[list[str] | None, typer.Option("--by", help="Also a column to group by; repeat it for several.")]
 Bins = Annotated[str | None, typer.Option("--bins", help="At most so many bins, of a round width.")]
 BinWidth = Annotated[
     str | None,

@@ -15,11 +15,11 @@ from discreet.cli.flags import (
     Analyst,
     Bins,
     BinWidth,
-    By,
     Confidence,
     Folder,
     Fresh,
     Gaussian,
+    GroupBy,
     Json,
     Overwrite,
     Where,
@@ -62,7 +62,7 @@ def ranges(
         bool, typer.Option("--only", help="Measure only for these ranges: smaller errors, but no other ranges.")
     ] = False,
     where: Where = None,
-    by: By = None,
+    by: GroupBy = None,
     bins: Bins = None,
     width: BinWidth = None,
     whole: Annotated[bool, typer.Option("--whole", help="Give whole numbers of at least 0 that add up.")] = False,
@@ -197,7 +197,7 @@ def _words(made: Ranges | RangesByGroup, data: dict[str, Any], budget_status: Bu
         of_group = f" with {group}" if group else ""
         lines.append(f"{100 * fraction:g}% of the rows{of_group} are at or below {quantile_text}")
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
-    narrowed = made.where is not None or data["by"] or made.ruler.is_cut
+    narrowed = made.where is not None or data["by"] or made.ruler.cut
     return [
         *lines,
         "",

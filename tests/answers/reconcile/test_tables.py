@@ -15,6 +15,7 @@ from discreet.answers.reconcile import agreement as agreement_module
 from discreet.answers.reconcile import history as history_module
 from discreet.answers.reconcile import released_tables as tables_module
 from discreet.answers.reconcile.history import history
+from discreet.answers.reconcile.history_estimation import estimate_from_numbers
 from discreet.answers.reconcile.released_tables import (
     MarginalSums,
     NodeSums,
@@ -123,13 +124,14 @@ def statements(count, seed):
 
 def told(project, seed=1, count=None):
     """How many statements are free, and how many of them are not the exact number."""
-    free = wrong = 0
+    version, free, wrong = project.version("people"), 0, 0
+    domain = ColumnDomains.of(version.schema.columns)
+    tables = history(version, curator=project.curator, reads=None, with_tables=True).tables
     for text, exact in statements(count or size(40, 200), seed):
-        explained = project.sql(text).explain(epsilon="0.001")
-        if explained["cost"]["epsilon"] == 0:
-            release = project.sql(text).ask(epsilon="0.001")
+        found = estimate_from_numbers([], project.sql(text).query, domain, tables=tables)
+        if found is not None:
             free += 1
-            wrong += abs(release.rows[0][0] - exact) > 1e-6
+            wrong += abs(found.cells[0, 0][0].value - exact) > 1e-6
     return free, wrong
 
 

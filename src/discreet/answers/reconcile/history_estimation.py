@@ -88,15 +88,15 @@ def estimate_from_numbers(
         family, regions = family_of(statistic), regions_of(inquiry, place, statistic, domain)
         if isinstance(family, ExclusionReason) or isinstance(regions, ExclusionReason) or len(regions) > _MOST_ASKED:
             return None
-        told = [
-            found
+        from_tables = [
+            table_estimate
             for table in tables
             if table.family == family and table.sums.work * len(regions) <= MOST_WORK
-            if (found := _from_table(table, regions, domain)) is not None
+            if (table_estimate := _from_table(table, regions, domain)) is not None
         ]
         own = from_numbers.cells(regions, family)
-        repeats = repeats and any(is_told for _, is_told in told)
-        estimates = [cells for cells, _ in told] + ([] if own is None else [own])
+        repeats = repeats and any(is_shown for _, is_shown in from_tables)
+        estimates = [estimated_cells for estimated_cells, _ in from_tables] + ([] if own is None else [own])
         if not estimates:
             return None
         cells[place, index] = tuple(map(_combined, zip(*estimates, strict=True)))
@@ -135,11 +135,11 @@ def _from_table(
     """What a release of tables tells about each region, and whether it shows them all; None where one is not told."""
     cells, shown = [], True
     for region in regions:
-        found = table.estimate(region, domain)
-        if found is None:
+        estimate = table.estimate(region, domain)
+        if estimate is None:
             return None
-        cells.append(found[0])
-        shown = shown and found[1]
+        cells.append(estimate[0])
+        shown = shown and estimate[1]
     return tuple(cells), shown
 
 

@@ -350,7 +350,8 @@ class NodeSums:
             blocks.append(block)
         weighed = np.concatenate(blocks)
         normal = np.concatenate([block * _variance(law) for block, (_, law, _) in zip(blocks, self.parts, strict=True)])
-        return atom_of.reshape(-1), weighed, np.linalg.pinv(normal.T @ weighed, hermitian=True)
+        inverse = np.linalg.pinv(normal.T @ weighed, hermitian=True)
+        return atom_of.reshape(-1).astype(np.int64), weighed, np.asarray(inverse, dtype=np.float64)
 
     def weights(self, boxes: Sequence[Selection]) -> list[RowWeights] | None:
         wished = sum((_flat(box) for box in boxes), np.zeros(self._row_of_cell.shape[1]))

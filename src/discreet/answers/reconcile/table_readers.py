@@ -26,6 +26,7 @@ from discreet.answers.reconcile.released_tables import (
     ReleasedTable,
     StrategySums,
     TableAxis,
+    TableSums,
     column_axis,
     in_one_box,
 )
@@ -247,7 +248,9 @@ def read_publication(stored: StoredTables) -> list[ReleasedTable] | ExclusionRea
     return _table(stored, axes, sums)
 
 
-def _table(stored: StoredTables, axes: Sequence[Axis], sums: Any, *, rows: Box | None = None) -> Any:
+def _table(
+    stored: StoredTables, axes: Sequence[Axis], sums: TableSums, *, rows: Box | None = None
+) -> list[ReleasedTable] | ExclusionReason:
     table_axes = [_column_axis(axis) for axis in axes]
     cut = tuple(axis for axis in table_axes if axis is not None)
     if len(cut) != len(table_axes) or len({axis.column for axis in cut}) != len(cut):

@@ -113,12 +113,15 @@ def _histogram_wish(texts: Mapping[str, tuple[str, ...]]) -> Wish:
 
     numbers = {name: forms.number_text(one(name), name) for name in ("epsilon", "within", "delta")}
     columns = list(dict.fromkeys(name for name in texts.get("columns", ()) if name))
-    return {"table": one("table"), "columns": columns, **numbers}
+    return {"table": one("table"), "columns": columns, "where": one("where"), "width": one("width"), **numbers}
 
 
 def _histogram_request(context: RequestContext, wish: Wish) -> QueryRequest:
     """A histogram is a question in SQL like any other."""
-    text = context.handle.project.histogram(wish["table"], *wish["columns"]).query.text
+    histogram = context.handle.project.histogram
+    text = histogram(
+        wish["table"], *wish["columns"], where=wish["where"] or None, width=wish["width"] or None
+    ).query.text
     return QueryRequest(text=text, epsilon=wish["epsilon"], within=wish["within"], delta=wish["delta"])
 
 

@@ -285,19 +285,19 @@ def _narrowing(request: RangesRequest, ruler: Ruler) -> dict[str, Any]:
     narrowing: dict[str, Any] = {"by": list(request.by)} if request.by else {}
     if request.rows is not None:
         narrowing["meaning"] = request.rows.meaning
-    return narrowing | ({"cut": True} if ruler.is_cut else {})
+    return narrowing | ({"cut": ruler.cut} if ruler.cut else {})
 
 
 def _edges(ruler: Ruler) -> list[int]:
     """The cut of a column in few numbers: first edge, last edge and cells where they are even."""
-    even = ruler.column.edges is None and not ruler.is_cut
+    even = ruler.column.edges is None and not ruler.cut
     return [ruler.edges[0], ruler.edges[-1], ruler.cells] if even else list(ruler.edges)
 
 
 def stored_ruler(payload: Mapping[str, Any], column: Column) -> Ruler:
     """The ruler of a stored release: of the declaration, or of the bins that were asked for."""
     ruler = ruler_of(column)
-    return replace(ruler, edges=tuple(payload["edges"]), is_cut=True) if payload.get("cut") else ruler
+    return replace(ruler, edges=tuple(payload["edges"]), cut=payload["cut"]) if payload.get("cut") else ruler
 
 
 def _read(
@@ -427,7 +427,7 @@ def _find_stored(
 
 
 #: What of a release must be the same for it to be read again, and what it is where nothing is said.
-_NARROWED: Mapping[str, Any] = {"by": [], "meaning": None, "cut": False}
+_NARROWED: Mapping[str, Any] = {"by": [], "meaning": None, "cut": ""}
 
 
 def _by_group(made: Ranges, request: RangesRequest, version: Version) -> Ranges | RangesByGroup:

@@ -13,7 +13,7 @@ from discreet.plan.cells import Axis
 from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, moment_code
 from discreet.sql.group_keys import declared_axis
 from discreet.sql.typed_expression import column_expression
-from discreet.tables.ranges.ruler_cut import bin_edges, width_of
+from discreet.tables.ranges.ruler_cut import bin_edges, width_of, width_text
 
 #: A column is cut into single values as long as there are not more of them than this.
 MOST_CELLS = 2**20
@@ -27,12 +27,12 @@ _MOMENTS = (1, 1000, _SECOND, 60 * _SECOND, 3600 * _SECOND, 86400 * _SECOND, 7 *
 class Ruler:
     """A column with bounds, cut at `edges`: cell i holds the codes in [edges[i], edges[i + 1]).
 
-    `is_cut`: not as the column is declared, but into bins that were asked for.
+    `cut`: the width of bins that were asked for; empty where the column is cut as it is declared.
     """
 
     column: NumberColumn | MomentColumn
     edges: tuple[int, ...]
-    is_cut: bool = False
+    cut: str = ""
 
     @property
     def cells(self) -> int:
@@ -124,7 +124,7 @@ def ruler_of(column: Column, *, table: str = "TABLE", bins: object = None, width
             ),
         )
     if (wide := width_of(column, bins=bins, width=width)) is not None:
-        return Ruler(column=column, edges=bin_edges(column, wide), is_cut=True)
+        return Ruler(column=column, edges=bin_edges(column, wide), cut=width_text(wide))
     binned = declared_axis(column) if column.edges is not None else None
     if binned is not None:
         return Ruler(column=column, edges=binned.edges)

@@ -48,6 +48,11 @@ def width_of(column: Column, *, bins: object = None, width: object = None) -> Wi
     raise UsageError(f"{column.name!r} cannot be cut into so few bins", hint="more bins, or a width")
 
 
+def width_text(width: Width) -> str:
+    """A width as people write it."""
+    return width if isinstance(width, str) else exact.show(width)
+
+
 def _given_width(column: NumberColumn | MomentColumn, width: object) -> Width:
     if isinstance(column, MomentColumn):
         if str(width).strip().lower() not in PERIODS:
