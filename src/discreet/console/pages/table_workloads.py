@@ -142,6 +142,8 @@ def ask_histogram(context: RequestContext) -> HandlerResponse:
         outcome = context.queries.ask(_histogram_request(context, wish), context.visitor, key=context.field("key"))
     except DiscreetError as problem:
         return _form(context, "histogram", wish, problem=problem, about={"key": secrets.token_urlsafe(16)})
+    if outcome.releases[0]["derived"]:  # it is stored nowhere, and shown where it was asked
+        return Redirect(to=f"/ask/answer/{quote(context.field('key'), safe='')}")
     return Redirect(to=f"/a/{quote(outcome.releases[0]['release'], safe='')}")
 
 
