@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import Protocol
 
 import numpy as np
@@ -53,7 +53,11 @@ MOST_WORK = 2**25
 _LEAST_VARIANCE = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+#: Selections of axes of so many cells are remembered: the cells of a question share most of their sides.
+_MOST_REMEMBERED_CELLS = 4_096
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TableAxis:
     """A declared column, cut: cell i holds the codes in [edges[i], edges[i + 1]), and the last one NULL if `null`."""
 
@@ -181,7 +185,8 @@ class ReleasedTable:
             # What lies outside the records of the release is not told by it.
             if not (allowed & domain.possible(axis.column) & possible.complement()).empty:
                 return None
-            own = axis.selection(allowed, possible)
+            select = _remembered_selection if axis.size <= _MOST_REMEMBERED_CELLS else TableAxis.selection
+            own = select(axis, allowed, possible)
             if own is None:
                 return None
             chosen.append(own)
@@ -192,6 +197,11 @@ class ReleasedTable:
             if sides[0] != sides[1]:
                 return None
         return tuple(chosen)
+
+
+@lru_cache(maxsize=2048)
+def _remembered_selection(axis: TableAxis, allowed: ValueSet, possible: ValueSet) -> Flags | None:
+    return axis.selection(allowed, possible)
 
 
 def _part(part: RowWeights) -> WeightedPart | None:
@@ -264,23 +274,37 @@ class MarginalSums:
         cut = set(itertools.chain(*narrow))
         rows = []
         for place, part in enumerate(self.precision.parts):
-            table = np.asarray(self.noisy[place]).reshape(part.shape(self.precision.sizes))
-            kept = [axis in cut or axis in part.centred for axis in part.axes]
-            shape = tuple(size if keep else 1 for size, keep in zip(table.shape, kept, strict=True))
-            total = np.zeros(shape)
-            for box, axes in zip(boxes, narrow, strict=True):
-                total += self._weights(place, part, box, axes, kept)
-            gathered = tuple(number for number, keep in enumerate(kept) if not keep)
-            if total.any():
-                rows.append(
-                    RowWeights(
-                        weights=total.reshape(-1),
-                        noisy=table.sum(axis=gathered).reshape(-1),
-                        law=self.laws[place],
-                        times=math.prod(table.shape[number] for number in gathered),
-                    )
-                )
+            if not set(part.centred) <= cut:
+                continue  # contrasts along an axis that nobody cuts say nothing here
+            kept = tuple(axis in cut for axis in part.axes)
+            total = sum(self._weights(place, part, box, axes, kept) for box, axes in zip(boxes, narrow, strict=True))
+            if np.any(total):
+                noisy, times = self._gathered(place, kept)
+                weights = np.asarray(total, dtype=np.float64).reshape(-1)
+                rows.append(RowWeights(weights=weights, noisy=noisy, law=self.laws[place], times=times))
         return rows
+
+    @cached_property
+    def _sums(self) -> dict[tuple[int, tuple[bool, ...]], tuple[Floats, int]]:
+        return {}
+
+    def _gathered(self, place: int, kept: tuple[bool, ...]) -> tuple[Floats, int]:
+        """The numbers of a part, added up along the axes that are not kept, and how many each is the sum of."""
+        if (place, kept) not in self._sums:
+            table = np.asarray(self.noisy[place]).reshape(self.precision.parts[place].shape(self.precision.sizes))
+            gathered = tuple(number for number, keep in enumerate(kept) if not keep)
+            times = math.prod(table.shape[number] for number in gathered)
+            self._sums[place, kept] = table.sum(axis=gathered).reshape(-1), times
+        return self._sums[place, kept]
+
+    @cached_property
+    def _shares(self) -> dict[tuple[int, tuple[int, ...]], float]:
+        return {}
+
+    def _share(self, place: int, subset: tuple[int, ...]) -> float:
+        if (place, subset) not in self._shares:
+            self._shares[place, subset] = self.precision.share(place, subset)
+        return self._shares[place, subset]
 
     def _determines(self, axes: tuple[int, ...]) -> bool:
         return all(subset in self.precision.of for subset in subsets(informative_axes(axes, self.precision.sizes)))
@@ -296,7 +320,7 @@ class MarginalSums:
         for subset in subsets(own):
             if not set(part.centred) <= set(subset):
                 continue
-            amount = self.precision.share(place, subset)
+            amount = self._share(place, subset)
             amount *= math.prod(float(box[axis].sum()) / sizes[axis] for axis in axes if axis not in subset)
             vectors = [
                 _along(box[axis].astype(np.float64), centred=axis in part.centred) if axis in subset else np.ones(size)
