@@ -116,6 +116,25 @@ def test_a_release_is_read_again_for_the_same_rows_groups_and_bins_only(people):
             people.ranges("people", "age", **other)
 
 
+def test_what_was_charged_is_gone_on_with(people, monkeypatch):
+    """Killed after the charge and before the draw: the same command finishes it, free; and nothing is told before."""
+
+    def killed(self, *args, **more):
+        raise KeyboardInterrupt
+
+    wish = {"epsilon": 1, "where": "sex = 'F'", "by": "ward", "width": 10}
+    with monkeypatch.context() as planted:
+        planted.setattr(ranges_release.Program, "linear", killed)
+        with pytest.raises(KeyboardInterrupt):
+            people.ranges("people", "age", **wish)
+    question = people.sql("select count(*) from people where sex = 'F' and ward = 'x' and age between 10 and 19")
+    assert people.budget("people").spent.epsilon == 1
+    assert question.explain(epsilon=1)["cost"]["epsilon"] == 1
+    made = people.ranges("people", "age", **wish)
+    assert people.budget("people").spent.epsilon == 1 and made.group("x").between(10, 19).value is not None
+    assert question.explain(epsilon=1)["cost"]["epsilon"] == 0
+
+
 def test_queries_read_ranges_of_groups(people, quiet):
     made = people.ranges("people", "age", epsilon=1, where="ward = 'x'", by="sex", width=10)
     free = {

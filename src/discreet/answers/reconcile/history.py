@@ -39,7 +39,7 @@ class _ReadCache:
     def __init__(self) -> None:
         self.numbers_of_release: dict[str, ReleaseNumbers] = {}
         self.numbers = 0
-        self.tables_of_release: dict[str, list[ReleasedTable] | ExclusionReason] = {}
+        self.tables_of_release: dict[str, list[ReleasedTable]] = {}
         self.cells = 0
 
     def add(self, release: str, release_numbers: ReleaseNumbers) -> None:
@@ -48,8 +48,8 @@ class _ReadCache:
         self.numbers_of_release[release] = release_numbers
         self.numbers += 1 + len(release_numbers[0])
 
-    def add_tables(self, release: str, tables: list[ReleasedTable] | ExclusionReason) -> None:
-        cells = 1 if isinstance(tables, ExclusionReason) else sum(table.sums.work for table in tables)
+    def add_tables(self, release: str, tables: list[ReleasedTable]) -> None:
+        cells = sum(table.sums.work for table in tables)
         if self.cells + cells > _MOST_REMEMBERED_CELLS:
             self.tables_of_release, self.cells = {}, 0
         self.tables_of_release[release] = tables
@@ -141,20 +141,24 @@ def _numbers_of_release(
         return [], [ExclusionReason(reason=f"{later} is the same measurement with less noise")]
     if charge.id not in _READ.numbers_of_release:
         stored = ReconcilableRelease(charge=charge, version=version, curator=curator, reads=reads)
-        _READ.add(
-            charge.id, next(release_numbers for reader in READERS if (release_numbers := reader(stored)) is not None)
-        )
+        release_numbers = next(numbers for reader in READERS if (numbers := reader(stored)) is not None)
+        if charge.id in curator.ledger.state.reservations and not release_numbers[0]:
+            return release_numbers  # a program that may go on
+        _READ.add(charge.id, release_numbers)
     return _READ.numbers_of_release[charge.id]
 
 
 def _tables_of_release(
     charge: ChargeRecord, version: Version, since: int, *, curator: Curator, reads: Reads
 ) -> list[ReleasedTable] | ExclusionReason:
-    """The tables of a release: read once, and then remembered."""
+    """The tables of a release: read once, and then remembered. Not that it cannot be read: it may not be finished."""
     if (of_others := _about_others(charge, version, since)) is not None:
         return of_others
     if charge.id not in _READ.tables_of_release:
-        _READ.add_tables(charge.id, read_tables(charge, version=version, curator=curator, reads=reads))
+        tables = read_tables(charge, version=version, curator=curator, reads=reads)
+        if isinstance(tables, ExclusionReason):
+            return tables
+        _READ.add_tables(charge.id, tables)
     return _READ.tables_of_release[charge.id]
 
 
