@@ -40,10 +40,10 @@ PAYLOADS = {
     "bounds": MEASUREMENT,
     "ranges": {
         "kind", "column", "edges", "only", "name", "adaptive", "strategy", "mean_variance", "law", "words",
-        "expected_rmse",
+        "expected_rmse", "by", "cut", "where", "meaning",
     },
     "marginals": {"kind", "columns", "parts", "shares"},
-    "publish": {"kind", "levels", "called"},
+    "publish": {"kind", "levels", "called", "cells"},
     "model": {"kind", "model", "steps"},
     "comparison": {"kind", "steps"},
     "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
@@ -51,6 +51,7 @@ PAYLOADS = {
 }  # fmt: skip
 INSIDE = {  # objects inside those
     "called": {"numbers", "columns", "labels", "codes"},
+    "cells": {"places", "attributes", "levels"},
     "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
@@ -137,22 +138,27 @@ def check_payload(kind: str, told: Node) -> None:
     for name, known in INSIDE.items():
         if told.get(name) is not None:
             closed(told[name], known, f"{name} of the stored payload")
-            for part in told[name].keys() - {"shares", "codes"}:
+            for part in told[name].keys() - {"shares", "codes"} - ({"levels"} if name == "cells" else set()):
                 no_objects(told[name][part])
             check_step(told[name].get("codes", []))
             closed(told[name].get("shares", {}), SHARES, f"the shares of {name}")
+    for level in (told.get("cells") or {}).get("levels", []):  # which node and group each place and cell is in
+        closed(level, {"nodes", "groups", "shares"}, "a level of the stored cells")
+        no_objects(level["shares"])
+        check_step([level["nodes"], *level["groups"]])
     if "law" in told:
         check_law(told["law"])
     for name in told.keys() - {*INSIDE, "law", "strategy", "event", "parts"}:
         no_objects(told[name])
     if kind not in ("answer", "bounds") and told["kind"] != kind:
         raise Broken("the stored payload is of another kind")
-    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text"):
+    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text", "where", "meaning", "cut"):
         if type(told.get(name, "")) is not str:
             raise Broken(f"{name} of the stored payload is not a text")
     if kind == "ranges":
         check_strategy(told["strategy"])
         wholes(told["edges"])
+        texts(told.get("by", []), "the columns that ranges are given by")
         if {type(told[name]) for name in ("only", "adaptive")} != {bool}:
             raise Broken("ranges: a flag is neither true nor false")
         if not {type(told[name]) for name in ("mean_variance", "expected_rmse")} <= {float, int}:

@@ -17,7 +17,7 @@ from discreet.answers.more_precise import EarlierAnswer, stored_answer
 from discreet.answers.query_quote import QueryQuote, QueryWish, has_two_laws, quote_with_law
 from discreet.answers.reconcile.derived import combined_release, derived_release
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
-from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
+from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, is_less_exact, suffices
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
 from discreet.errors import BudgetExceeded
@@ -52,7 +52,8 @@ def ask(
     if earlier_estimate is not None and suffices(
         earlier_estimate, wish, version=version, guarantee=session.guarantee, ledger=ledger
     ):
-        return derived_release(earlier_estimate, wish, version=version, curator=curator)
+        less = is_less_exact(earlier_estimate, wish, version=version, guarantee=session.guarantee, ledger=ledger)
+        return derived_release(earlier_estimate, wish, version=version, curator=curator, is_less_exact=less)
     helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
     quoted = resumed_quote(query, wish, session, earlier_estimate=helping, fresh=fresh) or quote_within(
         query,

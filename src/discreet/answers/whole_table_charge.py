@@ -1,4 +1,5 @@
-"""The charge of everything that is not a question in SQL: a fit, a table, a stream. It touches everybody."""
+"""The charge of everything that is not a question in SQL: a fit, a table, a stream. It touches everybody, unless it
+is said whom."""
 
 from __future__ import annotations
 
@@ -22,15 +23,19 @@ def charge_whole_table(
     price: Fraction,
     once: bool = False,
     stream: dict[str, Any] | None = None,
+    region: Region | None = None,
 ) -> str:
-    """Charge an event to everybody in a version; return its id. `once` and `stream`: see `ChargeRequest`."""
+    """Charge an event to everybody in a version, or in a region of it; return its id.
+
+    `once` and `stream`: see `ChargeRequest`.
+    """
     version = session.version
     session.curator.check_ready(version)
     request = ChargeRequest(
         population=version.population,
         table=version.table,
         version=version.number,
-        region=Region.whole(),
+        region=Region.whole() if region is None else region,
         event=event,
         question=question,
         price=price,

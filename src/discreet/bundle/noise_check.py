@@ -44,8 +44,7 @@ from discreet.plan.relation import Scan
 from discreet.schema.column import TextColumn
 from discreet.schema.schema import Schema
 from discreet.tables.marginals.marginals_release import repeat_measurement
-from discreet.tables.ranges.ranges_release import is_self_consistent, read_or_measure
-from discreet.tables.ranges.ruler import ruler_of
+from discreet.tables.ranges.ranges_release import is_self_consistent, read_or_measure, stored_ruler
 
 #: Of each kind of noise, what says how large it is, and how far what it is added to moves.
 _NOISE = {"laplace": ("scale", "l1"), "gaussian": ("sigma2", "l2_squared")}
@@ -235,7 +234,8 @@ def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> 
         column = schema.column(stored["column"])
         if column is None:
             raise ReplayMismatch("the ranges are of a column that is not declared")
-        ruler = ruler_of(column)
+        ruler = stored_ruler(stored, column)
+        program.condition = stored.get("meaning")
         if not is_self_consistent(stored, ruler):
             raise ReplayMismatch("the description of the ranges' strategy does not follow from the strategy")
         read_or_measure(program, stored, ruler)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -24,7 +25,8 @@ from discreet.mechanisms.strategy import strategy_data
 from discreet.release import Cell, ReleaseColumn
 from discreet.schema.schema import Schema
 from discreet.tables.ranges.range_answers import Ranges
-from discreet.tables.ranges.ruler import ruler_of
+from discreet.tables.ranges.range_groups import RangesByGroup, group_axes
+from discreet.tables.ranges.ranges_release import stored_ruler
 
 #: So many rows of a sample at most: a model gives as many as one likes.
 MOST_ROWS = 100_000
@@ -139,8 +141,9 @@ def cell_sheet(payloads: Mapping[str, str], release: str, schema: Schema, *, con
     column = schema.column(plan["column"])
     if plan["adaptive"] or plan["only"] or column is None or f"{release}.1" not in payloads:
         return None
-    ruler = ruler_of(column)
-    if ruler.cells > MOST_CELLS:
+    ruler = stored_ruler(plan, column)
+    groups = group_axes(plan.get("by", ()), schema, beside=ruler)
+    if ruler.cells * math.prod(axis.size for axis in groups) > MOST_CELLS:
         return None
     ranges = Ranges(
         release=release,
@@ -155,14 +158,20 @@ def cell_sheet(payloads: Mapping[str, str], release: str, schema: Schema, *, con
         cost=FREE,
         requested_cells=tuple((cell, cell) for cell in range(ruler.cells)),
     )
-    rows = ranges.intervals(confidence=confidence)
+    by = tuple(plan.get("by", ()))
+    rows = [
+        (labels, each)
+        for labels, group in RangesByGroup.of(ranges, by, groups)
+        for each in group.intervals(confidence=confidence)
+    ]
     columns = (
+        *(ReleaseColumn(name=name, kind="key") for name in by),
         ReleaseColumn(name="low", kind="key"),
         ReleaseColumn(name="high", kind="key"),
         ReleaseColumn(name="rows", kind="derived", least=0),
     )
     return Sheet.of(
         columns,
-        [(each.low, each.high, each.value) for each in rows],
-        [(None, None, each.interval) for each in rows],
+        [(*labels, each.low, each.high, each.value) for labels, each in rows],
+        [(*(None for _ in by), None, None, each.interval) for _, each in rows],
     )

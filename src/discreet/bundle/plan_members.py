@@ -34,19 +34,20 @@ _NODES = {"public", "counted", "counted_version"}
 _SUMMARIES = {
     "ranges": {
         "kind", "column", "edges", "only", "name", "adaptive", "strategy", "mean_variance", "law", "words",
-        "expected_rmse",
+        "expected_rmse", "by", "cut", "where", "meaning",
     },
     "marginals": {"kind", "columns", "parts", "shares"},
-    "publish": {"kind", "levels", "called"},
+    "publish": {"kind", "levels", "called", "cells"},
     "model": {"kind", "model", "steps"},
     "comparison": {"kind", "steps"},
     "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
     "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
 }  # fmt: skip
 #: Of these, what is a text.
-_TEXTS = ("column", "name", "words", "model", "unit")
+_TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning", "cut")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
+    "cells": {"places", "attributes", "levels"},
     "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
@@ -128,10 +129,15 @@ def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
     for name, members in _INSIDE.items():
         if data.get(name) is not None:
             _refuse_unknown_members(data[name], members, f"{name} of the stored data")
-            for part in data[name].keys() - {"shares", "codes"}:
+            for part in data[name].keys() - {"shares", "codes"} - ({"levels"} if name == "cells" else set()):
                 _no_objects(data[name][part])
     for codes in (data.get("called") or {}).get("codes", ()):
         _check_numbers(codes)
+    for level in (data.get("cells") or {}).get("levels", ()):
+        _refuse_unknown_members(level, {"nodes", "groups", "shares"}, "a level of the stored cells")
+        _no_objects(level["shares"])
+        for numbers in (level["nodes"], *level["groups"]):
+            _check_numbers(numbers)
     for name in data.keys() - {*_INSIDE, "law", "strategy"}:
         _no_objects(data[name])
     if "law" in data:

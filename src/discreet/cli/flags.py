@@ -180,3 +180,15 @@ def refuse_overwriting(path: Path, *, overwrite: bool) -> None:
         raise UsageError(
             f"{str(path)!r} exists already", hint=Message("write to another file, or add ", Flag("overwrite"))
         )
+
+
+#: Of which rows, by which groups, in which bins: what histograms and ranges are of.
+Where = Annotated[
+    str | None, typer.Option("--where", help="Count only rows that meet a condition, such as \"sex = 'F'\".")
+]
+GroupBy = Annotated[list[str] | None, typer.Option("--by", help="Also a column to group by; repeat it for several.")]
+Bins = Annotated[str | None, typer.Option("--bins", help="At most so many bins, of a round width.")]
+BinWidth = Annotated[
+    str | None,
+    typer.Option("--width", help="The width of bins, such as 10; of dates day, week, month, quarter or year."),
+]

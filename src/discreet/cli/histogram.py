@@ -12,13 +12,17 @@ from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
+    Bins,
+    BinWidth,
     Confidence,
     Delta,
     Epsilon,
     Folder,
     Fresh,
+    GroupBy,
     Json,
     Overwrite,
+    Where,
     Within,
     require_one_price,
 )
@@ -34,6 +38,10 @@ _BAR = 40
 def histogram(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     columns: Annotated[list[str], typer.Argument(help="One column, or several to count every combination.")],
+    where: Where = None,
+    by: GroupBy = None,
+    bins: Bins = None,
+    width: BinWidth = None,
     epsilon: Epsilon = None,
     within: Within = None,
     confidence: Confidence = "0.95",
@@ -55,13 +63,13 @@ def histogram(
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
     with terminal.progress("counting"):
-        release = opened_project.histogram(table, *columns).ask(
+        release = opened_project.histogram(table, *columns, where=where, by=by or (), bins=bins, width=width).ask(
             epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
         )
     wrote = terminal.save_rows(release, files)
     lines = [*terminal.answer_lines(release, opened_project.budget(release.table)), *wrote]
     terminal.print_result(
-        release.to_data(), [_bars(release), *lines[1:]] if len(columns) == 1 else lines, as_json=as_json
+        release.to_data(), [_bars(release), *lines[1:]] if len(columns) == 1 and not by else lines, as_json=as_json
     )
 
 

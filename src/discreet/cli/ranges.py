@@ -10,15 +10,30 @@ from rich.table import Table as RichTable
 
 from discreet.cli import stream as streaming
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Fresh, Gaussian, Json, Overwrite, two_bounds
+from discreet.cli.flags import (
+    HERE,
+    Analyst,
+    Bins,
+    BinWidth,
+    Confidence,
+    Folder,
+    Fresh,
+    Gaussian,
+    GroupBy,
+    Json,
+    Overwrite,
+    Where,
+    two_bounds,
+)
 from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
 from discreet.errors import Command, Flag, Message, UsageError
-from discreet.present.cell_text import DASH, format_with_noise
+from discreet.present.cell_text import DASH, cell_text, format_with_noise
 from discreet.release import legend
 
 if TYPE_CHECKING:
     from discreet.project.project import BudgetStatus
     from discreet.tables.ranges.range_answers import Ranges
+    from discreet.tables.ranges.range_groups import RangesByGroup
     from discreet.tables.ranges.ranges_release import RangesQuote
 
 
@@ -46,6 +61,10 @@ def ranges(
     only: Annotated[
         bool, typer.Option("--only", help="Measure only for these ranges: smaller errors, but no other ranges.")
     ] = False,
+    where: Where = None,
+    by: GroupBy = None,
+    bins: Bins = None,
+    width: BinWidth = None,
     whole: Annotated[bool, typer.Option("--whole", help="Give whole numbers of at least 0 that add up.")] = False,
     confidence: Confidence = "0.95",
     analyst: Analyst = None,
@@ -75,6 +94,7 @@ def ranges(
     pairs = [two_bounds(text) for text in between or ()]
     if streams or stream is not None:
         _refuse_beside_streams(file=file, quantile=quantile, only=only, whole=whole, fresh=fresh)
+        _refuse_beside_streams(where=where, by=by, bins=bins, width=width)
         if stream is None:
             streaming.list_streams(opened_project, table, as_json=as_json)
             return
@@ -114,6 +134,7 @@ def ranges(
     requested_ranges: Any = file if file is not None else pairs or None
     more: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ranges": requested_ranges}
     more |= {"strategy": strategy, "seconds": seconds, "only": only}
+    more |= {"where": where, "by": by or (), "bins": bins, "width": width}
     if plan:
         if epsilon is None:
             raise UsageError("a plan needs an epsilon", hint=Message(Flag("epsilon", 1), " ", Flag("plan", True)))
@@ -125,7 +146,7 @@ def ranges(
         made = opened_project.ranges(table, column, **more, analyst=analyst, fresh=fresh)
         data = made.to_data(confidence=confidence, quantiles=quantiles, whole=whole)
     for file_to_write in files:
-        _write(file_to_write, made.ruler.column.name, data["rows"])
+        _write(file_to_write, made.ruler.column.name, data)
     terminal.print_result(data, _words(made, data, opened_project.budget(table)), as_json=as_json)
 
 
@@ -137,10 +158,10 @@ def _refuse_beside_streams(**given: object) -> None:
             )
 
 
-def _write(file: RowFile, column: str, rows: list[list[Any]]) -> None:
-    names = [f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"]
+def _write(file: RowFile, column: str, data: dict[str, Any]) -> None:
+    names = [*data["by"], f"{column}_low", f"{column}_high", "rows", "rows_low", "rows_high"]
     with terminal.explain_write_failure("the answer is"):
-        file.write_rows(names, ([low, high, value, *ends] for low, high, value, ends in rows))
+        file.write_rows(names, ([*keys, *ends] for *keys, ends in data["rows"]))
 
 
 def _plan_words(quoted: RangesQuote) -> list[str]:
@@ -149,36 +170,42 @@ def _plan_words(quoted: RangesQuote) -> list[str]:
     price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
     return [
         f"costs     {price}, once",
-        f"cells     {data['cells']:,} of {data['column']}",
+        f"cells     {data['cells']:,} of {data['column']}"
+        + (f", in each of {data['groups']:,} groups" if quoted.groups else ""),
         f"strategy  {data['strategy']}",
         f"error     about {data['expected_rmse']:.4g} rows for a range (root mean square over the planned ranges);",
         f"          no strategy of this kind gets below {data['lower_bound']:.4g}",
     ]
 
 
-def _words(made: Ranges, data: dict[str, Any], budget_status: BudgetStatus) -> list[Any]:
+def _words(made: Ranges | RangesByGroup, data: dict[str, Any], budget_status: BudgetStatus) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    table.add_column(made.ruler.column.name, no_wrap=True)
+    for name in (*data["by"], made.ruler.column.name):
+        table.add_column(name, no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
-    for low, high, value, ends in data["rows"][: terminal.MOST_ROWS]:
-        table.add_row(f"{low} to {high}", format_with_noise(value, *ends))
+    for *labels, low, high, value, ends in data["rows"][: terminal.MOST_ROWS]:
+        table.add_row(*map(cell_text, labels), f"{low} to {high}", format_with_noise(value, *ends))
     more = len(data["rows"]) - terminal.MOST_ROWS
     lines: list[Any] = [table, *([f"… and {more:,} more: --json or -o FILE.csv has them all"] if more > 0 else [])]
-    for fraction, value, ends in data["quantiles"]:
+    for *labels, fraction, value, ends in data["quantiles"]:
         quantile_text = (
             f"{DASH} (not shown: the noise is too large)"
             if value is None
             else f"{value} (between {ends[0]} and {ends[1]})"
         )
-        lines.append(f"{100 * fraction:g}% of the rows are at or below {quantile_text}")
+        group = ", ".join(f"{name} {cell_text(label)}" for name, label in zip(data["by"], labels, strict=True))
+        of_group = f" with {group}" if group else ""
+        lines.append(f"{100 * fraction:g}% of the rows{of_group} are at or below {quantile_text}")
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
+    narrowed = made.where is not None or data["by"] or made.ruler.cut
     return [
         *lines,
         "",
         legend(data["confidence"]),
+        *([] if made.where is None else [f"Of the rows where {' '.join(made.where.split())}."]),
         f"Measured by: {made.words}.",
         f"{paid}; {terminal.spent_words(budget_status)}. Release {made.release}, version {made.version}.",
         f"{'Reading these ranges' if data['only'] else 'Every other range and quantile of ' + made.ruler.column.name} "
-        "is free from now on: leave --epsilon out.",
+        f"is free from now on: leave --epsilon out{' and keep the other flags' if narrowed else ''}.",
         *(f"note: {warning}" for warning in made.warnings),
     ]

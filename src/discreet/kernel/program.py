@@ -35,10 +35,11 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
+from discreet.plan import relation
 from discreet.plan.cell_statistics import RowCount
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.price import Price, event_of
-from discreet.plan.relation import Plan, Scan, scans
+from discreet.plan.relation import Filter, Plan, Scan, scans
 from discreet.plan.stability import reach, sensitivity
 
 #: A choice's epsilon is a square root, rounded down to this grid.
@@ -152,6 +153,9 @@ class ReservationSteps:
 class Program(ReservationSteps):
     """Steps that measure the rows of a plan over a declared table."""
 
+    #: A digest of the condition on rows, where not all are measured; part of what a step says it measured.
+    condition: str | None = None
+
     def __init__(
         self,
         curator: Curator,
@@ -168,6 +172,8 @@ class Program(ReservationSteps):
         unit_reach = reach(self._plan, {version.table: version.schema})
         if unit_reach.rows != version.schema.unit.rows or scans(self._plan) != [scan]:
             raise ValueError("the plan gives a person more rows, or reads another table")
+        if isinstance(self._plan, Filter):
+            self.condition = step_digest(relation.to_data(self._plan))
         self.moves = sensitivity(RowCount(), unit_reach, touched=1)
         self._tables = curator.locate_tables({scan: version}, publics or {})
 
@@ -212,7 +218,10 @@ class Program(ReservationSteps):
             noisy = [pack_integers(values) for values, _ in drawn]
             return {"noisy": noisy, "beside": beside}, compose([event for _, event in drawn])
 
-        of = {"linear": [strategy.to_data() for strategy, _ in parts], "axes": [axis.to_data() for axis in axes]}
+        of: dict[str, Any] = {"linear": [strategy.to_data() for strategy, _ in parts]}
+        of |= {"axes": [axis.to_data() for axis in axes]}
+        if self.condition is not None:
+            of |= {"rows": self.condition}
         event = compose([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
         return [unpack_integers(text) for text in self.step(of, event, draw)["noisy"]]
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from discreet import exact
 from discreet.errors import UsageError
 from discreet.kernel.project_session import open_session, quote_session
+from discreet.schema.column import NumberColumn
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.dialect import identifier
 
@@ -31,17 +32,58 @@ if TYPE_CHECKING:
     from discreet.tables.publish.publish import PublicationQuote as PublishQuote
     from discreet.tables.publish.published_tables import PublishedTables
     from discreet.tables.ranges.range_answers import Ranges
+    from discreet.tables.ranges.range_groups import RangesByGroup
+    from discreet.tables.ranges.ranges_release import RangesCut
     from discreet.tables.ranges.ranges_release import RangesQuote as RangesQuote
     from discreet.tables.stream.stream import TableStream
 
 
-def histogram(project: QueryProject, name: str, *columns: str) -> Question:
-    """A query that counts the rows with each value, or each combination of values, of some columns."""
+class RowsAndBins(TypedDict, total=False):
+    """Of which rows (a condition, as after WHERE), by which groups, and in which bins (of a width, or so many)."""
+
+    where: str | None
+    by: Sequence[str] | str
+    bins: object
+    width: object
+
+
+def histogram(project: QueryProject, name: str, *columns: str, **more: Unpack[RowsAndBins]) -> Question:
+    """A query that counts the rows with each value, or each combination of values, of some columns.
+
+    `where`: of some rows only; `by`: for each group of these columns; `bins`, `width`: the first column, a number or a
+    date, in at most so many bins, or in bins of this width (10, or "month").
+    """
+    from discreet.answers.row_condition import bracketed
+
     if not columns:
         raise UsageError("a histogram needs a column", hint="project.histogram('patients', 'age')")
-    keys = ", ".join(identifier(_column(project, name, column)) for column in columns)
-    counted = identifier(_unused_name("rows", columns))
-    return project.sql(f"SELECT {keys}, count(*) AS {counted} FROM {identifier(name)} GROUP BY {keys}")
+    by = more.get("by", ())
+    named = [*((by,) if isinstance(by, str) else by), *columns]
+    if len({column.lower() for column in named}) < len(named):
+        raise UsageError("a column is named twice")
+    keys = {column: identifier(_column(project, name, column)) for column in named}
+    binned = _binned(project, name, columns[0], more)
+    shown = [f"{binned} AS {keys[each]}" if each == columns[0] and binned else keys[each] for each in named]
+    groups = [binned if each == columns[0] and binned else keys[each] for each in named]
+    counted = identifier(_unused_name("rows", named))
+    where = more.get("where")
+    of_rows = "" if where is None else f" WHERE {bracketed(where)}"
+    outputs, grouped = ", ".join([*shown, f"count(*) AS {counted}"]), ", ".join(groups)
+    return project.sql(f"SELECT {outputs} FROM {identifier(name)}{of_rows} GROUP BY {grouped}")
+
+
+def _binned(project: QueryProject, table: str, column: str, more: RowsAndBins) -> str | None:
+    """A column cut into bins, in SQL: each bin is called by where it starts. None where nothing is said of bins."""
+    from discreet.tables.ranges.ruler_cut import width_of
+
+    declared = next(each for each in project.private(table).schema.columns if each.name.lower() == column.lower())
+    width = width_of(declared, bins=more.get("bins"), width=more.get("width"))
+    if width is None or (isinstance(declared, NumberColumn) and width == declared.step and declared.edges is None):
+        return None
+    own = identifier(declared.name)
+    if isinstance(width, str):
+        return f"date_trunc('{width}', {own})"
+    return f"floor({own} / {exact.show(width)}) * {exact.show(width)}"
 
 
 def _column(project: QueryProject, table: str, column: str) -> str:
@@ -65,19 +107,31 @@ def ranges(
     only: bool = False,
     analyst: str | None = None,
     fresh: bool = False,
-) -> Ranges:
+    **more: Unpack[RowsAndBins],
+) -> Ranges | RangesByGroup:
     """Counts of all ranges of a column, and its quantiles: one release, charged once; reading it is free.
 
     Without an epsilon, a stored release is read, free. `ranges`: the most important ranges, as pairs or a CSV file.
-    `only`: measure these ranges alone; they are more precise, but no others can be read.
+    `only`: measure these ranges alone; they are more precise, but no others can be read. `where`: of some rows only;
+    `by`: for each group of these columns, at the price of one; `bins`, `width`: in such bins, with less noise.
     """
     from discreet.tables.ranges.ranges_release import RangesRequest, release
     from discreet.tables.table_reservation import ReservationTerms
 
     asker = project.asker(analyst)
-    request = RangesRequest.of(column, ranges, strategy, seconds, only)
     terms = None if epsilon is None else ReservationTerms.of(epsilon, delta)
-    return release(request, terms, open_session(project, project.private(name).name, asker), fresh=fresh)
+    session = open_session(project, project.private(name).name, asker)
+    request = RangesRequest.of(column, ranges, strategy, seconds, only, **_cut(project, session.version.table, more))
+    return release(request, terms, session, fresh=fresh)
+
+
+def _cut(project: QueryProject, table: str, more: RowsAndBins) -> RangesCut:
+    """Which rows, groups and bins, with the condition read."""
+    from discreet.answers.row_condition import condition_statement, row_condition
+
+    where = more.get("where")
+    rows = None if where is None else row_condition(project.sql(condition_statement(table, where)).query, where)
+    return {"rows": rows, "by": more.get("by", ()), "bins": more.get("bins"), "width": more.get("width")}
 
 
 def plan_ranges(
@@ -91,13 +145,14 @@ def plan_ranges(
     strategy: str = "best",
     seconds: object = 1,
     only: bool = False,
+    **more: Unpack[RowsAndBins],
 ) -> RangesQuote:
     """How precise a release of ranges would be, and its strategy. Free: no data is read."""
     from discreet.tables.ranges.ranges_release import RangesRequest, quote
     from discreet.tables.table_reservation import ReservationTerms
 
-    request = RangesRequest.of(column, ranges, strategy, seconds, only)
     session = quote_session(project, project.private(name).name)
+    request = RangesRequest.of(column, ranges, strategy, seconds, only, **_cut(project, session.version.table, more))
     return quote(request, ReservationTerms.of(epsilon, delta), session)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.events import ReservationEvent
 from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.region import Region
 from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.caveats import declared_table_caveats, ledger_caveats
 from discreet.answers.whole_table_charge import charge_whole_table
@@ -35,9 +36,9 @@ class ReservationTerms:
             delta=None if delta is None else exact.probability(delta, name="delta"),
         )
 
-    def event(self, session: Session) -> ReservationEvent:
+    def event(self, session: Session, region: Region | None = None) -> ReservationEvent:
         """The reservation: pure Laplace noise, unless a delta is given, or the pure arm is full and Gaussian noise
-        costs the budget no more.
+        costs the budget no more. `region`: whom it is about, where not everybody.
 
         As for questions in SQL: an epsilon without a delta costs rho = epsilon^2 / 2 on Gaussian noise.
         """
@@ -50,10 +51,10 @@ class ReservationTerms:
             return ReservationEvent(epsilon=None, rho=self._rho(guarantee), delta=Fraction(0))
         if guarantee.accounting == "zcdp":
             return gaussian
-        by_laplace = session.preview(pure, booking=False)
+        by_laplace = session.preview(pure, region=region, booking=False)
         if guarantee.limits.rho is None or by_laplace.arm == "pure":
             return pure
-        by_gauss = session.preview(gaussian, booking=False)
+        by_gauss = session.preview(gaussian, region=region, booking=False)
         costs = session.epsilon_moved(by_gauss), session.epsilon_moved(by_laplace)
         dearer = costs[0] is None or (costs[1] is not None and costs[0] > costs[1])
         if not by_gauss.accepted or (by_laplace.accepted and dearer):
@@ -98,8 +99,11 @@ def reserve(
     session: Session,
     *,
     fresh: bool = False,
+    region: Region | None = None,
 ) -> tuple[str, ReservationEvent, bool]:
     """The reservation, one that is there for what is asked or a new charge, its event, and whether it was there.
+
+    `region`: whom it is about, where not everybody.
 
     What is asked for on the same terms is the same, whatever noise the ledger's state would have it bring by now: so
     the event is that of the reservation, not always the one given.
@@ -111,5 +115,5 @@ def reserve(
     earlier_reservation = None if fresh else ledger.find_reservation(version.table, version.number, question)
     if earlier_reservation is not None:
         return earlier_reservation.id, earlier_reservation.event, True
-    id_ = charge_whole_table(session, event, question=question, price=terms.epsilon, once=not fresh)
+    id_ = charge_whole_table(session, event, question=question, price=terms.epsilon, once=not fresh, region=region)
     return id_, ledger.reservation(id_).event, False

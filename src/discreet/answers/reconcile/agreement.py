@@ -8,17 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.answers.reconcile.history import ExcludedRelease, history
-from discreet.answers.reconcile.released_numbers import ReleasedNumber
+from discreet.answers.reconcile.history import MOST_NUMBERS, ExcludedRelease, History, history
+from discreet.answers.reconcile.released_numbers import ExclusionReason, ReleasedNumber
+from discreet.answers.reconcile.table_blocks import TableBlock, table_block
 from discreet.answers.repeats import Reads
 from discreet.errors import UsageError
-from discreet.inference.reconcile import ColumnDomains, NumberIdentity, Reconciliation, make_nonnegative, round_answers
+from discreet.inference.reconcile import (
+    ROWS,
+    ColumnDomains,
+    MeasuredNumber,
+    NumberIdentity,
+    Reconciliation,
+    make_nonnegative,
+    round_answers,
+)
+from discreet.inference.reconcile.block_fit import fit_blocks
 from discreet.kernel.curator import Curator, Version
+from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.present.cell_text import cell_text
+
+#: Stands where a number's noise is not its own, but that of many sums together.
+_NO_LAW = DiscreteLaplace(scale=Fraction(1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +114,15 @@ def agree(
     version: Version, *, curator: Curator, reads: Reads, only: Collection[str] = (), wholes: bool = False
 ) -> Agreement:
     """Make the released numbers of a version agree. Free; refuses where no fit is found. `only`: these releases."""
-    released_history = history(version, curator=curator, reads=reads, only=only)
-    if not released_history.numbers:
+    released_history = history(version, curator=curator, reads=reads, only=only, with_tables=True)
+    blocks, left_out = _blocks(released_history)
+    if not released_history.numbers and not blocks:
         raise UsageError(
             f"no released number of version {version.number} of {version.table!r} can be reconciled",
-            hint="; ".join(dict.fromkeys(each.reason for each in released_history.left_out)) or "run a query first",
+            hint="; ".join(dict.fromkeys(each.reason for each in left_out)) or "run a query first",
         )
+    if blocks:
+        return _agree_with_tables(version, released_history, blocks, left_out, wholes=wholes)
     reconciliation = Reconciliation(
         [number.measured() for number in released_history.numbers], ColumnDomains.of(version.schema.columns)
     )
@@ -122,9 +139,110 @@ def agree(
         identities=fit.identities,
         chi_square=fit.chi_square,
         degrees=fit.degrees,
-        left_out=released_history.left_out,
+        left_out=left_out,
         rounded=None if rounded is None else rounded[1],
     )
+
+
+def _blocks(released_history: History) -> tuple[list[TableBlock], tuple[ExcludedRelease, ...]]:
+    """The releases of tables that are small enough, the oldest first, and all that stays out."""
+    blocks, left_out, room = [], list(released_history.left_out), MOST_NUMBERS - len(released_history.numbers)
+    for table in released_history.tables:
+        block = table_block(table)
+        if isinstance(block, TableBlock) and len(block.keys) > room:
+            block = ExclusionReason(reason=f"more than {MOST_NUMBERS:,} numbers at once; name fewer releases")
+        if isinstance(block, ExclusionReason):
+            left_out.append(ExcludedRelease(release=table.release, reason=block.reason))
+        else:
+            room -= len(block.keys)
+            blocks.append(block)
+    return blocks[::-1], tuple(left_out)
+
+
+def _agree_with_tables(
+    version: Version,
+    released_history: History,
+    blocks: Sequence[TableBlock],
+    left_out: tuple[ExcludedRelease, ...],
+    *,
+    wholes: bool,
+) -> Agreement:
+    """Numbers and releases of tables together. The cells of a table are released as its own least squares gives them.
+
+    Tables are of counts of rows; sums are fitted by themselves, as ever.
+    """
+    domain = ColumnDomains.of(version.schema.columns)
+    counts = [number for number in released_history.numbers if number.family == ROWS]
+    others = [number for number in released_history.numbers if number.family != ROWS]
+    cells = [_cell_numbers(block) for block in blocks]
+    fit = fit_blocks([number.measured() for number in counts], [block.block for block in blocks], domain)
+    apart = Reconciliation([number.measured() for number in others], domain)
+    lines = [
+        _line(number, value, error, None)
+        for number, value, error in zip(counts, fit.values.tolist(), fit.standard_errors.tolist(), strict=False)
+    ]
+    start = len(counts)
+    for block, numbers in zip(blocks, cells, strict=True):
+        alone = fit_blocks([], [block.block], domain)
+        for place, number in enumerate(numbers):
+            lines.append(
+                ReconciledNumber(
+                    number=number,
+                    value=float(alone.values[place]),
+                    standard_error=float(alone.standard_errors[place]),
+                    reconciled=float(fit.values[start + place]),
+                    reconciled_error=float(fit.standard_errors[start + place]),
+                )
+            )
+        start += len(numbers)
+    of_others = apart.reconciled
+    identities = [*fit.identities, *(_shifted(each, start) for each in of_others.identities)]
+    lines += [
+        _line(number, of_others.values[place], of_others.standard_errors[place], None)
+        for place, number in enumerate(others)
+    ]
+    rounded = _whole_lines(lines, domain) if wholes else None
+    return Agreement(
+        table=version.table,
+        version=version.number,
+        lines=tuple(lines if rounded is None else rounded[0]),
+        identities=tuple(identities),
+        chi_square=fit.chi_square + of_others.chi_square,
+        degrees=fit.degrees + of_others.degrees,
+        left_out=left_out,
+        rounded=None if rounded is None else rounded[1],
+    )
+
+
+def _cell_numbers(block: TableBlock) -> list[ReleasedNumber]:
+    """The cells of a release of tables, as people know them; their errors are not independent."""
+    return [
+        ReleasedNumber(
+            release=block.release, family=ROWS, region=region, value=0, law=_NO_LAW, least=0, column="rows", keys=keys
+        )
+        for region, keys in zip(block.block.regions, block.keys, strict=True)
+    ]
+
+
+def _shifted(identity: NumberIdentity, start: int) -> NumberIdentity:
+    return NumberIdentity(terms=tuple((place + start, amount) for place, amount in identity.terms))
+
+
+def _whole_lines(lines: Sequence[ReconciledNumber], domain: ColumnDomains) -> tuple[list[ReconciledNumber], bool]:
+    """Whole numbers near numbers that agree already."""
+    measured = [
+        MeasuredNumber(
+            region=line.number.region,
+            value=line.reconciled / float(line.number.step),
+            variance=max((line.reconciled_error / float(line.number.step)) ** 2, 1e-9),
+            family=line.number.family,
+        )
+        for line in lines
+    ]
+    values, all_whole = _whole_numbers(Reconciliation(measured, domain), [line.number for line in lines])
+    return [
+        replace(line, whole=value * float(line.number.step)) for line, value in zip(lines, values, strict=True)
+    ], all_whole
 
 
 def _line(number: ReleasedNumber, value: float, error: float, rounded: float | None) -> ReconciledNumber:

@@ -74,9 +74,16 @@ class DerivedReading(AnswerReading):
 
 
 def derived_release(
-    earlier_estimate: EarlierEstimate, wish: QueryWish, *, version: Version, curator: Curator
+    earlier_estimate: EarlierEstimate,
+    wish: QueryWish,
+    *,
+    version: Version,
+    curator: Curator,
+    is_less_exact: bool = False,
 ) -> Release:
     """A release that costs nothing: it is computed from earlier ones. Its event is theirs, which were paid.
+
+    `is_less_exact`: what is wished for would have less noise if it were measured by itself.
 
     It is not stored. Whoever asks again while nothing new was released gets the same; later, perhaps a better one.
     """
@@ -84,7 +91,11 @@ def derived_release(
     nothing = Measurement(id=_name(earlier_estimate), text=earlier_estimate.query.text, parts=(), event=event)
     paid = "which is paid for" if len(earlier_estimate.releases) == 1 else "which are paid for"
     because = f"this is computed from {release_list_text(earlier_estimate.releases)}, {paid}: nothing is charged"
-    return _release(earlier_estimate, nothing, wish, because, version=version, ledger=curator.ledger, bought=False)
+    release = _release(earlier_estimate, nothing, wish, because, version=version, ledger=curator.ledger, bought=False)
+    if not is_less_exact:
+        return release
+    note = Message("measured by itself it would have less noise: ", Flag("within", "W"), " or ", Flag("fresh", True))
+    return release.with_warnings([*release.warnings, note])
 
 
 def combined_release(

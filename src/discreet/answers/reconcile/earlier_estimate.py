@@ -20,6 +20,10 @@ from discreet.sql.parsed_query import ParsedQuery
 _MOST_KINDS = 32
 
 
+#: An estimate that would count for less than the rest of this brings nothing.
+_ALL = 0.98
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatedCell:
     """An unbiased estimate of one exact number: a weighted sum of released ones, whose laws of noise are `parts`."""
@@ -39,6 +43,21 @@ class EstimatedCell:
             releases=(*self.releases, release),
         )
 
+    def with_estimate(self, other: EstimatedCell) -> EstimatedCell:
+        """Combined, by inverse variance, with another estimate of the same number, whose noise is independent."""
+        both = self.variance + other.variance
+        share = other.variance / both if both > 0 else 1.0
+        if share > _ALL:
+            return self
+        scaled = [(share * weight, law, times) for weight, law, times in self.parts]
+        scaled += [((1 - share) * weight, law, times) for weight, law, times in other.parts]
+        return EstimatedCell(
+            value=share * self.value + (1 - share) * other.value,
+            variance=share**2 * self.variance + (1 - share) ** 2 * other.variance,
+            parts=tuple(scaled),
+            releases=tuple(dict.fromkeys((*self.releases, *other.releases))),
+        )
+
     def parts_with(self, law: Law) -> tuple[WeightedPart, ...]:
         """The laws of the noise of `with_another`."""
         share = self._share(law)
@@ -51,10 +70,14 @@ class EstimatedCell:
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierEstimate:
-    """What is told about every cell of a question, by grouping set and statistic, row-major."""
+    """What is told about every cell of a question, by grouping set and statistic, row-major.
+
+    `repeats`: each cell is one that a release of tables shows itself, so that the question was measured before.
+    """
 
     query: ParsedQuery
     cells: Mapping[tuple[int, int], tuple[EstimatedCell, ...]]
+    repeats: bool = False
 
     @cached_property
     def releases(self) -> tuple[str, ...]:

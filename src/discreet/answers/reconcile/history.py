@@ -11,6 +11,8 @@ from typing import TypeVar
 
 from discreet.answers.reconcile.release_readers import READERS, ReconcilableRelease, ReleaseNumbers
 from discreet.answers.reconcile.released_numbers import ExclusionReason, ReleasedNumber
+from discreet.answers.reconcile.released_tables import ReleasedTable
+from discreet.answers.reconcile.table_readers import read_tables
 from discreet.answers.repeats import Reads
 from discreet.errors import no_release
 from discreet.kernel.curator import Curator, Version
@@ -22,8 +24,9 @@ Part = TypeVar("Part")
 #: So many numbers are reconciled at once; those of older releases stay out.
 MOST_NUMBERS = 4_000
 
-#: What was read is remembered, up to so many numbers.
+#: What was read is remembered, up to so many numbers, and so many cells of tables.
 _MOST_REMEMBERED = 100_000
+_MOST_REMEMBERED_CELLS = 4_000_000
 
 
 class _ReadCache:
@@ -36,12 +39,21 @@ class _ReadCache:
     def __init__(self) -> None:
         self.numbers_of_release: dict[str, ReleaseNumbers] = {}
         self.numbers = 0
+        self.tables_of_release: dict[str, list[ReleasedTable]] = {}
+        self.cells = 0
 
     def add(self, release: str, release_numbers: ReleaseNumbers) -> None:
         if self.numbers + len(release_numbers[0]) > _MOST_REMEMBERED:
             self.numbers_of_release, self.numbers = {}, 0
         self.numbers_of_release[release] = release_numbers
         self.numbers += 1 + len(release_numbers[0])
+
+    def add_tables(self, release: str, tables: list[ReleasedTable]) -> None:
+        cells = sum(table.sums.work for table in tables)
+        if self.cells + cells > _MOST_REMEMBERED_CELLS:
+            self.tables_of_release, self.cells = {}, 0
+        self.tables_of_release[release] = tables
+        self.cells += cells
 
 
 _READ = _ReadCache()
@@ -57,10 +69,11 @@ class ExcludedRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """Released numbers of one version of a table, the oldest first."""
+    """Released numbers of one version of a table, the oldest first; and releases of tables, the newest first."""
 
     numbers: tuple[ReleasedNumber, ...]
     left_out: tuple[ExcludedRelease, ...]
+    tables: tuple[ReleasedTable, ...] = ()
 
 
 def history(
@@ -71,16 +84,26 @@ def history(
     only: Collection[str] = (),
     most: int = MOST_NUMBERS,
     newest: int | None = None,
+    with_tables: bool = False,
 ) -> History:
-    """What was released about a version. `only`: these releases; `newest`: no more than so many, the newest."""
+    """What was released about a version. `only`: these releases; `newest`: no more than so many, the newest.
+
+    `with_tables`: releases of tables are given as such, and not by their numbers.
+    """
     ledger = curator.ledger
     ledger.refresh()
     charges = [charge for charge in _charges(ledger, version, only) if charge.id in ledger.state.answers]
     since = _last_erasure_seq(ledger, version.table)
     numbers: list[list[ReleasedNumber]] = []
     left_out: list[list[ExcludedRelease]] = []
+    tables: list[ReleasedTable] = []
     room = most
     for charge in reversed(charges[-newest:] if newest is not None else charges):
+        if with_tables and charge.id in ledger.state.reservations:
+            release_tables = _tables_of_release(charge, version, since, curator=curator, reads=reads)
+            if not isinstance(release_tables, ExclusionReason):
+                tables += release_tables
+                continue
         release_numbers, outside = _numbers_of_release(charge, version, since, curator=curator, reads=reads)
         if len(release_numbers) > room:
             release_numbers, outside = (
@@ -90,7 +113,7 @@ def history(
         room -= len(release_numbers)
         numbers.append(release_numbers)
         left_out.append([ExcludedRelease(release=charge.id, reason=each.reason) for each in outside])
-    return History(numbers=_flat(numbers), left_out=_flat(left_out))
+    return History(numbers=_flat(numbers), left_out=_flat(left_out), tables=tuple(tables))
 
 
 def _flat(parts_by_release: list[list[Part]]) -> tuple[Part, ...]:
@@ -111,21 +134,43 @@ def _numbers_of_release(
     charge: ChargeRecord, version: Version, since: int, *, curator: Curator, reads: Reads
 ) -> ReleaseNumbers:
     """What a release holds: read once, and then remembered."""
-    if charge.table != version.table:
-        return [], [ExclusionReason(reason=f"it is about {charge.table!r}")]
-    if charge.version != version.number:
-        return [], [ExclusionReason(reason=f"it is about version {charge.version}, which has other rows")]
-    if charge.seq < since:
-        return [], [ExclusionReason(reason="it was answered before a person was forgotten, so it is about other rows")]
+    if (of_others := _about_others(charge, version, since)) is not None:
+        return [], [of_others]
     later = curator.ledger.state.refinements.refined_by.get(charge.id)
     if later is not None and later in curator.ledger.state.answers:
         return [], [ExclusionReason(reason=f"{later} is the same measurement with less noise")]
     if charge.id not in _READ.numbers_of_release:
         stored = ReconcilableRelease(charge=charge, version=version, curator=curator, reads=reads)
-        _READ.add(
-            charge.id, next(release_numbers for reader in READERS if (release_numbers := reader(stored)) is not None)
-        )
+        release_numbers = next(numbers for reader in READERS if (numbers := reader(stored)) is not None)
+        if charge.id in curator.ledger.state.reservations and not release_numbers[0]:
+            return release_numbers  # a program that may go on
+        _READ.add(charge.id, release_numbers)
     return _READ.numbers_of_release[charge.id]
+
+
+def _tables_of_release(
+    charge: ChargeRecord, version: Version, since: int, *, curator: Curator, reads: Reads
+) -> list[ReleasedTable] | ExclusionReason:
+    """The tables of a release: read once, and then remembered. Not that it cannot be read: it may not be finished."""
+    if (of_others := _about_others(charge, version, since)) is not None:
+        return of_others
+    if charge.id not in _READ.tables_of_release:
+        tables = read_tables(charge, version=version, curator=curator, reads=reads)
+        if isinstance(tables, ExclusionReason):
+            return tables
+        _READ.add_tables(charge.id, tables)
+    return _READ.tables_of_release[charge.id]
+
+
+def _about_others(charge: ChargeRecord, version: Version, since: int) -> ExclusionReason | None:
+    """Why a release is about other rows than those of this version, if it is."""
+    if charge.table != version.table:
+        return ExclusionReason(reason=f"it is about {charge.table!r}")
+    if charge.version != version.number:
+        return ExclusionReason(reason=f"it is about version {charge.version}, which has other rows")
+    if charge.seq < since:
+        return ExclusionReason(reason="it was answered before a person was forgotten, so it is about other rows")
+    return None
 
 
 def _last_erasure_seq(ledger: Ledger, table: str) -> int:

@@ -21,6 +21,7 @@ from discreet.accounting.region import Box, Region, Value
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
 from discreet.answers.reconcile.history import history
 from discreet.answers.reconcile.released_numbers import ExclusionReason, ReleasedNumber, family_of, regions_of
+from discreet.answers.reconcile.released_tables import MOST_WORK, ReleasedTable
 from discreet.answers.repeats import Reads
 from discreet.inference.reconcile import ColumnDomains, NumberEstimate, Reconciliation
 from discreet.kernel.curator import Curator, Version
@@ -56,41 +57,95 @@ def estimate_from_history(
     if not _plain(query):
         return None
     domain = ColumnDomains.of(version.schema.columns)
-    released_history = history(version, curator=curator, reads=reads, most=_MOST_NUMBERS, newest=_NEWEST)
+    released_history = history(
+        version, curator=curator, reads=reads, most=_MOST_NUMBERS, newest=_NEWEST, with_tables=True
+    )
     return estimate_from_numbers(
-        [number for number in released_history.numbers if number.release not in without], query, domain
+        [number for number in released_history.numbers if number.release not in without],
+        query,
+        domain,
+        tables=[table for table in released_history.tables if table.release not in without],
     )
 
 
 def estimate_from_numbers(
-    numbers: Sequence[ReleasedNumber], query: ParsedQuery, domain: ColumnDomains
+    numbers: Sequence[ReleasedNumber],
+    query: ParsedQuery,
+    domain: ColumnDomains,
+    *,
+    tables: Sequence[ReleasedTable] = (),
 ) -> EarlierEstimate | None:
-    """What these numbers tell about a question."""
+    """What these numbers and tables tell about a question.
+
+    Of a cell that several releases tell, each by itself, the estimates are combined: their noises are independent.
+    """
     inquiry = query.inquiry
-    families: dict[str, tuple[list[ReleasedNumber], Edges]] = {}
-    reconciliations: dict[str, Reconciliation] = {}
+    from_numbers = _NumberEstimates(numbers, domain)
     cells: dict[tuple[int, int], tuple[EstimatedCell, ...]] = {}
+    repeats = True
     for place, index in itertools.product(range(len(inquiry.sets)), range(len(inquiry.statistics))):
         statistic = inquiry.statistics[index]
         family, regions = family_of(statistic), regions_of(inquiry, place, statistic, domain)
         if isinstance(family, ExclusionReason) or isinstance(regions, ExclusionReason) or len(regions) > _MOST_ASKED:
             return None
-        if family not in families:
-            own = [number for number in numbers if number.family == family]
-            if not own:
-                return None
-            families[family] = own, edges_of((number.region for number in own), domain)
-        of, edges = families[family]
-        if not all(may_determine(edges, region, domain) for region in regions):
+        from_tables = [
+            table_estimate
+            for table in tables
+            if table.family == family and table.sums.work * len(regions) <= MOST_WORK
+            if (table_estimate := _from_table(table, regions, domain)) is not None
+        ]
+        own = from_numbers.cells(regions, family)
+        repeats = repeats and any(is_shown for _, is_shown in from_tables)
+        estimates = [estimated_cells for estimated_cells, _ in from_tables] + ([] if own is None else [own])
+        if not estimates:
             return None
-        if family not in reconciliations:
-            reconciliations[family] = Reconciliation([number.measured() for number in of], domain)
-        estimates = [reconciliations[family].estimate_of(region, family) for region in regions]
+        cells[place, index] = tuple(map(_combined, zip(*estimates, strict=True)))
+    earlier_estimate = EarlierEstimate(query=query, cells=cells, repeats=repeats)
+    return earlier_estimate if earlier_estimate.releases else None
+
+
+class _NumberEstimates:
+    """What single released numbers tell: their geometry is made where a question may need it."""
+
+    def __init__(self, numbers: Sequence[ReleasedNumber], domain: ColumnDomains) -> None:
+        self._numbers = numbers
+        self._domain = domain
+        self._families: dict[str, tuple[list[ReleasedNumber], Edges]] = {}
+        self._reconciliations: dict[str, Reconciliation] = {}
+
+    def cells(self, regions: Sequence[Region], family: str) -> tuple[EstimatedCell, ...] | None:
+        """An estimate for each region, or None where one is not determined."""
+        if family not in self._families:
+            own = [number for number in self._numbers if number.family == family]
+            self._families[family] = own, edges_of((number.region for number in own), self._domain)
+        of, edges = self._families[family]
+        if not of or not all(may_determine(edges, region, self._domain) for region in regions):
+            return None
+        if family not in self._reconciliations:
+            self._reconciliations[family] = Reconciliation([number.measured() for number in of], self._domain)
+        estimates = [self._reconciliations[family].estimate_of(region, family) for region in regions]
         if any(estimate is None for estimate in estimates):
             return None
-        cells[place, index] = tuple(_cell(estimate, of) for estimate in estimates if estimate is not None)
-    earlier_estimate = EarlierEstimate(query=query, cells=cells)
-    return earlier_estimate if earlier_estimate.releases else None
+        return tuple(_cell(estimate, of) for estimate in estimates if estimate is not None)
+
+
+def _from_table(
+    table: ReleasedTable, regions: Sequence[Region], domain: ColumnDomains
+) -> tuple[tuple[EstimatedCell, ...], bool] | None:
+    """What a release of tables tells about each region, and whether it shows them all; None where one is not told."""
+    cells, shown = [], True
+    for region in regions:
+        estimate = table.estimate(region, domain)
+        if estimate is None:
+            return None
+        cells.append(estimate[0])
+        shown = shown and estimate[1]
+    return tuple(cells), shown
+
+
+def _combined(estimates: Sequence[EstimatedCell]) -> EstimatedCell:
+    """Independent estimates of one number, the most exact first."""
+    return reduce(EstimatedCell.with_estimate, sorted(estimates, key=lambda each: each.variance))
 
 
 def _plain(query: ParsedQuery) -> bool:

@@ -26,11 +26,25 @@ from discreet.plan.price import Price
 def suffices(
     earlier_estimate: EarlierEstimate, wish: QueryWish, *, version: Version, guarantee: Guarantee, ledger: Ledger
 ) -> bool:
-    """Whether what is told is as exact as what was wished for: within the width, or no worse than the epsilon buys."""
+    """Whether what is told is as exact as what was wished for: within the width, or no worse than the epsilon buys.
+
+    What a release of tables shows was measured, so that an epsilon repeats it, as it repeats a stored answer.
+    """
     if wish.within is not None:
         return _within(earlier_estimate, wish)
+    return earlier_estimate.repeats or not is_less_exact(
+        earlier_estimate, wish, version=version, guarantee=guarantee, ledger=ledger
+    )
+
+
+def is_less_exact(
+    earlier_estimate: EarlierEstimate, wish: QueryWish, *, version: Version, guarantee: Guarantee, ledger: Ledger
+) -> bool:
+    """Whether some number has more noise than it would have if this epsilon bought it."""
+    if wish.within is not None:
+        return False
     quoted = quote(earlier_estimate.query, wish, version=version, guarantee=guarantee, ledger=ledger, booking=False)
-    return earlier_estimate.as_exact_as(quoted.price)
+    return not earlier_estimate.as_exact_as(quoted.price)
 
 
 def helps(earlier_estimate: EarlierEstimate, wish: QueryWish) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.answers.reconcile.released_numbers import ExclusionReason, NumberLabels, ReleasedNumber, numbers_of
+from discreet.answers.reconcile.table_readers import read_tables
 from discreet.answers.repeats import BOUNDS_TEXT_START, Reads, read_stored_queries
 from discreet.inference.reconcile import ColumnDomains
 from discreet.kernel.curator import Curator, Version
@@ -33,10 +34,14 @@ Reader = Callable[[ReconcilableRelease], ReleaseNumbers | None]
 
 
 def read_program(stored: ReconcilableRelease) -> ReleaseNumbers | None:
-    """Fits and workloads are programs; what a program stored is read by a reader of its own kind, before this one."""
+    """Fits and workloads are programs; one that stored numbers is read by a reader of its own kind, before this one.
+
+    Releases of tables are no lists of numbers: `table_readers` has their readers, and says why one cannot be read.
+    """
     if stored.charge.id not in stored.curator.ledger.state.reservations:
         return None
-    return [], [ExclusionReason(reason="it is a fit or a workload, whose numbers are not used here")]
+    tables = read_tables(stored.charge, version=stored.version, curator=stored.curator, reads=stored.reads)
+    return [], [tables if isinstance(tables, ExclusionReason) else ExclusionReason(reason="it is a release of tables")]
 
 
 def read_answer(stored: ReconcilableRelease) -> ReleaseNumbers | None:

@@ -13,7 +13,7 @@ from discreet.answers.reconcile.exact_region import cells_of, exact_region, inte
 from discreet.inference.reconcile import ROWS, ColumnDomains, MeasuredNumber, is_reconcilable
 from discreet.kernel.measurement import Law, Measurement, NoisyCells
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Statistic, Sum, statistic_name
-from discreet.plan.expressions import Code
+from discreet.plan.expressions import Code, Whole
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.relation import Filter, LimitGroups, Plan, Scan
@@ -74,7 +74,7 @@ def family_of(statistic: Statistic) -> str | ExclusionReason:
         values does not, and a sum in grains is rounded after it is added.
     """
     match statistic:
-        case RowCount():
+        case RowCount() | Sum(grain=1, of=Whole(value=1), centre=0):
             return ROWS
         case Sum(grain=1, of=of, centre=centre):
             return f"sum {expression_data(of)!r} - {centre}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +15,7 @@ from discreet.present.cell_text import cell_text
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.tables.ranges.range_answers import Ranges
+from discreet.tables.ranges.range_groups import RangesByGroup
 
 #: What can be asked for at once on a page.
 MOST_RANGES, MOST_QUANTILES, LONGEST = 1_000, 100, 40_000
@@ -40,7 +42,15 @@ def wish_of(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
         "between": one("between")[:LONGEST],
         "strategy": one("strategy") or "best",
         "only": bool(one("only")),
+        "where": one("where")[:LONGEST],
+        "by": ", ".join(_names(one("by")[:LONGEST])),
+        "width": one("width")[:60],
     }
+
+
+def _names(text: str) -> list[str]:
+    """Names of columns, with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def pairs(text: str) -> list[tuple[str, str]] | None:
@@ -66,6 +76,9 @@ def _plan_arguments(wish: Mapping[str, Any]) -> dict[str, Any]:
         "ranges": pairs(wish["between"]),
         "strategy": wish["strategy"],
         "only": wish["only"],
+        "where": wish["where"] or None,
+        "by": _names(wish["by"]),
+        "width": wish["width"] or None,
     }
 
 
@@ -85,7 +98,7 @@ def measure_ranges(project: Project, wish: Mapping[str, Any], *, analyst: str | 
     return f"/tables/{ranges.release}{between}"
 
 
-def _release_json(ranges: Ranges, quantiles: Sequence[str] = ()) -> dict[str, Any]:
+def _release_json(ranges: Ranges | RangesByGroup, quantiles: Sequence[str] = ()) -> dict[str, Any]:
     """What is read of a release. What it cost, the ledger says."""
     data = {name: part for name, part in ranges.to_data(quantiles=quantiles).items() if name not in ("cost", "cached")}
     return {"kind": "ranges", "table": ranges.table, **data}
@@ -99,7 +112,15 @@ def ranges_page(project: Project, recalled_release: RecalledRelease, *, between:
         return _old_version_page(
             project, recalled_release, has_new_ranges=range_pairs is not None or bool(quantiles.strip())
         )
-    released_ranges = project.ranges(recalled_release.charge.table, column, ranges=range_pairs)
+    stored = json.loads(project.ledger.answer(recalled_release.id))
+    released_ranges = project.ranges(
+        recalled_release.charge.table,
+        column,
+        ranges=range_pairs,
+        where=stored.get("where"),
+        by=stored.get("by", ()),
+        width=stored.get("cut"),
+    )
     quantile_texts = [each.strip() for each in quantiles.split(",") if each.strip()]
     if len(quantile_texts) > MOST_QUANTILES:
         raise UsageError(f"at most {MOST_QUANTILES} quantiles can be shown at once")
@@ -131,7 +152,10 @@ def _old_version_page(project: Project, recalled_release: RecalledRelease, *, ha
 
 
 def _page(data: dict[str, Any], *, from_: str) -> dict[str, Any]:
-    rows = [(f"{cell_text(low)} to {cell_text(high)}", value, ends) for low, high, value, ends in data["rows"]]
+    rows = [
+        (", ".join([*map(cell_text, labels), f"{cell_text(low)} to {cell_text(high)}"]), value, ends)
+        for *labels, low, high, value, ends in data["rows"]
+    ]
     return {
         **data,
         "readable": True,
@@ -143,6 +167,6 @@ def _page(data: dict[str, Any], *, from_: str) -> dict[str, Any]:
 
 def grid(data: Mapping[str, Any]) -> PageTable:
     """The ranges, as a file has them."""
-    name = data["column"]
-    rows = [[low, high, value, *ends] for low, high, value, ends in data["rows"]]
-    return PageTable(columns=(f"{name}_low", f"{name}_high", "rows", "rows_low", "rows_high"), rows=rows)
+    name, by = data["column"], data.get("by", [])
+    rows = [[*keys, *ends] for *keys, ends in data["rows"]]
+    return PageTable(columns=(*by, f"{name}_low", f"{name}_high", "rows", "rows_low", "rows_high"), rows=rows)

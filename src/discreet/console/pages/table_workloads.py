@@ -113,12 +113,15 @@ def _histogram_wish(texts: Mapping[str, tuple[str, ...]]) -> Wish:
 
     numbers = {name: forms.number_text(one(name), name) for name in ("epsilon", "within", "delta")}
     columns = list(dict.fromkeys(name for name in texts.get("columns", ()) if name))
-    return {"table": one("table"), "columns": columns, **numbers}
+    return {"table": one("table"), "columns": columns, "where": one("where"), "width": one("width"), **numbers}
 
 
 def _histogram_request(context: RequestContext, wish: Wish) -> QueryRequest:
     """A histogram is a question in SQL like any other."""
-    text = context.handle.project.histogram(wish["table"], *wish["columns"]).query.text
+    histogram = context.handle.project.histogram
+    text = histogram(
+        wish["table"], *wish["columns"], where=wish["where"] or None, width=wish["width"] or None
+    ).query.text
     return QueryRequest(text=text, epsilon=wish["epsilon"], within=wish["within"], delta=wish["delta"])
 
 
@@ -139,6 +142,8 @@ def ask_histogram(context: RequestContext) -> HandlerResponse:
         outcome = context.queries.ask(_histogram_request(context, wish), context.visitor, key=context.field("key"))
     except DiscreetError as problem:
         return _form(context, "histogram", wish, problem=problem, about={"key": secrets.token_urlsafe(16)})
+    if outcome.releases[0]["derived"]:  # it is stored nowhere, and shown where it was asked
+        return Redirect(to=f"/ask/answer/{quote(context.field('key'), safe='')}")
     return Redirect(to=f"/a/{quote(outcome.releases[0]['release'], safe='')}")
 
 

@@ -78,6 +78,12 @@ class LevelsSolver(Solver):
         top = self._levels[-1]
         return variance + float((shares**2 * top.variance(np.arange(top.blocks))).sum())
 
+    def solve(self, combination: Floats) -> Floats:
+        """The fit of rows y with A'y = b: on the leaves b over their weight, and nothing on the other levels."""
+        rows = np.zeros(self.strategy.rows)
+        rows[: len(combination)] = combination / self._levels[0].weight
+        return self.fit(rows)
+
     def range_variances(self, lows: Places, highs: Places) -> Floats:
         """As `variance_of`: only the blocks that an end of the range cuts add to it."""
         ends = RangeEnds(self._levels, *checked_ranges(self.strategy.size, lows, highs))

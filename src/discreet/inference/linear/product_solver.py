@@ -14,6 +14,7 @@ from discreet.inference.linear import weight_profile
 from discreet.inference.linear.solver_interface import Floats, Places, Solver, checked_rows
 from discreet.inference.linear.weight_profile import WeightProfile
 from discreet.mechanisms.strategy.strategy import ProductStrategy
+from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 
 
 class ProductSolver(Solver):
@@ -43,6 +44,20 @@ class ProductSolver(Solver):
         if not np.allclose(np.outer(first, second), table):
             raise ValueError("a product needs one combination for each axis")
         return self.factors[0].variance_of(first) * self.factors[1].variance_of(second)
+
+    def row_weights(self, combination: Floats) -> Floats:
+        """Of any combination, given flat: axis by axis."""
+        table = combination.reshape([factor.strategy.cells for factor in self.factors])
+        for axis, factor in enumerate(self.factors):
+            lines = np.moveaxis(table, axis, -1)
+            if isinstance(factor.strategy, LevelStrategy) and factor.strategy.levels == ((1, 1),):
+                continue  # single cells: a row each
+            flat = lines.reshape(-1, lines.shape[-1])
+            weights = np.zeros((len(flat), factor.strategy.rows))
+            for place in np.flatnonzero(flat.any(axis=1)).tolist():
+                weights[place] = factor.row_weights(flat[place])
+            table = np.moveaxis(weights.reshape(*lines.shape[:-1], -1), -1, axis)
+        return table.reshape(-1)
 
     def range_variances(self, lows: Places, highs: Places) -> Floats:
         lows, highs = self._boxes(lows, highs)

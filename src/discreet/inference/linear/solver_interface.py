@@ -48,6 +48,17 @@ class Solver(ABC):
     def variance_of(self, combination: Floats) -> float:
         """The variance of one combination of the least-squares cells, where every row has noise of variance 1."""
 
+    def solve(self, combination: Floats) -> Floats:
+        """(A'A)^-1 times a combination of the cells. Not of a strategy that leaves cells undetermined."""
+        raise ValueError("the strategy leaves cells undetermined")
+
+    def row_weights(self, combination: Floats) -> Floats:
+        """The weight of each row in the least-squares answer to a combination of the cells: A (A'A)^-1 b.
+
+        Refuses, by a ValueError, what the strategy does not determine.
+        """
+        return np.asarray(self.strategy.multiply(self.solve(combination)))
+
     def prefix_total(self) -> float:
         """The sum over all ranges that begin with the first cell of their variances."""
         cells = self.strategy.cells

@@ -97,6 +97,9 @@ class DenseSolver(Solver):
     def variance_of(self, combination: Floats) -> float:
         return float(((self._root @ combination) ** 2).sum())
 
+    def solve(self, combination: Floats) -> Floats:
+        return np.asarray(self._solved(combination[None])[0])
+
     def range_variances(self, lows: Places, highs: Places) -> Floats:
         lows, highs = checked_ranges(self.strategy.cells, lows, highs)
         chunks = [
@@ -142,12 +145,21 @@ class MergedSolver(Solver):
         return np.asarray(spread[self.strategy.groups])
 
     def variance_of(self, combination: Floats) -> float:
+        inside = self._inside(combination)
+        return np.inf if inside is None else self.inner.variance_of(inside)
+
+    def row_weights(self, combination: Floats) -> Floats:
+        inside = self._inside(combination)
+        if inside is None:
+            raise ValueError("the strategy does not determine this combination")
+        return self.inner.row_weights(inside)
+
+    def _inside(self, combination: Floats) -> Floats | None:
+        """A combination of cells as one of groups; None where a group is cut."""
         groups = self.strategy.groups
         first = np.searchsorted(groups[groups >= 0], np.arange(len(self._sizes)))
         inside = combination[groups >= 0][first]
-        if not np.array_equal(np.concatenate([inside, [0.0]])[groups], combination):
-            return np.inf
-        return self.inner.variance_of(inside)
+        return inside if np.array_equal(np.concatenate([inside, [0.0]])[groups], combination) else None
 
     def _ranges(self, lows: Places, highs: Places) -> tuple[NDArray[np.bool_], Places, Places]:
         """Which ranges are made of whole groups, and those as ranges of groups."""
@@ -211,6 +223,9 @@ class WoodburySolver(Solver):
 
     def variance_of(self, combination: Floats) -> float:
         return float((self._single * combination**2).sum() - ((self._low_rank @ combination) ** 2).sum())
+
+    def solve(self, combination: Floats) -> Floats:
+        return np.asarray(self._single * combination - (self._low_rank @ combination) @ self._low_rank)
 
     def range_variances(self, lows: Places, highs: Places) -> Floats:
         lows, highs = checked_ranges(len(self._weights), lows, highs)

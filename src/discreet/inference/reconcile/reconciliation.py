@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -89,7 +89,9 @@ class Reconciliation:
             numbers = family.geometry.number[there]
             values[family.given[there]] = family.fit.values[numbers]
             variances[family.given[there]] = family.fit.variances[numbers]
-            identities += _identities(family)
+            identities += identities_of(
+                family.given.tolist(), family.geometry.number.tolist(), family.geometry.relations
+            )
         return ReconciledNumbers(
             values=tuple(values.tolist()),
             standard_errors=tuple(np.sqrt(variances).tolist()),
@@ -161,18 +163,23 @@ def _estimate(family: NumberFamily, relation: RegionRelation) -> NumberEstimate:
     return NumberEstimate(weights=weights, value=value, variance=variance)
 
 
-def _identities(family: NumberFamily) -> list[NumberIdentity]:
-    """One for each number more than the rank: nobody's is 0, repeats are equal, relations hold."""
+def identities_of(
+    given: Iterable[int], number: Sequence[int], relations: Sequence[RegionRelation]
+) -> list[NumberIdentity]:
+    """One for each number more than the rank: nobody's is 0, repeats are equal, relations hold.
+
+    `given`: the places of numbers; `number`: which of the different regions each is about, -1 where nobody can be.
+    """
     firsts: dict[int, int] = {}
     identities = []
-    for given, number in zip(family.given.tolist(), family.geometry.number.tolist(), strict=True):
-        if number < 0:
-            identities.append(NumberIdentity(terms=((given, Fraction(1)),)))
-        elif number in firsts:
-            identities.append(NumberIdentity(terms=((firsts[number], Fraction(1)), (given, Fraction(-1)))))
+    for place, region in zip(given, number, strict=True):
+        if region < 0:
+            identities.append(NumberIdentity(terms=((place, Fraction(1)),)))
+        elif region in firsts:
+            identities.append(NumberIdentity(terms=((firsts[region], Fraction(1)), (place, Fraction(-1)))))
         else:
-            firsts[number] = given
-    for relation in family.geometry.relations:
+            firsts[region] = place
+    for relation in relations:
         terms = [(firsts[place], -amount) for place, amount in relation.coefficients()]
         identities.append(NumberIdentity(terms=((firsts[relation.dependent], Fraction(1)), *terms)))
     return identities

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet import exact
 from discreet.kernel.curator import Curator
 from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals, refuse_other_totals
 from discreet.kernel.program import Program
 from discreet.kernel.project_session import Session
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.packed_integers import pack_integers
+from discreet.plan.expressions import Code
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.permitted_totals import level_totals, totals_of
 from discreet.tables.publish.public_join import row_source
@@ -26,6 +28,9 @@ Progress = Callable[[str, float], None]
 
 #: More numbers than this are not named: nobody reads them one by one.
 MOST_NAMED = 10_000
+
+#: What tables of more cells than this counted is not written down beside them.
+MOST_COUNTED_CELLS = 2**18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +74,8 @@ def measure(offer: PublicationOffer, session: Session, *, fresh: bool, progress:
         for level, queries in enumerate(layout.queries)
     )
     totals = None if declared is None else _exact_totals(layout, declared, reservation_id, curator)
-    program.finish(json.dumps({"kind": "publish", "levels": list(layout.levels), "called": cell_names(layout)}))
+    summary = {"kind": "publish", "levels": list(layout.levels), "called": cell_names(layout)}
+    program.finish(json.dumps(summary | {"cells": counted_cells(layout)}))
     progress("measured", 0.5)
     return NoisyTables(release=reservation_id, values=values, totals=totals, cached=offer.earlier_release is not None)
 
@@ -138,3 +144,28 @@ def cell_names(layout: Layout) -> dict[str, Any] | None:
         "labels": [list(labels) for _, labels, _ in columns],
         "codes": [pack_integers(codes) for _, _, codes in columns],
     }
+
+
+def counted_cells(layout: Layout) -> dict[str, Any] | None:
+    """What each level counted, for whoever answers a query from the release: public facts alone.
+
+    The columns of places and attributes; of each level the node of every place, the group of every cell at a place
+    for each of its queries (-1: not possible), and the queries' shares. None where a public table is joined, or there
+    are too many cells.
+    """
+    columns = [axis.of.column for axis in layout.axes if isinstance(axis.of, Code)]
+    places = len(layout.places.axes)
+    size = len(layout.places.leaves) * len(layout.possible)
+    if layout.places.joined is not None or len(columns) != len(layout.axes) or size > MOST_COUNTED_CELLS:
+        return None
+    levels = []
+    for level, queries in enumerate(layout.queries):
+        groups = [layout.strategy(level, query.groups).groups for query in queries]
+        levels.append(
+            {
+                "nodes": pack_integers(layout.places.nodes(level)),
+                "groups": [pack_integers(own) for own in groups],
+                "shares": [exact.write(query.share) for query in queries],
+            }
+        )
+    return {"places": columns[:places], "attributes": columns[places:], "levels": levels}

@@ -77,6 +77,7 @@ class Ranges:
     warnings: tuple[str, ...] = ()
     requested_cells: tuple[tuple[int, int], ...] = ()
     spread: bool = False
+    where: str | None = None
 
     @cached_property
     def solver(self) -> Solver:
@@ -251,6 +252,8 @@ class Ranges:
             "release": self.release,
             "version": self.version,
             "column": self.ruler.column.name,
+            "where": self.where,
+            "by": [],
             "rows": rows,
             "quantiles": [self.quantile(each, confidence=confidence).to_data() for each in quantiles],
             "confidence": float(confidence_of(confidence)),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from os import PathLike
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from discreet.accounting import events
 from discreet.accounting.events import ReservationEvent
+from discreet.accounting.region import Region
 from discreet.answers.query_quote import FREE, cost_of
+from discreet.answers.reconcile.table_readers import with_groups
+from discreet.answers.row_condition import RowCondition
 from discreet.errors import Flag, Message, UsageError
 from discreet.inference.linear.solvers import solver_for
 from discreet.kernel.curator import Curator, Version
@@ -27,6 +30,10 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.strategy import strategy_data
+from discreet.plan.cells import Axis
+from discreet.plan.expressions import columns
+from discreet.plan.relation import Filter
+from discreet.schema.column import Column
 from discreet.schema.schema import closest_name_hint
 from discreet.tables.ranges.adaptive_partition import (
     TEST,
@@ -36,6 +43,7 @@ from discreet.tables.ranges.adaptive_partition import (
     measure_adaptively,
 )
 from discreet.tables.ranges.range_answers import Ranges
+from discreet.tables.ranges.range_groups import RangesByGroup, group_axes
 from discreet.tables.ranges.range_pairs import Pair, cells_of_pairs, read_pairs
 from discreet.tables.ranges.ruler import Ruler, ruler_of
 from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
@@ -48,15 +56,29 @@ from discreet.tables.workload import AllRanges, GivenRanges, Workload
 STRATEGIES = ("best", "adaptive", "identity", "binary")
 
 
+class RangesCut(TypedDict, total=False):
+    """Which rows, by which groups, and in which bins. `rows`: a condition that was read."""
+
+    rows: RowCondition | None
+    by: Sequence[str] | str
+    bins: object
+    width: object
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangesRequest:
-    """What is asked: a column, perhaps ranges, how long to plan and by which strategy."""
+    """What is asked: a column, perhaps ranges, how long to plan and by which strategy; and of which rows, by which
+    groups, in which bins."""
 
     column: str
     pairs: list[Pair] | None = None
     strategy: str = "best"
     seconds: float = 1.0
     only: bool = False
+    rows: RowCondition | None = None
+    by: tuple[str, ...] = ()
+    bins: object = None
+    width: object = None
 
     @staticmethod
     def of(
@@ -65,6 +87,7 @@ class RangesRequest:
         strategy: str = "best",
         seconds: object = 1,
         only: bool = False,
+        **cut: Unpack[RangesCut],
     ) -> RangesRequest:
         """What is asked, checked. `only`: planned for the given ranges alone, with less noise for them."""
         if not isinstance(column, str) or not isinstance(strategy, str):
@@ -82,16 +105,36 @@ class RangesRequest:
             plan_seconds = float("nan")
         if not 0 < plan_seconds <= 3600:
             raise UsageError(f"seconds must be above 0 and at most 3,600, got {str(seconds)[:40]}")
+        by = cut.get("by", ())
+        names = (by,) if isinstance(by, str) else tuple(by)
+        if strategy == "adaptive" and names:
+            raise UsageError(
+                "the adaptive strategy works without groups", hint=Message("leave ", Flag("strategy"), " out")
+            )
         return RangesRequest(
-            column=column, pairs=read_pairs(ranges), strategy=strategy, seconds=plan_seconds, only=only
+            column=column,
+            pairs=read_pairs(ranges),
+            strategy=strategy,
+            seconds=plan_seconds,
+            only=only,
+            rows=cut.get("rows"),
+            by=names,
+            bins=cut.get("bins"),
+            width=cut.get("width"),
         )
+
+    @property
+    def region(self) -> Region | None:
+        """Whom it is about, where not everybody."""
+        return None if self.rows is None else self.rows.region
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangesQuote:
-    """What a release would be: its ruler, plan and noise. Free, and the same on an empty table."""
+    """What a release would be: its ruler, groups, plan and noise. Free, and the same on an empty table."""
 
     ruler: Ruler
+    groups: tuple[Axis, ...]
     planned: StrategyPlan
     law: Law
     event: ReservationEvent
@@ -121,6 +164,7 @@ class RangesQuote:
         return {
             "column": self.ruler.column.name,
             "cells": self.ruler.cells,
+            "groups": math.prod(axis.size for axis in self.groups),
             "strategy": self.planned.words,
             "expected_rmse": self.expected_rmse,
             "lower_bound": self.lower_bound,
@@ -131,7 +175,7 @@ class RangesQuote:
 
 def quote(request: RangesRequest, terms: ReservationTerms, session: Session) -> RangesQuote:
     """Plan a release. Reads public facts alone."""
-    return plan_release(request, terms.event(session), session.version)
+    return plan_release(request, terms.event(session, request.region), session.version)
 
 
 @lru_cache(maxsize=4)
@@ -143,6 +187,7 @@ def _plan(workload: Workload, gaussian: bool, seconds: float, name: str) -> Stra
 def plan_release(request: RangesRequest, event: ReservationEvent, version: Version) -> RangesQuote:
     """The plan of a release that costs a reservation."""
     ruler = _ruler(request, version)
+    groups = group_axes(request.by, version.schema, beside=ruler)
     places = cells_of_pairs(request.pairs, ruler)
     workload: Workload = AllRanges(ruler.cells)
     if request.only:
@@ -156,7 +201,7 @@ def plan_release(request: RangesRequest, event: ReservationEvent, version: Versi
     if request.strategy == "adaptive":
         evenness_test(ruler.cells, best, event, rows)
     law = law_of(best.strategy, event, rows, share)
-    return RangesQuote(ruler=ruler, planned=best, law=law, event=event, places=places, rows=rows)
+    return RangesQuote(ruler=ruler, groups=groups, planned=best, law=law, event=event, places=places, rows=rows)
 
 
 def _variance(kind: Any, **given: Fraction) -> float:
@@ -171,7 +216,7 @@ def _ruler(request: RangesRequest, version: Version) -> Ruler:
     if column is None:
         hint = closest_name_hint(request.column, [each.name for each in version.schema.columns])
         raise UsageError(f"table {version.table!r} has no column {request.column[:60]!r}", hint=hint)
-    return ruler_of(column, table=version.table)
+    return ruler_of(column, table=version.table, bins=request.bins, width=request.width)
 
 
 def release(
@@ -180,13 +225,14 @@ def release(
     session: Session,
     *,
     fresh: bool = False,
-) -> Ranges:
+) -> Ranges | RangesByGroup:
     """The ranges of a column: from a stored release that is exact enough, free; else measured and charged.
 
     Guarantee: one charge of a reservation, and all that is read is drawn from it or public.
     """
     version, curator = session.version, session.curator
     ruler = _ruler(request, version)
+    group_axes(request.by, version.schema, beside=ruler)
     places = cells_of_pairs(request.pairs, ruler)
     stored = None if fresh else _find_stored(request, ruler, places, terms, session)
     if stored is not None:
@@ -196,24 +242,23 @@ def release(
             f"no stored release of {request.column!r} can answer these ranges for version {version.number}",
             hint=_hint_elsewhere(ruler, version, curator),
         )
-    event = terms.event(session)
-    question_data = {
+    event = terms.event(session, request.region)
+    question_data: dict[str, Any] = {
         "ranges": ruler.column.name,
         "edges": _edges(ruler),
         "workload": places if request.only else "all",
         "strategy": request.strategy,
         "seconds": request.seconds,
+        **_narrowing(request, ruler),
     }
     plan_release(request, event, version)  # what cannot be planned is refused before it is paid
-    reservation_id, event, is_repeat = reserve(question_data, event, terms, session, fresh=fresh)
+    reservation_id, event, is_repeat = reserve(question_data, event, terms, session, fresh=fresh, region=request.region)
     # Stored before the draw: a planner may get better, and what is begun must be gone on with.
     summary = _summary(request, plan_release(request, event, version))
     payload = json.loads(curator.ledger.store(reservation_id, json.dumps(summary)))
-    made = replace(
-        _read(payload, reservation_id, ruler, version=version, curator=curator, cached=is_repeat),
-        requested_cells=places,
-    )
-    return replace(made, warnings=(*made.warnings, *terms.notes(event, session.guarantee)))
+    made = _read(payload, reservation_id, ruler, request, version=version, curator=curator, cached=is_repeat)
+    notes = tuple(terms.notes(event, session.guarantee))
+    return _by_group(replace(made, requested_cells=places, warnings=(*made.warnings, *notes)), request, version)
 
 
 def _summary(request: RangesRequest, quoted: RangesQuote) -> dict[str, Any]:
@@ -230,19 +275,46 @@ def _summary(request: RangesRequest, quoted: RangesQuote) -> dict[str, Any]:
         "law": law_to_data(quoted.law),
         "words": quoted.planned.words,
         "expected_rmse": quoted.expected_rmse,
+        **_narrowing(request, quoted.ruler),
+        **({} if request.rows is None else {"where": request.rows.text}),
     }
+
+
+def _narrowing(request: RangesRequest, ruler: Ruler) -> dict[str, Any]:
+    """Which groups, rows and bins, where anything is said of them. What is said of none is as it always was."""
+    narrowing: dict[str, Any] = {"by": list(request.by)} if request.by else {}
+    if request.rows is not None:
+        narrowing["meaning"] = request.rows.meaning
+    return narrowing | ({"cut": ruler.cut} if ruler.cut else {})
 
 
 def _edges(ruler: Ruler) -> list[int]:
     """The cut of a column in few numbers: first edge, last edge and cells where they are even."""
-    return [ruler.edges[0], ruler.edges[-1], ruler.cells] if ruler.column.edges is None else list(ruler.edges)
+    even = ruler.column.edges is None and not ruler.cut
+    return [ruler.edges[0], ruler.edges[-1], ruler.cells] if even else list(ruler.edges)
+
+
+def stored_ruler(payload: Mapping[str, Any], column: Column) -> Ruler:
+    """The ruler of a stored release: of the declaration, or of the bins that were asked for."""
+    ruler = ruler_of(column)
+    return replace(ruler, edges=tuple(payload["edges"]), cut=payload["cut"]) if payload.get("cut") else ruler
 
 
 def _read(
-    payload: dict[str, Any], reservation_id: str, ruler: Ruler, *, version: Version, curator: Curator, cached: bool
+    payload: dict[str, Any],
+    reservation_id: str,
+    ruler: Ruler,
+    request: RangesRequest,
+    *,
+    version: Version,
+    curator: Curator,
+    cached: bool,
 ) -> Ranges:
-    """A release as it was begun: what was drawn is read back, what was not is drawn now."""
-    program = Program(curator, version, reservation_id)
+    """A release as it was begun: what was drawn is read back, what was not is drawn now.
+
+    By groups: the numbers of all of them, one group after the other.
+    """
+    program = Program(curator, version, reservation_id, plan=None if request.rows is None else request.rows.plan)
     ranges = Ranges(
         release=reservation_id,
         table=version.table,
@@ -255,20 +327,33 @@ def _read(
         expected_rmse=payload["expected_rmse"],
         cost=FREE if cached else cost_of(program.event, curator.ledger.state.charges[reservation_id].moved),
         cached=cached,
+        where=payload.get("where"),
         warnings=(
             "no range counts rows where the column is NULL",
-            *count_caveats(version, curator, [ruler.column.name]),
+            *count_caveats(version, curator, _columns_read(request, ruler)),
         ),
     )
     drawn = read_or_measure(program, payload, ruler)
     return _with_measurement(ranges, drawn) if isinstance(drawn, AdaptiveMeasurement) else replace(ranges, noisy=drawn)
 
 
+def _columns_read(request: RangesRequest, ruler: Ruler) -> list[str]:
+    """The columns that a release depends on: its own, those of its groups, and those of its condition."""
+    names = [ruler.column.name, *request.by]
+    plan = None if request.rows is None else request.rows.plan
+    while isinstance(plan, Filter):
+        names += sorted(columns(plan.where))
+        plan = plan.source
+    return list(dict.fromkeys(names))
+
+
 def read_or_measure(program: Program, payload: dict[str, Any], ruler: Ruler) -> Integers | AdaptiveMeasurement:
     """What a stored release says it measures: read back where it was drawn, else drawn now."""
     strategy = strategy_data.strategy_from_data(payload["strategy"])
     if not payload["adaptive"]:
-        return program.linear((ruler.axis(),), [(strategy, law_from_data(payload["law"]))])[0]
+        groups = group_axes(payload.get("by", ()), program.version.schema, beside=ruler)
+        measured = with_groups([axis.size for axis in groups], strategy)
+        return program.linear((*groups, ruler.axis()), [(measured, law_from_data(payload["law"]))])[0]
     planned = StrategyPlan(
         workload=AllRanges(ruler.cells),
         strategy=strategy,
@@ -320,10 +405,10 @@ def _find_stored(
     places: tuple[tuple[int, int], ...],
     terms: ReservationTerms | None,
     session: Session,
-) -> Ranges | None:
+) -> Ranges | RangesByGroup | None:
     """The most exact stored release of the column that tells these ranges and cost what is offered now, or more."""
-    version, curator = session.version, session.curator
-    least = Fraction(0) if terms is None else terms.event(session).rho
+    version, curator, narrowing = session.version, session.curator, _narrowing(request, ruler)
+    least = Fraction(0) if terms is None else terms.event(session, request.region).rho
     releases = [each for each in _releases(ruler, version, curator) if events.loss(each[1]).rho >= least]
     # The most exact first; one by a partition, whose intervals speak of noise alone, only where there is no other.
     for reservation_id, _, payload in sorted(
@@ -333,12 +418,23 @@ def _find_stored(
             continue  # who pays gets what they ask for
         if request.strategy not in ("best", payload["name"]):
             continue
-        made = replace(
-            _read(payload, reservation_id, ruler, version=version, curator=curator, cached=True), requested_cells=places
-        )
+        if any(payload.get(name, none) != narrowing.get(name, none) for name, none in _NARROWED.items()):
+            continue
+        made = _read(payload, reservation_id, ruler, request, version=version, curator=curator, cached=True)
         if made.determines(places):
-            return made
+            return _by_group(replace(made, requested_cells=places), request, version)
     return None
+
+
+#: What of a release must be the same for it to be read again, and what it is where nothing is said.
+_NARROWED: Mapping[str, Any] = {"by": [], "meaning": None, "cut": ""}
+
+
+def _by_group(made: Ranges, request: RangesRequest, version: Version) -> Ranges | RangesByGroup:
+    """A release as whoever asked for it reads it: of each group, where groups were asked for."""
+    if not request.by:
+        return made
+    return RangesByGroup.of(made, request.by, group_axes(request.by, version.schema, beside=made.ruler))
 
 
 def _hint_elsewhere(ruler: Ruler, version: Version, curator: Curator) -> str:

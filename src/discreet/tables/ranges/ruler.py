@@ -13,6 +13,7 @@ from discreet.plan.cells import Axis
 from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, moment_code
 from discreet.sql.group_keys import declared_axis
 from discreet.sql.typed_expression import column_expression
+from discreet.tables.ranges.ruler_cut import bin_edges, width_of, width_text
 
 #: A column is cut into single values as long as there are not more of them than this.
 MOST_CELLS = 2**20
@@ -24,10 +25,14 @@ _MOMENTS = (1, 1000, _SECOND, 60 * _SECOND, 3600 * _SECOND, 86400 * _SECOND, 7 *
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruler:
-    """A column with bounds, cut at `edges`: cell i holds the codes in [edges[i], edges[i + 1])."""
+    """A column with bounds, cut at `edges`: cell i holds the codes in [edges[i], edges[i + 1]).
+
+    `cut`: the width of bins that were asked for; empty where the column is cut as it is declared.
+    """
 
     column: NumberColumn | MomentColumn
     edges: tuple[int, ...]
+    cut: str = ""
 
     @property
     def cells(self) -> int:
@@ -99,8 +104,11 @@ class Ruler:
         return self.column.label(min(self.edges[cell + 1] - 1, self.column.high))
 
 
-def ruler_of(column: Column, *, table: str = "TABLE") -> Ruler:
-    """The ruler of a declared column: its bins, its single values, or as many equal cells as may be."""
+def ruler_of(column: Column, *, table: str = "TABLE", bins: object = None, width: object = None) -> Ruler:
+    """The ruler of a declared column: its bins, its single values, or as many equal cells as may be.
+
+    `bins`, `width`: other bins than the declared ones.
+    """
     if not isinstance(column, NumberColumn | MomentColumn):
         raise UsageError(
             f"{column.name!r} cannot have ranges: its values have no order",
@@ -115,6 +123,8 @@ def ruler_of(column: Column, *, table: str = "TABLE") -> Ruler:
                 " measures them",
             ),
         )
+    if (wide := width_of(column, bins=bins, width=width)) is not None:
+        return Ruler(column=column, edges=bin_edges(column, wide), cut=width_text(wide))
     binned = declared_axis(column) if column.edges is not None else None
     if binned is not None:
         return Ruler(column=column, edges=binned.edges)
