@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.accounting import events
 from discreet.accounting.events import Event, ReservationEvent
+from discreet.accounting.region import Region
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program, step_digest
 from discreet.plan.cell_statistics import RowCount
@@ -32,6 +33,7 @@ class ProgramReplay(Program):
         self.shares = {}
         self._plan = Scan(table=schema.table, version=number)
         self.moves = sensitivity(RowCount(), reach(self._plan, {schema.table: schema}), touched=1)
+        self._joined, self._region = (), Region.whole()
         self._steps = list(plan["steps"])
         self._payloads: Mapping[str, str] = plan["payloads"]
 
