@@ -57,7 +57,7 @@ def _batch_inquiry(measurement: Measurement, own: str, *, reads: Reads) -> Inqui
         inquiries = [reads(text).inquiry for text in texts]
     except Refused:  # a public table that it named has changed
         return None
-    return _merged_inquiry(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
+    return merged_inquiry(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
 
 
 def read_stored_queries(measurement: Measurement, *, reads: Reads) -> tuple[Inquiry, list[ParsedQuery]] | None:
@@ -66,10 +66,10 @@ def read_stored_queries(measurement: Measurement, *, reads: Reads) -> tuple[Inqu
         queries = [reads(text) for text in split_statements(measurement.text)]
     except (Refused, UsageError):  # something that it named has changed
         return None
-    return (_merged_inquiry([each.inquiry for each in queries]), queries) if queries else None
+    return (merged_inquiry([each.inquiry for each in queries]), queries) if queries else None
 
 
-def _merged_inquiry(inquiries: Sequence[Inquiry]) -> Inquiry:
+def merged_inquiry(inquiries: Sequence[Inquiry]) -> Inquiry:
     """What several questions over the same groups measure, each thing once."""
     return replace(
         inquiries[0],

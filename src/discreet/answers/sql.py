@@ -20,6 +20,7 @@ from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
+from discreet.answers.workload.stored_batch import readings_in_batches
 from discreet.errors import BudgetExceeded
 from discreet.kernel.charge import charge_request
 from discreet.kernel.curator import Curator, Version
@@ -209,6 +210,7 @@ def stored_reading(
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
     readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
+    readings += readings_in_batches(query, version=version, ledger=curator.ledger, reads=reads)
     if reads is not None:
         readings += in_batches(query, version=version, curator=curator, reads=reads)
     charges = curator.ledger.state.charges

@@ -22,21 +22,26 @@ def charge_whole_table(
     price: Fraction,
     once: bool = False,
     stream: dict[str, Any] | None = None,
+    region: Region | None = None,
 ) -> str:
-    """Charge an event to everybody in a version; return its id. `once` and `stream`: see `ChargeRequest`."""
+    """Charge an event to everybody in a version, or to those of a region; return its id.
+
+    `once` and `stream`: see `ChargeRequest`.
+    """
     version = session.version
     session.curator.check_ready(version)
     request = ChargeRequest(
         population=version.population,
         table=version.table,
         version=version.number,
-        region=Region.whole(),
+        region=Region.whole() if region is None else region,
         event=event,
         question=question,
         price=price,
         asker=session.asker,
         once=once,
         stream=stream,
+        reads=[(read.table, read.number) for read in session.joined],
     )
     try:
         return session.ledger.charge(request).id
