@@ -89,15 +89,20 @@ def single_statement(measurement: Measurement) -> str:
             hint=Message("run ", Command("bounds", table, *switches, Flag("epsilon", "E")), " again, with a larger E"),
         )
     if len(texts) != 1:
-        raise UsageError(
-            f"release {measurement.id} answers {len(texts)} statements of a batch together; "
-            "only the answer to a single statement can be made more precise",
-            hint=Message(
-                "run ",
-                Command("query", Flag("fresh", True), Flag("epsilon", "E"), Statement(" ".join(texts[0].split()))),
-                ", then ",
-                Command("again"),
-                " on that release",
-            ),
-        )
+        raise not_a_single_statement(measurement.id, texts)
     return texts[0]
+
+
+def not_a_single_statement(id_: str, texts: Sequence[str]) -> UsageError:
+    """The refusal to make the statements of a batch more precise."""
+    what = f"{len(texts)} statements of a batch together" if len(texts) > 1 else "a statement whose numbers share noise"
+    return UsageError(
+        f"release {id_} answers {what}; only the answer to a single statement can be made more precise",
+        hint=Message(
+            "run ",
+            Command("query", Flag("fresh", True), Flag("epsilon", "E"), Statement(" ".join(texts[0].split()))),
+            ", then ",
+            Command("again"),
+            " on that release",
+        ),
+    )

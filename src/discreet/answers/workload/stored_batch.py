@@ -42,6 +42,7 @@ from discreet.plan.cell_statistics import Statistic, statistic_data
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code
 from discreet.plan.expressions import to_data as expression_data
+from discreet.sql.catalog import Catalog
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
 
 KIND = "batch"
@@ -537,3 +538,20 @@ def readings_in_batches(
             if reading is not None:
                 yield reading
                 break
+
+
+def statement_reading(drawn: DrawnBatch, statement: int, catalog: Catalog) -> AnswerReading | None:
+    """The reading of a statement, by its place in the batch, where texts mean what they meant; else None.
+
+    A statement that was answered before the batch was asked is not in it.
+    """
+    from discreet.sql.query_parser import parse_batch  # with all of the parser
+
+    place = drawn.stored.group_of(statement)
+    if place is None:
+        return None
+    try:
+        queries = parse_batch(STATEMENT_SEPARATOR.join(drawn.stored.texts), catalog)
+    except (Refused, UsageError):  # something that it named has changed
+        return None
+    return drawn.reading(place, queries[statement])
