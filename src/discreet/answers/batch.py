@@ -64,19 +64,19 @@ def ask_as_one(
         return None
     batch, session = QueryBatch.of(queries), sessions(queries[0])
     wishes = [replace(wish, epsilon=epsilon) for epsilon in batch.epsilons(wish.epsilon)]
-    earlier = {} if fresh else _stored_groups(batch, wishes, sessions)
+    earlier = {} if fresh else stored_groups(batch, wishes, sessions)
     begun = None if fresh else begun_batch(queries, wish, session, weights=weights)
     is_repeat = False
     if begun is not None:
         drawn = resume_batch(begun, queries, wish, sessions, weights=weights, answered=list(earlier))
         is_repeat = not drawn.is_resumed
-    elif _is_begun_split(batch, wishes, sessions):
+    elif not fresh and is_begun_split(batch, wishes, sessions):
         return None
     else:
         quoted = plan_batch(queries, wish, sessions, weights=weights, answered=list(earlier))
         if quoted is None or not quoted.is_better:
             return None
-        drawn = measure_batch(quoted, queries, wish, sessions, weights=weights)
+        drawn = measure_batch(quoted, queries, wish, sessions, weights=weights, fresh=fresh)
     readings = {}
     for place, group in enumerate(batch.groups):
         for question in group:
@@ -94,13 +94,13 @@ def ask_as_one(
     return releases
 
 
-def _is_begun_split(batch: QueryBatch, wishes: Sequence[QueryWish], sessions: Callable[[ParsedQuery], Session]) -> bool:
+def is_begun_split(batch: QueryBatch, wishes: Sequence[QueryWish], sessions: Callable[[ParsedQuery], Session]) -> bool:
     """Whether a process charged a group of this batch as one that is split, and died: it goes on so."""
     pairs = zip(batch.groups, wishes, strict=True)
     return any(resumed_quote(batch.whole(group), wish, sessions(group[0])) is not None for group, wish in pairs)
 
 
-def _stored_groups(
+def stored_groups(
     batch: QueryBatch, wishes: Sequence[QueryWish], sessions: Callable[[ParsedQuery], Session]
 ) -> dict[int, AnswerReading]:
     """The groups that are answered already, by their places."""
@@ -124,7 +124,7 @@ def _ask_split(
         replace(wish, epsilon=epsilon, within=None) if wish.epsilon is not None else wish
         for epsilon in (batch.epsilons(wish.epsilon) if wish.epsilon is not None else [Fraction(1)] * len(batch.groups))
     ]
-    _check_room(batch, wishes, wish, sessions)
+    check_room(batch, wishes, wish, sessions)
     releases: dict[int, Release] = {}
     paid = False
     for number, (group, each) in enumerate(zip(batch.groups, wishes, strict=True)):
@@ -153,7 +153,7 @@ def _ask_split(
     return [releases[id(question)] for question in queries]
 
 
-def _check_room(
+def check_room(
     batch: QueryBatch,
     wishes: list[QueryWish],
     wish: QueryWish,
@@ -177,7 +177,7 @@ def _check_room(
         needed[version.population] = needed.get(version.population, Fraction(0)) + quoted.price.epsilon
         account = account_of(quoted, ledger)
         trial = trials.setdefault(account.name, deepcopy(account))
-        costs[account.name] = costs.get(account.name, Fraction(0)) + _try(trial, quoted)
+        costs[account.name] = costs.get(account.name, Fraction(0)) + try_charge(trial, quoted)
         delta = Cost.of(events.loss(quoted.price.event)).delta
         deltas[account.name] = deltas.get(account.name, account.delta) + delta
         if deltas[account.name] > limit.limits.delta_keys:
@@ -202,7 +202,7 @@ def _check_room(
             )
 
 
-def _try(trial: Account, quoted: QueryQuote) -> Fraction:
+def try_charge(trial: Account, quoted: QueryQuote) -> Fraction:
     """Book a statement on a copy of the account, after those before it; return what it costs the budget there."""
     key, region = (quoted.version.table, quoted.version.number), quoted.price.region
     cost = Cost.of(events.loss(quoted.price.event))

@@ -5,7 +5,7 @@ Everything after `Curator.measure` is post-processing: it sees noisy numbers alo
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from functools import partial
 
@@ -38,10 +38,12 @@ def ask(
     *,
     fresh: bool,
     reads: Reads | None = None,
+    as_one: Callable[[], Release | None] | None = None,
 ) -> Release:
     """Answer a question: from the store where it was answered before, from what earlier answers tell, else by charging.
 
     `reads` reads the text of a statement: with it the statements of batches, and whole histories, are known again.
+    `as_one` measures a question of many numbers as one workload, or returns None where it gains nothing by that.
     """
     version, curator, ledger = session.version, session.curator, session.ledger
     stored = None if fresh else stored_reading(query, wish, version=version, curator=curator, reads=reads)
@@ -55,6 +57,9 @@ def ask(
     ):
         return derived_release(earlier_estimate, wish, version=version, curator=curator)
     helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
+    together = None if as_one is None or helping is not None else as_one()
+    if together is not None:
+        return together
     quoted = resumed_quote(query, wish, session, earlier_estimate=helping, fresh=fresh) or quote_within(
         query,
         wish,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from discreet import exact
@@ -12,6 +13,7 @@ from discreet.answers import sql as answers
 from discreet.answers.query_quote import QueryQuote, QueryWish
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
+from discreet.answers.workload.batch_quote import has_many_numbers
 from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
 from discreet.ledger.charge_request import UNNAMED, Asker
@@ -96,8 +98,17 @@ class Question:
                 already_charged=resumed is not None,
             )
         )
+        if not is_free and resumed is None and helping is None and has_many_numbers(query):
+            explanation = self._as_one(explanation, wish)
         self._last_shown[:] = [explanation]
         return explanation
+
+    def _as_one(self, explanation: Explanation, wish: QueryWish) -> Explanation:
+        """The explanation of a statement that is measured as one workload; as it is, where it is not."""
+        from discreet.answers.batch_explanation import explained_as_one
+
+        changed = explained_as_one(self.query, wish, self._quote_session())
+        return explanation if changed is None else Explanation(data={**explanation.data, **changed})
 
     def _resumed_quote(self, wish: QueryWish, earlier_estimate: EarlierEstimate | None) -> QueryQuote | None:
         """The quote under which this was charged by a process that died before it stored the answer, if one did."""
@@ -125,7 +136,8 @@ class Question:
         asker = self.project.asker(analyst, key)
         query, versions = self.project.settle_query(self.query)
         session = query_session(self.project, versions, asker)
-        release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement)
+        as_one = partial(_ask_as_one, query, wish, session, fresh=fresh) if has_many_numbers(query) else None
+        release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement, as_one=as_one)
         self._last_shown[:] = [release]
         return release
 
@@ -139,6 +151,14 @@ class Question:
     def _repr_html_(self) -> str:
         """The query in a notebook, with its price if it was explained. Free."""
         return notebook.notebook_html(lambda: question_html(self.query.text, self._last_shown), lambda: repr(self))
+
+
+def _ask_as_one(query: ParsedQuery, wish: QueryWish, session: Session, *, fresh: bool) -> Release | None:
+    """A statement of many numbers as one workload; None where it gains too little by that."""
+    from discreet.answers.batch import ask_as_one
+
+    releases = ask_as_one([query], wish, lambda _: session, fresh=fresh)
+    return None if releases is None else releases[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,8 +57,9 @@ def measure_batch(
     sessions: SessionOf,
     *,
     weights: Sequence[Fraction] | None = None,
+    fresh: bool = False,
 ) -> DrawnBatch:
-    """Charge a batch as quoted, and measure it.
+    """Charge a batch as quoted, and measure it. `fresh`: charge it again, if it was charged before.
 
     Guarantee: all that is drawn loses no more than the reservation, for the people of its region, and nothing for
         others.
@@ -73,7 +74,7 @@ def measure_batch(
         quoted.event,
         question=batch_question(quoted.batch, wish, weights),
         price=quoted.epsilon,
-        once=True,
+        once=not fresh,
         region=quoted.region,
     )
     text = StoredBatch.of(quoted, queries).to_text()

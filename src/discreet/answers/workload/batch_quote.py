@@ -136,7 +136,7 @@ class BatchQuote:
         """What is measured, for people."""
         parts = [f"{each.planned.words} ({_sizes(each.planned)})" for each in self.grids]
         alone = sum(len(self.batch.groups[each.group]) for each in self.alone)
-        parts += [f"{alone} {'statement' if alone == 1 else 'statements'} by themselves"] if alone else []
+        parts += ["1 statement by itself" if alone == 1 else f"{alone} statements by themselves"] if alone else []
         return "; ".join(parts)
 
 
@@ -154,6 +154,12 @@ def grid_half_widths(planned: GridPlan, law: Law, confidence: Fraction) -> Float
     else:
         widths = np.array([half_width([(row[row != 0], law, 1)], confidence) for row in different])
     return np.asarray(np.concatenate([widths, [0.0]])[answers.atoms.which])
+
+
+def has_many_numbers(query: ParsedQuery) -> bool:
+    """Whether one statement asks for several sums over rows that may overlap: by FILTER, CASE, or grouping sets."""
+    inquiry = query.inquiry
+    return len(inquiry.statistics) * len(inquiry.sets) > 1 and not inquiry.keys and not inquiry.quantiles
 
 
 def plan_batch(

@@ -247,7 +247,7 @@ class StoredBatch:
             f"for {len(grid.numbers):,})"
             for grid in self.grids
         ]
-        parts += [f"{alone} {'statement' if alone == 1 else 'statements'} by themselves"] if alone else []
+        parts += ["1 statement by itself" if alone == 1 else f"{alone} statements by themselves"] if alone else []
         return "; ".join(parts)
 
     def to_text(self) -> str:
