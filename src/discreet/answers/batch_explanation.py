@@ -50,6 +50,7 @@ def explain_batch(
     if begun is None and not is_begun_split(batch, wishes, sessions):
         quoted = plan_batch(queries, wish, sessions, weights=weights, answered=list(stored))
     together = quoted if quoted is not None and quoted.is_better else None
+    prices: dict[int, Price]
     if begun is not None:
         session = sessions(queries[0])
         prices, cost, status = {}, FREE, session.ledger.account_status(session.version.population)

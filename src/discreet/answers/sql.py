@@ -20,7 +20,6 @@ from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import combine_with_measurement, helps, suffices
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
-from discreet.answers.workload.stored_batch import readings_in_batches
 from discreet.errors import BudgetExceeded
 from discreet.kernel.charge import charge_request
 from discreet.kernel.curator import Curator, Version
@@ -50,7 +49,7 @@ def ask(
     if stored is not None:
         return make_release(stored, wish, version=version, ledger=ledger, cached=True)
     earlier_estimate = (
-        None if fresh or reads is None else _estimate(query, version=version, curator=curator, reads=reads)
+        None if fresh or reads is None else estimate_from_releases(query, version=version, curator=curator, reads=reads)
     )
     if earlier_estimate is not None and suffices(
         earlier_estimate, wish, version=version, guarantee=session.guarantee, ledger=ledger
@@ -73,7 +72,7 @@ def ask(
     earlier = None if fresh else most_exact_answer(query, session)
     measurement = measure_query(query, wish, session, quoted, earlier=earlier)
     if helping is not None and reads is not None and quoted.price.refines is None:
-        after = _estimate(query, version=version, curator=curator, reads=reads)
+        after = estimate_from_releases(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(helping, measurement, after, wish)
         if both is not None:
             return combined_release(both, measurement, wish, version=version, ledger=ledger)
@@ -81,13 +80,20 @@ def ask(
     return make_release(reading, wish, version=version, ledger=ledger, cached=False)
 
 
-def _estimate(
+def estimate_from_releases(
     query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads, without: Collection[str] = ()
 ) -> EarlierEstimate | None:
     """What earlier answers tell about a question, but for the releases `without`."""
     from discreet.answers.reconcile.history_estimation import estimate_from_history  # with all of its least squares
 
-    return estimate_from_history(query, version=version, curator=curator, reads=reads, without=without)
+    from_answers = estimate_from_history(query, version=version, curator=curator, reads=reads, without=without)
+    if not curator.ledger.state.reservations:
+        return from_answers
+    from discreet.answers.workload.determined import estimate_from_batches, largest_variance
+
+    from_batches = estimate_from_batches(query, version=version, ledger=curator.ledger, without=without)
+    both = [each for each in (from_answers, from_batches) if each is not None]
+    return min(both, key=largest_variance, default=None)
 
 
 def reread_release(
@@ -101,9 +107,11 @@ def reread_release(
     if is_refinement(measurement.event):  # priced by itself
         return make_release(reading, wish, version=version, ledger=ledger, cached=False)
     later = ledger.state.refinements.later(measurement.id)  # the same noise in part: never read together with it
-    before = _estimate(query, version=version, curator=curator, reads=reads, without=(measurement.id, *later))
+    before = estimate_from_releases(
+        query, version=version, curator=curator, reads=reads, without=(measurement.id, *later)
+    )
     if before is not None and helps(before, wish):
-        after = None if later else _estimate(query, version=version, curator=curator, reads=reads)
+        after = None if later else estimate_from_releases(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(before, measurement, after, wish)
         if both is not None:
             return combined_release(both, measurement, wish, version=version, ledger=ledger)
@@ -215,7 +223,10 @@ def stored_reading(
     """The most exact stored answer to this question, the newest of equals; None where it is not exact enough."""
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
     readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
-    readings += readings_in_batches(query, version=version, ledger=curator.ledger, reads=reads)
+    if curator.ledger.state.reservations:
+        from discreet.answers.workload.stored_batch import readings_in_batches  # with all of its least squares
+
+        readings += readings_in_batches(query, version=version, ledger=curator.ledger, reads=reads)
     if reads is not None:
         readings += in_batches(query, version=version, curator=curator, reads=reads)
     charges = curator.ledger.state.charges

@@ -63,9 +63,9 @@ def explain(
     terms: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
     with terminal.with_owner_notes(opened_project):
         explanation = (
-            opened_project.sql(sql).explain(**terms)
-            if sql is not None
-            else opened_project.explain_batch(_read(file), **terms, weights=weight)
+            opened_project.explain_batch(_read(file), **terms, weights=weight)
+            if file is not None
+            else opened_project.sql(sql or "").explain(**terms)
         )
     terminal.print_result(explanation.data, str(explanation), as_json=as_json)
 
@@ -151,11 +151,12 @@ def _answer_batch(project: Project, file: Path, terms: dict[str, Any], *, as_jso
 
 
 def _batch_lines(project: Project, questions: list[Question], releases: list[Release]) -> list[Any]:
-    """The answers of a batch for people, each under its title. What was measured as one has one price, and notes once."""
+    """The answers of a batch for people, each under its title. What was measured as one has one price."""
     from discreet.answers.workload.statement_notes import statement_title
     from discreet.project.explained_batch import is_together, total_cost
 
-    together, lines = is_together(releases), []
+    together = is_together(releases)
+    lines: list[Any] = []
     for number, (question, release) in enumerate(zip(questions, releases, strict=True), start=1):
         lines += [*([""] if lines else []), f"{number}. {statement_title(question.query.text)}"]
         lines += (

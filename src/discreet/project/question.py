@@ -13,7 +13,7 @@ from discreet.answers import sql as answers
 from discreet.answers.query_quote import QueryQuote, QueryWish
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
-from discreet.answers.workload.batch_quote import has_many_numbers
+from discreet.answers.workload.query_batch import has_many_numbers
 from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
 from discreet.ledger.charge_request import UNNAMED, Asker
@@ -56,7 +56,6 @@ class Question:
     ) -> Explanation:
         """The sensitivity with its reasons, the noise, the expected error and the price. Free: no data is read."""
         from discreet.answers.explain import explain  # with the dialects of all engines
-        from discreet.answers.reconcile.history_estimation import estimate_from_history
 
         wish = wish_of(epsilon, within, confidence, delta)
         project = self.project
@@ -69,7 +68,7 @@ class Question:
         earlier_estimate = (
             None
             if stored_reading is not None
-            else estimate_from_history(query, version=version, curator=curator, reads=self._read_statement)
+            else answers.estimate_from_releases(query, version=version, curator=curator, reads=self._read_statement)
         )
         enough = earlier_estimate is not None and suffices(
             earlier_estimate, wish, version=version, guarantee=guarantee, ledger=ledger

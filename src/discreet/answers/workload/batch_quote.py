@@ -156,12 +156,6 @@ def grid_half_widths(planned: GridPlan, law: Law, confidence: Fraction) -> Float
     return np.asarray(np.concatenate([widths, [0.0]])[answers.atoms.which])
 
 
-def has_many_numbers(query: ParsedQuery) -> bool:
-    """Whether one statement asks for several sums over rows that may overlap: by FILTER, CASE, or grouping sets."""
-    inquiry = query.inquiry
-    return len(inquiry.statistics) * len(inquiry.sets) > 1 and not inquiry.keys and not inquiry.quantiles
-
-
 def plan_batch(
     queries: Sequence[ParsedQuery],
     wish: QueryWish,

@@ -65,3 +65,9 @@ def _weight(query: ParsedQuery) -> Fraction:
     weight = sum(float(query.needs.get(index, 1)) ** (1 / 3) for index in range(len(inquiry.statistics)))
     weight = (weight + len(inquiry.quantiles) + bool(inquiry.keys)) * len(inquiry.sets)
     return Fraction(max(1, round(100 * weight)), 100)
+
+
+def has_many_numbers(query: ParsedQuery) -> bool:
+    """Whether one statement asks for several sums over rows that may overlap: by FILTER, CASE, or grouping sets."""
+    inquiry = query.inquiry
+    return len(inquiry.statistics) * len(inquiry.sets) > 1 and not inquiry.keys and not inquiry.quantiles
