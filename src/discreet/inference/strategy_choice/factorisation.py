@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.tables.workload import GivenRanges, Workload
+from discreet.inference.strategy_choice.workload import GivenRanges, Workload
 
 Floats = NDArray[np.float64]
 

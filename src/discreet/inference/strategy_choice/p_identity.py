@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.lbfgs import minimise
-from discreet.tables.strategy_choice.level_trees import LevelTree
-from discreet.tables.workload import GivenRanges, Workload
+from discreet.inference.strategy_choice.level_trees import LevelTree
+from discreet.inference.strategy_choice.workload import GivenRanges, Workload
 
 Floats = NDArray[np.float64]
 
