@@ -56,9 +56,7 @@ def look_seconds(workload: Workload, rows: int) -> float:
 
     A formula, so that a plan does not depend on the load.
     """
-    each = rows * workload.cells * (1.8e-7 + 6e-10 * rows)
-    # The Gram matrix of ranges that are given is written out.
-    return each + 1e-10 * rows * workload.cells**2 if isinstance(workload, GivenRanges) else each
+    return rows * workload.cells * (1.8e-7 + 6e-10 * rows) + workload.product_seconds(rows)
 
 
 def optimise_p_identity(workload: Workload, tree: LevelTree, *, seconds: float) -> PIdentity | None:
@@ -66,9 +64,19 @@ def optimise_p_identity(workload: Workload, tree: LevelTree, *, seconds: float) 
     levels, weights = _start(workload, tree, seconds)
     if not levels:
         return None
+    return improve_rows(workload, [_level(size, workload.cells) for size in levels], weights, seconds=seconds)
+
+
+def improve_rows(workload: Workload, levels: list[Floats], weights: Floats, *, seconds: float) -> PIdentity | None:
+    """The best rows that are found from these, with so much work: first a weight for each level, then every entry.
+
+    None where there is too little work for a look at the levels.
+    """
+    each = look_seconds(workload, sum(map(len, levels)))
+    if sum(map(len, levels)) * workload.cells > MOST_ENTRIES or _LEVEL_LOOKS / 4 * each > seconds:
+        return None
     search = _PIdentitySearch(workload)
-    search.levels([_level(size, workload.cells) for size in levels], weights, looks=_LEVEL_LOOKS)
-    each = look_seconds(workload, len(search.best))
+    search.levels(levels, weights, looks=_LEVEL_LOOKS)
     looks = int(seconds / each - _LEVEL_LOOKS / 4)
     if looks > 0:
         search.entries(looks)
