@@ -39,6 +39,9 @@ _FEW_LOOKS = 30
 #: Looks at the weights of whole levels, before entries are changed one by one. A look then costs a quarter.
 _LEVEL_LOOKS = 8
 
+#: What a look takes at least.
+_LOOK = 2e-4
+
 #: Steps that the search remembers: enough, and memory grows with them.
 _MEMORY = 10
 
@@ -56,7 +59,7 @@ def look_seconds(workload: Workload, rows: int) -> float:
 
     A formula, so that a plan does not depend on the load.
     """
-    return rows * workload.cells * (1.8e-7 + 6e-10 * rows) + workload.product_seconds(rows)
+    return _LOOK + rows * workload.cells * (1.8e-7 + 6e-10 * rows) + workload.product_seconds(rows)
 
 
 def optimise_p_identity(workload: Workload, tree: LevelTree, *, seconds: float) -> PIdentity | None:
@@ -151,6 +154,8 @@ class _PIdentitySearch:
 
     def _look(self, rows: Floats) -> tuple[float, Floats]:
         value, gradient = error(self._workload, self._uses, rows)
+        if not value > 0:  # rounding, far out
+            return math.inf, np.zeros_like(gradient)
         if value < self.variance:
             self.best, self.variance = rows, value
         return math.log(value), gradient / value

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 #: Rounds of the search, and entries that it looks at in all of them.
-_ROUNDS, _MOST_WORK = 80, 4e8
+_ROUNDS, _MOST_WORK = 80, 1e8
 
 
 def question_weights(rows: NDArray[np.bool_], costs: Floats, *, gaussian: bool) -> Floats:

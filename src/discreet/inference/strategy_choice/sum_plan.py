@@ -39,8 +39,8 @@ _MOST_ENTRIES = 2**21
 #: Questions by themselves are looked at more closely where their error is below so many times the best.
 _FAR = 4.0
 
-#: Rounds of changes to the levels of a tree.
-_CHANGES = 8
+#: Rounds of changes to the levels of a tree, where there are so many seconds.
+_CHANGES, _LONG = 8, 0.3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,11 +88,11 @@ def _candidates(
     workload: SumWorkload, questions: Floats, *, gaussian: bool, seconds: float, starts: Sequence[list[Floats]]
 ) -> Iterator[tuple[Strategy, str]]:
     yield IdentityStrategy(workload.cells), "single cells"
-    if workload.cells < 2:
+    if workload.cells < 2 or not (workload.rows.sum(axis=1) > 1).any():
         return
     tree = None
     if workload.ends is not None:
-        tree = TreeSearch(workload, gaussian).best(_CHANGES)
+        tree = TreeSearch(workload, gaussian).best(_CHANGES if seconds >= _LONG else 1)
         if len(tree.sizes) > 1:
             strategy = integer_tree(workload.cells, tree)
             yield strategy, strategy_text(strategy)

@@ -58,13 +58,18 @@ class SumWorkload(Workload):
     def _gram(self) -> Floats:
         return self.weighed.T @ self.weighed
 
+    @property
+    def _writes_gram(self) -> bool:
+        """Is the Gram matrix worth being written out?"""
+        return self.queries >= self.cells / 2 and self.queries * self.cells**2 < _SHORT
+
     def gram(self) -> Floats:
         return self._gram
 
     def times(self, values: Floats) -> Floats:
         if self.ends is not None and self.cells > _FEW:
             return self._times_ranges(values, *self.ends)
-        if self.queries >= self.cells / 2:
+        if self._writes_gram:
             return values @ self._gram
         return (values @ self.weighed.T) @ self.weighed
 
@@ -82,7 +87,7 @@ class SumWorkload(Workload):
     def product_seconds(self, rows: int) -> float:
         if self.ends is not None and self.cells > _FEW:
             return 2e-8 * rows * (self.cells + self.queries)
-        if self.queries >= self.cells / 2:
+        if self._writes_gram:
             return 1e-10 * rows * self.cells**2
         return 2e-10 * rows * self.cells * self.queries
 
@@ -94,5 +99,5 @@ class SumWorkload(Workload):
         return float(np.einsum("ij,ij->", sums, sums)) / size
 
 
-#: With so few cells a matrix is as fast as running sums.
-_FEW = 256
+#: With so few cells a matrix is as fast as running sums; so many products take a tenth of a second.
+_FEW, _SHORT = 256, 1e9
