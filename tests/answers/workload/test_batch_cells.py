@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from answers.reconcile.worlds import DOMAIN, NOT_BOXES, World, _cell, _term, asked, exact_cells
-from discreet.answers.reconcile import exact_region as exactly_module
-from discreet.answers.workload import batch_cells
+from answers.reconcile.worlds import DOMAIN, World, _cell, _term, exact_cells
 from discreet.answers.workload.batch_cells import cut_cells
-from discreet.plan import predicate as predicates
 from tiers import size
 
 

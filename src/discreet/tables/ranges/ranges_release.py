@@ -18,6 +18,10 @@ from discreet.accounting.events import ReservationEvent
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import Flag, Message, UsageError
 from discreet.inference.linear.solvers import solver_for
+from discreet.inference.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
+from discreet.inference.strategy_choice.strategy_text import strategy_text
+from discreet.inference.strategy_choice.workload import AllRanges, GivenRanges, Workload
+from discreet.inference.strategy_choice.workload_error import mean_variance
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, law_from_data, law_to_data
 from discreet.kernel.program import Program
@@ -38,11 +42,7 @@ from discreet.tables.ranges.adaptive_partition import (
 from discreet.tables.ranges.range_answers import Ranges
 from discreet.tables.ranges.range_pairs import Pair, cells_of_pairs, read_pairs
 from discreet.tables.ranges.ruler import Ruler, ruler_of
-from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
-from discreet.tables.strategy_choice.strategy_text import strategy_text
-from discreet.tables.strategy_choice.workload_error import mean_variance
 from discreet.tables.table_reservation import ReservationTerms, count_caveats, reserve
-from discreet.tables.workload import AllRanges, GivenRanges, Workload
 
 #: Strategies that can be asked for by name.
 STRATEGIES = ("best", "adaptive", "identity", "binary")
