@@ -23,8 +23,6 @@ from discreet.answers.workload.batch_cells import BatchCut, cut_cells
 from discreet.answers.workload.batch_plan import GridPlan, plan_grid
 from discreet.answers.workload.query_batch import QueryBatch
 from discreet.errors import DiscreetError
-from discreet.inference.linear.half_widths import half_widths
-from discreet.inference.linear.weight_profile import weight_profile
 from discreet.inference.reconcile import ColumnDomains
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import AddedRows
@@ -52,7 +50,10 @@ _SECONDS = 1.0
 _GRID = 10**9
 
 #: Of more numbers than this widths are taken all at once, on a grid of weights.
-_MOST_SINGLE = 128
+MOST_SINGLE = 128
+
+#: Where a plan fails so, the batch is split: what refuses it says so there.
+_REFUSALS: tuple[type[Exception], ...] = (DiscreetError, ValueError)
 
 SessionOf = Callable[[ParsedQuery], Session]
 
@@ -147,13 +148,10 @@ def _sizes(planned: GridPlan) -> str:
 
 def grid_half_widths(planned: GridPlan, law: Law, confidence: Fraction) -> Floats:
     """For each number of a grid a width that its error stays within, with this confidence."""
-    answers = planned.answers
-    different = answers.weights
-    if len(different) > _MOST_SINGLE:
-        widths = half_widths(weight_profile(different), law, confidence)
-    else:
-        widths = np.array([half_width([(row[row != 0], law, 1)], confidence) for row in different])
-    return np.asarray(np.concatenate([widths, [0.0]])[answers.atoms.which])
+    numbers = len(planned.grid.numbers)
+    if numbers > MOST_SINGLE:
+        return planned.answers.half_widths(law, confidence)
+    return np.array([half_width(planned.answers.parts(number, law), confidence) for number in range(numbers)])
 
 
 def plan_batch(
@@ -191,7 +189,7 @@ def plan_batch(
             epsilon=epsilon,
             weight_of=_group_weights(batch, queries, weights),
         ).quote(cut, event)
-    except (DiscreetError, ValueError):  # what refuses it says so where the batch is split
+    except _REFUSALS:
         return None
 
 

@@ -56,6 +56,8 @@ def box_sides(shape: Sequence[int], cells: Sequence[Places]) -> BoxSides | None:
     >>> sides is None
     True
     """
+    if len(shape) < 2:
+        return None
     sides = [np.zeros((len(cells), size), dtype=np.bool_) for size in shape]
     for number, own in enumerate(cells):
         for side, places in zip(sides, np.unravel_index(own, tuple(shape)), strict=True):

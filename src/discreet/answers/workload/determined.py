@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
 from discreet.answers.reconcile.history import last_erasure_seq
 from discreet.answers.workload.batch_cells import CellGrid, GridNumber, cut_cells
-from discreet.answers.workload.grid_answers import AtomTable, GridAnswers
+from discreet.answers.workload.grid_answers import GridAnswers
 from discreet.answers.workload.stored_batch import DrawnBatch, StoredGrid, drawn_batch, stored_batches
 from discreet.inference.reconcile import ColumnDomains
 from discreet.kernel.version import Version
@@ -42,7 +42,7 @@ def estimate_from_batches(
     if cut.alone or sum(len(grid.numbers) for grid in cut.grids) > _MOST_NUMBERS:
         return None
     drawn = [batch for id_ in ids if (batch := drawn_batch(ledger, id_)) is not None]
-    estimates = [found for batch in drawn if (found := estimate_from_batch(query, cut.grids, batch)) is not None]
+    estimates = [own for batch in drawn if (own := estimate_from_batch(query, cut.grids, batch)) is not None]
     return min(estimates, key=largest_variance, default=None)
 
 
@@ -56,9 +56,9 @@ def estimate_from_batch(query: ParsedQuery, grids: Sequence[CellGrid], batch: Dr
     cells: dict[tuple[int, int], dict[int, EstimatedCell]] = {}
     for grid in grids:
         estimates = [
-            found
+            own
             for number, stored in enumerate(batch.stored.grids)
-            if stored.is_of(grid) and (found := _estimates(grid, stored, batch.noisy[number], batch.id)) is not None
+            if stored.is_of(grid) and (own := _estimates(grid, stored, batch.noisy[number], batch.id)) is not None
         ]
         if not estimates:
             return None
@@ -78,10 +78,8 @@ def _estimates(
     places = _stored_places(grid, stored.axes)
     if places is None:
         return None
-    known = stored.answers.atoms
     try:
-        table = AtomTable.from_groups(known.groups, known.count, [places(number) for number in grid.numbers])
-        answers = GridAnswers(atoms=table, strategy=stored.strategy)
+        answers = GridAnswers.of_cells([places(number) for number in grid.numbers], stored.strategy)
         values = answers.answers(noisy)
     except ValueError:  # not whole cells, cells that were not measured, or not determined
         return None

@@ -90,10 +90,15 @@ class GridAnswers:
     def of(grid: CellGrid, strategy: Strategy) -> GridAnswers:
         if strategy.cells != grid.size:
             raise ValueError("the strategy has another number of cells")
-        groups, inner = np.arange(grid.size), strategy
+        return GridAnswers.of_cells([number.cells for number in grid.numbers], strategy)
+
+    @staticmethod
+    def of_cells(cells: Sequence[Places], strategy: Strategy) -> GridAnswers:
+        """Of numbers that are sums over these cells. Refuses what the strategy does not determine."""
+        groups, inner = np.arange(strategy.cells), strategy
         if isinstance(strategy, MergeStrategy):
             groups, inner = strategy.groups, strategy.inner
-        different, which = different_numbers([number.cells for number in grid.numbers])
+        different, which = different_numbers(cells)
         rows = rows_over(groups, inner.cells, different)
         return GridAnswers(strategy=strategy, rows=rows, which=which, reader=row_weights(inner))
 

@@ -26,9 +26,9 @@ def leading_comments(text: str) -> list[str]:
     ['Adults', 'weight: 3']
     """
     comments, start = [], 0
-    while (found := _COMMENT.match(text, start)) is not None and found.end() > start:
-        comments.append(found[1].strip())
-        start = found.end()
+    while (comment_match := _COMMENT.match(text, start)) is not None and comment_match.end() > start:
+        comments.append(comment_match[1].strip())
+        start = comment_match.end()
     return comments
 
 
@@ -43,8 +43,8 @@ def statement_title(text: str) -> str:
         line = named[0]
     else:
         body, start = text, 0
-        while (found := _COMMENT.match(text, start)) is not None and found.end() > start:
-            start = found.end()
+        while (comment_match := _COMMENT.match(text, start)) is not None and comment_match.end() > start:
+            start = comment_match.end()
             body = text[start:]
         line = " ".join(body.split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
@@ -72,7 +72,11 @@ def statement_weights(texts: Sequence[str], given: object = None) -> tuple[Fract
 
 
 def _comment_weight(text: str) -> Fraction:
-    named = [found[1] for comment in leading_comments(text) if (found := _WEIGHT.fullmatch(comment)) is not None]
+    named = [
+        comment_match[1]
+        for comment in leading_comments(text)
+        if (comment_match := _WEIGHT.fullmatch(comment)) is not None
+    ]
     return _weight(named[-1].strip()) if named else Fraction(1)
 
 

@@ -26,11 +26,9 @@ from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR, Reads, merged_inquiry
 from discreet.answers.workload.batch_cells import CellGrid, GridNumber
 from discreet.answers.workload.batch_plan import Floats
-from discreet.answers.workload.batch_quote import BatchQuote, PricedGrid
-from discreet.answers.workload.grid_answers import AtomTable, GridAnswers
+from discreet.answers.workload.batch_quote import MOST_SINGLE, BatchQuote, PricedGrid
+from discreet.answers.workload.grid_answers import GridAnswers
 from discreet.errors import LedgerFault, Refused, UsageError
-from discreet.inference.linear.half_widths import half_widths
-from discreet.inference.linear.weight_profile import weight_profile
 from discreet.kernel.measurement import Law, Measurement, law_from_data, law_to_data
 from discreet.kernel.version import Version
 from discreet.ledger.ledger import Ledger
@@ -46,9 +44,6 @@ from discreet.sql.catalog import Catalog
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
 
 KIND = "batch"
-
-#: Of more numbers than this widths are taken all at once, on a grid of weights.
-_MOST_SINGLE = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +90,7 @@ class StoredGrid:
     @cached_property
     def answers(self) -> GridAnswers:
         """How its numbers follow from what the strategy measures."""
-        table = AtomTable.of(self.strategy.cells, [number.cells for number in self.numbers])
-        return GridAnswers(atoms=table, strategy=self.strategy)
+        return GridAnswers.of_cells([number.cells for number in self.numbers], self.strategy)
 
     def to_data(self) -> dict[str, Any]:
         cells = [number.cells for number in self.numbers]
@@ -298,6 +292,7 @@ class DrawnBatch:
     lone: Mapping[int, Measurement]
     is_resumed: bool = False
     _values: dict[int, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _widths: dict[tuple[int, Fraction], Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @staticmethod
     def read(ledger: Ledger, id_: str) -> DrawnBatch | None:
@@ -340,12 +335,12 @@ class DrawnBatch:
         `reads`: for statements that were measured by themselves and are read as if asked alone.
         """
         group = self.stored.groups[place]
-        found = group.places_of(query)
-        if found is None:
+        stored_places = group.places_of(query)
+        if stored_places is None:
             return None
         if place in self.lone:
             return self._lone_reading(place, query, reads)
-        sets, statistics = found
+        sets, statistics = stored_places
         cells: dict[tuple[int, int], tuple[EstimatedCell, ...]] = {}
         rows: dict[tuple[int, int], tuple[int, NDArray[np.int64]]] = {}
         for own, stored_set in enumerate(sets):
@@ -366,22 +361,23 @@ class DrawnBatch:
     @cached_property
     def _numbers(self) -> dict[tuple[int, int, int], tuple[int, NDArray[np.int64]]]:
         """Of each group, grouping set and statistic: its grid, and its numbers there, cell by cell."""
-        found: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
+        by_key: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
         for number, grid in enumerate(self.stored.grids):
             for at, each in enumerate(grid.numbers):
-                found.setdefault((each.statement, each.place, each.index), []).append((each.cell, number, at))
+                by_key.setdefault((each.statement, each.place, each.index), []).append((each.cell, number, at))
         return {
-            key: (own[0][1], np.array([at for _, _, at in sorted(own)], dtype=np.int64)) for key, own in found.items()
+            key: (own[0][1], np.array([at for _, _, at in sorted(own)], dtype=np.int64)) for key, own in by_key.items()
         }
 
     def _cells(self, grid: int, order: NDArray[np.int64]) -> tuple[EstimatedCell, ...]:
         stored = self.stored.grids[grid]
         values, variances = self.values(grid), stored.answers.variances * float(stored.law.variance())
+        is_few = len(order) <= MOST_SINGLE  # of many, widths are taken all at once (`BatchBlock`)
         return tuple(
             EstimatedCell(
                 value=float(values[at]),
                 variance=float(variances[at]),
-                parts=tuple(stored.answers.parts(int(at), stored.law)),
+                parts=tuple(stored.answers.parts(int(at), stored.law)) if is_few else (),
                 releases=(self.id,),
             )
             for at in order
@@ -406,13 +402,12 @@ class DrawnBatch:
             return None
         return AnswerReading(query=query, measurement=measurement, within=whole)
 
-    def widths(self, grid: int, order: NDArray[np.int64], confidence: Fraction) -> Floats:
-        """For some numbers of a grid widths that their errors stay within."""
-        stored = self.stored.grids[grid]
-        rows = stored.answers.atoms.which[order]
-        weights = np.concatenate([stored.answers.weights, np.zeros((1, stored.answers.weights.shape[1]))])[rows]
-        different, places = np.unique(weights, axis=0, return_inverse=True)
-        return np.asarray(half_widths(weight_profile(different), stored.law, confidence)[places.ravel()])
+    def widths(self, grid: int, confidence: Fraction) -> Floats:
+        """For each number of a grid a width that its error stays within."""
+        if (grid, confidence) not in self._widths:
+            stored = self.stored.grids[grid]
+            self._widths[grid, confidence] = stored.answers.half_widths(stored.law, confidence)
+        return self._widths[grid, confidence]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -425,10 +420,11 @@ class BatchBlock(EstimatedBlock):
     def _ends(self, output: OutputColumn, confidence: Fraction) -> tuple[Floats, Floats]:
         assert output.plain is not None and output.formula is not None
         index, step = output.plain
-        if len(self.cell_estimates[index]) <= _MOST_SINGLE:
+        if len(self.cell_estimates[index]) <= MOST_SINGLE:
             return super()._ends(output, confidence)
         if (output.formula, confidence) not in self.ends:
-            widths = abs(float(step)) * self.batch.widths(*self.rows_of[index], confidence)
+            grid, order = self.rows_of[index]
+            widths = abs(float(step)) * self.batch.widths(grid, confidence)[order]
             values = float(step) * np.array([cell.value for cell in self.cell_estimates[index]])
             self.ends[output.formula, confidence] = values - widths, values + widths
         return self.ends[output.formula, confidence]
