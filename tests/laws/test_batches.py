@@ -59,6 +59,7 @@ BATCHES = [
 def _plans_do_not_fail(monkeypatch):
     """A batch that cannot be planned is split, and nobody would see that a plan failed."""
     monkeypatch.setattr(batch_quote, "_REFUSALS", (DiscreetError,))
+    monkeypatch.setattr(batch_quote, "_SECONDS", size(0.05, 1.0))
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +74,9 @@ def clinic(tmp_path_factory, engine):
     return Pair.make(CLINIC, tmp_path_factory.mktemp("clinic"), engine)
 
 
-def ask_all(pair, *, law=None):
-    law = law or BatchLaw()
-    for turn, texts in enumerate(BATCHES):
+def ask_all(pair, batches=BATCHES):
+    law = BatchLaw()
+    for turn, texts in enumerate(batches):
         law.ask(pair, texts, gaussian=turn % 2 == 1)
         law.ask(pair, texts, gaussian=turn % 2 == 0)
     return law.seen
@@ -167,6 +168,6 @@ def test_bug_a_filter_is_forgotten(clinic, monkeypatch):
 
 def test_on_every_engine(light_ground, tmp_path):
     pair = Pair.make(CLINIC, tmp_path, light_ground)
-    seen = ask_all(pair)
-    assert seen["batches"] == 2 * len(BATCHES), seen
+    some = BATCHES[:: size(3, 1)]
+    assert ask_all(pair, some)["batches"] == 2 * len(some)
     pair.forget()
