@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,6 @@ from discreet.answers.reconcile.exact_region import cells_of, exact_region, inte
 from discreet.answers.workload.column_cuts import (
     Cuts,
     box_places,
-    box_size,
     cells_between,
     cut_columns,
     cuts_of,
@@ -36,8 +35,8 @@ from discreet.sql.parsed_query import ParsedQuery
 #: A grid has no more cells than this.
 MOST_CELLS = 2**20
 
-#: And its numbers, cell by cell, name no more places than this.
-MOST_PLACES = 2**24
+#: Nor more cells times numbers than this.
+MOST_PLACES = 2**26
 
 #: A grouping set with more groups than this is measured by itself, and a grid has no more numbers.
 MOST_NUMBERS = 2**13
@@ -123,10 +122,9 @@ def cut_cells(queries: Sequence[ParsedQuery], domain: ColumnDomains) -> BatchCut
         for table in tables:
             families.setdefault((table.relation, table.statistic), []).append(table)
     grids = [
-        grid
+        _grid(cluster, domains[relation])
         for (relation, _), tables in families.items()
         for cluster in _clusters(tables, domains[relation])
-        for grid in _grids(cluster, domains[relation])
     ]
     return BatchCut(grids=tuple(grids), alone=tuple(alone))
 
@@ -172,7 +170,7 @@ def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) ->
                 boxes=boxes,
                 cuts=cuts,
             )
-            if not _fits([table], domains):
+            if not _Cluster(domains).add([table]):
                 return None
             tables.append(table)
     return tables
@@ -239,45 +237,57 @@ def _expressions(query: ParsedQuery, relation: Plan) -> Iterator[Expression]:
         relation = relation.source
 
 
-def _clusters(tables: list[_Table], domains: Mapping[str, ValueSet]) -> Iterator[list[_Table]]:
-    """Tables that are cut together: all of them, if their cells are not too many; else those over the same columns,
-    with others as long as there is room."""
-    if _fits(tables, domains):
-        yield tables
-        return
+class _Cluster:
+    """Tables that are cut together, as long as their cells are not too many."""
+
+    def __init__(self, domains: Mapping[str, ValueSet]) -> None:
+        self._domains = domains
+        self.tables: list[_Table] = []
+        self._cuts: Cuts = {}
+        self._numbers = 0
+
+    @property
+    def cells(self) -> int:
+        return cells_between(self._cuts, self._domains)
+
+    def add(self, tables: Sequence[_Table]) -> bool:
+        """Take these in, or say that there is no room."""
+        cuts = merged_cuts([self._cuts, *(table.cuts for table in tables)])
+        numbers = self._numbers + sum(len(table.boxes) for table in tables)
+        cells = cells_between(cuts, self._domains)
+        if cells > MOST_CELLS or numbers > MOST_NUMBERS or cells * numbers > MOST_PLACES:
+            return False
+        self.tables += tables
+        self._cuts, self._numbers = cuts, numbers
+        return True
+
+
+def _clusters(tables: list[_Table], domains: Mapping[str, ValueSet]) -> list[list[_Table]]:
+    """All tables together, if there is room; else those over the same columns, with others as long as there is."""
+    whole = _Cluster(domains)
+    if whole.add(tables):
+        return [whole.tables]
     by_names: dict[tuple[str, ...], list[_Table]] = {}
     for table in tables:
         by_names.setdefault(table.names, []).append(table)
-    chunks: list[list[_Table]] = []
+    chunks: list[_Cluster] = []
     for own in by_names.values():
-        chunk: list[_Table] = []
-        for table in own:
-            if chunk and not _fits([*chunk, table], domains):
-                chunks.append(chunk)
-                chunk = []
-            chunk.append(table)
+        chunk = _Cluster(domains)
         chunks.append(chunk)
-    chunks.sort(key=lambda chunk: -cells_between(merged_cuts(table.cuts for table in chunk), domains))
-    clusters: list[list[_Table]] = []
+        for table in own:
+            if not chunk.add([table]):
+                chunk = _Cluster(domains)
+                chunk.add([table])
+                chunks.append(chunk)
+    chunks.sort(key=lambda chunk: -chunk.cells)
+    clusters: list[_Cluster] = []
     for chunk in chunks:
-        room = next((cluster for cluster in clusters if _fits([*cluster, *chunk], domains)), None)
-        if room is None:
+        if not any(cluster.add(chunk.tables) for cluster in clusters):
             clusters.append(chunk)
-        else:
-            room += chunk
-    yield from clusters
+    return [cluster.tables for cluster in clusters]
 
 
-def _fits(tables: Iterable[_Table], domains: Mapping[str, ValueSet]) -> bool:
-    own = list(tables)
-    cuts = merged_cuts(table.cuts for table in own)
-    if cells_between(cuts, domains) > MOST_CELLS or sum(len(table.boxes) for table in own) > MOST_NUMBERS:
-        return False
-    columns = cut_columns(cuts, domains)
-    return sum(box_size(columns, box) for table in own for boxes in table.boxes for box in boxes) <= MOST_PLACES
-
-
-def _grids(tables: list[_Table], domains: Mapping[str, ValueSet]) -> Iterator[CellGrid]:
+def _grid(tables: list[_Table], domains: Mapping[str, ValueSet]) -> CellGrid:
     columns = cut_columns(merged_cuts(table.cuts for table in tables), domains)
     numbers = tuple(
         GridNumber(
@@ -291,4 +301,4 @@ def _grids(tables: list[_Table], domains: Mapping[str, ValueSet]) -> Iterator[Ce
         for cell, boxes in enumerate(table.boxes)
     )
     axes = tuple(column.axis for column in columns)
-    yield CellGrid(plan=tables[0].relation, axes=axes, statistic=tables[0].statistic, numbers=numbers)
+    return CellGrid(plan=tables[0].relation, axes=axes, statistic=tables[0].statistic, numbers=numbers)

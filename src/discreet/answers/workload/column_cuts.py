@@ -121,14 +121,6 @@ def box_places(columns: tuple[CutColumn, ...], boxes: Iterable[Box]) -> Places:
     return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
 
 
-def box_size(columns: tuple[CutColumn, ...], box: Box) -> int:
-    """How many cells a box has."""
-    return math.prod(
-        len(column.places(box.sides[column.column])) if column.column in box.sides else column.size
-        for column in columns
-    )
-
-
 def _box_places(columns: tuple[CutColumn, ...], box: Box) -> Places:
     places = np.zeros(1, dtype=np.int64)
     for column in columns:

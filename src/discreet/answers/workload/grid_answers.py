@@ -76,8 +76,8 @@ class GridAnswers:
     """How the numbers of a grid follow from what a strategy over its cells measures, one law of noise on every row.
 
     Guarantee: without noise `answers` gives every number of the grid, exactly but for rounding in float64; with noise
-        its errors are `weights` times that noise; no other unbiased linear answer has a smaller variance, and answers
-        agree with each other, being sums over one table.
+        its errors are `weights` times that noise; no linear answer that is unbiased for every table of the groups that
+        the strategy reads has a smaller variance, and answers agree with each other, being sums over one table.
     Because: they are W x, x the shortest table of cells whose rows A x are nearest to the noisy ones.
     """
 

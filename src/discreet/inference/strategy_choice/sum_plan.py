@@ -39,6 +39,9 @@ _MOST_ENTRIES = 2**21
 #: Questions by themselves are looked at more closely where their error is below so many times the best.
 _FAR = 4.0
 
+#: Fewer cells are no tree.
+_LEAST_TREE = 8
+
 #: Rounds of changes to the levels of a tree, where there are so many seconds.
 _CHANGES, _LONG = 8, 0.3
 
@@ -91,7 +94,7 @@ def _candidates(
     if workload.cells < 2 or not (workload.rows.sum(axis=1) > 1).any():
         return
     tree = None
-    if workload.ends is not None:
+    if workload.ends is not None and workload.cells >= _LEAST_TREE:
         tree = TreeSearch(workload, gaussian).best(_CHANGES if seconds >= _LONG else 1)
         if len(tree.sizes) > 1:
             strategy = integer_tree(workload.cells, tree)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +23,8 @@ Axes = tuple[int, ...]
 MOST_AXES = 7
 #: What a table that a start does not name begins with; parts below the least share are left out.
 _FAINT, _LEAST = 1e-3, 2e-3
-_STEPS = 200
-#: Tables of a cover, covers of each size that are grown, and covers that are started from.
-_MOST_COVER, _BEAM, _COVERS = 6, 24, 8
+#: Steps of the search for all starts and for the best ones, how many those are, and larger tables to start from.
+_FIRST_STEPS, _STEPS, _BEST, _MOST_COVERS = 25, 250, 6, 800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +69,11 @@ def weigh_tables(
     subsets = list(needed)
     amounts = np.array([[table_information(part, subset, sizes) for part in parts] for subset in subsets])
     cost = np.array([needed[subset] for subset in subsets])
-    largest = {axes for axes in wished if not any(set(axes) < set(other) for other in wished)}
-    whole = tuple(range(len(sizes)))
-    starts = [
-        np.array([1.0 if not signed and axes in named else _FAINT for axes, signed in parts])
-        for named in (set(wished), largest, {whole}, set(subsets))
-    ]
-    starts.append(np.array([1.0 if axes in set(subsets) else _FAINT for axes, signed in parts]))
-    starts += _covers(amounts, cost, np.array([not signed for _, signed in parts]), gaussian=gaussian)
-    best = min((_descend(start, amounts, cost, gaussian=gaussian) for start in starts), key=lambda end: end[1])[0]
+    starts = np.array([*_plain_starts(parts, set(wished), set(subsets)), *_covers(parts, set(wished), len(sizes))])
+    # All starts a few steps, and then the best ones to the end.
+    ends, values = _descend(starts, amounts, cost, gaussian=gaussian, steps=_FIRST_STEPS)
+    ends, values = _descend(ends[np.argsort(values)[:_BEST]], amounts, cost, gaussian=gaussian, steps=_STEPS)
+    best = ends[int(np.argmin(values))]
     kept = best >= _LEAST * best.max()
     # What is dropped must not be needed: every residual keeps a table.
     while not (amounts[:, kept] > 0).any(axis=1).all():
@@ -93,29 +88,33 @@ def weigh_tables(
     )
 
 
-def _covers(amounts: Floats, costs: Floats, plain: NDArray[np.bool_], *, gaussian: bool) -> list[Floats]:
-    """Few tables with equal shares that do well together: grown one by one, some of the best at each size.
+def _plain_starts(parts: Sequence[tuple[Axes, Axes]], wished: set[Axes], needed: set[Axes]) -> Iterator[list[float]]:
+    """The wishes, the largest of them, the whole grid, all that is needed, without differences and with them."""
+    whole = max((axes for axes, _ in parts), key=len)
+    for named in (wished, _largest(wished), {whole}, needed):
+        yield [1.0 if not signed and axes in named else _FAINT for axes, signed in parts]
+    yield [1.0 if axes in needed else _FAINT for axes, _ in parts]
+
+
+def _covers(parts: Sequence[tuple[Axes, Axes]], wished: set[Axes], axes: int) -> Iterator[list[float]]:
+    """One, two or three larger tables, and the wishes that are in none of them.
 
     One table of four axes often tells six pairs better than six tables do.
     """
-    faint = _FAINT**2 * amounts.sum(axis=1)
-    candidates = np.flatnonzero(plain)
-    beam: list[tuple[int, ...]] = [()]
-    seen: list[tuple[float, tuple[int, ...]]] = []
-    for size in range(1, min(_MOST_COVER, len(candidates)) + 1):
-        grown = sorted({tuple(sorted((*own, int(part)))) for own in beam for part in candidates if part not in own})
-        information = amounts[:, np.array(grown)].sum(axis=2) + faint[:, None]
-        values = (costs[:, None] / information).sum(axis=0) * (size if gaussian else size**2)
-        order = np.argsort(values)[:_BEAM]
-        beam = [grown[place] for place in order]
-        seen += [(float(values[place]), grown[place]) for place in order]
-    seen.sort()
-    starts = []
-    for _, chosen in seen[:_COVERS]:
-        start = np.full(amounts.shape[1], _FAINT)
-        start[list(chosen)] = 1.0
-        starts.append(start)
-    return starts
+    larger = [own for own, signed in parts if not signed and 2 < len(own) < axes]
+    covers = list(
+        itertools.islice(
+            itertools.chain.from_iterable(itertools.combinations(larger, count) for count in (1, 2, 3)), _MOST_COVERS
+        )
+    )
+    for cover in covers:
+        left = {own for own in _largest(wished) if not any(set(own) <= set(table) for table in cover)}
+        named = left | set(cover)
+        yield [1.0 if not signed and own in named else _FAINT for own, signed in parts]
+
+
+def _largest(tables: set[Axes]) -> set[Axes]:
+    return {axes for axes in tables if not any(set(axes) < set(other) for other in tables)}
 
 
 def table_information(part: tuple[Axes, Axes], subset: Axes, sizes: Sequence[int]) -> float:
@@ -128,17 +127,17 @@ def table_information(part: tuple[Axes, Axes], subset: Axes, sizes: Sequence[int
     return math.prod(outside) * 2.0 ** len(signed)
 
 
-def _descend(shares: Floats, amounts: Floats, costs: Floats, *, gaussian: bool) -> tuple[Floats, float]:
-    """Shares that no step makes better: see `tables.marginals.pure_split`, whose steps these are."""
+def _descend(shares: Floats, amounts: Floats, costs: Floats, *, gaussian: bool, steps: int) -> tuple[Floats, Floats]:
+    """Shares, one start a line, that no step makes worse: see `tables.marginals.pure_split`, whose steps these are."""
     power = 2 if gaussian else 1
-    shares = shares / (shares**power).sum() ** (1 / power)
-    for _ in range(_STEPS):
-        information = amounts @ shares**2
+    for _ in range(steps):
+        shares = shares / (shares**power).sum(axis=1, keepdims=True) ** (1 / power)
+        information = shares**2 @ amounts.T
         gains = (costs / information**2) @ amounts
         # Majorised by gains t^4 / s^2, which is least for s^(2 + power) in proportion to gains t^4.
         shares = (gains * shares**4) ** (1 / (2 + power))
-        shares /= (shares**power).sum() ** (1 / power)
-    return shares, float((costs / (amounts @ shares**2)).sum())
+    shares = shares / (shares**power).sum(axis=1, keepdims=True) ** (1 / power)
+    return shares, np.asarray((costs / (shares**2 @ amounts.T)).sum(axis=1))
 
 
 def _subsets(axes: Sequence[int]) -> list[Axes]:
