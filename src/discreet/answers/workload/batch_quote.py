@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 GAIN = 0.9
 
 #: For one statement, which `again` cannot make more precise afterwards, the gain has to be larger.
-SINGLE_GAIN = 0.5
+SINGLE_GAIN = 0.25
 
 #: Seconds of work for the plans of all grids.
 _SECONDS = 1.0
