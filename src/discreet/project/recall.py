@@ -28,7 +28,8 @@ from discreet.answers.sql import reread_release
 from discreet.answers.workload.stored_batch import KIND as BATCH
 from discreet.answers.workload.stored_batch import drawn_batch, statement_reading
 from discreet.errors import Flag, Message, UsageError, no_release
-from discreet.kernel.curator import Version
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Law
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import ChargeRecord, Reservation
 from discreet.ledger.records import VersionRecord as VersionRecord
@@ -158,6 +159,16 @@ def _missing_draws(stored_answer: Mapping[str, Any], reservation: Reservation, s
     if len(reservation.steps) >= needed and all(step.id in state.answers for step in reservation.steps):
         return None
     return "failed" if reservation.closed else "unfinished"
+
+
+def noise_laws(id_: str, *, curator: Curator) -> list[Law]:
+    """The laws of the noise of an SQL answer, as they are stored; none where it is not drawn in full."""
+    if id_ not in curator.ledger.state.reservations:
+        return curator.stored_measurement(id_).laws
+    drawn = drawn_batch(curator.ledger, id_)
+    if drawn is None:
+        return []
+    return [*(grid.law for grid in drawn.stored.grids), *(law for each in drawn.lone.values() for law in each.laws)]
 
 
 def repeatable_statement(id_: str, *, versions: Versions) -> str:

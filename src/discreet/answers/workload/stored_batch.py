@@ -497,10 +497,15 @@ def stored_batches(ledger: Ledger, version: Version) -> Iterator[str]:
             and id_ in state.answers
             and id_ not in _OTHERS
         ):
-            if f'"kind":"{KIND}"' in ledger.answer(id_)[:40]:
+            if is_batch(ledger, id_):
                 yield id_
             else:
                 _OTHERS.add(id_)
+
+
+def is_batch(ledger: Ledger, id_: str) -> bool:
+    """Whether what a program stored under its reservation is the plan of a batch."""
+    return ledger.answer(id_).startswith(f'{{"kind":"{KIND}",')
 
 
 #: Reservations of other kinds. What is stored never changes, and ids are drawn at random, once for ever.
