@@ -239,11 +239,11 @@ def figures(*, quick: bool) -> None:
     head = "| noise | split | binary tree | best known | batch | batch / best known | CPU s | what is measured |"
     section("90 running counts", head, prefix_lines)
     head = "| 200 random intervals | noise | split | batch | split / batch, squared | CPU s |"
-    section("two columns of 100 values", head, lambda: interval_lines(2 if quick else 10))
+    section("two columns of 100 values", head, lambda: interval_lines(2 if quick else 8))
     head = "| columns | noise | `marginals` | batch | batch / `marginals`, squared | CPU s |"
     section("all one- and two-way counts of five columns", head, marginal_lines)
     head = "| noise | workloads | largest batch / split, squared | median | least | brute force differs by |"
-    section("random workloads", head, lambda: random_lines(40 if quick else 400))
+    section("random workloads", head, lambda: random_lines(40 if quick else 300))
     head = "| 4,096 cells | noise | split | batch | CPU s | what is measured |"
     section("planning", head, large_lines)
 

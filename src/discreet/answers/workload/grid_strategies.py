@@ -46,7 +46,7 @@ Places = NDArray[np.int64]
 MOST_PLANNED = 4_096
 
 #: Rows over cells that are written out.
-_MOST_ENTRIES = 2**24
+_MOST_ENTRIES = 2**25
 
 #: Rows of a product, and how far one cell may move them: beyond, noise is drawn slowly.
 _MOST_ROWS, _MOST_MOVED = 2**20, 2**40
@@ -100,7 +100,7 @@ def plan_numbers(numbers: CellNumbers, *, gaussian: bool, seconds: float) -> Gri
 def _islands(groups: Places, cells: Sequence[Places]) -> list[list[int]]:
     """The numbers, those together that share atoms with each other, in one step or more."""
     labels = np.arange(int(groups.max()) + 1)
-    for own in cells:
+    for own in sorted(cells, key=len, reverse=True):
         named = labels[groups[own]]
         if named.min() < named.max():
             touched = np.unique(named)
