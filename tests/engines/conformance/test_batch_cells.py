@@ -28,6 +28,8 @@ BATCH = (
     "SELECT count(*), sum(b.amount) FROM visits v LEFT JOIN bills b ON v.pid = b.pid WHERE b.paid AND v.age > 3",
     "SELECT v.sex, count(*), sum(v.age) FROM visits v JOIN regions r ON v.age = r.age WHERE v.flag GROUP BY v.sex",
     "SELECT count(*) FROM visits v JOIN regions r ON v.age = r.age WHERE v.years > 2",
+    "SELECT count(*), sum(v.years) FROM visits v LEFT JOIN regions r ON v.age = r.age WHERE r.people > 3",
+    "SELECT count(*) FROM visits v LEFT JOIN regions r ON v.age = r.age WHERE r.people IS NULL OR v.flag",
     "SELECT n, count(*), sum(n) FROM (SELECT pid, count(*) n FROM visits GROUP BY pid) q WHERE n < 4 GROUP BY n",
     "SELECT count(*) FROM (SELECT pid, count(*) n FROM visits GROUP BY pid) q WHERE n > 1",
 )  # fmt: skip

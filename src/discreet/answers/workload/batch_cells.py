@@ -29,7 +29,7 @@ from discreet.plan.cell_statistics import RowCount, Statistic, Sum
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code, Expression, walk
 from discreet.plan.predicate import TRUE, span
-from discreet.plan.relation import Filter, JoinPerson, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
 from discreet.sql.parsed_query import ParsedQuery
 
 #: A grid has no more cells than this.
@@ -208,6 +208,23 @@ def _domains(query: ParsedQuery, domain: ColumnDomains) -> dict[str, ValueSet]:
         for part in walk(expression):
             if isinstance(part, Code) and part.column not in domains:
                 domains[part.column] = span(part)
+    return {**domains, **_public_domains(query, relation)}
+
+
+def _public_domains(query: ParsedQuery, relation: Plan) -> dict[str, ValueSet]:
+    """Of the columns of public tables the range of the codes that are there: public, and exact."""
+    domains: dict[str, ValueSet] = {}
+    while not isinstance(relation, Scan | PerPerson):
+        if isinstance(relation, JoinPublic) and relation.place in query.publics:
+            table = query.publics[relation.place]
+            for name in relation.columns:
+                codes = (
+                    [code for code in table[name].to_pylist() if code is not None] if name in table.schema.names else []
+                )
+                if codes and all(type(code) is int for code in codes):
+                    null = relation.outer or len(codes) < table.num_rows
+                    domains[name] = ValueSet(((min(codes), max(codes) + 1),), null)
+        relation = relation.source
     return domains
 
 

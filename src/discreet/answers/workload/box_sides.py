@@ -49,6 +49,15 @@ class BoxSides:
         return places
 
 
+def different_rows(flags: Flags) -> tuple[Flags, Places]:
+    """The different rows of a table, as they come; and for each row which it is."""
+    numbers: dict[bytes, int] = {}
+    packed = np.packbits(flags, axis=1)
+    which = np.array([numbers.setdefault(line.tobytes(), len(numbers)) for line in packed], dtype=np.int64)
+    _, first = np.unique(which, return_index=True)
+    return np.ascontiguousarray(flags[first]), which
+
+
 def box_sides(shape: Sequence[int], cells: Sequence[Places]) -> BoxSides | None:
     """The sides of numbers; None where one is no box, or where fewer than two axes tell numbers apart.
 
@@ -56,7 +65,7 @@ def box_sides(shape: Sequence[int], cells: Sequence[Places]) -> BoxSides | None:
     >>> sides is None
     True
     """
-    if len(shape) < 2:
+    if sum(size > 1 for size in shape) < 2:
         return None
     sides = [np.zeros((len(cells), size), dtype=np.bool_) for size in shape]
     for number, own in enumerate(cells):
@@ -64,23 +73,17 @@ def box_sides(shape: Sequence[int], cells: Sequence[Places]) -> BoxSides | None:
             side[number, places] = True
         if math.prod(int(side[number].sum()) for side in sides) != len(own):
             return None
-    groups = np.zeros(1, dtype=np.int64)
+    groups: Places = np.zeros(1, dtype=np.int64)
     sizes, kept = [], []
     for side in sides:
-        used = side.any(axis=0)
-        columns, inverse = np.unique(side[:, used], axis=1, return_inverse=True)
-        # Numbered by their first cells, so that neighbours stay neighbours.
-        inverse = inverse.reshape(-1)
-        _, first = np.unique(inverse, return_index=True)
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(len(first))
+        used: Flags = np.asarray(side.any(axis=0))
+        columns, which = different_rows(side[:, used].T)
         own = np.zeros(len(used), dtype=np.int64)
-        own[used] = rank[inverse]
-        count = columns.shape[1]
-        groups = np.add.outer(groups * count, own).reshape(-1)
-        if count > 1:
-            sizes.append(count)
-            kept.append(columns[:, np.argsort(rank)])
+        own[used] = which
+        groups = np.add.outer(groups * len(columns), own).reshape(-1)
+        if len(columns) > 1:
+            sizes.append(len(columns))
+            kept.append(columns.T)
     if len(sizes) < 2:
         return None
     inside = np.zeros(len(groups), dtype=np.bool_)

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from discreet.answers.workload.batch_cells import CellGrid
 from discreet.inference.linear.half_widths import half_widths
 from discreet.inference.linear.row_weights import RowWeights, row_weights
+from discreet.inference.linear.solver_interface import Solver
 from discreet.inference.linear.weight_profile import weight_profile
+from discreet.inference.strategy_choice.sum_plan import range_solver
+from discreet.inference.strategy_choice.sum_workload import SumWorkload
 from discreet.mechanisms.noise_combination import NoiseLaw
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.strategy import Strategy
@@ -43,7 +46,11 @@ def atoms_of(size: int, cells: Sequence[Places]) -> Places:
     # Two cells are of one atom if the marks of the numbers that hold them add up to the same.
     marks = np.zeros((size, 2), dtype=np.uint64)
     for number, own in enumerate(cells):
-        marks[own] += np.frombuffer(hashlib.sha256(str(number).encode()).digest()[:16], dtype="<u8")
+        mark = np.frombuffer(hashlib.sha256(str(number).encode()).digest()[:16], dtype="<u8")
+        if len(own) and own[-1] - own[0] + 1 == len(own):
+            marks[own[0] : own[-1] + 1] += mark
+        else:
+            marks[own] += mark
     inside = np.flatnonzero(marks.any(axis=1))
     groups = np.full(size, -1, dtype=np.int64)
     if not len(inside):
@@ -64,9 +71,8 @@ def rows_over(groups: Places, count: int, cells: Sequence[Places]) -> Flags:
     rows = np.zeros((len(cells), count), dtype=np.bool_)
     for number, own in enumerate(cells):
         places = groups[own]
-        counted = np.bincount(places[places >= 0], minlength=count)
-        rows[number] = counted > 0
-        if (places < 0).any() or not np.array_equal(counted[rows[number]], sizes[rows[number]]):
+        rows[number, places] = True
+        if len(own) and (places.min() < 0 or int(sizes[rows[number]].sum()) != len(own)):
             raise ValueError("the strategy does not determine every number")
     return rows
 
@@ -82,9 +88,20 @@ class GridAnswers:
     """
 
     strategy: Strategy
+    inner: Strategy
     rows: Flags
     which: Places
-    reader: RowWeights
+
+    @cached_property
+    def reader(self) -> RowWeights:
+        return row_weights(self.inner)
+
+    @cached_property
+    def ranges(self) -> tuple[Solver, Places, Places] | None:
+        """Where all numbers are of consecutive groups: what answers them at once, their first and last groups."""
+        solver = range_solver(self.inner) if len(self.rows) else None
+        ends = SumWorkload(self.rows, np.ones(len(self.rows))).ends if solver is not None else None
+        return None if solver is None or ends is None else (solver, *ends)
 
     @staticmethod
     def of(grid: CellGrid, strategy: Strategy) -> GridAnswers:
@@ -100,7 +117,7 @@ class GridAnswers:
             groups, inner = strategy.groups, strategy.inner
         different, which = different_numbers(cells)
         rows = rows_over(groups, inner.cells, different)
-        return GridAnswers(strategy=strategy, rows=rows, which=which, reader=row_weights(inner))
+        return GridAnswers(strategy=strategy, inner=inner, rows=rows, which=which)
 
     def _chunks(self) -> Iterator[Floats]:
         lines = max(1, _CHUNK // max(self.strategy.rows, self.rows.shape[1]))
@@ -110,6 +127,9 @@ class GridAnswers:
     @cached_property
     def variances(self) -> Floats:
         """The variance of each number, where every row has noise of variance 1."""
+        if self.ranges is not None:
+            solver, lows, highs = self.ranges
+            return self._spread([solver.range_variances(lows, highs)])
         return self._spread([self.reader.variances(lines) for lines in self._chunks()])
 
     def answers(self, noisy: NDArray[Any]) -> Floats:
@@ -117,6 +137,10 @@ class GridAnswers:
         if noisy.shape != (self.strategy.rows,):
             raise ValueError("the noisy rows belong to another strategy")
         values = noisy.astype(np.float64)
+        if self.ranges is not None:
+            solver, lows, highs = self.ranges
+            sums = np.concatenate([[0.0], np.cumsum(solver.fit(values))])
+            return self._spread([sums[highs + 1] - sums[lows]])
         return self._spread([self.reader.weights(lines) @ values for lines in self._chunks()])
 
     def weights(self, number: int) -> Floats:
@@ -137,6 +161,9 @@ class GridAnswers:
 
         See `inference.linear.half_widths` for what is bounded there, and what is tested.
         """
+        if self.ranges is not None:
+            solver, lows, highs = self.ranges
+            return self._spread([solver.half_widths(lows, highs, law, confidence)])
         profiles = (weight_profile(self.reader.weights(lines)) for lines in self._chunks())
         return self._spread([half_widths(profile, law, confidence) for profile in profiles])
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answers.workload.box_sides import BoxSides, box_sides
+from discreet.answers.workload.box_sides import BoxSides, box_sides, different_rows
 from discreet.answers.workload.grid_answers import atoms_of, rows_over
 from discreet.inference.linear.residual_part import ResidualPart
 from discreet.inference.linear.row_weights import MOST_LINES, row_weights
@@ -46,7 +46,7 @@ Places = NDArray[np.int64]
 MOST_PLANNED = 4_096
 
 #: Rows over cells that are written out.
-_MOST_ENTRIES = 2**24
+_MOST_ENTRIES = 2**25
 
 #: Rows of a product, and how far one cell may move them: beyond, noise is drawn slowly.
 _MOST_ROWS, _MOST_MOVED = 2**20, 2**40
@@ -100,9 +100,10 @@ def plan_numbers(numbers: CellNumbers, *, gaussian: bool, seconds: float) -> Gri
 def _islands(groups: Places, cells: Sequence[Places]) -> list[list[int]]:
     """The numbers, those together that share atoms with each other, in one step or more."""
     labels = np.arange(int(groups.max()) + 1)
-    for own in cells:
-        touched = np.unique(labels[groups[own]])
-        if len(touched) > 1:
+    for own in sorted(cells, key=len, reverse=True):
+        named = labels[groups[own]]
+        if named.min() < named.max():
+            touched = np.unique(named)
             labels[np.isin(labels, touched)] = touched[0]
     islands: dict[int, list[int]] = {}
     for number, own in enumerate(cells):
@@ -318,11 +319,11 @@ def table_error(sizes: Sequence[int], costs: Mapping[tuple[int, ...], float], ta
     """The weighted sum of variances where tables have their shares as weights, and every row noise of variance 1."""
     error = 0.0
     for subset, cost in costs.items():
-        known = math.fsum(
+        information = math.fsum(
             table.share**2 * table_information((table.axes, table.signed), subset, sizes) for table in tables
         )
         if cost > _NOTHING * max(costs.values()):
-            error += cost / known if known else math.inf
+            error += cost / information if information else math.inf
     return error
 
 
@@ -336,19 +337,19 @@ def _product(sides: BoxSides, weights: Floats, *, gaussian: bool, seconds: float
     if sides.size > _MOST_ROWS:
         return None
     axes = range(len(sides.sizes))
-    different = [np.unique(side, axis=0, return_inverse=True) for side in sides.sides]
+    different = [different_rows(side) for side in sides.sides]
     variances = [side.sum(axis=1).astype(np.float64) for side in sides.sides]
     plans: list[SumPlan] = [SumPlan(strategy=IdentityStrategy(size), error=0.0, words="") for size in sides.sizes]
     for turn in range(_ROUNDS):
         for axis in axes:
             others = math.prod((variances[other] for other in axes if other != axis), start=weights)
             rows, which = different[axis]
-            own = np.bincount(which.reshape(-1), others, len(rows))
+            own = np.bincount(which, others, len(rows))
             workload = SumWorkload(rows, own / own.mean())
             plans[axis] = plan_sums(workload, gaussian=gaussian, seconds=turn * seconds / len(axes))
             scale = sensitivity_squared(plans[axis].strategy, gaussian=gaussian)
             each = row_weights(plans[axis].strategy).variances(rows.astype(np.float64)) * scale
-            variances[axis] = each[which.reshape(-1)]
+            variances[axis] = each[which]
     strategy = ProductStrategy(tuple(plan.strategy for plan in plans))
     if strategy.rows > _MOST_ROWS or strategy.sensitivity(1).l1 > _MOST_MOVED:
         return None

@@ -96,9 +96,9 @@ def float_matrix(strategy: Strategy) -> Floats:
         case StackStrategy(parts):
             return np.concatenate([float_matrix(part) for part in parts])
         case ProductStrategy(factors):
-            product = np.ones((1, 1))
+            product: Floats = np.ones((1, 1))
             for factor in factors:
-                product = np.kron(product, float_matrix(factor))
+                product = np.asarray(np.kron(product, float_matrix(factor)), dtype=np.float64)
             return product
         case _:
             return strategy.multiply(np.eye(strategy.cells))
@@ -235,8 +235,8 @@ class _BlockWeights(RowWeights):
         return np.concatenate(blocks, axis=1)
 
     def variances(self, wished: Floats) -> Floats:
-        return np.sum(
-            [inner.variances(_by_group(wished, groups, count)) for groups, count, inner in self._parts], axis=0
+        return np.asarray(
+            np.sum([inner.variances(_by_group(wished, groups, count)) for groups, count, inner in self._parts], axis=0)
         )
 
 

@@ -28,7 +28,7 @@ def question_weights(rows: NDArray[np.bool_], costs: Floats, *, gaussian: bool) 
     power = 2 if gaussian else 1
     prices = np.ones(rows.shape[1])
     best, weights = np.inf, np.ones(len(rows))
-    for _ in range(max(8, min(_ROUNDS, int(_MOST_WORK / rows.size)))):
+    for _ in range(max(3, min(_ROUNDS, int(_MOST_WORK / rows.size)))):
         tried = (costs / np.maximum(table @ prices, 1e-300)) ** (1 / (2 + power))
         loads = tried**power @ table
         tried /= float(loads.max()) ** (1 / power)

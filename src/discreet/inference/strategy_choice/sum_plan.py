@@ -13,16 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.linear.row_weights import row_weights
+from discreet.inference.linear.solver_interface import Solver
 from discreet.inference.linear.solvers import solver_for
 from discreet.inference.strategy_choice.factorisation import factorisation, low_rank_factorisation
 from discreet.inference.strategy_choice.level_trees import TreeSearch
-from discreet.inference.strategy_choice.p_identity import improve_rows, optimise_p_identity
+from discreet.inference.strategy_choice.p_identity import MOST_ENTRIES, improve_rows, optimise_p_identity
 from discreet.inference.strategy_choice.question_weights import question_weights
 from discreet.inference.strategy_choice.strategy_plan import integer_matrix, integer_p_identity, integer_tree
 from discreet.inference.strategy_choice.strategy_text import strategy_text
 from discreet.inference.strategy_choice.sum_workload import SumWorkload
 from discreet.inference.strategy_choice.workload_error import sensitivity_squared
-from discreet.mechanisms.strategy.strategy import IdentityStrategy, MatrixStrategy, Strategy
+from discreet.mechanisms.strategy.strategy import (
+    DiagonalStrategy,
+    IdentityStrategy,
+    MatrixStrategy,
+    StackStrategy,
+    Strategy,
+)
 from discreet.mechanisms.strategy.tree_levels import LevelStrategy
 
 Floats = NDArray[np.float64]
@@ -80,11 +87,21 @@ def plan_sums(workload: SumWorkload, *, gaussian: bool, seconds: float, starts: 
 
 def sum_error(workload: SumWorkload, strategy: Strategy, *, gaussian: bool) -> float:
     """The weighted sum of the variances of the queries' least-squares answers, at sensitivity 1."""
-    if isinstance(strategy, LevelStrategy) and workload.ends is not None:
-        variances = solver_for(strategy).range_variances(*workload.ends)
+    solver = range_solver(strategy) if workload.ends is not None else None
+    if solver is not None and workload.ends is not None:
+        variances = solver.range_variances(*workload.ends)
     else:
         variances = row_weights(strategy).variances(workload.rows.astype(np.float64))
     return float(workload.weights @ variances) * sensitivity_squared(strategy, gaussian=gaussian)
+
+
+def range_solver(strategy: Strategy) -> Solver | None:
+    """What answers ranges of consecutive cells at once, where there is such: faster than row by row."""
+    match strategy:
+        case IdentityStrategy() | LevelStrategy() | StackStrategy(parts=(DiagonalStrategy(), MatrixStrategy())):
+            return solver_for(strategy)
+        case _:
+            return None
 
 
 def _candidates(
@@ -107,8 +124,9 @@ def _candidates(
         if bumps is not None:
             strategy = integer_p_identity(bumps.rows)
             yield strategy, strategy_text(strategy)
-    scaled = workload.rows * (2 * questions)[:, None]
-    begun = [[scaled], *starts]
+    begun = list(starts)
+    if workload.rows.size <= MOST_ENTRIES:
+        begun = [[workload.rows * (2 * questions)[:, None]], *begun]
     for levels in begun:
         improved = improve_rows(
             workload, levels, np.ones(len(levels)), seconds=seconds * (0.3 if tree is not None else 1.0) / len(begun)

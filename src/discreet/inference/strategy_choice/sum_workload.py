@@ -95,6 +95,14 @@ class SumWorkload(Workload):
         return np.asarray(self.weights @ self.rows, dtype=np.float64)
 
     def block_energy(self, size: int) -> float:
+        if self.ends is not None:
+            lows, highs = self.ends
+            first, last = lows // size, highs // size
+            head = np.minimum((first + 1) * size, highs + 1) - lows
+            tail = np.where(last > first, highs + 1 - last * size, 0)
+            between = np.maximum(last - first - 1, 0)
+            squares = (head.astype(np.float64) ** 2 + tail.astype(np.float64) ** 2) / size + size * between
+            return float(self.weights @ squares)
         sums = np.add.reduceat(self.weighed, np.arange(0, self.cells, size), axis=1)
         return float(np.einsum("ij,ij->", sums, sums)) / size
 
