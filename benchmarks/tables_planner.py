@@ -13,11 +13,11 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.inference.linear.solvers import solver_for
+from discreet.inference.strategy_choice.strategy_plan import StrategyPlan, plan_strategy
+from discreet.inference.strategy_choice.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy
-from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 
 MILLION = 2**20
 

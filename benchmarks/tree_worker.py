@@ -12,10 +12,10 @@ import numpy as np
 from usage import peak_mib, start_of_peak
 
 from discreet.inference.linear.solvers import solver_for
+from discreet.inference.strategy_choice.strategy_plan import plan_strategy
+from discreet.inference.strategy_choice.workload import AllRanges
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.tables.strategy_choice.strategy_plan import plan_strategy
-from discreet.tables.workload import AllRanges
 
 
 def main() -> None:

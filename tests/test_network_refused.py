@@ -55,6 +55,7 @@ PLAN = {"table": "friends", "attributes": ["from"]}
 VERBS = {
     "sql": lambda project: project.sql("select count(*) from friends"),
     "batch": lambda project: project.batch("select count(*) from persons; select count(*) from friends", epsilon=1),
+    "explain_batch": lambda project: project.explain_batch("select count(*) from friends", epsilon=1),
     "histogram": lambda project: project.histogram("friends", "from"),
     "ranges": lambda project: project.ranges("friends", "from", epsilon=1),
     "plan_ranges": lambda project: project.plan_ranges("friends", "from", epsilon=1),

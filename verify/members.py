@@ -44,6 +44,7 @@ PAYLOADS = {
     },
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
+    "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
     "model": {"kind", "model", "steps"},
     "comparison": {"kind", "steps"},
     "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
@@ -148,7 +149,9 @@ def check_payload(kind: str, told: Node) -> None:
         check_step([level["nodes"], *level["groups"]])
     if "law" in told:
         check_law(told["law"])
-    for name in told.keys() - {*INSIDE, "law", "strategy", "event", "parts"}:
+    if kind == "batch":
+        check_grids(told)
+    for name in told.keys() - {*INSIDE, "law", "strategy", "event", "parts", "grids", "region"}:
         no_objects(told[name])
     if kind not in ("answer", "bounds") and told["kind"] != kind:
         raise Broken("the stored payload is of another kind")
@@ -168,6 +171,33 @@ def check_payload(kind: str, told: Node) -> None:
             wholes(each)
     if kind in ("answer", "bounds"):
         check_measurement(told)
+
+
+#: What is stored of a grid of a batch.
+GRID = {"relation", "statistic", "columns", "edges", "numbers", "places", "strategy", "law", "words"}
+
+
+def check_grids(told: Node) -> None:
+    """The grids of a batch, and the people that it was charged to: boxes of values."""
+    texts(told["texts"], "the statements of the batch")
+    whole(told["steps"])
+    for box in told["region"]:
+        for side in box.values():
+            closed(side, {"runs", "null"}, "a side of the region")
+            no_objects(side["runs"])
+            if type(side["null"]) is not bool:
+                raise Broken("a side of the region is neither with NULL nor without")
+    for grid in told["grids"]:
+        closed(grid, GRID, "a grid of the batch")
+        if not all(re.fullmatch("[0-9a-f]{64}", grid[name]) for name in ("relation", "statistic")):
+            raise Broken("the digest of what a grid measures is missing or invalid")
+        for packed in (*grid["edges"], grid["numbers"], grid["places"]):
+            numbers(packed)
+        if type(grid["words"]) is not str:
+            raise Broken("the words of a grid are not a text")
+        no_objects(grid["columns"])
+        check_strategy(grid["strategy"])
+        check_law(grid["law"])
 
 
 def no_objects(told: Any) -> None:

@@ -5,6 +5,7 @@ one row. Noise for fewer rows is broken; what a bundle does not say stays open.
 """
 
 import hashlib
+from math import isqrt
 from typing import Any
 
 from measured import agree, norms, parted, positive, ratio, text, threshold_delta
@@ -25,6 +26,8 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
     if kind == "marginals" and len(events) == 1:
         marginals(stored, parted(events[0]), declared, rows)
         words = f"the noise covers {rows} rows per unit on the named parts; of what was measured, only a digest is here"
+    elif kind == "batch":
+        words = grids(stored, events)
     elif kind in ("publish", "model"):
         for event, values in zip(events, drawn, strict=True):
             tables(event, values["noisy"] if kind == "publish" else values, rows)
@@ -35,6 +38,22 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
                 raise Broken(f"the noise covers fewer than {rows} rows per unit")
         words = "their sensitivities are taken from their events, and not derived here"
     raise Open(f"steps lose no more than was reserved; {words}")
+
+
+def grids(stored: Any, events: list[Node]) -> str:
+    """Each grid of a batch is one step: its event is noise of its law on a whole multiple of what one row moves."""
+    if len(events) != stored["steps"] or len(stored["grids"]) > len(events):
+        raise Broken("the number of steps differs from the number of grids and groups")
+    for grid, event in zip(stored["grids"], events, strict=False):
+        columns, law = norms(grid["strategy"]), grid["law"]
+        far = max(one for one, _ in columns), max(two for _, two in columns)
+        kind = law["kind"].removeprefix("discrete-")
+        if kind not in SIZES or event["kind"] != kind or event[SIZES[kind]] != law[SIZES[kind]]:
+            raise Broken("the event of a grid names another noise than its law")
+        times = whole(event["l1"]) // far[0] if kind == "laplace" else isqrt(whole(event["l2_squared"]) // far[1])
+        if times < 1 or noise(kind, law[SIZES[kind]], far, times) != event:
+            raise Broken("the sensitivity of a grid does not follow from the columns of its strategy")
+    return "each grid's event follows from its strategy's columns; what one unit adds to its cells is not derived here"
 
 
 def noise(kind: str, size: Any, far: tuple[int, int], rows: int) -> Node:

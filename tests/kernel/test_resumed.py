@@ -275,10 +275,34 @@ def test_the_law_is_that_of_the_charge(tmp_path):
     assert isinstance(release.event, LaplaceEvent)
 
 
-def test_a_batch_goes_on_where_it_was_killed(tmp_path):
+@pytest.mark.parametrize("store_number", [1, 2])
+def test_a_batch_that_is_one_workload_goes_on_where_it_was_killed(tmp_path, store_number):
+    """Before its plan was stored, or before its numbers were."""
     project = make(tmp_path, budget="{ epsilon = 1 }")
     project.version("patients")
     text = f"{COUNT}; select disease, count(*) from patients group by disease"
+    real, stored = Ledger.store, []
+
+    def store(self, *arguments):
+        stored.append(arguments)
+        if len(stored) == store_number:
+            raise Killed
+        return real(self, *arguments)
+
+    with killed(Ledger, "is_locked"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "store", store)
+        project.batch(text, epsilon=1)
+    (paid,) = charges(project)
+    first, second = project.batch(text, epsilon=1)
+    assert is_resumed(first) and is_resumed(second) and first.id == second.id == paid
+    assert charges(project) == [paid]
+    assert [release.cached for release in project.batch(text, epsilon=1)] == [True, True]
+
+
+def test_a_batch_that_is_split_goes_on_where_it_was_killed(tmp_path):
+    project = make(tmp_path, budget="{ epsilon = 1 }")
+    project.version("patients")
+    text = f"{COUNT}; select disease, avg(age) from patients group by disease"
     real, stored = Ledger.store, []
 
     def store(self, *arguments):

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from engines.conformance.fixtures import _started, ground
+from engines.conformance.fixtures import _started, ground, light_ground
 
-__all__ = ["_started", "ground"]
+__all__ = ["_started", "ground", "light_ground"]
 
 
 @pytest.fixture(scope="module")

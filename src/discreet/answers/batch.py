@@ -1,103 +1,130 @@
-"""Several questions as one plan: what they measure alike is measured once, and what touches different people
-costs the most that one person loses, not the sum."""
+"""Several questions answered together: planned as one workload where the batch gains by that, else split.
+
+Split, what they measure alike is measured once, and what touches different people costs the most that one person loses,
+not the sum.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.filter import Cost
-from discreet.accounting.overlap import Overlap
-from discreet.accounting.region import Region
 from discreet.answers.affordability import budget_refusal, largest_question
 from discreet.answers.answer_release import make_release
-from discreet.answers.query_quote import QueryQuote, QueryWish, account_of, quote
+from discreet.answers.query_quote import FREE, QueryQuote, QueryWish, account_of, quote
 from discreet.answers.refine import AnswerReading
-from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.sql import measure_query, resumed_quote, stored_reading
+from discreet.answers.workload.batch_measurement import begun_batch, measure_batch, resume_batch
+from discreet.answers.workload.batch_quote import plan_batch
+from discreet.answers.workload.query_batch import QueryBatch
 from discreet.engines.stop_signal import after_partial_charge
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.refusal import check_quota
-from discreet.plan.price import region_of
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
-
-#: Nodes of the search for the person whom a batch touches most.
-_NODES = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryBatch:
-    """Questions by what they measure: those with one inquiry are readings of one measurement.
-
-    One that names the same in another order is a group of its own, which finds the other's answer stored.
-    """
-
-    groups: tuple[tuple[ParsedQuery, ...], ...]
-
-    @staticmethod
-    def of(queries: Sequence[ParsedQuery]) -> QueryBatch:
-        groups: dict[str, list[ParsedQuery]] = {}
-        for each in queries:
-            groups.setdefault(repr(each.inquiry.to_data()), []).append(each)
-        return QueryBatch(groups=tuple(tuple(group) for group in groups.values()))
-
-    def whole(self, group: tuple[ParsedQuery, ...]) -> ParsedQuery:
-        """One question that asks for all that a group asks for."""
-        outputs = tuple(output for each in group for output in each.outputs)
-        having = next((each.having for each in group if each.having is not None), None)
-        return replace(
-            group[0], text=STATEMENT_SEPARATOR.join(each.text for each in group), outputs=outputs, having=having
-        )
-
-    def epsilons(self, total: Fraction) -> list[Fraction]:
-        """What each group may spend so that nobody loses more than `total`.
-
-        Weighed by how much a group measures, then raised together until the person whom the batch touches
-        most loses `total`.
-        """
-        weights = [_weight(self.whole(group)) for group in self.groups]
-        shares = [total * weight / sum(weights) for weight in weights]
-        tables: dict[object, Overlap] = {}
-        for group, share in zip(self.groups, shares, strict=True):
-            region = region_of(group[0].inquiry, group[0].reach)
-            overlap = tables.setdefault(group[0].tables[0], Overlap())
-            overlap.add(region, [exact.units_up(share, exact.EPSILON_UNITS)])
-        fullest = sum(overlap.largest(Region.whole(), arm=0, nodes=_NODES).upper for overlap in tables.values())
-        rise = max(Fraction(1), total * exact.EPSILON_UNITS / fullest)
-        return [Fraction(exact.units_down(share * rise, 10**9), 10**9) for share in shares]
-
-
-def _weight(query: ParsedQuery) -> Fraction:
-    """How much of a batch's epsilon a group gets: in proportion to need^(1/3), summed over what it measures."""
-    inquiry = query.inquiry
-    weight = sum(float(query.needs.get(index, 1)) ** (1 / 3) for index in range(len(inquiry.statistics)))
-    weight = (weight + len(inquiry.quantiles) + bool(inquiry.keys)) * len(inquiry.sets)
-    return Fraction(max(1, round(100 * weight)), 100)
 
 
 def ask_batch(
     queries: Sequence[ParsedQuery],
     wish: QueryWish,
     sessions: Callable[[ParsedQuery], Session],
+    *,
+    weights: Sequence[Fraction] | None = None,
 ) -> list[Release]:
     """Answer a batch; in the order of its statements. Nothing is charged unless the budget surely holds all of it.
 
-    `sessions`: the session of each query; all have one curator and one asker.
+    `sessions`: the session of each query; all have one curator and one asker. `weights`: how much a squared error of
+    each statement matters.
     """
+    together = ask_as_one(queries, wish, sessions, weights=weights)
+    return _ask_split(queries, wish, sessions) if together is None else together
+
+
+def ask_as_one(
+    queries: Sequence[ParsedQuery],
+    wish: QueryWish,
+    sessions: Callable[[ParsedQuery], Session],
+    *,
+    weights: Sequence[Fraction] | None = None,
+    fresh: bool = False,
+) -> list[Release] | None:
+    """Answer a batch that is planned as one workload; None where it gains nothing by that, and nothing is charged.
+
+    `fresh`: stored answers are not looked at.
+    """
+    if wish.epsilon is None or len({query.tables[0] for query in queries}) != 1:
+        return None
+    batch, session = QueryBatch.of(queries), sessions(queries[0])
+    wishes = [replace(wish, epsilon=epsilon) for epsilon in batch.epsilons(wish.epsilon)]
+    earlier = {} if fresh else stored_groups(batch, wishes, sessions)
+    begun = None if fresh else begun_batch(queries, wish, session, weights=weights)
+    is_repeat = False
+    if begun is not None:
+        drawn = resume_batch(begun, queries, wish, sessions, weights=weights, answered=list(earlier))
+        is_repeat = not drawn.is_resumed
+    elif not fresh and is_begun_split(batch, wishes, sessions):
+        return None
+    else:
+        quoted = plan_batch(queries, wish, sessions, weights=weights, answered=list(earlier))
+        if quoted is None or not quoted.is_better:
+            return None
+        drawn = measure_batch(quoted, queries, wish, sessions, weights=weights, fresh=fresh)
+    readings = {}
+    for place, group in enumerate(batch.groups):
+        for question in group:
+            own = drawn.reading(place, question) if place in drawn.stored.groups else None
+            readings[id(question)] = earlier[place].for_query(question) if own is None else own
+    releases, is_paid = [], is_repeat
+    for question in queries:
+        reading = readings[id(question)]
+        is_own = reading.measurement.id == drawn.id
+        release = make_release(
+            reading, wish, version=session.version, ledger=session.ledger, cached=is_repeat or not is_own
+        )
+        releases.append(replace(release, cost=FREE) if is_own and is_paid else release)
+        is_paid = is_paid or is_own
+    return releases
+
+
+def is_begun_split(batch: QueryBatch, wishes: Sequence[QueryWish], sessions: Callable[[ParsedQuery], Session]) -> bool:
+    """Whether a process charged a group of this batch as one that is split, and died: it goes on so."""
+    pairs = zip(batch.groups, wishes, strict=True)
+    return any(resumed_quote(batch.whole(group), wish, sessions(group[0])) is not None for group, wish in pairs)
+
+
+def stored_groups(
+    batch: QueryBatch, wishes: Sequence[QueryWish], sessions: Callable[[ParsedQuery], Session]
+) -> dict[int, AnswerReading]:
+    """The groups that are answered already, by their places."""
+    stored = {}
+    for place, (group, wish) in enumerate(zip(batch.groups, wishes, strict=True)):
+        session = sessions(group[0])
+        reading = stored_reading(batch.whole(group), wish, version=session.version, curator=session.curator)
+        if reading is not None:
+            stored[place] = reading
+    return stored
+
+
+def _ask_split(
+    queries: Sequence[ParsedQuery],
+    wish: QueryWish,
+    sessions: Callable[[ParsedQuery], Session],
+) -> list[Release]:
+    """Answer a batch whose groups are measured one by one, each for its part of the price."""
     batch = QueryBatch.of(queries)
     wishes = [
         replace(wish, epsilon=epsilon, within=None) if wish.epsilon is not None else wish
         for epsilon in (batch.epsilons(wish.epsilon) if wish.epsilon is not None else [Fraction(1)] * len(batch.groups))
     ]
-    _check_room(batch, wishes, wish, sessions)
+    check_room(batch, wishes, wish, sessions)
     releases: dict[int, Release] = {}
     paid = False
     for number, (group, each) in enumerate(zip(batch.groups, wishes, strict=True)):
@@ -105,9 +132,7 @@ def ask_batch(
         stored_answer = stored_reading(whole, each, version=session.version, curator=session.curator)
         asker = session.asker
         own = replace(asker, key=None if asker.key is None else f"{asker.key}.{number}")
-        if stored_answer is not None:
-            measurement = stored_answer.measurement
-        else:
+        if stored_answer is None:
             version, limit, payer = session.version, session.guarantee, replace(session, asker=own)
             quoted = resumed_quote(whole, each, payer, fresh=True) or quote(
                 whole, each, version=version, guarantee=limit, ledger=session.ledger, booking=False
@@ -116,8 +141,10 @@ def ask_batch(
                 measurement = measure_query(whole, each, payer, quoted)
             paid = True
         for turn, question in enumerate(group):
-            reading = AnswerReading(
-                query=question, measurement=measurement, others=() if stored_answer is None else stored_answer.others
+            reading = (
+                AnswerReading(query=question, measurement=measurement)
+                if stored_answer is None
+                else stored_answer.for_query(question)
             )
             cached = stored_answer is not None or turn > 0
             releases[id(question)] = make_release(
@@ -126,7 +153,7 @@ def ask_batch(
     return [releases[id(question)] for question in queries]
 
 
-def _check_room(
+def check_room(
     batch: QueryBatch,
     wishes: list[QueryWish],
     wish: QueryWish,
@@ -150,7 +177,7 @@ def _check_room(
         needed[version.population] = needed.get(version.population, Fraction(0)) + quoted.price.epsilon
         account = account_of(quoted, ledger)
         trial = trials.setdefault(account.name, deepcopy(account))
-        costs[account.name] = costs.get(account.name, Fraction(0)) + _try(trial, quoted)
+        costs[account.name] = costs.get(account.name, Fraction(0)) + try_charge(trial, quoted)
         delta = Cost.of(events.loss(quoted.price.event)).delta
         deltas[account.name] = deltas.get(account.name, account.delta) + delta
         if deltas[account.name] > limit.limits.delta_keys:
@@ -175,7 +202,7 @@ def _check_room(
             )
 
 
-def _try(trial: Account, quoted: QueryQuote) -> Fraction:
+def try_charge(trial: Account, quoted: QueryQuote) -> Fraction:
     """Book a statement on a copy of the account, after those before it; return what it costs the budget there."""
     key, region = (quoted.version.table, quoted.version.number), quoted.price.region
     cost = Cost.of(events.loss(quoted.price.event))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
@@ -34,6 +34,10 @@ class AnswerReading:
     measurement: Measurement
     others: tuple[Measurement, ...] = ()
     within: Inquiry | None = None
+
+    def for_query(self, query: ParsedQuery) -> AnswerReading:
+        """The reading of another question with the same inquiry."""
+        return replace(self, query=query)
 
     @cached_property
     def stored_order(self) -> CanonicalOrder:

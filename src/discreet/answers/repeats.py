@@ -57,7 +57,7 @@ def _batch_inquiry(measurement: Measurement, own: str, *, reads: Reads) -> Inqui
         inquiries = [reads(text).inquiry for text in texts]
     except Refused:  # a public table that it named has changed
         return None
-    return _merged_inquiry(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
+    return merged_inquiry(inquiries) if own in [inquiry.question() for inquiry in inquiries] else None
 
 
 def read_stored_queries(measurement: Measurement, *, reads: Reads) -> tuple[Inquiry, list[ParsedQuery]] | None:
@@ -66,10 +66,10 @@ def read_stored_queries(measurement: Measurement, *, reads: Reads) -> tuple[Inqu
         queries = [reads(text) for text in split_statements(measurement.text)]
     except (Refused, UsageError):  # something that it named has changed
         return None
-    return (_merged_inquiry([each.inquiry for each in queries]), queries) if queries else None
+    return (merged_inquiry([each.inquiry for each in queries]), queries) if queries else None
 
 
-def _merged_inquiry(inquiries: Sequence[Inquiry]) -> Inquiry:
+def merged_inquiry(inquiries: Sequence[Inquiry]) -> Inquiry:
     """What several questions over the same groups measure, each thing once."""
     return replace(
         inquiries[0],
@@ -89,15 +89,20 @@ def single_statement(measurement: Measurement) -> str:
             hint=Message("run ", Command("bounds", table, *switches, Flag("epsilon", "E")), " again, with a larger E"),
         )
     if len(texts) != 1:
-        raise UsageError(
-            f"release {measurement.id} answers {len(texts)} statements of a batch together; "
-            "only the answer to a single statement can be made more precise",
-            hint=Message(
-                "run ",
-                Command("query", Flag("fresh", True), Flag("epsilon", "E"), Statement(" ".join(texts[0].split()))),
-                ", then ",
-                Command("again"),
-                " on that release",
-            ),
-        )
+        raise not_a_single_statement(measurement.id, texts)
     return texts[0]
+
+
+def not_a_single_statement(id_: str, texts: Sequence[str]) -> UsageError:
+    """The refusal to make the statements of a batch more precise."""
+    what = f"{len(texts)} statements of a batch together" if len(texts) > 1 else "a statement whose numbers share noise"
+    return UsageError(
+        f"release {id_} answers {what}; only the answer to a single statement can be made more precise",
+        hint=Message(
+            "run ",
+            Command("query", Flag("fresh", True), Flag("epsilon", "E"), Statement(" ".join(texts[0].split()))),
+            ", then ",
+            Command("again"),
+            " on that release",
+        ),
+    )

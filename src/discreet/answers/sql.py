@@ -5,7 +5,7 @@ Everything after `Curator.measure` is post-processing: it sees noisy numbers alo
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from functools import partial
 
@@ -37,17 +37,19 @@ def ask(
     *,
     fresh: bool,
     reads: Reads | None = None,
+    as_one: Callable[[], Release | None] | None = None,
 ) -> Release:
     """Answer a question: from the store where it was answered before, from what earlier answers tell, else by charging.
 
     `reads` reads the text of a statement: with it the statements of batches, and whole histories, are known again.
+    `as_one` measures a question of many numbers as one workload, or returns None where it gains nothing by that.
     """
     version, curator, ledger = session.version, session.curator, session.ledger
     stored = None if fresh else stored_reading(query, wish, version=version, curator=curator, reads=reads)
     if stored is not None:
         return make_release(stored, wish, version=version, ledger=ledger, cached=True)
     earlier_estimate = (
-        None if fresh or reads is None else _estimate(query, version=version, curator=curator, reads=reads)
+        None if fresh or reads is None else estimate_from_releases(query, version=version, curator=curator, reads=reads)
     )
     if earlier_estimate is not None and suffices(
         earlier_estimate, wish, version=version, guarantee=session.guarantee, ledger=ledger
@@ -55,6 +57,9 @@ def ask(
         less = is_less_exact(earlier_estimate, wish, version=version, guarantee=session.guarantee, ledger=ledger)
         return derived_release(earlier_estimate, wish, version=version, curator=curator, is_less_exact=less)
     helping = earlier_estimate if earlier_estimate is not None and helps(earlier_estimate, wish) else None
+    together = None if as_one is None or helping is not None else as_one()
+    if together is not None:
+        return together
     quoted = resumed_quote(query, wish, session, earlier_estimate=helping, fresh=fresh) or quote_within(
         query,
         wish,
@@ -68,7 +73,7 @@ def ask(
     earlier = None if fresh else most_exact_answer(query, session)
     measurement = measure_query(query, wish, session, quoted, earlier=earlier)
     if helping is not None and reads is not None and quoted.price.refines is None:
-        after = _estimate(query, version=version, curator=curator, reads=reads)
+        after = estimate_from_releases(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(helping, measurement, after, wish)
         if both is not None:
             return combined_release(both, measurement, wish, version=version, ledger=ledger)
@@ -76,13 +81,20 @@ def ask(
     return make_release(reading, wish, version=version, ledger=ledger, cached=False)
 
 
-def _estimate(
+def estimate_from_releases(
     query: ParsedQuery, *, version: Version, curator: Curator, reads: Reads, without: Collection[str] = ()
 ) -> EarlierEstimate | None:
     """What earlier answers tell about a question, but for the releases `without`."""
     from discreet.answers.reconcile.history_estimation import estimate_from_history  # with all of its least squares
 
-    return estimate_from_history(query, version=version, curator=curator, reads=reads, without=without)
+    from_answers = estimate_from_history(query, version=version, curator=curator, reads=reads, without=without)
+    if not curator.ledger.state.reservations:
+        return from_answers
+    from discreet.answers.workload.determined import estimate_from_batches, largest_variance
+
+    from_batches = estimate_from_batches(query, version=version, ledger=curator.ledger, without=without)
+    both = [each for each in (from_answers, from_batches) if each is not None]
+    return min(both, key=largest_variance, default=None)
 
 
 def reread_release(
@@ -96,9 +108,11 @@ def reread_release(
     if is_refinement(measurement.event):  # priced by itself
         return make_release(reading, wish, version=version, ledger=ledger, cached=False)
     later = ledger.state.refinements.later(measurement.id)  # the same noise in part: never read together with it
-    before = _estimate(query, version=version, curator=curator, reads=reads, without=(measurement.id, *later))
+    before = estimate_from_releases(
+        query, version=version, curator=curator, reads=reads, without=(measurement.id, *later)
+    )
     if before is not None and helps(before, wish):
-        after = None if later else _estimate(query, version=version, curator=curator, reads=reads)
+        after = None if later else estimate_from_releases(query, version=version, curator=curator, reads=reads)
         both = combine_with_measurement(before, measurement, after, wish)
         if both is not None:
             return combined_release(both, measurement, wish, version=version, ledger=ledger)
@@ -230,6 +244,10 @@ def most_exact_reading(
     """
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
     readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
+    if curator.ledger.state.reservations:
+        from discreet.answers.workload.stored_batch import readings_in_batches  # with all of its least squares
+
+        readings += readings_in_batches(query, version=version, ledger=curator.ledger, reads=reads)
     if reads is not None:
         readings += in_batches(query, version=version, curator=curator, reads=reads)
     if interval:

@@ -25,7 +25,7 @@ def charge_whole_table(
     stream: dict[str, Any] | None = None,
     region: Region | None = None,
 ) -> str:
-    """Charge an event to everybody in a version, or in a region of it; return its id.
+    """Charge an event to everybody in a version, or to those of a region; return its id.
 
     `once` and `stream`: see `ChargeRequest`.
     """
@@ -42,6 +42,7 @@ def charge_whole_table(
         asker=session.asker,
         once=once,
         stream=stream,
+        reads=[(read.table, read.number) for read in session.joined],
     )
     try:
         return session.ledger.charge(request).id

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -25,11 +25,13 @@ from discreet.answers.repeats import BOUNDS_TEXT_START
 from discreet.bundle import answer_replay, networks, proof
 from discreet.bundle.about import About
 from discreet.bundle.answer_replay import schema_of
+from discreet.bundle.batch_replay import KIND as BATCH
+from discreet.bundle.batch_replay import batch_queries, batch_readings, batch_sheets, batch_text
 from discreet.bundle.claims import claims_of, combined_event, releases_combined_with
 from discreet.bundle.guarantee_check import PRACTICE_MARK
 from discreet.bundle.number_sheets import model_sheet, noisy_number_sheets, stored_sheets
 from discreet.bundle.sheet import Sheet
-from discreet.errors import Flag, Message, UsageError, no_release
+from discreet.errors import Flag, Message, Refused, UsageError, no_release
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.ledger import Ledger
@@ -223,6 +225,8 @@ def _with_sheets(project: Project, content: BundleContent) -> BundleContent:
     if "text" in stored:
         return _answer(project, content)
     kind = str(stored.get("kind", "measurement"))
+    if kind == BATCH:
+        return _batch(project, content)
     schema = schema_of(content.table, content.schemas)
     sheets = stored_sheets(kind, content.payloads, content.release, schema, confidence=content.confidence)
     if kind == "model":
@@ -275,6 +279,42 @@ def _answer(project: Project, content: BundleContent) -> BundleContent:
     )
 
 
+def _batch(project: Project, content: BundleContent) -> BundleContent:
+    """A batch that was planned as one: a table for each of its statements, and every number as it was drawn."""
+    publics = {name: table for name, table in project.versions.catalog().items() if table.public is not None}
+    assert isinstance(content.event, events.ReservationEvent)
+    payloads, release = content.payloads, content.release
+    for every in _versions_at(project.ledger.state, content):
+        try:
+            queries = batch_queries(payloads, release, answer_replay.catalog_of(every, publics))
+            readings = batch_readings(payloads, release, content.event, queries)
+        except (Refused, UsageError):
+            continue
+        used = {scan.table for query in queries for scan in query.tables}
+        warnings = dict.fromkeys(line for each in readings for line in answer_replay.warnings_of(each.query))
+        return replace(
+            content,
+            kind=BATCH,
+            text=batch_text(payloads, release),
+            schemas={name: schema for name, schema in every.items() if name in used},
+            sheets=batch_sheets(payloads, release, readings, confidence=content.confidence),
+            warnings=tuple(warnings),
+            publics=tuple(dict.fromkeys(name for query in queries for name in public_tables(query.inquiry.plan))),
+        )
+    raise UsageError(f"release {release} can no longer be read: a table that it uses has changed")
+
+
+def _versions_at(state: LedgerState, content: BundleContent) -> Iterator[dict[str, Any]]:
+    """The versions that a text may be of: those there were when it was charged, then the newest."""
+    charged = state.charges[content.release].seq
+    for latest in (charged, None):
+        yield {
+            name: _version(state, name, max(numbers))
+            for name, made in state.versions.items()
+            if (numbers := [number for number, version in made.items() if latest is None or version.seq < latest])
+        } | dict(content.schemas)
+
+
 def _versions_and_readings(
     state: LedgerState, content: BundleContent, measurement: Measurement, publics: Catalog
 ) -> tuple[dict[str, Any], list[AnswerReading]]:
@@ -282,19 +322,14 @@ def _versions_and_readings(
 
     Which versions of other tables it joined is in the digest of the question, so only the right ones are taken.
     """
-    charged = state.charges[content.release].seq
-    for latest in (charged, None):
-        every = {
-            name: _version(state, name, max(numbers))
-            for name, made in state.versions.items()
-            if (numbers := [number for number, version in made.items() if latest is None or version.seq < latest])
-        } | dict(content.schemas)
+    *_, last = possible = list(_versions_at(state, content))
+    for every in possible:
         try:
             return every, answer_replay.readings_of(
                 measurement, answer_replay.catalog_of(every, publics), question=content.question
             )
         except UsageError:
-            if latest is None:
+            if every is last:
                 raise
     raise AssertionError("one of the two was returned or raised")
 

@@ -2,6 +2,7 @@
 
     answer            every vector, by the relation that it is counted from and the law stored beside it
     ranges, marginals every step taken again, with the stored strategy or parts, for the declared rows of a person
+    batch             every step taken again, with the stored strategies, for what a unit adds to the relation
     publish           every table counts a row once, so a person moves it by their rows
     model             so does every table that it was fitted to; what a choice was scored by is not in a bundle
     graph             every part, by the shape that is stored and how far a unit moves it
@@ -27,7 +28,9 @@ from discreet.accounting.events import (
     ThresholdEvent,
     WeightedThresholdEvent,
 )
-from discreet.bundle.answer_replay import schema_of
+from discreet.bundle.answer_replay import catalog_of, schema_of
+from discreet.bundle.batch_replay import KIND as BATCH
+from discreet.bundle.batch_replay import batch_queries, replay_batch
 from discreet.bundle.networks import KINDS as NETWORKS
 from discreet.bundle.networks import counted_of
 from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
@@ -198,7 +201,7 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     """A reservation and its steps."""
     kind, event = str(plan["kind"]), events.from_data(plan["event"])
     counted = counted_of(json.loads(plan["payloads"][plan["release"]])) if kind in NETWORKS else None
-    if {*plan["schemas"]} != {plan["table"], *(() if counted is None else counted[:1])}:
+    if kind != BATCH and {*plan["schemas"]} != {plan["table"], *(() if counted is None else counted[:1])}:
         raise ReplayMismatch("the bundle declares a table that the release does not read")
     taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
     if not isinstance(event, ReservationEvent) or not taken:
@@ -210,6 +213,9 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     steps = [json.loads(payloads[f"{release}.{number}"]) for number in numbers]
     if set(payloads) != {release, *(f"{release}.{number}" for number in numbers)}:
         raise ReplayMismatch("the bundle stores something that no step drew")
+    if kind == BATCH:
+        queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
+        return replay_batch(plan, ProgramReplay(plan, schema, event), event, queries)
     if kind in ("ranges", "marginals"):
         return _replay_steps(kind, ProgramReplay(plan, schema, event), json.loads(payloads[release]))
     if kind in NETWORKS:

@@ -9,8 +9,11 @@ from typing import Any
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.guarantee import Guarantee
+from discreet.answers.workload.stored_batch import StoredBatch
 from discreet.bundle import answer_replay, networks
 from discreet.bundle.about import About
+from discreet.bundle.batch_replay import KIND as BATCH
+from discreet.bundle.batch_replay import batch_queries, batch_text
 from discreet.bundle.content import BundleContent, title_of
 from discreet.bundle.sheet import Sheet
 from discreet.kernel.measurement import Measurement
@@ -27,7 +30,7 @@ def content_from_plan(plan: Mapping[str, Any], sheets: tuple[Sheet, ...], ledger
         release=plan["release"],
         kind=plan["kind"],
         question=plan["question"],
-        text=stored["text"] if "text" in stored else title_of(plan["kind"], plan["table"]),
+        text=_text(plan, stored),
         table=plan["table"],
         version=plan["version"],
         unit="row" if unit.is_row else "person",
@@ -51,7 +54,18 @@ def content_from_plan(plan: Mapping[str, Any], sheets: tuple[Sheet, ...], ledger
     )
 
 
+def _text(plan: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
+    if plan["kind"] == BATCH:
+        return batch_text(plan["payloads"], plan["release"])
+    return str(stored["text"]) if "text" in stored else title_of(plan["kind"], plan["table"])
+
+
 def _warnings(plan: Mapping[str, Any]) -> tuple[str, ...]:
+    if plan["kind"] == BATCH:
+        stored = StoredBatch.from_text(plan["payloads"][plan["release"]])
+        queries = batch_queries(plan["payloads"], plan["release"], answer_replay.catalog_of(plan["schemas"]))
+        measured = [query for number, query in enumerate(queries) if stored.group_of(number) is not None]
+        return tuple(dict.fromkeys(line for query in measured for line in answer_replay.warnings_of(query)))
     if plan["kind"] != "answer":
         return ()
     measurement = Measurement.from_text(plan["payloads"][plan["release"]])

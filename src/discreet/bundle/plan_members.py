@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from discreet.accounting import events
 from discreet.accounting.guarantee import Accounting
+from discreet.accounting.region import Region
 from discreet.bundle.measurement_check import UnknownMember, read_measurement
 from discreet.kernel.measurement import law_from_data
 from discreet.mechanisms.strategy import strategy_data
@@ -38,6 +39,7 @@ _SUMMARIES = {
     },
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
+    "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
     "model": {"kind", "model", "steps"},
     "comparison": {"kind", "steps"},
     "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
@@ -138,12 +140,38 @@ def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
         _no_objects(level["shares"])
         for numbers in (level["nodes"], *level["groups"]):
             _check_numbers(numbers)
-    for name in data.keys() - {*_INSIDE, "law", "strategy"}:
+    if kind == "batch":
+        _check_batch(data)
+    for name in data.keys() - {*_INSIDE, "law", "strategy", *(("grids", "region") if kind == "batch" else ())}:
         _no_objects(data[name])
     if "law" in data:
         law_from_data(data["law"])
     if kind == "ranges":
         _check_strategy(data["strategy"])
+
+
+#: What is stored of a grid of a batch; of these, what is packed numbers.
+_GRID = {"relation", "statistic", "columns", "edges", "numbers", "places", "strategy", "law", "words"}
+_PACKED = ("numbers", "places")
+
+
+def _check_batch(data: Mapping[str, Any]) -> None:
+    """The grids of a batch, and whom it was charged to."""
+    if not all(isinstance(text, str) for text in data["texts"]):
+        raise UnknownMember("a statement of the batch is not text")
+    if Region.from_data(data["region"]).to_data() != data["region"]:
+        raise UnknownMember("the region of the batch contains something else")
+    for grid in data["grids"]:
+        _refuse_unknown_members(grid, _GRID, "a grid of the batch")
+        if not all(re.fullmatch(r"[0-9a-f]{64}", grid[name]) for name in ("relation", "statistic")):
+            raise UnknownMember("what a grid measures is not given by its digest")
+        for packed in (*grid["edges"], *(grid[name] for name in _PACKED)):
+            _check_numbers(packed)
+        if type(grid["words"]) is not str:
+            raise UnknownMember("the words of a grid are not text")
+        _no_objects(grid["columns"])
+        _check_strategy(grid["strategy"])
+        law_from_data(grid["law"])
 
 
 def _no_objects(data: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from discreet.accounting import events
 from discreet.accounting.events import Event, ReservationEvent
+from discreet.accounting.region import Region
+from discreet.bundle.answer_replay import schema_of
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program, step_digest
 from discreet.plan.cell_statistics import RowCount
@@ -32,6 +34,12 @@ class ProgramReplay(Program):
         self.shares = {}
         self._plan = Scan(table=schema.table, version=number)
         self.moves = sensitivity(RowCount(), reach(self._plan, {schema.table: schema}), touched=1)
+        self._joined = tuple(
+            _version(schema_of(table, plan["schemas"]), int(other["version"]), str(other["population"]))
+            for table, other in plan["schemas"].items()
+            if table != plan["table"]
+        )
+        self._region = Region.whole()
         self._steps = list(plan["steps"])
         self._payloads: Mapping[str, str] = plan["payloads"]
 

@@ -19,12 +19,16 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__, exact
 from discreet.accounting import events
+from discreet.accounting.events import ReservationEvent
 from discreet.bundle import answer_replay, bundle_files, card_page, card_yaml, manifest, proof, registry_card, sheet
+from discreet.bundle.batch_replay import KIND as BATCH
+from discreet.bundle.batch_replay import batch_queries, batch_readings, batch_sheets
 from discreet.bundle.bundle_files import Files, pages, sheets_by_file_name
 from discreet.bundle.bundle_reader import read_files
 from discreet.bundle.claims import claims_of, combined_event
@@ -237,7 +241,7 @@ def _why_not_derived(plan: dict[str, Any], bundle_manifest: BundleManifest) -> s
     """Why nothing can be derived from a plan here; nothing where it can."""
     if bundle_manifest.discreet != __version__:
         return f"this is Discreet {__version__}"
-    return "the query joins a public table" if plan["publics"] and plan["kind"] == "answer" else ""
+    return "the query joins a public table" if plan["publics"] and plan["kind"] in ("answer", BATCH) else ""
 
 
 def _derivation(plan: dict[str, Any]) -> dict[str, Any] | None:
@@ -281,7 +285,8 @@ def _check_numbers_follow(
     besides = plan["kind"] != "answer"
     if besides and sheets[-1:] != noisy_number_sheets(plan["payloads"], plan["release"]):
         return BundleCheck(name="data", holds=False, words="the numbers differ from the measured ones")
-    if plan["publics"] and not besides:  # what no SQL asked for is told as it was drawn, whatever it was drawn from
+    # What no SQL asked for is told as it was drawn, whatever it was drawn from.
+    if plan["publics"] and plan["kind"] in ("answer", BATCH):
         return BundleCheck(
             name="data", holds=None, words="files agree; the query joins a public table, which is not in the bundle"
         )
@@ -311,13 +316,26 @@ def _agree(sheets: tuple[sheet.Sheet, ...], anew: tuple[sheet.Sheet, ...]) -> bo
 def _check_stored_sheets(sheets: tuple[sheet.Sheet, ...], plan: dict[str, Any]) -> BundleCheck:
     """The tables of what no SQL asked for. Rows sampled from a model come first, and are nobody's to check."""
     schema, confidence = answer_replay.schema_of(plan["table"], plan["schemas"]), exact.read(plan["confidence"])
-    anew = stored_sheets(plan["kind"], plan["payloads"], plan["release"], schema, confidence=confidence)
+    anew = (
+        _batch_sheets(plan, confidence)
+        if plan["kind"] == BATCH
+        else stored_sheets(plan["kind"], plan["payloads"], plan["release"], schema, confidence=confidence)
+    )
     if not _agree(sheets[-len(anew) :], anew):
         return BundleCheck(name="data", holds=False, words="the numbers do not follow from the stored measurements")
     if len(sheets) != len(anew):
         words = "files agree; the sampled rows follow from the model, which is not in the bundle"
         return BundleCheck(name="data", holds=None, words=words)
     return BundleCheck(name="data", holds=True, words="all files agree with the stored measurements")
+
+
+def _batch_sheets(plan: dict[str, Any], confidence: Fraction) -> tuple[sheet.Sheet, ...]:
+    payloads, release, event = plan["payloads"], plan["release"], events.from_data(plan["event"])
+    if not isinstance(event, ReservationEvent):
+        raise ValueError("a batch is a reservation")
+    queries = batch_queries(payloads, release, answer_replay.catalog_of(plan["schemas"]))
+    readings = batch_readings(payloads, release, event, queries)
+    return batch_sheets(payloads, release, readings, confidence=confidence)
 
 
 def _check_card(files: Files, plan: dict[str, Any], bundle_manifest: BundleManifest) -> BundleCheck:
@@ -331,7 +349,7 @@ def _check_card(files: Files, plan: dict[str, Any], bundle_manifest: BundleManif
         return BundleCheck(name="card", holds=False, words="a card cannot be read")
     words = "the claims of both cards match the manifest"
     if bundle_manifest.discreet != __version__ or (
-        plan["publics"] and plan["kind"] == "answer"
+        plan["publics"] and plan["kind"] in ("answer", BATCH)
     ):  # then the data stay open, too
         return BundleCheck(name="card", holds=True, words=f"{words}; they were not made again")
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.accounting.events import ReservationEvent
 from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
@@ -40,8 +41,18 @@ if TYPE_CHECKING:
     from discreet.release import Release
 
 
+BatchFile = Annotated[
+    Path | None, typer.Option("-f", "--file", help="File of several SQL statements, answered as one batch.")
+]
+Weight = Annotated[
+    str | None,
+    typer.Option("--weight", help="With -f: how much each statement matters, such as 1,3,1. Default: all alike."),
+]
+
+
 def explain(
-    sql: Annotated[str, typer.Argument(help="The SQL query.")],
+    sql: Annotated[str | None, typer.Argument(help="The SQL query.")] = None,
+    file: BatchFile = None,
     epsilon: Epsilon = None,
     within: Within = None,
     share_of_groups: ShareOfGroups = None,
@@ -51,6 +62,7 @@ def explain(
     groups_per_person: GroupsPerPerson = None,
     rows_per_person_per_group: RowsPerPersonPerGroup = None,
     no_interval: NoInterval = False,
+    weight: Weight = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -59,27 +71,22 @@ def explain(
 
     require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
+    _require_one_source(sql, file, weight)
+    terms: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
     with terminal.with_owner_notes(opened_project):
-        question = opened_project.sql(
-            sql, groups_per_person=groups_per_person, rows_per_person_per_group=rows_per_person_per_group
-        )
-        explanation = question.explain(
-            epsilon=epsilon,
-            within=within,
-            confidence=confidence,
-            delta=delta,
-            share_of_groups=share_of_groups,
-            at_most=at_most,
-            interval=not no_interval,
+        explanation = (
+            opened_project.explain_batch(_read(file), **terms, weights=weight)
+            if file is not None
+            else opened_project.sql(
+                sql or "", groups_per_person=groups_per_person, rows_per_person_per_group=rows_per_person_per_group
+            ).explain(**terms, share_of_groups=share_of_groups, at_most=at_most, interval=not no_interval)
         )
     terminal.print_result(explanation.data, str(explanation), as_json=as_json)
 
 
 def query(
     sql: Annotated[str | None, typer.Argument(help="The SQL query.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("-f", "--file", help="File of several SQL statements, answered as one batch.")
-    ] = None,
+    file: BatchFile = None,
     epsilon: Epsilon = None,
     within: Within = None,
     share_of_groups: ShareOfGroups = None,
@@ -89,6 +96,7 @@ def query(
     delta: Delta = None,
     groups_per_person: GroupsPerPerson = None,
     rows_per_person_per_group: RowsPerPersonPerGroup = None,
+    weight: Weight = None,
     fresh: Fresh = False,
     best: Best = False,
     no_null: NoNull = False,
@@ -107,11 +115,7 @@ def query(
     require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
-    if (sql is None) == (file is None):
-        raise UsageError(
-            "give one query, or a file of queries with -f",
-            hint=Message(Command("query", Statement("SELECT count(*) FROM t"))),
-        )
+    _require_one_source(sql, file, weight)
     terms: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
     terms["analyst"] = analyst
     if file is not None:
@@ -123,7 +127,7 @@ def query(
             )
         if share_of_groups is not None or at_most is not None or no_interval or (within or "").strip().endswith("%"):
             raise UsageError("--for, --at-most, --no-interval and a percentage work only with a single query")
-        _answer_batch(opened_project, file, terms, best=best, no_null=no_null, as_json=as_json)
+        _answer_batch(opened_project, file, terms | {"weights": weight}, best=best, no_null=no_null, as_json=as_json)
         return
     assert sql is not None
     engines = terminal.engines_of(opened_project)
@@ -142,6 +146,17 @@ def query(
     lines = terminal.answer_lines(release, opened_project.budget(release.table), best=best)
     terminal.print_result(data, [*lines, *wrote], as_json=as_json)
     terminal.print_notes([*first, *notes])
+
+
+def _require_one_source(sql: str | None, file: Path | None, weight: str | None) -> None:
+    """One query, or a file of them; weights are for the latter."""
+    if (sql is None) == (file is None):
+        raise UsageError(
+            "give one query, or a file of queries with -f",
+            hint=Message(Command("query", Statement("SELECT count(*) FROM t"))),
+        )
+    if weight is not None and file is None:
+        raise UsageError("--weight works only with a file of queries")
 
 
 def _answer_batch(
@@ -164,13 +179,58 @@ def _answer_batch(
         data, changed = _answer_data(project, question, release, analyst=terms["analyst"], with_best=best or as_json)
         answers.append(data)
         notes += changed
-    lines = [
-        line
-        for release in releases
-        for line in terminal.answer_lines(release, project.budget(release.table), best=best)
-    ]
-    terminal.print_result({"answers": answers}, lines, as_json=as_json)
+    terminal.print_result(
+        _batch_data(project, answers, releases), _batch_lines(project, questions, releases, best=best), as_json=as_json
+    )
     terminal.print_notes(notes)
+
+
+def _batch_lines(project: Project, questions: list[Question], releases: list[Release], *, best: bool) -> list[Any]:
+    """The answers of a batch for people, each under its title. What was measured as one has one price."""
+    from discreet.answers.workload.statement_notes import statement_title
+    from discreet.project.explained_batch import is_together, total_cost
+
+    together = is_together(releases)
+    lines: list[Any] = []
+    for number, (question, release) in enumerate(zip(questions, releases, strict=True), start=1):
+        lines += [*([""] if lines else []), f"{number}. {statement_title(question.query.text)}"]
+        lines += (
+            terminal.table_lines(release, best=best)
+            if together
+            else terminal.answer_lines(release, project.budget(release.table), best=best)
+        )
+    if not together:
+        return lines
+    own = next(release for release in releases if isinstance(release.event, ReservationEvent))
+    price = "stored answers: free" if own.cached else f"cost {total_cost(releases)} in total"
+    legends = list(dict.fromkeys(map(terminal.legend_line, releases)))
+    notes = dict.fromkeys(f"note: {warning}" for release in releases for warning in release.warnings)
+    return [
+        *lines,
+        "",
+        max(legends, key=len),
+        *([terminal.BEST_LEGEND] if best else []),
+        f"{price}; {terminal.spent_words(project.budget(own.table))}. Release {own.id}, version {own.version}.",
+        f"measured together: {project.recall(own.id).about['words']}",
+        *notes,
+    ]
+
+
+def _batch_data(project: Project, answers: list[dict[str, Any]], releases: list[Release]) -> dict[str, Any]:
+    """The answers of a batch as JSON data, and what they cost together."""
+    from discreet.project.explained_batch import is_together, total_cost
+
+    own = next((release for release in releases if isinstance(release.event, ReservationEvent)), None)
+    last = releases[-1]
+    return {
+        "answers": answers,
+        "statements": answers,
+        "cost": total_cost(releases).to_data(up=True),
+        "spent": last.spent.to_data(up=True),
+        "remaining": last.remaining.to_data(up=False),
+        "strategy": "apart" if own is None else project.recall(own.id).about["words"],
+        "together": is_together(releases),
+    }
 
 
 def _unmade_tables(project: Project, *questions: Question) -> list[str]:

@@ -186,6 +186,22 @@ def added_tables_text(tables: list[dict[str, Any]]) -> str:
 
 def answer_lines(release: Release, budget_status: BudgetStatus, *, best: bool = False) -> list[Any]:
     """An answer for people: a table, how wrong it may be, what it cost. best: with the best numbers."""
+    lines = table_lines(release, best=best)
+    stored = f"stored answer: free (it cost {release.purchase_cost})" if release.cached else ""
+    free = stored or ("derived from earlier answers: free" if release.derived else "")
+    price = free or f"cost {release.cost}"
+    lines += [
+        "",
+        legend_line(release),
+        *([BEST_LEGEND] if best else []),
+        f"{price}; {spent_words(budget_status)}. Release {release.id}, version {release.version}.",
+    ]
+    lines += [f"note: {warning}" for warning in release.warnings]
+    return lines
+
+
+def table_lines(release: Release, *, best: bool = False) -> list[Any]:
+    """The rows of an answer for people, as many as a screen has room for."""
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     heads, rows = marked_cells(release)
     if best:
@@ -197,16 +213,6 @@ def answer_lines(release: Release, budget_status: BudgetStatus, *, best: bool = 
     lines: list[Any] = [table]
     if len(release.rows) > MOST_ROWS:
         lines.append(f"… {len(release.rows) - MOST_ROWS:,} more rows; -o FILE.csv writes them all")
-    stored = f"stored answer: free (it cost {release.purchase_cost})" if release.cached else ""
-    free = stored or ("derived from earlier answers: free" if release.derived else "")
-    price = free or f"cost {release.cost}"
-    lines += [
-        "",
-        _legend(release),
-        *([BEST_LEGEND] if best else []),
-        f"{price}; {spent_words(budget_status)}. Release {release.id}, version {release.version}.",
-    ]
-    lines += [f"note: {warning}" for warning in release.warnings]
     return lines
 
 
@@ -278,7 +284,8 @@ def budget_cost(project: Project, release: str | None) -> float:
     return 0.0 if charge is None else exact.as_float(charge.moved, up=True)
 
 
-def _legend(release: Release) -> str:
+def legend_line(release: Release) -> str:
+    """What ± means for an answer, and its marks."""
     from discreet.release import legend
 
     places = [place for place, column in enumerate(release.columns) if column.kind != "key"]

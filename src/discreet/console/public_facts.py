@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet import exact
+from discreet.answers.workload.stored_batch import is_batch
 from discreet.ledger.records import ChargeRecord
 from discreet.present.cell_text import DASH
 from discreet.project.project import Project
@@ -152,9 +153,9 @@ def to_minute(time: str) -> str:
 def charge_json(project: Project, ledger_charge: ChargeRecord) -> dict[str, Any]:
     """A charge in a list: what the ledger says of it, and nothing of its answer."""
     state = project.ledger.state
-    kind = (
-        "fit" if ledger_charge.id in state.reservations else "stream" if ledger_charge.id in state.streams else "answer"
-    )
+    id_ = ledger_charge.id
+    is_fit = id_ in state.reservations and not (id_ in state.answers and is_batch(project.ledger, id_))
+    kind = "fit" if is_fit else "stream" if id_ in state.streams else "answer"
     return {
         "release": ledger_charge.id,
         "table": ledger_charge.table,

@@ -19,6 +19,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ from discreet.accounting.events import Event, ReservationEvent, compose
 from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines import deadline, stop_signal
-from discreet.engines.engine import CodedRows
+from discreet.engines.engine import CodedRows, TableLocations
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, Measurement
@@ -36,11 +37,12 @@ from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
 from discreet.plan import relation
-from discreet.plan.cell_statistics import RowCount
+from discreet.plan.cell_statistics import RowCount, Sum, statistic_data
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.price import Price, event_of
 from discreet.plan.relation import Filter, Plan, Scan, scans
-from discreet.plan.stability import reach, sensitivity
+from discreet.plan.stability import UnitReach, reach, sensitivity
+from discreet.schema.schema import Schema
 
 #: A choice's epsilon is a square root, rounded down to this grid.
 _GRID = 10**12
@@ -55,6 +57,36 @@ class Measurable(Protocol):
         """How far it moves, at most, when a unit of at most so many rows comes or goes."""
 
     def to_data(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedRows:
+    """What is added up in cells: the rows of a relation, or the values of an expression in them.
+
+    `publics`: the public tables that the relation joins.
+    """
+
+    plan: Plan
+    statistic: RowCount | Sum = field(default_factory=RowCount)
+    publics: Mapping[int, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def most_added(self, schemas: Mapping[str, Schema]) -> int:
+        """How much one unit adds to all cells together, at most, without regard to signs.
+
+        Guarantee: for neighbours D, D' the sum over all cells of |difference| is at most this.
+        Because: a unit owns at most `rows` rows of the relation (plan/stability), each lies in one cell and adds 1, or
+            at most the largest term of the sum. A sum in grains is rounded in each cell, and is refused.
+        """
+        if isinstance(self.statistic, Sum) and self.statistic.grain != 1:
+            raise ValueError("a sum that is rounded in every cell does not add up")
+        return sensitivity(self.statistic, self.reach(schemas), touched=1).l1
+
+    def reach(self, schemas: Mapping[str, Schema]) -> UnitReach:
+        """How one unit reaches into the relation."""
+        return reach(self.plan, schemas)
+
+    def to_data(self) -> Any:
+        return {"plan": relation.to_data(self.plan), "statistic": statistic_data(self.statistic)}
 
 
 class ReservationSteps:
@@ -164,9 +196,17 @@ class Program(ReservationSteps):
         *,
         plan: Plan | None = None,
         publics: Mapping[int, Any] | None = None,
+        joined: Sequence[Version] = (),
+        region: Region | None = None,
     ) -> None:
-        """`plan`: where rows come from, if not from the declared table as it is; `publics`: the tables it joins."""
+        """`plan`: where rows come from, if not from the declared table as it is; `publics`: the tables it joins.
+
+        `joined`: the versions of other tables that its questions read. `region`: whom the reservation was charged to,
+        if not everybody; no step looks at others.
+        """
         super().__init__(curator, version, reservation)
+        self._joined = tuple(joined)
+        self._region = Region.whole() if region is None else region
         scan = Scan(table=version.table, version=version.number)
         self._plan: Plan = plan or scan
         unit_reach = reach(self._plan, {version.table: version.schema})
@@ -183,33 +223,53 @@ class Program(ReservationSteps):
             return DiscreteLaplace(scale=self.moves.l1 / (self._event.epsilon * share))
         return DiscreteGaussian(sigma2=Fraction(self.moves.l2_squared) / (2 * self._event.rho * share))
 
-    def run(self, price: Price) -> Measurement:
-        """A priced inquiry as one step: choices of bounds, keys that are found."""
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """The schemas of all tables that its steps read."""
+        return {version.table: version.schema for version in (self.version, *self._joined)}
+
+    def run(self, price: Price, *, publics: Mapping[int, Any] | None = None) -> Measurement:
+        """A priced inquiry as one step: choices of bounds, keys that are found, a question of a batch.
+
+        Whoever reserved for a part of the people says with the price that it touches no others.
+        """
         question = price.inquiry.question()
 
         def draw(curator: Curator) -> tuple[Any, Event]:
-            parts, event = curator.draw(price, curator.tables(price, [self.version], {}))
+            parts, event = curator.draw(price, curator.tables(price, [self.version, *self._joined], publics or {}))
             return json.loads(Measurement(id=self.id, text="", parts=parts, event=event).to_text()), event
 
         return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
 
     def linear(
-        self, axes: tuple[Axis, ...], parts: Sequence[tuple[Measurable, Law]], *, beside: Any = None
+        self,
+        axes: tuple[Axis, ...],
+        parts: Sequence[tuple[Measurable, Law]],
+        *,
+        beside: Any = None,
+        added: AddedRows | None = None,
     ) -> list[Integers]:
         """What strategies make of the numbers of rows in the cells of some axes, each under its own law, as one step.
 
-        `beside`: public data to store with the step.
+        `beside`: public data to store with the step. `added`: what is added up, if not the rows of the program's plan.
 
-        Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
-        Because: each strategy says, by its own columns, how far such a unit moves what it measures.
+        Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit, and nothing
+            for units outside the region.
+        Because: each strategy says, by its own columns, how far it moves where a unit adds so much to the cells in all
+            (docs/proofs/batches.md); an engine counts no unit outside the region.
         """
-        cells = Cells(plan=self._plan, axes=axes, statistics=(RowCount(),))
-        rows = self.version.schema.unit.rows
-        moves = [strategy.sensitivity(rows) for strategy, _ in parts]
+        cells = Cells(
+            plan=self._plan if added is None else added.plan,
+            axes=axes,
+            statistics=(RowCount() if added is None else added.statistic,),
+        )
+        most_added = self.version.schema.unit.rows if added is None else added.most_added(self.schemas)
+        moves = [strategy.sensitivity(most_added) for strategy, _ in parts]
 
         def draw(curator: Curator) -> tuple[Any, Event]:
+            tables = self._tables if added is None else self._locate(curator, added)
             (exact_counts,) = (
-                curator.engine.at(self.version.engine).count(cells, Region.whole(), tables=self._tables).exact_values
+                curator.engine.at(self.version.engine).count(cells, self._region, tables=tables).exact_values
             )
             drawn = [
                 curator.add_noise(law, strategy.apply(exact_counts), own)
@@ -222,12 +282,22 @@ class Program(ReservationSteps):
         of |= {"axes": [axis.to_data() for axis in axes]}
         if self.condition is not None:
             of |= {"rows": self.condition}
+        if added is not None:
+            of |= {"added": added.to_data()}
         event = compose([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
         return [unpack_integers(text) for text in self.step(of, event, draw)["noisy"]]
 
+    def _locate(self, curator: Curator, added: AddedRows) -> TableLocations:
+        """Where the tables of a relation lie."""
+        versions = {(version.table, version.number): version for version in (self.version, *self._joined)}
+        of_scan = {scan: versions[scan.table, scan.version] for scan in scans(added.plan)}
+        if any(version.population != self.version.population for version in of_scan.values()):
+            raise ValueError("a query cannot read two populations")
+        return curator.locate_tables(of_scan, added.publics)
+
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """The rows as numbers of cells, for `BinnedTable` alone."""
-        return self._curator.engine.at(self.version.engine).coded(self._plan, axes, Region.whole(), tables=self._tables)
+        return self._curator.engine.at(self.version.engine).coded(self._plan, axes, self._region, tables=self._tables)
 
 
 def step_digest(of: Any) -> str:

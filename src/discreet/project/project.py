@@ -53,6 +53,7 @@ from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
     from discreet.answers import bounds as bounding
+    from discreet.project.explained_batch import BatchExplanation
     from discreet.project.question import Question
     from discreet.project.recall import RecalledRelease
     from discreet.sql.catalog import PublicTable
@@ -150,11 +151,18 @@ class Project:
         within: object = None,
         confidence: object = "0.95",
         delta: object = None,
+        weights: object = None,
         analyst: str | None = None,
         key: str | None = None,
     ) -> list[Release]:
-        """Answer several queries together, for one epsilon in total. Either all are charged or none."""
+        """Answer several queries together, for one epsilon in total. Either all are charged or none.
+
+        They are planned as one workload where that makes the errors of the batch smaller: the answers then agree with
+        each other. `weights`: how much a squared error of each query matters, such as [1, 3, 1]; a comment
+        `-- weight: 3` before a query says the same.
+        """
         from discreet.answers.batch import ask_batch
+        from discreet.answers.workload.statement_notes import statement_weights
         from discreet.project.question import query_session, wish_of
         from discreet.sql.query_parser import parse_batch
 
@@ -162,13 +170,45 @@ class Project:
         queries = parse_batch(text, self.versions.catalog())
         if not queries:
             raise UsageError("the batch contains no query")
+        weighed = statement_weights([query.text for query in queries], weights)
         queries, made = self.versions.settle_queries(queries, lambda: parse_batch(text, self.versions.catalog()))
         version_of = {(version.table, version.number): version for versions in made for version in versions}
 
         def session_of(query: ParsedQuery) -> Session:
             return query_session(self, [version_of[scan.table, scan.version] for scan in query.tables], asker)
 
-        return ask_batch(queries, wish, session_of)
+        return ask_batch(queries, wish, session_of, weights=weighed)
+
+    def explain_batch(
+        self,
+        text: str,
+        *,
+        epsilon: object = None,
+        within: object = None,
+        confidence: object = "0.95",
+        delta: object = None,
+        weights: object = None,
+    ) -> BatchExplanation:
+        """What several queries would cost together, how they are measured, and the error of each. Free.
+
+        `weights`: see `batch`.
+        """
+        from discreet.answers.batch_explanation import explain_batch
+        from discreet.answers.workload.statement_notes import statement_weights
+        from discreet.project.explained_batch import BatchExplanation
+        from discreet.project.question import query_session, wish_of
+        from discreet.sql.query_parser import parse_batch
+
+        wish = wish_of(epsilon, within, confidence, delta)
+        queries = parse_batch(text, self.versions.catalog())
+        if not queries:
+            raise UsageError("the batch contains no query")
+        weighed = statement_weights([query.text for query in queries], weights)
+
+        def session_of(query: ParsedQuery) -> Session:
+            return query_session(self, [self.peek_version(scan.table) for scan in query.tables], UNNAMED)
+
+        return BatchExplanation(data=explain_batch(queries, wish, session_of, weights=weighed))
 
     def settle_query(self, query: ParsedQuery) -> tuple[ParsedQuery, list[Version]]:
         """A question as read against versions that exist, and those versions; first ones are made where none is.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Protocol
 
 from discreet import exact
@@ -14,6 +15,7 @@ from discreet.answers.query_quote import QueryQuote, QueryWish
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
 from discreet.answers.wished_precision import GROUPS_FLAG, WishedPrecision, precision_of
+from discreet.answers.workload.query_batch import has_many_numbers
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import ProjectTables, Session
 from discreet.kernel.version import Version
@@ -65,7 +67,6 @@ class Question:
         `at_most` and `interval`: see `ask`. Without `in_steps` such a precision is refused.
         """
         from discreet.answers.explain import explain  # with the dialects of all engines
-        from discreet.answers.reconcile.history_estimation import estimate_from_history
 
         precision = _precision(epsilon, within, confidence, share_of_groups, at_most, in_steps=in_steps)
         if precision is not None and not interval:
@@ -83,7 +84,7 @@ class Question:
         earlier_estimate = (
             None
             if stored_reading is not None
-            else estimate_from_history(query, version=version, curator=curator, reads=self._read_statement)
+            else answers.estimate_from_releases(query, version=version, curator=curator, reads=self._read_statement)
         )
         enough = earlier_estimate is not None and suffices(
             earlier_estimate, wish, version=version, guarantee=guarantee, ledger=ledger
@@ -112,6 +113,8 @@ class Question:
                 already_charged=resumed is not None,
             )
         )
+        if not is_free and resumed is None and helping is None and has_many_numbers(query):
+            explanation = self._as_one(explanation, wish)
         self._last_shown[:] = [explanation]
         return explanation
 
@@ -127,6 +130,13 @@ class Question:
         explanation = Explanation(data=explain_steps(self.query, precision, session, reads=self._read_statement))
         self._last_shown[:] = [explanation]
         return explanation
+
+    def _as_one(self, explanation: Explanation, wish: QueryWish) -> Explanation:
+        """The explanation of a statement that is measured as one workload; as it is, where it is not."""
+        from discreet.answers.batch_explanation import explained_as_one
+
+        changed = explained_as_one(self.query, wish, self._quote_session())
+        return explanation if changed is None else Explanation(data={**explanation.data, **changed})
 
     def _resumed_quote(self, wish: QueryWish, earlier_estimate: EarlierEstimate | None) -> QueryQuote | None:
         """The quote under which this was charged by a process that died before it stored the answer, if one did."""
@@ -174,7 +184,8 @@ class Question:
 
             release = answer_within(query, precision, session, fresh=fresh, reads=self._read_statement)
         else:
-            release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement)
+            as_one = partial(_ask_as_one, query, wish, session, fresh=fresh) if has_many_numbers(query) else None
+            release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement, as_one=as_one)
         self._last_shown[:] = [release]
         return release
 
@@ -200,6 +211,14 @@ class Question:
     def _repr_html_(self) -> str:
         """The query in a notebook, with its price if it was explained. Free."""
         return notebook.notebook_html(lambda: question_html(self.query.text, self._last_shown), lambda: repr(self))
+
+
+def _ask_as_one(query: ParsedQuery, wish: QueryWish, session: Session, *, fresh: bool) -> Release | None:
+    """A statement of many numbers as one workload; None where it gains too little by that."""
+    from discreet.answers.batch import ask_as_one
+
+    releases = ask_as_one([query], wish, lambda _: session, fresh=fresh)
+    return None if releases is None else releases[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

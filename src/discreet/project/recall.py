@@ -18,10 +18,18 @@ from discreet.accounting import events
 from discreet.answers.answer_release import make_release
 from discreet.answers.query_quote import QueryWish, cost_of
 from discreet.answers.refine import AnswerReading
-from discreet.answers.repeats import BOUNDS_TEXT_START, read_stored_queries, single_statement
+from discreet.answers.repeats import (
+    BOUNDS_TEXT_START,
+    not_a_single_statement,
+    read_stored_queries,
+    single_statement,
+)
 from discreet.answers.sql import reread_release
+from discreet.answers.workload.stored_batch import KIND as BATCH
+from discreet.answers.workload.stored_batch import drawn_batch, statement_reading
 from discreet.errors import Flag, Message, UsageError, no_release
-from discreet.kernel.curator import Version
+from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Law
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import ChargeRecord, Reservation
 from discreet.ledger.records import VersionRecord as VersionRecord
@@ -124,7 +132,11 @@ def recall_release(id_: str, *, ledger: Ledger) -> RecalledRelease:
     if reservation is not None:
         kind = str(stored_answer.get("kind", "other"))
         recalled_release = _recalled_release(
-            charge, kind if kind in KINDS else "other", reservation.event, about=_short_facts(stored_answer)
+            charge,
+            kind if kind in KINDS else "other",
+            reservation.event,
+            texts=tuple(stored_answer["texts"]) if kind == BATCH else (),
+            about=_short_facts(stored_answer),
         )
         return replace(recalled_release, lacks=_missing_draws(stored_answer, reservation, state))
     if "parts" not in stored_answer:
@@ -135,15 +147,28 @@ def recall_release(id_: str, *, ledger: Ledger) -> RecalledRelease:
 def _missing_draws(stored_answer: Mapping[str, Any], reservation: Reservation, state: LedgerState) -> Lacks | None:
     """Whether a program drew all that it said it would.
 
-    A step without an answer failed, or died; so did a network's release with fewer steps than its shares need.
+    A step without an answer failed, or died; so did a network's release with fewer steps than its shares need, and a
+    batch with fewer than its plan has.
     """
-    needed = {"measured"}
+    needed = 1
     if stored_answer.get("kind") in _NETWORKS:
         requested = stored_answer["shape"] if "shape" in stored_answer else stored_answer["recipe"]
-        needed = {part if part in _OWN_STEPS else "measured" for part in requested["shares"]}
-    if len(reservation.steps) >= len(needed) and all(step.id in state.answers for step in reservation.steps):
+        needed = len({part if part in _OWN_STEPS else "measured" for part in requested["shares"]})
+    if stored_answer.get("kind") == BATCH:
+        needed = stored_answer["steps"]
+    if len(reservation.steps) >= needed and all(step.id in state.answers for step in reservation.steps):
         return None
     return "failed" if reservation.closed else "unfinished"
+
+
+def noise_laws(id_: str, *, curator: Curator) -> list[Law]:
+    """The laws of the noise of an SQL answer, as they are stored; none where it is not drawn in full."""
+    if id_ not in curator.ledger.state.reservations:
+        return curator.stored_measurement(id_).laws
+    drawn = drawn_batch(curator.ledger, id_)
+    if drawn is None:
+        return []
+    return [*(grid.law for grid in drawn.stored.grids), *(law for each in drawn.lone.values() for law in each.laws)]
 
 
 def repeatable_statement(id_: str, *, versions: Versions) -> str:
@@ -158,6 +183,8 @@ def repeatable_statement(id_: str, *, versions: Versions) -> str:
                 " if it has that flag: this is charged and makes a new release",
             ),
         )
+    if id_ in versions.ledger.state.reservations:
+        raise not_a_single_statement(id_, recalled_release.texts)
     return single_statement(versions.curator.stored_measurement(id_))
 
 
@@ -229,7 +256,10 @@ def read_back(
         )
     confidence_level = _CONFIDENCE if confidence is None else confidence_of(confidence)
     wish = QueryWish(epsilon=recalled_release.charge.price, confidence=confidence_level)
-    reading, catalog = _reading(recalled_release, versions, statement)
+    if recalled_release.lacks is not None:
+        raise UsageError(f"release {id_} has no complete answer: it is {recalled_release.words}")
+    read = _batch_reading if id_ in ledger.state.reservations else _reading
+    reading, catalog = read(recalled_release, versions, statement)
     version = _version(ledger.state.version(recalled_release.charge.table, recalled_release.charge.version))
     if within is None or recalled_release.kind != "question":
         return make_release(reading, wish, version=version, ledger=ledger, cached=False)
@@ -239,15 +269,33 @@ def read_back(
     )
 
 
-def _reading(recalled_release: RecalledRelease, versions: Versions, statement: int) -> tuple[AnswerReading, Catalog]:
-    """The reading of a stored answer against the schemas of its time, and those."""
-    from discreet.sql.query_parser import parse_query
-
+def _check_statement(recalled_release: RecalledRelease, statement: int) -> None:
     if not 1 <= statement <= len(recalled_release.texts):
         raise UsageError(
             f"release {recalled_release.id} answers {len(recalled_release.texts)} statements; "
             f"there is no statement {statement}"
         )
+
+
+def _batch_reading(
+    recalled_release: RecalledRelease, versions: Versions, statement: int
+) -> tuple[AnswerReading, Catalog]:
+    """The reading of a statement of a batch that was planned as one, and the schemas that it is read against."""
+    _check_statement(recalled_release, statement)
+    drawn = drawn_batch(versions.ledger, recalled_release.id)
+    assert drawn is not None
+    for catalog in _catalogs(recalled_release.charge, versions):
+        reading = statement_reading(drawn, statement - 1, catalog)
+        if reading is not None:
+            return reading, catalog
+    raise _unreadable(recalled_release.id)
+
+
+def _reading(recalled_release: RecalledRelease, versions: Versions, statement: int) -> tuple[AnswerReading, Catalog]:
+    """The reading of a stored answer against the schemas of its time, and those."""
+    from discreet.sql.query_parser import parse_query
+
+    _check_statement(recalled_release, statement)
     stored = versions.curator.stored_measurement
     measurement = stored(recalled_release.id)
     for catalog in _catalogs(recalled_release.charge, versions):
@@ -261,9 +309,12 @@ def _reading(recalled_release: RecalledRelease, versions: Versions, statement: i
                 within=None if len(queries) == 1 else inquiry,
             )
             return reading, catalog
-    raise UsageError(
-        f"release {recalled_release.id} can no longer be read: "
-        "a public table that its query names has changed or is gone",
+    raise _unreadable(recalled_release.id)
+
+
+def _unreadable(id_: str) -> UsageError:
+    return UsageError(
+        f"release {id_} can no longer be read: a public table that its query names has changed or is gone",
         hint="run the query again; the charge and the stored numbers stay in the ledger",
     )
 

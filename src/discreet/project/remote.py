@@ -32,7 +32,20 @@ __all__ = ["Remote", "RemoteQuestion", "connect"]
 _BASE = "/api/v1"
 #: What a project at home can do besides: said, where somebody looks for it here.
 _LOCAL_ONLY = frozenset(
-    {"add", "batch", "bias", "bounds", "compare", "forget", "grant", "histogram", "marginals", "publish", "ranges"}
+    {
+        "add",
+        "batch",
+        "bias",
+        "bounds",
+        "compare",
+        "explain_batch",
+        "forget",
+        "grant",
+        "histogram",
+        "marginals",
+        "publish",
+        "ranges",
+    }
     | {
         "plan_marginals",
         "plan_publish",

@@ -93,7 +93,7 @@ def history(
     ledger = curator.ledger
     ledger.refresh()
     charges = [charge for charge in _charges(ledger, version, only) if charge.id in ledger.state.answers]
-    since = _last_erasure_seq(ledger, version.table)
+    since = last_erasure_seq(ledger, version.table)
     numbers: list[list[ReleasedNumber]] = []
     left_out: list[list[ExcludedRelease]] = []
     tables: list[ReleasedTable] = []
@@ -173,7 +173,7 @@ def _about_others(charge: ChargeRecord, version: Version, since: int) -> Exclusi
     return None
 
 
-def _last_erasure_seq(ledger: Ledger, table: str) -> int:
+def last_erasure_seq(ledger: Ledger, table: str) -> int:
     """The row of the ledger since which a version's rows are what they are: `forget` takes some, by an owner's act."""
     if not ledger.state.forgotten.get(table):
         return 0

@@ -23,7 +23,7 @@ from discreet.ledger.records import ChargeRecord
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.present.cell_text import DASH
 from discreet.project.project import Project
-from discreet.project.recall import RecalledRelease
+from discreet.project.recall import RecalledRelease, noise_laws
 from discreet.release import Release
 
 #: Releases on one page of the list.
@@ -182,7 +182,7 @@ def _noise(project: Project, recalled_release: RecalledRelease) -> list[str]:
     if not recalled_release.is_readable:
         return []
     law_words = []
-    for law in project.curator.stored_measurement(recalled_release.id).laws:
+    for law in noise_laws(recalled_release.id, curator=project.curator):
         if isinstance(law, DiscreteLaplace):
             law_words.append(f"discrete Laplace noise with scale {exact.show(law.scale, up=True)}")
         else:

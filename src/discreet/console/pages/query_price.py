@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.answers.affordability import budget_refusal as exceeded
@@ -16,6 +16,7 @@ from discreet.console.jobs.release_json import without_infinities
 from discreet.errors import BudgetExceeded, DiscreetError, Flag, Refused, Statement, pieces_of
 from discreet.project.project import Project
 from discreet.project.question import wish_of
+from discreet.sql.parsed_query import ParsedQuery
 from discreet.sql.query_parser import parse_batch
 from discreet.sql.query_text import split_statements
 
@@ -96,17 +97,14 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
         most = sum(each["cost"]["budget"] for each in explanations)
         cost = {"epsilon": most, "words": f"at most epsilon {most:.6g} in total"}
     else:
-        cost = {
-            "epsilon": float(query_request.epsilon or 0),
-            "words": f"at most epsilon {query_request.epsilon} in total",
-        }
+        return _planned(query_request, project, batch)
     return {
         "cost": cost,
         "free": "",
         "repeat": None,
         "spent_after": None,
         "remaining_after": None,
-        "whose": ", ".join(dict.fromkeys(project.peek_version(each.table).population for each in batch)),
+        "whose": _whose(project, batch),
         "errors": [_error(each, explanations[0]["confidence"]) for data in explanations for each in data["noise"]],
         "known": "",
         "steps": [],
@@ -116,6 +114,46 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
         "parts": [],
         "cells": None,
         "gaussian": False,
+        "engine_sql": "",
+        "statements": len(batch),
+    }
+
+
+def _whose(project: Project, batch: Sequence[ParsedQuery]) -> str:
+    return ", ".join(dict.fromkeys(project.peek_version(each.table).population for each in batch))
+
+
+def _planned(query_request: QueryRequest, project: Project, batch: Sequence[ParsedQuery]) -> dict[str, Any]:
+    """Of several statements for one epsilon: how they are measured, and the error of each."""
+    data = without_infinities(
+        project.explain_batch(
+            query_request.text,
+            epsilon=query_request.epsilon,
+            confidence=query_request.confidence,
+            delta=query_request.delta,
+        ).data
+    )
+    charged = "it was charged earlier" if data["already_charged"] else ""
+    noise = [
+        (f"{number}. {each['title']}: {column['column']}", column)
+        for number, each in enumerate(data["statements"], start=1)
+        for column in each["noise"]
+    ]
+    return {
+        "cost": _with_words(data["cost"]),
+        "free": charged,
+        "repeat": None,
+        "spent_after": _with_words(data["spent"]),
+        "remaining_after": _with_words(data["remaining"]),
+        "whose": _whose(project, batch),
+        "errors": [_error({**column, "column": name}, data["confidence"]) for name, column in noise],
+        "known": "",
+        "steps": [data["strategy"]],
+        "because": data["because"],
+        "region": "",
+        "parts": [],
+        "cells": None,
+        "gaussian": data["together"] and data["cost"]["epsilon"] is None,
         "engine_sql": "",
         "statements": len(batch),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -40,9 +41,10 @@ class MergeStrategy(Strategy):
     def rows(self) -> int:
         return self.inner.rows
 
-    @property
+    @cached_property
     def largest(self) -> int:
-        return self.inner.largest
+        """No entry is longer than its column; one of the inner strategy may stand over a sum of no cell."""
+        return min(self.inner.largest, math.isqrt(int(self.column_l2_squared.max())))
 
     @property
     def column_l1(self) -> NDArray[Any]:

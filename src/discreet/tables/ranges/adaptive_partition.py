@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from discreet.accounting.events import ReservationEvent
 from discreet.inference.linear.bucket_solver import BucketSolver
 from discreet.inference.linear.solvers import solver_for
+from discreet.inference.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
+from discreet.inference.strategy_choice.workload import AllRanges
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Measurable, Program
 from discreet.mechanisms.gaussian import DiscreteGaussian
@@ -28,8 +30,6 @@ from discreet.mechanisms.strategy.strategy_data import strategy_from_data
 from discreet.mechanisms.strategy.strategy_data import strategy_to_data as kept_data
 from discreet.mechanisms.strategy.unevenness import Unevenness, sizes_up_to
 from discreet.plan.cells import Axis
-from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
-from discreet.tables.workload import AllRanges
 
 #: The parts of the budget: the test, and the partition. What is left measures.
 TEST = Fraction(1, 20)

@@ -21,6 +21,10 @@ from discreet.answers.reconcile.table_readers import with_groups
 from discreet.answers.row_condition import RowCondition
 from discreet.errors import Flag, Message, UsageError
 from discreet.inference.linear.solvers import solver_for
+from discreet.inference.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
+from discreet.inference.strategy_choice.strategy_text import strategy_text
+from discreet.inference.strategy_choice.workload import AllRanges, GivenRanges, Workload
+from discreet.inference.strategy_choice.workload_error import mean_variance
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, law_from_data, law_to_data
 from discreet.kernel.program import Program
@@ -46,11 +50,7 @@ from discreet.tables.ranges.range_answers import Ranges
 from discreet.tables.ranges.range_groups import RangesByGroup, group_axes
 from discreet.tables.ranges.range_pairs import Pair, cells_of_pairs, read_pairs
 from discreet.tables.ranges.ruler import Ruler, ruler_of
-from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
-from discreet.tables.strategy_choice.strategy_text import strategy_text
-from discreet.tables.strategy_choice.workload_error import mean_variance
 from discreet.tables.table_reservation import ReservationTerms, count_caveats, reserve
-from discreet.tables.workload import AllRanges, GivenRanges, Workload
 
 #: Strategies that can be asked for by name.
 STRATEGIES = ("best", "adaptive", "identity", "binary")

@@ -47,6 +47,11 @@ class Workload(ABC):
     def uses(self) -> Floats:
         """For each cell the number of queries that hold it: the diagonal of W'W."""
 
+    def product_seconds(self, rows: int) -> float:
+        """About how long `times` takes for so many rows beyond a few running sums, on a slow core."""
+        del rows
+        return 0.0
+
     @abstractmethod
     def block_energy(self, size: int) -> float:
         """The squared length of the queries after each is averaged over blocks of so many cells: tr(P W'W).
@@ -184,6 +189,10 @@ class GivenRanges(Workload):
 
     def times(self, values: Floats) -> Floats:
         return np.asarray(values @ self._gram)
+
+    def product_seconds(self, rows: int) -> float:
+        # The Gram matrix of ranges that are given is written out.
+        return 1e-10 * rows * self.size**2
 
     def uses(self) -> Floats:
         ends = np.zeros(self.size + 1)

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.inference.linear.solvers import solver_for
-from discreet.tables.strategy_choice import strategy_plan
-from discreet.tables.strategy_choice.factorisation import factorisation
-from discreet.tables.strategy_choice.level_trees import LevelTree, TreeSearch
-from discreet.tables.strategy_choice.p_identity import error, optimise_p_identity
-from discreet.tables.strategy_choice.strategy_plan import atoms
-from discreet.tables.strategy_choice.workload_error import mean_variance, sensitivity_squared
-from discreet.tables.workload import AllRanges, GivenRanges, Prefixes
+from discreet.inference.strategy_choice import strategy_plan
+from discreet.inference.strategy_choice.factorisation import factorisation
+from discreet.inference.strategy_choice.level_trees import LevelTree, TreeSearch
+from discreet.inference.strategy_choice.p_identity import error, optimise_p_identity
+from discreet.inference.strategy_choice.strategy_plan import atoms
+from discreet.inference.strategy_choice.workload import AllRanges, GivenRanges, Prefixes
+from discreet.inference.strategy_choice.workload_error import mean_variance, sensitivity_squared
 from tiers import examples
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.tables.workload import GivenRanges, Workload
+from discreet.inference.strategy_choice.sum_workload import SumWorkload
+from discreet.inference.strategy_choice.workload import GivenRanges, Workload
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +51,7 @@ def factorisation(workload: Workload, *, seconds: float) -> Factorisation | None
     if cells > MOST_CELLS or steps < 1:
         return None
     gram, ridge = workload.gram().copy(), 0.0
-    if isinstance(workload, GivenRanges):
+    if isinstance(workload, GivenRanges | SumWorkload):
         ridge = _RIDGE * float(gram.diagonal().mean())
         gram[np.diag_indices(cells)] += ridge
     step = _step(gram, np.ones(cells))
@@ -60,6 +61,42 @@ def factorisation(workload: Workload, *, seconds: float) -> Factorisation | None
         lower = max(lower, step.lower_bound(ridge))
     matrix, total = step.strategy(workload)
     return Factorisation(matrix=matrix, variance=total / workload.queries, lower_bound=lower / workload.queries)
+
+
+def low_rank_factorisation(workload: SumWorkload, *, seconds: float) -> Floats | None:
+    """A strategy as combinations of the queries: a matrix B with as many rows as the queries have dimensions, such that
+    the longest column of B W has length 1. For few queries over many cells.
+
+    Because: of V W D = P S U', V the roots of the weights, the root of its square is U S U'; the rows
+        S^(1/2) U' D^-1 = S^(-1/2) P' V W are its factor, and the queries follow from them.
+    """
+    queries, cells = workload.queries, workload.cells
+    steps = min(12, int(seconds / (4e-10 * queries**2 * cells + 3e-9 * queries**3)))
+    if queries * cells > _MOST_ENTRIES or steps < 1:
+        return None
+    weighed = workload.weighed
+    scale = np.ones(cells)
+    best: tuple[float, Floats] | None = None
+    for _ in range(steps):
+        scaled = weighed * scale
+        values, left = np.linalg.eigh(scaled @ scaled.T)
+        kept = values > _RANK * values[-1]
+        roots = np.sqrt(values[kept])
+        across = (left[:, kept].T @ scaled) / roots[:, None]
+        diagonal = np.einsum("ij,ij,i->j", across, across, roots)
+        lengths = diagonal / scale**2
+        error = float(lengths.max()) * float(roots.sum())
+        if best is None or error < best[0]:
+            rows = left[:, kept].T * np.sqrt(workload.weights) / np.sqrt(roots)[:, None]
+            best = error, rows / math.sqrt(float(lengths.max()))
+        # A cell that no query tells from nothing keeps a little, so that it stays a number.
+        scale = np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))
+        scale /= np.linalg.norm(scale)
+    return best[1] if best else None
+
+
+#: Entries of a matrix that is kept beside a release, and values of W W' that are more than rounding.
+_MOST_ENTRIES, _RANK = 2**21, 1e-11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.inference.linear.solvers import solver_for
+from discreet.inference.strategy_choice.factorisation import factorisation
+from discreet.inference.strategy_choice.level_trees import LevelTree, TreeSearch
+from discreet.inference.strategy_choice.p_identity import optimise_p_identity
+from discreet.inference.strategy_choice.strategy_text import strategy_text
+from discreet.inference.strategy_choice.workload import GivenRanges, ProductWorkload, Workload
+from discreet.inference.strategy_choice.workload_error import mean_variance, sensitivity_squared, singular_bound
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
@@ -27,12 +33,6 @@ from discreet.mechanisms.strategy.strategy import (
 )
 from discreet.mechanisms.strategy.strategy import ProductStrategy as ProductStrategy
 from discreet.mechanisms.strategy.tree_levels import LevelStrategy
-from discreet.tables.strategy_choice.factorisation import factorisation
-from discreet.tables.strategy_choice.level_trees import LevelTree, TreeSearch
-from discreet.tables.strategy_choice.p_identity import optimise_p_identity
-from discreet.tables.strategy_choice.strategy_text import strategy_text
-from discreet.tables.strategy_choice.workload_error import mean_variance, sensitivity_squared, singular_bound
-from discreet.tables.workload import GivenRanges, ProductWorkload, Workload
 
 Law = DiscreteLaplace | DiscreteGaussian
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.lbfgs import minimise
-from discreet.tables.workload import Workload
+from discreet.inference.strategy_choice.workload import Workload
 
 Floats = NDArray[np.float64]
 

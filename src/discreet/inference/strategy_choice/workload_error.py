@@ -8,8 +8,8 @@ import numpy as np
 
 from discreet.inference.linear.product_solver import ProductSolver
 from discreet.inference.linear.solvers import Solver
+from discreet.inference.strategy_choice.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 from discreet.mechanisms.strategy.strategy import Strategy
-from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 
 #: Beyond so many cells the singular values of given ranges are bounded, not computed.
 _DENSE = 1024

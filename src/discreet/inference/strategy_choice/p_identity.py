@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.lbfgs import minimise
-from discreet.tables.strategy_choice.level_trees import LevelTree
-from discreet.tables.workload import GivenRanges, Workload
+from discreet.inference.strategy_choice.level_trees import LevelTree
+from discreet.inference.strategy_choice.workload import GivenRanges, Workload
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +39,9 @@ _FEW_LOOKS = 30
 #: Looks at the weights of whole levels, before entries are changed one by one. A look then costs a quarter.
 _LEVEL_LOOKS = 8
 
+#: What a look takes at least.
+_LOOK = 2e-4
+
 #: Steps that the search remembers: enough, and memory grows with them.
 _MEMORY = 10
 
@@ -56,9 +59,7 @@ def look_seconds(workload: Workload, rows: int) -> float:
 
     A formula, so that a plan does not depend on the load.
     """
-    each = rows * workload.cells * (1.8e-7 + 6e-10 * rows)
-    # The Gram matrix of ranges that are given is written out.
-    return each + 1e-10 * rows * workload.cells**2 if isinstance(workload, GivenRanges) else each
+    return _LOOK + rows * workload.cells * (1.8e-7 + 6e-10 * rows) + workload.product_seconds(rows)
 
 
 def optimise_p_identity(workload: Workload, tree: LevelTree, *, seconds: float) -> PIdentity | None:
@@ -66,9 +67,19 @@ def optimise_p_identity(workload: Workload, tree: LevelTree, *, seconds: float) 
     levels, weights = _start(workload, tree, seconds)
     if not levels:
         return None
+    return improve_rows(workload, [_level(size, workload.cells) for size in levels], weights, seconds=seconds)
+
+
+def improve_rows(workload: Workload, levels: list[Floats], weights: Floats, *, seconds: float) -> PIdentity | None:
+    """The best rows that are found from these, with so much work: first a weight for each level, then every entry.
+
+    None where there is too little work for a look at the levels.
+    """
+    each = look_seconds(workload, sum(map(len, levels)))
+    if sum(map(len, levels)) * workload.cells > MOST_ENTRIES or _LEVEL_LOOKS / 4 * each > seconds:
+        return None
     search = _PIdentitySearch(workload)
-    search.levels([_level(size, workload.cells) for size in levels], weights, looks=_LEVEL_LOOKS)
-    each = look_seconds(workload, len(search.best))
+    search.levels(levels, weights, looks=_LEVEL_LOOKS)
     looks = int(seconds / each - _LEVEL_LOOKS / 4)
     if looks > 0:
         search.entries(looks)
@@ -143,6 +154,8 @@ class _PIdentitySearch:
 
     def _look(self, rows: Floats) -> tuple[float, Floats]:
         value, gradient = error(self._workload, self._uses, rows)
+        if not value > 0:  # rounding, far out
+            return math.inf, np.zeros_like(gradient)
         if value < self.variance:
             self.best, self.variance = rows, value
         return math.log(value), gradient / value

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.inference.linear.solvers import solver_for
+from discreet.inference.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
+from discreet.inference.strategy_choice.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
+from discreet.inference.strategy_choice.workload_error import mean_variance, singular_bound
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.strategy import IdentityStrategy, MatrixStrategy, StackStrategy
 from discreet.mechanisms.strategy.tree_levels import LevelStrategy
-from discreet.tables.strategy_choice.strategy_plan import StrategyPlan, plan_strategy, rmse
-from discreet.tables.strategy_choice.workload_error import mean_variance, singular_bound
-from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 from tiers import examples
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import UsageError
-from discreet.tables.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
+from discreet.inference.strategy_choice.workload import AllRanges, GivenRanges, Prefixes, ProductWorkload, Workload
 from tiers import examples
 
 

@@ -1,0 +1,1 @@
+"""Workloads: several statements cut into common cells, and planned as one before anything is measured."""
