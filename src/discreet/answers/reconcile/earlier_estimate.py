@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from discreet.answers.query_quote import laws_of
 from discreet.kernel.measurement import Law, Measurement, NoisyCells
 from discreet.mechanisms.weighted_sum import SumSignature, WeightedPart, half_width, signature
@@ -18,6 +20,7 @@ from discreet.sql.parsed_query import ParsedQuery
 
 #: A price is searched for in some thirty steps, each of which weighs every different law of the cells.
 _MOST_KINDS = 32
+_MOST_WEIGHTS = 20_000
 
 
 #: An estimate that would count for less than the rest of this brings nothing.
@@ -143,8 +146,10 @@ class EarlierEstimate:
         )
 
     def has_few_laws(self) -> bool:
-        """Whether a price can take it into account in time: the laws of its cells are few."""
-        return sum(len(kinds) for kinds in self._kinds.values()) <= _MOST_KINDS
+        """Whether a price can take it into account in time: the laws of its cells are few, and of few weights."""
+        kinds = [cell for kinds in self._kinds.values() for cell in kinds.values()]
+        weights = sum(np.size(weight) for cell in kinds for weight, _, _ in cell.parts)
+        return len(kinds) <= _MOST_KINDS and weights <= _MOST_WEIGHTS
 
     def with_measured(self, measurement: Measurement) -> EarlierEstimate:
         """Each cell combined with a new measurement of the question."""
