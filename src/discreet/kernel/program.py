@@ -41,7 +41,7 @@ from discreet.plan.cell_statistics import RowCount, Sum, statistic_data
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.price import Price, event_of
 from discreet.plan.relation import Filter, Plan, Scan, scans
-from discreet.plan.stability import UnitReach, reach, sensitivity
+from discreet.plan.stability import UnitReach, reach, reach_by_keys, sensitivity
 from discreet.schema.schema import Schema
 
 #: A choice's epsilon is a square root, rounded down to this grid.
@@ -79,7 +79,8 @@ class AddedRows:
         """
         if isinstance(self.statistic, Sum) and self.statistic.grain != 1:
             raise ValueError("a sum that is rounded in every cell does not add up")
-        return sensitivity(self.statistic, self.reach(schemas), touched=1).l1
+        # Its cells need not be the groups of a limit: only what that leaves of a unit in all says anything here.
+        return sensitivity(self.statistic, reach_by_keys(self.reach(schemas), ()), touched=1).l1
 
     def reach(self, schemas: Mapping[str, Schema]) -> UnitReach:
         """How one unit reaches into the relation."""

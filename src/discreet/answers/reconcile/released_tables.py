@@ -117,7 +117,7 @@ def _near(code: Value | None, end: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowWeights:
+class WeightedRows:
     """How much noisy rows of one law count in an answer; `times`: each row is the sum of so many that were drawn."""
 
     weights: Floats
@@ -133,7 +133,7 @@ class TableSums(Protocol):
     def work(self) -> int:
         """About how many numbers one answer looks at."""
 
-    def weights(self, boxes: Sequence[Selection]) -> list[RowWeights] | None:
+    def weights(self, boxes: Sequence[Selection]) -> list[WeightedRows] | None:
         """The rows that answer a sum over disjoint boxes of cells; None where they do not determine it."""
 
     def is_told(self, box: Selection) -> bool:
@@ -204,7 +204,7 @@ def _remembered_selection(axis: TableAxis, allowed: ValueSet, possible: ValueSet
     return axis.selection(allowed, possible)
 
 
-def _part(part: RowWeights) -> WeightedPart | None:
+def _part(part: WeightedRows) -> WeightedPart | None:
     """The weights that are something, for the law of the error."""
     weights = np.abs(part.weights)
     kept = part.weights[weights > 1e-12 * weights.max(initial=0.0)]
@@ -235,10 +235,10 @@ class StrategySums:
     def work(self) -> int:
         return self.solver.strategy.cells + self.solver.strategy.rows
 
-    def weights(self, boxes: Sequence[Selection]) -> list[RowWeights] | None:
+    def weights(self, boxes: Sequence[Selection]) -> list[WeightedRows] | None:
         wished = sum((_flat(box) for box in boxes), np.zeros(self.solver.strategy.cells))
         try:
-            return [RowWeights(weights=self.solver.row_weights(wished), noisy=self.noisy, law=self.law)]
+            return [WeightedRows(weights=self.solver.row_weights(wished), noisy=self.noisy, law=self.law)]
         except ValueError:
             return None
 
@@ -267,7 +267,7 @@ class MarginalSums:
     def work(self) -> int:
         return 4 * sum(part.size for part in self.noisy)
 
-    def weights(self, boxes: Sequence[Selection]) -> list[RowWeights] | None:
+    def weights(self, boxes: Sequence[Selection]) -> list[WeightedRows] | None:
         narrow = [tuple(axis for axis, flags in enumerate(box) if not flags.all()) for box in boxes]
         if not all(self._determines(axes) for axes in narrow):
             return None
@@ -281,7 +281,7 @@ class MarginalSums:
             if np.any(total):
                 noisy, times = self._gathered(place, kept)
                 weights = np.asarray(total, dtype=np.float64).reshape(-1)
-                rows.append(RowWeights(weights=weights, noisy=noisy, law=self.laws[place], times=times))
+                rows.append(WeightedRows(weights=weights, noisy=noisy, law=self.laws[place], times=times))
         return rows
 
     @cached_property
@@ -377,7 +377,7 @@ class NodeSums:
         inverse = np.linalg.pinv(normal.T @ weighed, hermitian=True)
         return atom_of.reshape(-1).astype(np.int64), weighed, np.asarray(inverse, dtype=np.float64)
 
-    def weights(self, boxes: Sequence[Selection]) -> list[RowWeights] | None:
+    def weights(self, boxes: Sequence[Selection]) -> list[WeightedRows] | None:
         wished = sum((_flat(box) for box in boxes), np.zeros(self._row_of_cell.shape[1]))
         if wished[(self._row_of_cell < 0).all(axis=0)].any():
             return None
@@ -391,13 +391,13 @@ class NodeSums:
         weights = weighed @ (inverse @ inside)
         ends = list(itertools.accumulate((strategy.rows for strategy, _, _ in self.parts), initial=0))
         rows = [
-            RowWeights(weights=weights[low:high], noisy=noisy, law=law)
+            WeightedRows(weights=weights[low:high], noisy=noisy, law=law)
             for (low, high), (_, law, noisy) in zip(itertools.pairwise(ends), self.parts, strict=True)
         ]
         given = sum(np.append(part.weights, 0.0)[own] for part, own in zip(rows, self._row_of_cell, strict=True))
         return rows if np.allclose(given, wished, rtol=0, atol=1e-9) else None  # else the tables do not determine it
 
-    def _of_one_table(self, wished: Floats) -> list[RowWeights] | None:
+    def _of_one_table(self, wished: Floats) -> list[WeightedRows] | None:
         """The table whose groups make up what is wished for with the least noise."""
         fitting = []
         for own, (strategy, law, noisy) in zip(self._row_of_cell, self.parts, strict=True):
@@ -406,7 +406,7 @@ class NodeSums:
             chosen = np.bincount(own[there], wished[there], strategy.rows) / np.maximum(counts, 1)
             if np.array_equal(np.append(chosen, 0.0)[own], wished):
                 noise = float(chosen @ chosen) * _variance(law)
-                fitting.append((noise, RowWeights(weights=chosen, noisy=noisy, law=law)))
+                fitting.append((noise, WeightedRows(weights=chosen, noisy=noisy, law=law)))
         return [min(fitting, key=lambda each: each[0])[1]] if fitting else None
 
     def is_told(self, box: Selection) -> bool:

@@ -29,7 +29,7 @@ from discreet.plan.cell_statistics import RowCount, Statistic, Sum
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Code, Expression, walk
 from discreet.plan.predicate import TRUE, span
-from discreet.plan.relation import Filter, JoinPerson, JoinPublic, PerPerson, Plan, Scan
+from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
 from discreet.sql.parsed_query import ParsedQuery
 
 #: A grid has no more cells than this.
@@ -144,6 +144,8 @@ def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) ->
     if inquiry.keys or inquiry.quantiles or query.having is not None or not _is_plain(query):
         return None
     relation, rows = _unfiltered(inquiry.plan)
+    if isinstance(relation, LimitGroups):  # which rows count depends on the groups of that statement
+        return None
     if any(math.prod(axis.size for axis in axes) > MOST_NUMBERS for axes in inquiry.sets):
         return None
     tables = []

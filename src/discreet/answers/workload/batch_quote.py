@@ -32,7 +32,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan.formula import split
-from discreet.plan.price import Price, price, region_of
+from discreet.plan.price import IntervalTerms, Price, price, region_of
 from discreet.sql.parsed_query import ParsedQuery
 
 Floats = NDArray[np.float64]
@@ -348,7 +348,7 @@ def lone_price(whole: ParsedQuery, share: Fraction, *, is_pure: bool, delta: Fra
         epsilon=Fraction(exact.units_down(epsilon, 10**12), 10**12),
         gaussian=not is_pure,
         delta=delta,
-        confidence=confidence,
+        intervals=IntervalTerms(confidence=confidence),
     )
 
 

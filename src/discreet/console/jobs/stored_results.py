@@ -58,4 +58,4 @@ def _read_reference(place: dict[str, Any], project: Project) -> dict[str, Any]:
         short_fields["release"], confidence=place["confidence"], statement=place["statement"], within=place["within"]
     )
     data = release_data(release)
-    return {**short_fields, **{name: data[name] for name in _LONG}}
+    return {**short_fields, **{name: data[name] for name in _LONG if name in data}}
