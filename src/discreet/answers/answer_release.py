@@ -80,12 +80,13 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, ledger:
         )
     population = ledger.state.charges[release.id].population
     warnings += practice_caveats(ledger) if release.cached else ledger_caveats(ledger, population)
-    return [*warnings, *_below_noise_warnings(release)]
+    return [*warnings, *_below_noise_warnings(release, reading.count_missing())]
 
 
-def _below_noise_warnings(release: Release) -> list[str]:
-    """How many numbers are below their noise, and how many it hides."""
+def _below_noise_warnings(release: Release, missing: int) -> list[str]:
+    """How many numbers are below their noise, and how many it hides; `missing` ones there are not at all."""
     below_noise, hidden, cells = release.count_below_noise()
+    hidden, cells = hidden - missing, cells - missing
     warnings = []
     for number, words in ((below_noise, "below the noise"), (hidden, f"not shown ({DASH}): the noise is too large")):
         which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {'is' if number == 1 else 'are'}"

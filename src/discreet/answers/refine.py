@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.answers.answer_block import AnswerBlock
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells
 from discreet.mechanisms.noise_combination import CombinedNoise, inverse_variance_weights
+from discreet.plan.formula import references
 from discreet.plan.inquiry import CanonicalOrder, Inquiry
 from discreet.release import Cell, Intervals
 from discreet.sql.parsed_query import OrderTerm as OrderBy
@@ -135,6 +136,16 @@ class AnswerReading:
             [[block.interval(output, confidence) for block in self.blocks] for output in self.query.outputs]
         )
 
+    def count_missing(self) -> int:
+        """How many numbers of the rows shown are NULL without being hidden, such as the change in the first month."""
+        windowed = [
+            output
+            for output in self.query.outputs
+            if output.formula is not None and any(each.over is not None for each in references(output.formula))
+        ]
+        missing = [[_missing_groups(block, output) for block in self.blocks] for output in windowed]
+        return sum(sum(row) for row in self._table(missing)) if windowed else 0
+
     def _table(self, columns: list[list[list[Any]]]) -> tuple[tuple[Any, ...], ...]:
         """Columns, each a list for each grouping set, as the rows that the answer shows."""
         if self.unsorted_groups is None:
@@ -144,6 +155,12 @@ class AnswerReading:
         else:
             shown = [_picked(column[0], self.unsorted_groups) for column in columns]
         return tuple(zip(*shown, strict=True))
+
+
+def _missing_groups(block: AnswerBlock, output: OutputColumn) -> list[bool]:
+    """Groups whose number is NULL, and not hidden by noise."""
+    pairs = zip(block.cells(output), block.hidden(output).tolist(), strict=True)
+    return [cell is None and not hidden for cell, hidden in pairs]
 
 
 def _arranged(
