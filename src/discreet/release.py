@@ -156,6 +156,7 @@ class Release:
 
     A number is None if the noise is too large to show it, such as the average of a group that may be empty.
     totals: for each row the places of the keys that it is a total over, as rows of ROLLUP are; empty where no row is.
+    missing: for each row the places of numbers that there are not at all, as the change in the first month; or empty.
         Such a key is None in `rows`, and so is the key of the group of NULL: tables show `total` and NULL.
     read_intervals: computes the intervals at a given confidence, from noisy values only.
     read_best: computes the best numbers, from noisy values only; None where they cannot be computed here.
@@ -182,6 +183,7 @@ class Release:
     sources: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     totals: tuple[tuple[int, ...], ...] = ()
+    missing: tuple[tuple[int, ...], ...] = ()
     precision: PrecisionOutcome | None = None
     read_intervals: Callable[[Fraction], tuple[Intervals, ...]] = field(repr=False, compare=False)
     read_comparison: Callable[[int, int, Operation, Fraction], Sequence[tuple[float | int | None, Ends]]] | None = (
@@ -295,11 +297,12 @@ class Release:
         """How many numbers are below the noise, how many are not shown because of it, and how many there are."""
         places = [(place, column) for place, column in enumerate(self.columns) if column.kind != "key"]
         pairs = list(zip(self.rows, self.intervals, strict=True))
-        hidden = sum(row[place] is None for place, _ in places for row in self.rows)
+        missing = sum(map(len, self.missing))
+        hidden = sum(row[place] is None for place, _ in places for row in self.rows) - missing
         below_noise = sum(
             column.is_below_noise(row[place], ends[place]) for place, column in places for row, ends in pairs
         )
-        return below_noise - hidden, hidden, len(pairs) * len(places)
+        return below_noise - hidden - missing, hidden, len(pairs) * len(places) - missing
 
     def below_noise_warnings(self) -> list[str]:
         """How many numbers are below their noise, and how many it hides."""
@@ -406,6 +409,7 @@ class Release:
             self,
             rows=_picked(self.rows, kept),
             totals=_picked(self.totals, kept) if self.totals else (),
+            missing=_picked(self.missing, kept) if self.missing else (),
             read_intervals=lambda confidence: _picked(read_intervals(confidence), kept),
             read_best=None if self.read_best is None else lambda: _picked(read_best(), kept),
             read_comparison=None

@@ -217,6 +217,13 @@ def test_a_share_of_what_is_stored_is_free(shop):
     assert share.cached and share.cost.epsilon == 0
 
 
+def test_a_number_that_is_not_there_is_not_said_to_be_hidden(shop):
+    text = "select city, lag(count(*)) over (order by city) as b from orders group by city"
+    release = shop.sql(text).ask(epsilon=1000)
+    assert release.rows[0][1] is None and release.intervals[0][1] is None
+    assert not any("not shown" in each for each in release.warnings)
+
+
 REFUSED = {
     "select city, sum(avg(items)) over () from orders group by city": "only counts and sums",
     "select city, sum(count(*) + 1) over () from orders group by city": "only counts and sums",

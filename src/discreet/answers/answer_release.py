@@ -41,9 +41,10 @@ def make_release(reading: AnswerReading, wish: QueryWish, *, version: Version, l
         remaining=spending(standing.remaining),
         cached=cached,
         read_intervals=reading.intervals,
-        read_comparison=partial(compare_rows, reading),
+        read_comparison=partial(compare_rows, reading) if reading.has_independent_noise else None,
         read_best=reading.best_rows,
         totals=reading.totals,
+        missing=reading.missing,
     )
     return release.with_warnings(_warnings(release, reading, wish, version, ledger))
 

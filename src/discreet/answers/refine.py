@@ -16,6 +16,7 @@ from discreet.answers.answer_block import AnswerBlock
 from discreet.answers.best_numbers import best_columns
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells
 from discreet.mechanisms.noise_combination import CombinedNoise, inverse_variance_weights
+from discreet.plan.formula import references
 from discreet.plan.inquiry import CanonicalOrder, Inquiry
 from discreet.release import Cell, Intervals
 from discreet.sql.parsed_query import OrderTerm as OrderBy
@@ -159,6 +160,26 @@ class AnswerReading:
         """The rows with the best whole numbers that add up, instead of the unbiased ones."""
         return self._table(best_columns(self.blocks, self.query.outputs))
 
+    @cached_property
+    def missing(self) -> tuple[tuple[int, ...], ...]:
+        """For each row the outputs that are NULL without being hidden, such as the change in the first month."""
+        windowed = [
+            output.formula is not None and any(each.over is not None for each in references(output.formula))
+            for output in self.query.outputs
+        ]
+        if not any(windowed):
+            return ()
+        flags = [
+            [_missing_groups(block, output) if is_windowed else [False] * block.size for block in self.blocks]
+            for output, is_windowed in zip(self.query.outputs, windowed, strict=True)
+        ]
+        return tuple(tuple(at for at, flag in enumerate(row) if flag) for row in self._table(flags))
+
+    @property
+    def has_independent_noise(self) -> bool:
+        """Whether the noise of one group says nothing about that of another."""
+        return True
+
     def _table(self, columns: list[list[list[Any]]]) -> tuple[tuple[Any, ...], ...]:
         """Columns, each a list for each grouping set, as the rows that the answer shows."""
         if self.unsorted_groups is None:
@@ -168,6 +189,12 @@ class AnswerReading:
         else:
             shown = [_picked(column[0], self.unsorted_groups) for column in columns]
         return tuple(zip(*shown, strict=True))
+
+
+def _missing_groups(block: AnswerBlock, output: OutputColumn) -> list[bool]:
+    """Groups whose number is NULL, and not hidden by noise."""
+    pairs = zip(block.cells(output), block.hidden(output).tolist(), strict=True)
+    return [cell is None and not hidden for cell, hidden in pairs]
 
 
 def _arranged(

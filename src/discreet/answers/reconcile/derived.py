@@ -64,6 +64,11 @@ class DerivedReading(AnswerReading):
 
     earlier_estimate: EarlierEstimate
 
+    @property
+    def has_independent_noise(self) -> bool:
+        """No: several groups may come from the same noisy numbers."""
+        return False
+
     def _block(self, place: int) -> AnswerBlock:
         own = {index: cells for (at, index), cells in self.earlier_estimate.cells.items() if at == place}
         shape = tuple(axis.size for axis in self.query.inquiry.sets[place])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from discreet.mechanisms.laplace import error_probability
 from discreet.mechanisms.noise_combination import CombinedNoise, NoiseLaw, half_widths
 from discreet.mechanisms.repeated_noise import RepeatedNoise
+from discreet.mechanisms.weighted_sum import chernoff_half_width
 from discreet.mechanisms.weighted_sum import half_width as summed_half_width
 from discreet.plan.formula import interval_arithmetic
 from discreet.plan.formula.fallbacks import Choices, coalesces, possible_arguments
@@ -154,8 +156,20 @@ def _atom(formula: Formula, values: Sequence[Floats], laws: Sequence[Law], confi
     ratio_form = ratio(formula)
     assert ratio_form is not None
     used = {cell: laws[cell] for side in (ratio_form.above, ratio_form.below) for cell, _ in side.weights}
-    directions = _fan(ratio_form, tuple(sorted(used.items(), key=lambda pair: pair[0])), confidence)
-    return enclose(_value(ratio_form.above, values), _value(ratio_form.below, values), directions)
+    sides = _value(ratio_form.above, values), _value(ratio_form.below, values)
+    by_cell = tuple(sorted(used.items(), key=lambda pair: pair[0]))
+    if any(isinstance(law, RepeatedNoise) and law.draws > 1 for law in used.values()):
+        ratio_form = _narrowed(ratio_form, enclose(*sides, _fan(ratio_form, by_cell, confidence, rough=True)))
+    return enclose(*sides, _fan(ratio_form, by_cell, confidence))
+
+
+def _narrowed(form: Ratio, rough: Interval) -> Ratio:
+    """The ratio between the ends of intervals by wider noise: beyond them no width needs to be computed."""
+    low, high = float(np.min(rough[0])), float(np.max(rough[1]))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return form
+    slack = 1e-6 * max(high - low, abs(high), abs(low), 1e-100)
+    return replace(form, low=Fraction(low - slack), high=Fraction(high + slack))
 
 
 def _value(form: Linear, values: Sequence[Floats]) -> Floats:
@@ -195,8 +209,8 @@ def _parts(law: Law) -> list[tuple[Fraction, NoiseLaw, int]]:
 
 
 @lru_cache(maxsize=64)
-def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -> Fan:
-    """The width of the noise of u A - v B in a fan of directions."""
+def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction, *, rough: bool = False) -> Fan:
+    """The width of the noise of u A - v B in a fan of directions; `rough`: at least that, and quick."""
     above, below = dict(form.above.weights), dict(form.below.weights)
     parts = [(cell, share, noise, draws) for cell, law in laws for share, noise, draws in _parts(law)]
     sides = np.array([[float(share * side.get(cell, 0)) for cell, share, _, _ in parts] for side in (above, below)])
@@ -211,7 +225,7 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
         # Directions that mirror each other have the same width: each is computed once.
         alike = np.round(weights * np.sqrt(variances), 9)
         _, firsts, places = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-        distinct_widths = _line_widths(weights[firsts], [part[2:] for part in parts], confidence)
+        distinct_widths = _line_widths(weights[firsts], [part[2:] for part in parts], confidence, rough=rough)
         # Between two directions the widths of discrete noise jump, by less than its finest step.
         return np.asarray(distinct_widths + weights[firsts].min(axis=1))[places.ravel()]
 
@@ -219,16 +233,15 @@ def _fan(form: Ratio, laws: tuple[tuple[int, Law], ...], confidence: Fraction) -
     return fan(*ends(form.low, form.high), deviations=(first, last), widths=widths)
 
 
-def _line_widths(weights: Floats, draws: Sequence[tuple[NoiseLaw, int]], confidence: Fraction) -> Floats:
+def _line_widths(
+    weights: Floats, draws: Sequence[tuple[NoiseLaw, int]], confidence: Fraction, *, rough: bool
+) -> Floats:
     """For each line of weights, a width that the weighted sum of so many draws of each law stays within."""
     if all(number == 1 for _, number in draws):
         return half_widths(weights, [noise for noise, _ in draws], confidence=confidence)
-    return np.array(
-        [
-            summed_half_width(
-                [(weight, noise, number) for weight, (noise, number) in zip(line.tolist(), draws, strict=True)],
-                confidence,
-            )
-            for line in weights
-        ]
-    )
+    width = chernoff_half_width if rough else summed_half_width
+    lines = [
+        [(weight, noise, number) for weight, (noise, number) in zip(line.tolist(), draws, strict=True)]
+        for line in weights
+    ]
+    return np.array([width(line, confidence) for line in lines])
