@@ -219,8 +219,8 @@ def test_an_answer_that_is_taken_as_soon_as_it_looks_precise_misses_more(still, 
         return self.first_look(), True
 
     monkeypatch.setattr(PrecisionPurchase, "_next", again)
-    runs = 700
-    assert misses(market, "60%", exact, runs, at_most=8) > bound(runs)
+    runs = 150
+    assert misses(market, "90%", exact, runs, at_most=8) > bound(runs)
 
 
 def test_top_ups_are_read_at_a_higher_confidence(still):
