@@ -411,12 +411,11 @@ class Steps:
         (_of, edges, null), fraction, _where = self.quantiles[part["quantile"]]
         a, b = ratio(fraction).as_integer_ratio()
         drawn = event["events"] if event["kind"] == "together" else []
-        rates = [
-            ratio(each["epsilon"]) for each in drawn if each["kind"] in CHOICES and each["kind"] == drawn[0]["kind"]
-        ]
-        alone = len(drawn) == 1
-        if not (ratio(part["confidence"]) == 0 if alone else 0 < ratio(part["confidence"]) < 1):
+        rates = [ratio(each["epsilon"]) for each in drawn if each["kind"] == drawn[0]["kind"] in CHOICES]
+        if (len(drawn) == 1) != (ratio(part["confidence"]) == 0):
             raise Broken("an invalid confidence")
+        if len(drawn) == 1 and any(len(set(each)) > 1 for each in part["noisy"]):
+            raise Broken("a quantile without an interval has ends")
         if len(rates) != len(drawn) or len(drawn) not in (1, 3) or len(set(rates[1:])) > 1:
             raise Broken("a quantile needs one choice, or one and two for the ends of its interval, of one kind")
         if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:

@@ -38,7 +38,7 @@ def check_bins(part: Node) -> None:
     wholes([part["place"], part["quantile"]])
     for each in part["noisy"]:
         wholes(each)
-    if not 0 < ratio(part["confidence"]) < 1:
+    if not 0 <= ratio(part["confidence"]) < 1:
         raise Broken("an invalid confidence")
 
 

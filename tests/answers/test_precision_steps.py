@@ -101,8 +101,9 @@ def test_a_count_refines_its_look_for_the_difference(project):
 def test_a_stored_answer_is_a_look_that_costs_nothing(project):
     first = project.sql(AVERAGE).ask(epsilon="0.05")
     answer = project.sql(AVERAGE).ask(within="0.5", at_most=5)
-    (step,) = answer.to_data()["within"]["steps"]
-    assert step["release"] == answer.id != first.id
+    steps = answer.to_data()["within"]["steps"]
+    assert steps[-1]["release"] == answer.id and first.id not in [step["release"] for step in steps]
+    assert min(step["epsilon"] for step in steps) >= 0.05, "nothing less is looked at"
     wide = project.sql(AVERAGE).ask(within=40)
     assert wide.cached and wide.id == answer.id  # the most exact that is stored
 
@@ -111,7 +112,7 @@ def test_nothing_more_is_bought_where_the_cap_is_too_small(project, capsys):
     answer = project.sql(AVERAGE).ask(within="0.01%", at_most="0.2")
     data = answer.to_data()["within"]
     assert not data["reached"] and data["needed"] > 0.2 and spent(project) <= Fraction(1, 5)
-    assert float(spent(project)) < 0.05, "a cheap look says that it is in vain"
+    assert float(spent(project)) < 0.1, "a cheap look says that it is in vain"
     assert any("not within 0.01%. It would take about epsilon" in each for each in answer.warnings)
     before = spent(project)
     with pytest.raises(UsageError, match=r"within 0.01% would take about epsilon"):
@@ -175,8 +176,9 @@ def test_a_purchase_that_died_goes_on_where_it_was(project, monkeypatch):
     before = spent(project)
     monkeypatch.undo()
     answer = project.sql(AVERAGE).ask(within="1%", at_most=5)
-    assert spent(project) == before and answer.to_data()["within"]["reached"]
-    assert len(project.ledger.state.charges) == 2
+    steps = answer.to_data()["within"]["steps"]
+    assert len(project.ledger.state.charges) == 1 + len(steps), "the second charge is answered, and none is made twice"
+    assert steps[0]["cost"] == 0 and (len(steps) > 1 or spent(project) == before)
 
 
 # How often the interval misses
@@ -218,7 +220,7 @@ def test_an_answer_that_is_taken_as_soon_as_it_looks_precise_misses_more(still, 
 
     monkeypatch.setattr(PrecisionPurchase, "_next", again)
     runs = 150
-    assert misses(market, "60%", exact, runs, at_most=8) > bound(runs)
+    assert misses(market, "90%", exact, runs, at_most=8) > bound(runs)
 
 
 def test_top_ups_are_read_at_a_higher_confidence(still):

@@ -358,6 +358,22 @@ def test_a_quantile_is_one_choice_or_three(change, bundles):
     assert found["sensitivity"] == "broken" and found["losses"] == found["claims"] == "proved"
 
 
+def test_a_quantile_without_an_interval_has_no_room_for_more(projects):
+    """It is proved as it is made; ends that say something nobody paid for are broken, to both checkers."""
+    rows, _, state = projects
+    with state_in(state):
+        median = rows.sql("select sex, median(age) m from patients group by sex")
+        files = bundle_files.make_bundle(rows, median.ask(epsilon=1, interval=False).id)
+    assert "broken" not in verdicts(files).values()
+
+    def with_ends(documents):
+        own = stored(documents["plan"])
+        own["parts"][0]["noisy"][0][0] += 1 if own["parts"][0]["noisy"][0][0] == 0 else -1
+        store(documents["plan"], own)
+
+    assert "broken" in verdicts(forged(files, with_ends)).values()
+
+
 # Claims, cards, limits.
 
 

@@ -41,6 +41,8 @@ def _check(part: Part) -> None:
                 raise UnknownMember("noisy numbers have no statistic, or no noise distribution")
         case ChosenBins():
             _check_whole(part.place, part.quantile, *(each for bins in part.noisy_bins for each in bins))
+            if not part.confidence and any(len(set(bins)) > 1 for bins in part.noisy_bins):
+                raise UnknownMember("a quantile without an interval has ends")
         case DiscoveredKeys():
             _check_keys(part.keys)
             numbers = [each for each in (part.answers, part.threshold) if each is not None]
