@@ -43,8 +43,9 @@ GAIN = 0.9
 #: For one statement, which `again` cannot make more precise afterwards, the gain has to be larger.
 SINGLE_GAIN = 0.25
 
-#: Seconds of work for the plans of all grids.
+#: Seconds of work for the plans of all grids; a single statement is to be answered at once.
 _SECONDS = 1.0
+_SINGLE_SECONDS = 0.2
 
 #: Shares of epsilon and rho are rounded down to this grid.
 _GRID = 10**9
@@ -234,6 +235,7 @@ class _Planning:
         if left <= 0:
             return None
         counts = self._number_counts(cut)
+        seconds = _SECONDS if sum(map(len, self.batch.groups)) > 1 else min(_SECONDS, _SINGLE_SECONDS)
         plans = [
             plan_grid(
                 grid,
@@ -243,7 +245,7 @@ class _Planning:
                     if counts[number]
                 },
                 gaussian=not is_pure,
-                seconds=_SECONDS / len(cut.grids),
+                seconds=seconds / len(cut.grids),
             )
             for grid in cut.grids
         ]
