@@ -94,7 +94,7 @@ def prefix_lines() -> Iterator[str]:
     grid = grid_of((90,), [np.arange(end + 1) for end in range(90)])
     for gaussian, noise in NOISES:
         plan, seconds = planned(grid, gaussian=gaussian)
-        best = plan_strategy(Prefixes(90), gaussian=gaussian, seconds=20)
+        best = plan_strategy(Prefixes(90), gaussian=gaussian, seconds=5)
         ideal = best.mean_variance * sensitivity_squared(best.strategy, gaussian=gaussian) * 90
         tree = LevelStrategy(90, tuple((2**level, 1) for level in range(8)))
         binary = mean_variance(Prefixes(90), solver_for(tree)) * sensitivity_squared(tree, gaussian=gaussian) * 90
@@ -239,11 +239,11 @@ def figures(*, quick: bool) -> None:
     head = "| noise | split | binary tree | best known | batch | batch / best known | CPU s | what is measured |"
     section("90 running counts", head, prefix_lines)
     head = "| 200 random intervals | noise | split | batch | split / batch, squared | CPU s |"
-    section("two columns of 100 values", head, lambda: interval_lines(2 if quick else 8))
+    section("two columns of 100 values", head, lambda: interval_lines(2 if quick else 4))
     head = "| columns | noise | `marginals` | batch | batch / `marginals`, squared | CPU s |"
     section("all one- and two-way counts of five columns", head, marginal_lines)
     head = "| noise | workloads | largest batch / split, squared | median | least | brute force differs by |"
-    section("random workloads", head, lambda: random_lines(40 if quick else 300))
+    section("random workloads", head, lambda: random_lines(40 if quick else 120))
     head = "| 4,096 cells | noise | split | batch | CPU s | what is measured |"
     section("planning", head, large_lines)
 

@@ -40,6 +40,7 @@ ALL = (
     Benchmark(name="noise", limit_s=1800, quick_s=600),
     Benchmark(name="sql", limit_s=4 * 3600, quick_s=2400),
     Benchmark(name="tables", limit_s=3600, quick_s=900),
+    Benchmark(name="batch", limit_s=1800, quick_s=600),
     Benchmark(name="local", limit_s=3600, quick_s=1200),
     Benchmark(name="synth", limit_s=4 * 3600, quick_s=1200, words=("--peers",)),
     Benchmark(name="lab", limit_s=3600, quick_s=1200),

@@ -54,7 +54,7 @@ def plan_grid(
     own = number_weights(grid, weights)
     different, which = different_numbers([number.cells for number in grid.numbers])
     if different:
-        together = np.bincount(which[which >= 0], own[which >= 0], len(different))
+        together = np.asarray(np.bincount(which[which >= 0], own[which >= 0], len(different)), dtype=np.float64)
         numbers = CellNumbers(shape=grid.shape, cells=tuple(different), weights=together)
         best = plan_numbers(numbers, gaussian=gaussian, seconds=seconds)
     else:

@@ -230,9 +230,9 @@ def _tables(sides: BoxSides, weights: Floats, *, gaussian: bool, seconds: float)
 
 def _table_rows(sides: BoxSides, table: WeighedTable) -> Floats:
     """The rows of a table over the cells of the grid."""
-    rows = np.ones((1, 1))
+    rows: Floats = np.ones((1, 1))
     for axis, size in enumerate(sides.sizes):
-        rows = np.kron(rows, _factor(axis, size, table.axes, table.signed))
+        rows = np.asarray(np.kron(rows, _factor(axis, size, table.axes, table.signed)), dtype=np.float64)
     return rows
 
 

@@ -22,7 +22,7 @@ def question_weights(rows: NDArray[np.bool_], costs: Floats, *, gaussian: bool) 
 
     >>> overlapping = np.array([[True, True, False], [False, True, True], [False, False, True]])
     >>> question_weights(overlapping, np.ones(3), gaussian=False).round(2).tolist()
-    [0.5, 0.5, 0.5]
+    [0.56, 0.44, 0.56]
     """
     table = rows.astype(np.float32)
     power = 2 if gaussian else 1
