@@ -21,6 +21,7 @@ from discreet.accounting.region import Region
 from discreet.answers.query_quote import KEYS_SHARE, QueryWish, laws_of
 from discreet.answers.workload.batch_cells import BatchCut, cut_cells
 from discreet.answers.workload.batch_plan import GridPlan, plan_grid
+from discreet.answers.workload.grid_answers import GridAnswers
 from discreet.answers.workload.query_batch import QueryBatch
 from discreet.errors import DiscreetError
 from discreet.inference.reconcile import ColumnDomains
@@ -43,14 +44,15 @@ GAIN = 0.9
 #: For one statement, which `again` cannot make more precise afterwards, the gain has to be larger.
 SINGLE_GAIN = 0.25
 
-#: Seconds of work for the plans of all grids.
+#: Seconds of work for the plans of all grids; a single statement is to be answered at once.
 _SECONDS = 1.0
+_SINGLE_SECONDS = 0.2
 
 #: Shares of epsilon and rho are rounded down to this grid.
 _GRID = 10**9
 
-#: Of more numbers than this widths are taken all at once, on a grid of weights.
-MOST_SINGLE = 128
+#: With more weights than this, of all numbers together, widths are taken all at once, on a grid of weights.
+MOST_SINGLE = 2**14
 
 #: Where a plan fails so, the batch is split: what refuses it says so there.
 _REFUSALS: tuple[type[Exception], ...] = (DiscreetError, ValueError)
@@ -148,10 +150,14 @@ def _sizes(planned: GridPlan) -> str:
 
 def grid_half_widths(planned: GridPlan, law: Law, confidence: Fraction) -> Floats:
     """For each number of a grid a width that its error stays within, with this confidence."""
-    numbers = len(planned.grid.numbers)
-    if numbers > MOST_SINGLE:
-        return planned.answers.half_widths(law, confidence)
-    return np.array([half_width(planned.answers.parts(number, law), confidence) for number in range(numbers)])
+    return answer_half_widths(planned.answers, len(planned.grid.numbers), law, confidence)
+
+
+def answer_half_widths(answers: GridAnswers, numbers: int, law: Law, confidence: Fraction) -> Floats:
+    """The same, of any answers: few one by one, many all at once."""
+    if numbers * answers.strategy.rows > MOST_SINGLE:
+        return answers.half_widths(law, confidence)
+    return np.array([half_width(answers.parts(number, law), confidence) for number in range(numbers)])
 
 
 def plan_batch(
@@ -234,6 +240,7 @@ class _Planning:
         if left <= 0:
             return None
         counts = self._number_counts(cut)
+        seconds = _SECONDS if sum(map(len, self.batch.groups)) > 1 else min(_SECONDS, _SINGLE_SECONDS)
         plans = [
             plan_grid(
                 grid,
@@ -243,7 +250,7 @@ class _Planning:
                     if counts[number]
                 },
                 gaussian=not is_pure,
-                seconds=_SECONDS / len(cut.grids),
+                seconds=seconds / len(cut.grids),
             )
             for grid in cut.grids
         ]

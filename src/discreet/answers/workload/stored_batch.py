@@ -26,7 +26,7 @@ from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR, Reads, merged_inquiry
 from discreet.answers.workload.batch_cells import CellGrid, GridNumber, is_plain
 from discreet.answers.workload.batch_plan import Floats
-from discreet.answers.workload.batch_quote import MOST_SINGLE, BatchQuote, PricedGrid
+from discreet.answers.workload.batch_quote import BatchQuote, PricedGrid, answer_half_widths
 from discreet.answers.workload.grid_answers import GridAnswers
 from discreet.errors import LedgerFault, Refused, UsageError
 from discreet.kernel.measurement import Law, Measurement, law_from_data, law_to_data
@@ -374,12 +374,11 @@ class DrawnBatch:
     def _cells(self, grid: int, order: NDArray[np.int64]) -> tuple[EstimatedCell, ...]:
         stored = self.stored.grids[grid]
         values, variances = self.values(grid), stored.answers.variances * float(stored.law.variance())
-        is_few = len(order) <= MOST_SINGLE  # of many, widths are taken all at once (`BatchBlock`)
         return tuple(
             EstimatedCell(
                 value=float(values[at]),
                 variance=float(variances[at]),
-                parts=tuple(stored.answers.parts(int(at), stored.law)) if is_few else (),
+                parts=(),  # `BatchBlock` takes the widths of all numbers of a grid
                 releases=(self.id,),
             )
             for at in order
@@ -408,13 +407,14 @@ class DrawnBatch:
         """For each number of a grid a width that its error stays within."""
         if (grid, confidence) not in self._widths:
             stored = self.stored.grids[grid]
-            self._widths[grid, confidence] = stored.answers.half_widths(stored.law, confidence)
+            numbers = len(stored.numbers)
+            self._widths[grid, confidence] = answer_half_widths(stored.answers, numbers, stored.law, confidence)
         return self._widths[grid, confidence]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchBlock(EstimatedBlock):
-    """One grouping set of a statement of a batch: many cells have their widths all at once."""
+    """One grouping set of a statement of a batch, whose widths are those of its grid."""
 
     batch: DrawnBatch
     rows_of: Mapping[int, tuple[int, NDArray[np.int64]]]
@@ -422,8 +422,6 @@ class BatchBlock(EstimatedBlock):
     def _ends(self, output: OutputColumn, confidence: Fraction) -> tuple[Floats, Floats]:
         assert output.plain is not None and output.formula is not None
         index, step = output.plain
-        if len(self.cell_estimates[index]) <= MOST_SINGLE:
-            return super()._ends(output, confidence)
         if (output.formula, confidence) not in self.ends:
             grid, order = self.rows_of[index]
             widths = abs(float(step)) * self.batch.widths(grid, confidence)[order]
