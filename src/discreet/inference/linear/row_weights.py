@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import Refused
+from discreet.inference.linear.solvers import solver_for
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.strategy import (
     DiagonalStrategy,
@@ -151,6 +152,18 @@ class _LevelWeights(RowWeights):
 
     def __init__(self, strategy: LevelStrategy) -> None:
         self._strategy = strategy
+
+    def variances(self, wished: Floats) -> Floats:
+        """Of ranges at once, where all sums are such or nothing."""
+        filled = wished.any(axis=1)
+        lines = wished[filled] != 0
+        lows = np.argmax(lines, axis=1)
+        highs = lines.shape[1] - 1 - np.argmax(lines[:, ::-1], axis=1)
+        if not (np.array_equal(lines.sum(axis=1), highs - lows + 1) and bool((wished[filled][lines] == 1).all())):
+            return super().variances(wished)
+        variances = np.zeros(len(wished))
+        variances[filled] = solver_for(self._strategy).range_variances(lows, highs)
+        return variances
 
     def _times(self, values: Floats) -> Floats:
         """A'A times columns."""
