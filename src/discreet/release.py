@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet import exact
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.group_comparison import Ends, GroupComparison, Operation, find_row
 from discreet.present import notebook
 from discreet.present.cell_text import DASH, TOTAL, cell_text, format_with_noise
+from discreet.present.group_comparison import Ends, GroupComparison, Operation, find_row
 
 if TYPE_CHECKING:
     import pandas

@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.answers.answer_block import AnswerBlock
 from discreet.answers.refine import AnswerReading
-from discreet.group_comparison import Ends, Operation
 from discreet.plan import formula
+from discreet.present.group_comparison import Ends, Operation
 from discreet.sql.parsed_query import OutputColumn
 
 ComparedNumber = tuple[float | int | None, Ends]
