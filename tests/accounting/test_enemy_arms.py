@@ -387,8 +387,8 @@ class _Session:
     def __init__(self, account):
         self.account, self.guarantee = account, account.guarantee
 
-    def preview(self, event, *, booking=True):
-        return self.account.decide(KEY, region=Region.whole(), cost=Cost.of(loss(event)), booking=booking)
+    def preview(self, event, *, region=None, booking=True):
+        return self.account.decide(KEY, region=region or Region.whole(), cost=Cost.of(loss(event)), booking=booking)
 
     def epsilon_moved(self, decision):
         return self.account.epsilon_moved(KEY, decision)

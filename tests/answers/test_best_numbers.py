@@ -98,10 +98,19 @@ def test_groups_in_which_nobody_can_be_get_nobody(shop):
 
 
 def test_derived_answers_have_best_numbers_too(shop):
-    shop.sql("select sex, city, count(*) n from orders group by sex, city").ask(epsilon=2)
-    release = shop.sql("select sex, count(*) n from orders group by sex").ask(epsilon="0.5")
+    shop.sql("select sex, city, count(*) n from orders where items < 3 group by sex, city").ask(epsilon=2)
+    release = shop.sql("select sex, count(*) n from orders where items < 3 group by sex").ask(epsilon="0.5")
     assert release.derived
     assert all(isinstance(row[1], int) and row[1] >= 0 for row in release.best())
+
+
+def test_sums_over_other_groups_stay_as_they_are(shop):
+    text = (
+        "select city, count(*) n, sum(count(*)) over () w, sum(count(*)) over (order by city) r from orders group by 1"
+    )
+    release = ask(shop, text, epsilon="0.2")
+    assert [row[2:] for row in release.best()] == [row[2:] for row in release.rows]
+    assert all(row[1] >= 0 for row in release.best())
 
 
 def test_it_costs_nothing_and_is_the_same_whenever_it_is_read(shop):
@@ -133,7 +142,8 @@ def test_a_release_that_cannot_compute_them_says_so(shop):
 
 
 def test_a_table_that_forgets_its_totals_is_caught(shop, monkeypatch):
-    """The planted bug: each grouping set by itself."""
+    """The planted bug: each grouping set by itself. Measured as one workload they would agree as they are."""
+    monkeypatch.setattr("discreet.project.question.has_many_numbers", lambda query: False)
     release = ask(shop, "select sex, city, sum(amount) s from orders group by rollup(sex, city)", epsilon=20)
     whole = module._solved
     monkeypatch.setattr(module, "_solved", lambda tables, least: [whole([table], least)[0] for table in tables])

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.answers.answer_columns import never_negative
 from discreet.plan.cell_statistics import RowCount, Sum
+from discreet.plan.formula.formula_nodes import references
 from discreet.plan.formula.linear import Linear, linear
 from discreet.sql.parsed_query import OutputColumn
 
@@ -43,8 +44,10 @@ def best_columns(blocks: Sequence[AnswerBlock], outputs: Sequence[OutputColumn])
 
 
 def _best_cells(block: AnswerBlock, output: OutputColumn, best: Mapping[tuple[int, int], Integers]) -> list[Cell]:
-    form = None if output.formula is None else linear(output.formula)
     cells = block.cells(output)
+    if output.formula is None or any(each.over is not None for each in references(output.formula)):
+        return cells  # sums over other groups stay the unbiased ones
+    form = linear(output.formula)
     if form is None or not form.weights or any((block.place, index) not in best for index, _ in form.weights):
         return cells
     numbers = _weighted(form, {index: best[block.place, index] for index, _ in form.weights})

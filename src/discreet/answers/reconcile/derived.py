@@ -32,6 +32,10 @@ from discreet.sql.parsed_query import OutputColumn
 _NAMED = 5
 
 
+#: Variances between which Gaussian noise is drawn, and so has a law here.
+_LEAST_VARIANCE, _MOST_VARIANCE = 1e-6, 1e24
+
+
 @dataclass(frozen=True, kw_only=True)
 class EstimatedBlock(AnswerBlock):
     """One grouping set whose cells have each a law of their own."""
@@ -43,9 +47,10 @@ class EstimatedBlock(AnswerBlock):
         return np.zeros(self.size, dtype=np.bool_)
 
     def noise_law(self, index: int) -> DiscreteGaussian | None:
-        """Gaussian noise of the mean variance of the cells: their own laws differ a little."""
+        """Gaussian noise of the mean variance of the cells: their own laws differ a little. None where there is next to
+        none, or where it is larger than anything that is drawn."""
         variance = float(np.mean([cell.variance for cell in self.cell_estimates.get(index, ())] or [0.0]))
-        return DiscreteGaussian(sigma2=Fraction(variance)) if variance > 0 else None
+        return DiscreteGaussian(sigma2=Fraction(variance)) if _LEAST_VARIANCE <= variance <= _MOST_VARIANCE else None
 
     def _ends(self, output: OutputColumn, confidence: Fraction) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         assert output.plain is not None and output.formula is not None
