@@ -33,6 +33,8 @@ Integers = NDArray[np.int64]
 
 #: Larger numbers are not whole as floats, and their noise is far below them: they stay as they are.
 _LARGEST = 2.0**50
+#: Numbers with less noise are exact already.
+_LEAST_VARIANCE = 1e-6
 #: Rounds of adjusting cells to the tables that cross in them.
 _ROUNDS = 50
 
@@ -101,7 +103,7 @@ class _NoisyTable:
         if law is None or noisy is None or index in block.thresholds or not block.size:
             return None
         floats = noisy.astype(np.float64)
-        if np.abs(floats).max() > _LARGEST or float(law.variance()) > _LARGEST**2:
+        if np.abs(floats).max() > _LARGEST or not _LEAST_VARIANCE < float(law.variance()) <= _LARGEST**2:
             return None
         possible = block.possible_groups()
         return _NoisyTable(
