@@ -155,7 +155,7 @@ def test_no_traceback_from_a_strange_declaration(tmp_path, capsys, old, new):
 
 def test_a_defect_of_ours_is_a_sentence(tmp_path, capsys, monkeypatch):
     make(tmp_path)
-    monkeypatch.setattr("discreet.project.project.Project.sql", lambda *_: 1 / 0)
+    monkeypatch.setattr("discreet.project.project.Project.sql", lambda *_, **__: 1 / 0)
     code, _, err = say(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
     assert code == 1 and "ZeroDivisionError" in err and "Traceback" not in err
 

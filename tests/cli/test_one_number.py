@@ -42,7 +42,7 @@ def test_what_everything_costs_adds_up_to_what_is_spent(tmp_path, capsys):
     assert before["spent"]["epsilon"] < 5.2
     assert before["by_analyst"]["ann"]["epsilon"] == 1.0
     assert 0 < before["by_analyst"]["bob"]["epsilon"] < 1.1
-    code, text, _ = say(capsys, tmp_path, "query", f"{COUNT} where age > 50", "--epsilon", "0.2")
+    code, text, _ = say(capsys, tmp_path, "query", f"{COUNT} where age > 50 and disease = 'flu'", "--epsilon", "0.2")
     cost, total, left = re.search(
         r"cost epsilon ([\d.]+); epsilon ([\d.]+) spent of 10, ([\d.]+) remaining", text
     ).groups()

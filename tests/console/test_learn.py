@@ -141,8 +141,9 @@ def test_two_coins_are_ln_3():
     assert [float(chance) for chance in coins.chances] == pytest.approx([3 / 4, 1 / 4], abs=1e-9)
     bars = lessons.lesson("two-coins").figures[0].chart["bars"]
     widths = [bar["high"] - bar["low"] for bar in bars]
-    # 10 times the people, an interval about root 10 times narrower
-    assert widths[0] / widths[1] == pytest.approx(math.sqrt(10), rel=0.4)
+    # 10 times the people, an interval about root 10 times narrower; that of a small class may be cut off at 0 or 100
+    if bars[0]["low"] > 0 and bars[0]["high"] < 100:
+        assert widths[0] / widths[1] == pytest.approx(math.sqrt(10), rel=0.4)
     assert widths[1] / widths[2] == pytest.approx(math.sqrt(10), rel=0.1)
     assert bars[2]["value"] == pytest.approx(40, abs=15)  # eight standard deviations
 

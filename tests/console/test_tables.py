@@ -236,7 +236,7 @@ def test_a_histogram_of_a_released_marginal_is_free(clinic, browser, marginals):
 
 
 def test_a_histogram_is_a_question_with_a_key(clinic, browser):
-    form = {"table": "patients", "columns": "ward", "epsilon": "1"}
+    form = {"table": "patients", "columns": "ward", "where": "age >= 40", "epsilon": "1"}
     key = re.search(r'name="key" value="([^"]+)"', browser.get("/tables/new/histogram", params=form).text)[1]
     before = len(charges(clinic))
     first, second = (browser.post("/tables/new/histogram", {**form, "key": key}) for _ in range(2))

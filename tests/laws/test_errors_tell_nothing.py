@@ -149,6 +149,7 @@ def test_the_command_line_tells_nothing(clinics, capsys, expression):
                 **data,
                 "release": "#",
                 "rows": "#",
+                "best": "#",
                 "intervals": "#",
                 "warnings": "#",
                 "spent": "#",
