@@ -19,7 +19,7 @@ from discreet.cli.flags import (
     Within,
     require_one_price,
 )
-from discreet.present.cell_text import DASH
+from discreet.present.cell_text import DASH, cell_text
 
 if TYPE_CHECKING:
     from discreet.rehearse.rehearsal import Rehearsal
@@ -65,7 +65,7 @@ def rehearsal_lines(rehearsal: Rehearsal) -> list[Any]:
         heads += [name, "exactly", "error"]
     rows = []
     for key, numbers in list(zip(rehearsal.keys, rehearsal.numbers, strict=True))[:_MOST_GROUPS]:
-        cells = ["NULL" if each is None else str(each) for each in key]
+        cells = [cell_text(each) for each in key]
         for number in numbers:
             exactly = number.kept if number.plain is None else number.plain
             error = number.noise() if number.plain is None else number.error()
