@@ -161,7 +161,7 @@ def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) ->
             ]
             boxes = tuple(_possible_boxes(group, domains) for group in groups if group is not None)
             cuts = cuts_of(itertools.chain(*boxes), domains)
-            if len(boxes) < len(groups) or cuts is None:
+            if len(boxes) < len(groups) or cuts is None or not any(boxes):  # of numbers that are 0 no grid is made
                 return None
             table = _Table(
                 statement=number,
@@ -179,13 +179,15 @@ def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) ->
 
 
 def is_plain(query: ParsedQuery) -> bool:
-    """Is every column a key, or a multiple of one statistic?"""
-    formulas = [output for output in query.outputs if output.formula is not None]
-    return (
-        all(output.plain is not None for output in formulas)
-        and all(output.quantile is None for output in query.outputs)
-        and {output.plain[0] for output in formulas if output.plain is not None}
-        == set(range(len(query.inquiry.statistics)))
+    """Is every column a key, or a multiple of one statistic, and every statistic in some column?"""
+    named = {output.plain[0] for output in query.outputs if output.plain is not None}
+    return has_plain_columns(query) and named == set(range(len(query.inquiry.statistics)))
+
+
+def has_plain_columns(query: ParsedQuery) -> bool:
+    """Is every column a key, or a multiple of one statistic? Other statements of a batch may name other statistics."""
+    return all(output.plain is not None or output.formula is None for output in query.outputs) and all(
+        output.quantile is None for output in query.outputs
     )
 
 
