@@ -393,7 +393,7 @@ class DrawnBatch:
             event=self.event,
             is_resumed=self.is_resumed,
         )
-        if len(query.inquiry.statistics) == len(group.statistics) and reads is None:
+        if len(statistic_digests(query)) == len(group.statistics) and reads is None:
             return AnswerReading(query=query, measurement=measurement)
         if reads is None:
             return None
