@@ -141,7 +141,7 @@ def _unfiltered(plan: Plan) -> tuple[Plan, Region | None]:
 def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) -> list[_Table] | None:
     """What a statement measures, as exact boxes; None where some of it is not a plain sum over such."""
     inquiry = query.inquiry
-    if inquiry.keys or inquiry.quantiles or query.having is not None or not _is_plain(query):
+    if inquiry.keys or inquiry.quantiles or query.having is not None or not is_plain(query):
         return None
     relation, rows = _unfiltered(inquiry.plan)
     if isinstance(relation, LimitGroups):  # which rows count depends on the groups of that statement
@@ -161,7 +161,7 @@ def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) ->
             ]
             boxes = tuple(_possible_boxes(group, domains) for group in groups if group is not None)
             cuts = cuts_of(itertools.chain(*boxes), domains)
-            if len(boxes) < len(groups) or cuts is None:
+            if len(boxes) < len(groups) or cuts is None or not any(boxes):  # of numbers that are 0 no grid is made
                 return None
             table = _Table(
                 statement=number,
@@ -178,18 +178,17 @@ def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) ->
     return tables
 
 
-def has_plain_outputs(query: ParsedQuery) -> bool:
-    """Is every column a key, or a multiple of one statistic?"""
-    formulas = [output for output in query.outputs if output.formula is not None]
-    return all(output.plain is not None for output in formulas) and all(
+def is_plain(query: ParsedQuery) -> bool:
+    """Is every column a key, or a multiple of one statistic, and every statistic in some column?"""
+    named = {output.plain[0] for output in query.outputs if output.plain is not None}
+    return has_plain_columns(query) and named == set(range(len(query.inquiry.statistics)))
+
+
+def has_plain_columns(query: ParsedQuery) -> bool:
+    """Is every column a key, or a multiple of one statistic? Other statements of a batch may name other statistics."""
+    return all(output.plain is not None or output.formula is None for output in query.outputs) and all(
         output.quantile is None for output in query.outputs
     )
-
-
-def _is_plain(query: ParsedQuery) -> bool:
-    """Does it show multiples of statistics alone, and each of those that it measures?"""
-    shown = {output.plain[0] for output in query.outputs if output.plain is not None}
-    return has_plain_outputs(query) and shown == set(range(len(query.inquiry.statistics)))
 
 
 def _possible_boxes(region: Region, domains: Mapping[str, ValueSet]) -> tuple[Box, ...]:

@@ -55,7 +55,7 @@ class QueryBatch:
             overlap = tables.setdefault(group[0].tables[0], Overlap())
             overlap.add(region, [exact.units_up(share, exact.EPSILON_UNITS)])
         fullest = sum(overlap.largest(Region.whole(), arm=0, nodes=_NODES).upper for overlap in tables.values())
-        rise = max(Fraction(1), total * exact.EPSILON_UNITS / fullest)
+        rise = max(Fraction(1), total * exact.EPSILON_UNITS / fullest) if fullest else Fraction(1)  # 0: nobody is in it
         return [Fraction(exact.units_down(share * rise, 10**9), 10**9) for share in shares]
 
 

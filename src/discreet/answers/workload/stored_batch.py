@@ -24,7 +24,7 @@ from discreet.answers.reconcile.derived import DerivedReading, EstimatedBlock
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR, Reads, merged_inquiry
-from discreet.answers.workload.batch_cells import CellGrid, GridNumber, has_plain_outputs
+from discreet.answers.workload.batch_cells import CellGrid, GridNumber, has_plain_columns
 from discreet.answers.workload.batch_plan import Floats
 from discreet.answers.workload.batch_quote import BatchQuote, PricedGrid, answer_half_widths
 from discreet.answers.workload.grid_answers import GridAnswers
@@ -340,7 +340,7 @@ class DrawnBatch:
             return None
         if place in self.lone:
             return self._lone_reading(place, query, reads)
-        if not has_plain_outputs(query):  # the errors of its parts depend on each other
+        if not has_plain_columns(query):  # the errors of its parts depend on each other
             return None
         sets, statistics = stored_places
         cells: dict[tuple[int, int], tuple[EstimatedCell, ...]] = {}
@@ -393,7 +393,7 @@ class DrawnBatch:
             event=self.event,
             is_resumed=self.is_resumed,
         )
-        if len(query.inquiry.statistics) == len(group.statistics) and reads is None:
+        if len(statistic_digests(query)) == len(group.statistics) and reads is None:
             return AnswerReading(query=query, measurement=measurement)
         if reads is None:
             return None
