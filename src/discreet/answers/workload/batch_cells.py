@@ -141,7 +141,7 @@ def _unfiltered(plan: Plan) -> tuple[Plan, Region | None]:
 def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) -> list[_Table] | None:
     """What a statement measures, as exact boxes; None where some of it is not a plain sum over such."""
     inquiry = query.inquiry
-    if inquiry.keys or inquiry.quantiles or query.having is not None or not is_plain(query):
+    if inquiry.keys or inquiry.quantiles or query.having is not None or not _is_plain(query):
         return None
     relation, rows = _unfiltered(inquiry.plan)
     if isinstance(relation, LimitGroups):  # which rows count depends on the groups of that statement
@@ -178,15 +178,20 @@ def _tables(number: int, query: ParsedQuery, domains: Mapping[str, ValueSet]) ->
     return tables
 
 
-def is_plain(query: ParsedQuery) -> bool:
+def has_plain_columns(query: ParsedQuery) -> bool:
     """Is every column a key, or a multiple of one statistic?"""
-    formulas = [output for output in query.outputs if output.formula is not None]
-    return (
-        all(output.plain is not None for output in formulas)
-        and all(output.quantile is None for output in query.outputs)
-        and {output.plain[0] for output in formulas if output.plain is not None}
-        == set(range(len(query.inquiry.statistics)))
+    return all(output.plain is not None for output in query.outputs if output.formula is not None) and all(
+        output.quantile is None for output in query.outputs
     )
+
+
+def _is_plain(query: ParsedQuery) -> bool:
+    """Does it have plain columns that show all of its statistics?
+
+    (Statements of a batch that share their rows share an inquiry: only all of them together show all of it.)
+    """
+    shown = {output.plain[0] for output in query.outputs if output.plain is not None}
+    return has_plain_columns(query) and shown == set(range(len(query.inquiry.statistics)))
 
 
 def _possible_boxes(region: Region, domains: Mapping[str, ValueSet]) -> tuple[Box, ...]:

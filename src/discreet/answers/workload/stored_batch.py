@@ -24,7 +24,7 @@ from discreet.answers.reconcile.derived import DerivedReading, EstimatedBlock
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR, Reads, merged_inquiry
-from discreet.answers.workload.batch_cells import CellGrid, GridNumber, is_plain
+from discreet.answers.workload.batch_cells import CellGrid, GridNumber, has_plain_columns
 from discreet.answers.workload.batch_plan import Floats
 from discreet.answers.workload.batch_quote import BatchQuote, PricedGrid, answer_half_widths
 from discreet.answers.workload.grid_answers import GridAnswers
@@ -340,7 +340,7 @@ class DrawnBatch:
             return None
         if place in self.lone:
             return self._lone_reading(place, query, reads)
-        if not is_plain(query):  # the errors of its parts depend on each other
+        if not has_plain_columns(query):  # the errors of its parts depend on each other
             return None
         sets, statistics = stored_places
         cells: dict[tuple[int, int], tuple[EstimatedCell, ...]] = {}
