@@ -46,7 +46,7 @@ BatchFile = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    typer.Option("--weight", help="With -f: how much each statement matters, such as 1,3,1. Default: all alike."),
+    typer.Option("--weight", help="With -f: how much each statement matters, such as 1,3,1. Default: all the same."),
 ]
 
 
