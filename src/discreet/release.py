@@ -516,7 +516,7 @@ def is_below_noise(cell: Cell, ends: Interval, bounds: Bounds = None, *, least: 
 
     A number is, where it is no larger than its noise, or where its interval says no more than its column's `bounds`,
     which everybody knew: an average of "110 (0 to 110)". A date or text is so by its bounds alone. A count whose whole
-    interval lies below 0, its `least`, says no more than "about 0".
+    interval lies below 0, its `least`, says no more than "about 0". A number without noise, 0 ± 0, is never lost.
     """
     if ends is None:
         return not isinstance(cell, str)
@@ -525,7 +525,7 @@ def is_below_noise(cell: Cell, ends: Interval, bounds: Bounds = None, *, least: 
         return bounds is not None and ends == tuple(bounds)
     if _covers_bounds(low, high, bounds) or (least is not None and high < least):
         return True
-    return not isinstance(cell, str) and (cell is None or abs(cell) <= (high - low) / 2)
+    return not isinstance(cell, str) and (cell is None or (low < high and abs(cell) <= (high - low) / 2))
 
 
 def _covers_bounds(low: float, high: float, bounds: Bounds) -> bool:

@@ -28,6 +28,7 @@ WIDTH = LAW.half_width(Fraction(99, 100))
     [
         (10, (0, 20), None, True),
         (11, (0, 20), None, False),
+        (0, (0, 0), None, False),  # as good as exact
         (-11, (-21, -1), None, False),
         (110.0, (0.0, 110.0), (0.0, 110.0), True),  # an average of which nothing is known
         (110.0, (0.0, 110.0), None, False),

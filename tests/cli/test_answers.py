@@ -385,3 +385,19 @@ def test_the_best_numbers_stand_beside_the_others(tmp_path, capsys):
     file = tmp_path / "answer.csv"
     say(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.5", "--best", "-o", str(file))
     assert file.read_text().splitlines()[0].replace('"', "") == "disease,n,n_low,n_high,n_best"
+
+
+def test_the_dash_of_a_first_period_is_not_blamed_on_noise(tmp_path, capsys):
+    make(tmp_path, budget="{ epsilon = 100 }")
+    text = "SELECT disease, count(*) - lag(count(*)) OVER (ORDER BY disease) AS d FROM patients GROUP BY disease"
+    written = say(capsys, tmp_path, "query", text, "--epsilon", "100")[1]
+    assert "–" in written and "the noise is too large" not in written
+
+
+def test_a_histogram_takes_a_share_of_groups_and_a_limit(tmp_path, capsys):
+    make(tmp_path, budget="{ epsilon = 100 }")
+    more = ("--within", "50%", "--for", "30%", "--at-most", "2")
+    code, data, _ = run(capsys, tmp_path, "histogram", "patients", "disease", *more)
+    assert code == 0 and data["within"]["for"] == 0.3 and data["within"]["at_most"] == 2
+    code, _, error = say(capsys, tmp_path, "histogram", "patients", "disease", "--epsilon", "1", "--at-most", "2")
+    assert code == 2 and "--within" in error

@@ -57,3 +57,23 @@ def test_a_weight_is_for_a_file(tmp_path, capsys):
     for verb in ("query", "explain"):
         code, _, _ = say(capsys, tmp_path, verb, "select count(*) from patients", "--epsilon", "1", "--weight", "2")
         assert code == 2
+
+
+def test_a_batch_that_is_split_says_why_and_prints_its_total(tmp_path, capsys):
+    make(tmp_path)
+    file = tmp_path / "apart.sql"
+    file.write_text("/* Mean */ select avg(age) as a from patients;\n-- weight: 3\nselect median(age) from patients")
+    _, explained, _ = run(capsys, tmp_path, "explain", "-f", str(file), "--epsilon", "0.5")
+    assert not explained["together"] and "weights have no effect" in explained["because"]
+    _, text, _ = say(capsys, tmp_path, "query", "-f", str(file), "--epsilon", "0.5", "--best")
+    assert text.startswith("1. Mean\n") and "All 2 statements: cost epsilon 0.5 in total." in text
+    assert "best: whole numbers" not in text and "there are no others" in text
+    _, answered, _ = run(capsys, tmp_path, "query", "-f", str(file), "--epsilon", "0.5")
+    assert [each["title"] for each in answered["answers"]] == ["Mean", "select median(age) from patients"]
+    _, text, _ = say(capsys, tmp_path, "explain", "-f", str(file), "--epsilon", "0.5")
+    assert "measures  nothing: earlier releases answer every statement" in text
+
+
+def test_a_message_about_weights_names_as_many_as_there_are_statements(file, tmp_path, capsys):
+    _, _, error = say(capsys, tmp_path, "explain", "-f", file, "--epsilon", "0.5", "--weight", "2")
+    assert "4 statements, but 1 weight was given" in error and "--weight 1,1,1,1" in error

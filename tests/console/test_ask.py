@@ -191,13 +191,18 @@ def test_a_repeat_is_free_and_said_to_be(clinic, browser):
 
 
 def test_several_statements_are_one_batch(clinic, browser):
-    text = f"{BY_DISEASE}; SELECT disease, avg(age) AS years FROM patients GROUP BY disease"
+    text = f"{BY_DISEASE};\n-- Mean ages\nSELECT disease, avg(age) AS years FROM patients GROUP BY disease"
     told = browser.post("/ask/price", form(text)).json()
     assert told["statements"] == 2 and told["cost"]["words"].startswith("epsilon ")
     sent = browser.post("/ask", form(text, act="ask"))
     assert sent.headers["location"].startswith("/ask/answer/")
     words = browser.text(sent.headers["location"])
-    assert "years" in words and "Your answers" in words
+    assert "years" in words and "Your answers" in words and "2. Mean ages" in words
+
+
+def test_a_percentage_is_refused_with_its_reason(browser):
+    told = browser.post("/ask/price", form(BY_DISEASE, by="within", within="5%", epsilon="")).json()
+    assert told["accepted"] is False and "bought in several steps" in str(told["problem"])
 
 
 @pytest.mark.deep

@@ -38,6 +38,14 @@ _APART = (
 )
 
 
+_STORED = "nothing: earlier releases answer every statement"
+_SEVERAL_TABLES = (
+    "only statements about one table are measured together; these are about {tables}, so a file for each table has "
+    "smaller errors"
+)
+_NO_WEIGHTS = "weights have no effect on statements that are measured by themselves"
+
+
 def explain_batch(
     queries: Sequence[ParsedQuery], wish: QueryWish, sessions: SessionOf, *, weights: Sequence[Fraction] | None = None
 ) -> dict[str, Any]:
@@ -60,6 +68,14 @@ def explain_batch(
     else:
         prices, cost, status = dict(together.apart), *_charged(together, sessions(queries[0]))
     described = _Described(batch=batch, together=together, prices=prices, stored=stored, confidence=wish.confidence)
+    if begun is not None:
+        strategy, because = "as it was charged before", ""
+    elif together is not None:
+        strategy, because = together.words, together.because
+    elif len(stored) == len(batch.groups):
+        strategy, because = _STORED, ""
+    else:
+        strategy, because = _APART, _why_split(queries, weights)
     return {
         "statements": [
             described.statement(query, Fraction(1) if weights is None else weights[number])
@@ -68,13 +84,20 @@ def explain_batch(
         "cost": cost.to_data(up=True),
         "spent": spending(status.spent).to_data(up=True),
         "remaining": spending(status.remaining).to_data(up=False),
-        "strategy": "as it was charged before" if begun is not None else _APART if together is None else together.words,
+        "strategy": strategy,
         "already_charged": begun is not None,
         "together": together is not None,
         "error_apart": None if together is None else together.gain**-0.5,
         "confidence": float(wish.confidence),
-        "because": "" if together is None else together.because,
+        "because": because,
     }
+
+
+def _why_split(queries: Sequence[ParsedQuery], weights: Sequence[Fraction] | None) -> str:
+    """What a reader might wonder about where a batch is split; nothing where it would gain nothing."""
+    tables = sorted({query.tables[0].table for query in queries})
+    reasons = [_SEVERAL_TABLES.format(tables=" and ".join(tables))] if len(tables) > 1 else []
+    return "; ".join([*reasons, *([_NO_WEIGHTS] if weights is not None else [])])
 
 
 def explained_as_one(query: ParsedQuery, wish: QueryWish, session: Session) -> dict[str, Any] | None:

@@ -42,7 +42,7 @@ def _group_limits(query: ParsedQuery) -> list[str]:
         return []
     limits = [] if plan.groups is None else [f"in at most {plan.groups:,} group{'s' * (plan.groups > 1)}"]
     limits += [] if plan.rows is None else [f"with at most {plan.rows:,} row{'s' * (plan.rows > 1)} in each group"]
-    return [f"each person counts {', '.join(limits)}; what is beyond that is left out, and groups are too small by it"]
+    return [f"each person counts {', '.join(limits)}; other rows are left out, so groups are too small"]
 
 
 def declared_table_caveats(

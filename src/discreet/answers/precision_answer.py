@@ -232,14 +232,14 @@ def precision_notes(outcome: PrecisionOutcome) -> list[str]:
     reached = f"{float(100 * outcome.share_reached):.3g}% of the groups are" if outcome.share_reached else "it is"
     what = f"not within {outcome.wished}{outcome.groups_text}" + (f": {reached}" if outcome.share_reached else "")
     if outcome.needed is None:
-        notes.append(f"{what}; what was measured does not say what it would take")
+        notes.append(f"{what}; the numbers measured so far do not show how much it would take")
         return notes
     more = exact.show(outcome.needed, digits=2, up=True)
     notes.append(
         Message(
             f"{what}. It would take about epsilon {more} more, and at most {exact.show(outcome.at_most)} was allowed; ",
             Flag("at-most", more),
-            " allows it, and continues from here",
+            " allows that, and continues from this answer",
         )
     )
     return notes

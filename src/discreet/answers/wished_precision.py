@@ -128,7 +128,11 @@ def precision_of(
             f"the share of groups must be above 0% and at most 100%, got {share_of_groups}",
             hint=Message(GROUPS_FLAG),
         )
-    cap = None if at_most is None else exact.positive(at_most, name="at-most", most=exact.MAX_QUESTION_EPSILON)
+    cap = (
+        None
+        if at_most is None
+        else exact.positive(at_most, name="the largest epsilon to spend", most=exact.MAX_QUESTION_EPSILON)
+    )
     return WishedPrecision(
         width=width,
         is_relative=is_percent(within),

@@ -60,13 +60,13 @@ Delta = Annotated[str | None, typer.Option("--delta", help="Delta for discovered
 
 GroupsPerPerson = Annotated[
     str | None,
-    typer.Option("--groups-per-person", help="The rows of one person count in at most so many groups: less noise."),
+    typer.Option("--groups-per-person", help="Count each person in at most this many groups. Less noise."),
 ]
 
 
 RowsPerPersonPerGroup = Annotated[
     str | None,
-    typer.Option("--rows-per-person-per-group", help="At most so many rows of one person count in each group."),
+    typer.Option("--rows-per-person-per-group", help="Count at most this many rows of each person in each group."),
 ]
 
 
@@ -186,8 +186,8 @@ def refuse_overwriting(path: Path, *, overwrite: bool) -> None:
 Where = Annotated[
     str | None, typer.Option("--where", help="Count only rows that meet a condition, such as \"sex = 'F'\".")
 ]
-GroupBy = Annotated[list[str] | None, typer.Option("--by", help="Also a column to group by; repeat it for several.")]
-Bins = Annotated[str | None, typer.Option("--bins", help="At most so many bins, of a round width.")]
+GroupBy = Annotated[list[str] | None, typer.Option("--by", help="Column to group by. Can be repeated.")]
+Bins = Annotated[str | None, typer.Option("--bins", help="Largest number of bins; their width is a round number.")]
 BinWidth = Annotated[
     str | None,
     typer.Option("--width", help="The width of bins, such as 10; of dates day, week, month, quarter or year."),

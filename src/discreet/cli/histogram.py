@@ -12,6 +12,7 @@ from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
+    AtMost,
     Bins,
     BinWidth,
     Confidence,
@@ -22,6 +23,7 @@ from discreet.cli.flags import (
     GroupBy,
     Json,
     Overwrite,
+    ShareOfGroups,
     Where,
     Within,
     require_one_price,
@@ -44,6 +46,8 @@ def histogram(
     width: BinWidth = None,
     epsilon: Epsilon = None,
     within: Within = None,
+    share_of_groups: ShareOfGroups = None,
+    at_most: AtMost = None,
     confidence: Confidence = "0.95",
     delta: Delta = None,
     analyst: Analyst = None,
@@ -59,12 +63,19 @@ def histogram(
     """Count the rows for each value or bin of some columns. Charged; repeating it is free."""
     import discreet
 
-    require_one_price(epsilon, within)
+    require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
     with terminal.progress("counting"):
         release = opened_project.histogram(table, *columns, where=where, by=by or (), bins=bins, width=width).ask(
-            epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst, fresh=fresh
+            epsilon=epsilon,
+            within=within,
+            share_of_groups=share_of_groups,
+            at_most=at_most,
+            confidence=confidence,
+            delta=delta,
+            analyst=analyst,
+            fresh=fresh,
         )
     wrote = terminal.save_rows(release, files)
     lines = [*terminal.answer_lines(release, opened_project.budget(release.table)), *wrote]

@@ -46,7 +46,7 @@ BatchFile = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    typer.Option("--weight", help="With -f: how much each statement matters, such as 1,3,1. Default: all alike."),
+    typer.Option("--weight", help="With -f: how much each statement matters, such as 1,3,1. Default: all the same."),
 ]
 
 
@@ -163,6 +163,7 @@ def _answer_batch(
     project: Project, file: Path, terms: dict[str, Any], *, best: bool, no_null: bool, as_json: bool
 ) -> None:
     """Answer the statements of a file."""
+    from discreet.answers.workload.statement_notes import statement_title
     from discreet.sql.query_text import split_statements
 
     with (
@@ -177,7 +178,7 @@ def _answer_batch(
     answers, notes = [], [terminal.first_version_note(project, name) for name in unmade]
     for question, release in zip(questions, releases, strict=True):
         data, changed = _answer_data(project, question, release, analyst=terms["analyst"], with_best=best or as_json)
-        answers.append(data)
+        answers.append({"title": statement_title(question.query.text), **data})
         notes += changed
     terminal.print_result(
         _batch_data(project, answers, releases), _batch_lines(project, questions, releases, best=best), as_json=as_json
@@ -200,7 +201,9 @@ def _batch_lines(project: Project, questions: list[Question], releases: list[Rel
             else terminal.answer_lines(release, project.budget(release.table), best=best)
         )
     if not together:
-        return lines
+        total = total_cost(releases)
+        price = f"cost {total} in total" if any(not release.cached for release in releases) else "stored answers: free"
+        return [*lines, "", f"All {len(releases):,} statements: {price}."]
     own = next(release for release in releases if isinstance(release.event, ReservationEvent))
     price = "stored answers: free" if own.cached else f"cost {total_cost(releases)} in total"
     legends = list(dict.fromkeys(map(terminal.legend_line, releases)))
@@ -209,7 +212,7 @@ def _batch_lines(project: Project, questions: list[Question], releases: list[Rel
         *lines,
         "",
         max(legends, key=len),
-        *([terminal.BEST_LEGEND] if best else []),
+        *(terminal.best_legend(releases) if best else []),
         f"{price}; {terminal.spent_words(project.budget(own.table))}. Release {own.id}, version {own.version}.",
         f"measured together: {project.recall(own.id).about['words']}",
         *notes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -193,11 +193,18 @@ def answer_lines(release: Release, budget_status: BudgetStatus, *, best: bool = 
     lines += [
         "",
         legend_line(release),
-        *([BEST_LEGEND] if best else []),
+        *(best_legend([release]) if best else []),
         f"{price}; {spent_words(budget_status)}. Release {release.id}, version {release.version}.",
     ]
     lines += [f"note: {warning}" for warning in release.warnings]
     return lines
+
+
+def best_legend(releases: Sequence[Release]) -> list[str]:
+    """What the best numbers are; or that there are none beside those shown."""
+    if any(release.best_places for release in releases):
+        return [BEST_LEGEND]
+    return ["best: the numbers shown are the best ones; there are no others beside them."]
 
 
 def table_lines(release: Release, *, best: bool = False) -> list[Any]:
@@ -290,8 +297,10 @@ def legend_line(release: Release) -> str:
 
     places = [place for place, column in enumerate(release.columns) if column.kind != "key"]
     cells = [(row, place) for row in range(len(release.rows[:MOST_ROWS])) for place in places]
-    hidden = [cell for cell in cells if release.rows[cell[0]][cell[1]] is None]
-    below_noise = any(release.is_below_noise(*cell) for cell in cells if cell not in hidden)
+    numbers = [cell for cell in cells if release.rows[cell[0]][cell[1]] is not None]
+    below_noise = any(release.is_below_noise(*cell) for cell in numbers)
+    # A dash where there is no number at all, as the change in the first month, is not hidden by noise.
+    _, hidden, _ = release.count_below_noise()
     return legend(release.confidence, mark="~" if below_noise else "", dash=bool(hidden))
 
 

@@ -47,6 +47,13 @@ class RowsAndBins(TypedDict, total=False):
     width: object
 
 
+def _check_options(call: str, more: RowsAndBins) -> None:
+    """Refuse an argument that there is not: a price that is ignored would surprise."""
+    if unknown := sorted(set(more) - RowsAndBins.__annotations__.keys()):
+        hint = "; give the price to .ask(epsilon=0.5)" if unknown[0] in ("epsilon", "within") else ""
+        raise TypeError(f"{call}() has no argument {unknown[0]!r}{hint}")
+
+
 def histogram(project: QueryProject, name: str, *columns: str, **more: Unpack[RowsAndBins]) -> Question:
     """A query that counts the rows with each value, or each combination of values, of some columns.
 
@@ -55,6 +62,7 @@ def histogram(project: QueryProject, name: str, *columns: str, **more: Unpack[Ro
     """
     from discreet.answers.row_condition import bracketed
 
+    _check_options("histogram", more)
     if not columns:
         raise UsageError("a histogram needs a column", hint="project.histogram('patients', 'age')")
     by = more.get("by", ())
@@ -127,6 +135,7 @@ def ranges(
 
 def _cut(project: QueryProject, table: str, more: RowsAndBins) -> RangesCut:
     """Which rows, groups and bins, with the condition read."""
+    _check_options("ranges", more)
     from discreet.answers.row_condition import condition_statement, row_condition
 
     where = more.get("where")

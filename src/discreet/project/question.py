@@ -14,7 +14,7 @@ from discreet.answers import sql as answers
 from discreet.answers.query_quote import QueryQuote, QueryWish
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
-from discreet.answers.wished_precision import GROUPS_FLAG, WishedPrecision, precision_of
+from discreet.answers.wished_precision import GROUPS_FLAG, WishedPrecision, is_percent, precision_of
 from discreet.answers.workload.query_batch import has_many_numbers
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.project_session import ProjectTables, Session
@@ -260,7 +260,8 @@ class Explanation:
         data, estimate_data = self.data, self.data["told"]
         after = exact.show_float(data["spent_after"]["epsilon"], up=True)
         left = exact.show_float(data["remaining_after"]["epsilon"], up=False)
-        yield "costs", f"{self.price}; afterwards {after} is spent and {left} remains"
+        step = " for the first step" if "within" in data and data["stored"] is None else ""
+        yield "costs", f"{self.price}{step}; afterwards {after} is spent and {left} remains"
         if estimate_data is not None and not estimate_data["enough"]:
             yield "known", estimate_text(estimate_data)
         yield "noise", "\n".join([*data["steps"], f"({data['because']})"])
@@ -338,7 +339,10 @@ def _precision(
 
 def _needs_interval() -> UsageError:
     return UsageError(
-        Message("how precise a quantile is, its interval says: ", Flag("no-interval"), " goes with an epsilon"),
+        Message(
+            Flag("no-interval", python="interval=False"),
+            " needs a price: without its interval nobody knows how precise a quantile is",
+        ),
         hint=Message(Flag("epsilon", 0.5)),
     )
 
@@ -348,8 +352,8 @@ def _steps_text(data: dict[str, Any]) -> str:
     groups = "" if data["for"] == 1 else f" for {100 * data['for']:g}% of the groups"
     at_most = exact.show_float(data["at_most"], up=True)
     return (
-        f"just enough for {data['wished']}{groups}, by further steps that depend on the noisy numbers; "
-        f"at most epsilon {at_most} in all"
+        f"just enough for {data['wished']}{groups}, in further steps whose prices depend on the noisy numbers; "
+        f"all steps together cost at most epsilon {at_most}"
     )
 
 
@@ -357,6 +361,12 @@ def wish_of(
     epsilon: object, within: object, confidence: object, delta: object = None, *, interval: bool = True
 ) -> QueryWish:
     """What was wished for, checked."""
+    if is_percent(within):
+        raise UsageError(
+            "a precision in percent is bought in several steps; that works for a single query on the command line or "
+            "in Python",
+            hint=Message(Flag("within", 50)),
+        )
     return QueryWish(
         epsilon=None if epsilon is None else exact.positive(epsilon, name="epsilon", most=exact.MAX_QUESTION_EPSILON),
         within=None if within is None else exact.number(within, name="within"),

@@ -11,11 +11,13 @@ from discreet.errors import Flag, Message, UsageError
 
 #: The longest title that is shown.
 _LONGEST = 80
+#: A message spells out the weights of no more statements than this.
+_MOST_HINTED = 20
 #: No weight is larger, or smaller than one part of it.
 MOST_WEIGHT = Fraction(10**6)
 
-#: A comment to the end of its line, at the start of a statement.
-_COMMENT = re.compile(r"\s*--[ \t]*([^\n\r]*)(?:[\n\r]|$)")
+#: A comment at the start of a statement: to the end of its line, or between /* and */.
+_COMMENT = re.compile(r"\s*(?:--[ \t]*([^\n\r]*)(?:[\n\r]|$)|/\*(.*?)\*/)", re.DOTALL)
 _WEIGHT = re.compile(r"weight[ \t]*:[ \t]*(.*)", re.IGNORECASE)
 
 
@@ -24,10 +26,12 @@ def leading_comments(text: str) -> list[str]:
 
     >>> leading_comments("-- Adults\\n-- weight: 3\\nselect count(*) from t -- all")
     ['Adults', 'weight: 3']
+    >>> leading_comments("/* Adults,\\n by sex */ select 1")
+    ['Adults, by sex']
     """
     comments, start = [], 0
     while (comment_match := _COMMENT.match(text, start)) is not None and comment_match.end() > start:
-        comments.append(comment_match[1].strip())
+        comments.append(" ".join((comment_match[1] or comment_match[2] or "").split()))
         start = comment_match.end()
     return comments
 
@@ -62,9 +66,11 @@ def statement_weights(texts: Sequence[str], given: object = None) -> tuple[Fract
         parts = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Sequence) else [given]
         weights = [_weight(part) for part in parts]
         if len(weights) != len(texts):
+            were = "1 weight was" if len(weights) == 1 else f"{len(weights)} weights were"
+            one_each = ["1"] * len(texts) if len(texts) <= _MOST_HINTED else ["1", "3", "…"]
             raise UsageError(
-                f"the batch has {len(texts)} statements, but {len(weights)} weights are given",
-                hint=Message(Flag("weight", ",".join(["1"] * min(len(texts), 8))), ", one for each statement"),
+                f"the batch has {len(texts)} statements, but {were} given: it needs one for each",
+                hint=Message(Flag("weight", ",".join(one_each), python=f"weights={one_each}".replace("'", ""))),
             )
     else:
         weights = [_comment_weight(text) for text in texts]

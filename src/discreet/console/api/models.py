@@ -191,6 +191,10 @@ class ReleaseModel(AnswerModel):
         description="The rows with the best whole numbers that add up, in place of the unbiased ones: nearer in small "
         "groups, but not unbiased.",
     )
+    title: str | None = Field(
+        default=None,
+        description="In a batch, what the statement is called: the first comment before it, else its text.",
+    )
     totals: list[list[int]] | None = Field(
         default=None,
         description="For each row the places of the keys that it is a total over, as rows of ROLLUP are. Left out if "

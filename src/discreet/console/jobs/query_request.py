@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet import exact
+from discreet.answers.workload.statement_notes import statement_title
 from discreet.errors import Refused, UsageError
 from discreet.project.project import Project
 from discreet.project.question import Explanation, wish_of
 from discreet.release import Release
 from discreet.sql.parsed_query import ParsedQuery
 from discreet.sql.query_parser import parse_batch
+from discreet.sql.query_text import split_statements
 
 LONGEST_SQL = 100_000
 #: A number is told as text, for text has one reading: so many letters are enough for any.
@@ -71,6 +73,11 @@ class QueryRequest:
         question = project.sql(self.text)
         check_rows(question.query, most=most_rows)
         return [question.ask(fresh=self.fresh, **more)]
+
+    @property
+    def titles(self) -> list[str]:
+        """What the statements of a batch are called; nothing for anything else."""
+        return [statement_title(each) for each in split_statements(self.text)] if self.kind == "batch" else []
 
     def explain(self, project: Project) -> Explanation:
         """Price it. Free."""

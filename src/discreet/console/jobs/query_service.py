@@ -180,7 +180,11 @@ class QueryService:
             )
         except DuplicateCharge as before:  # by another process, just now; or as a part of a batch
             releases = [_stored_release(project, before.id, job.query_request)]
-        result = encode_releases([release_data(each) for each in releases], job.query_request, project)
+        titles = job.query_request.titles
+        answers = [release_data(each) for each in releases]
+        if len(titles) == len(answers):
+            answers = [{"title": title, **answer} for title, answer in zip(titles, answers, strict=True)]
+        result = encode_releases(answers, job.query_request, project)
         stored = self._people.keys.finish(job.owner, job.key, state="done", result=result)
         return result if stored is None or stored.result is None else stored.result
 

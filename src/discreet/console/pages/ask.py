@@ -187,6 +187,7 @@ def _release_page(data: dict[str, Any]) -> dict[str, Any]:
     release_fields = {name: data[name] for name in names}
     return {
         **release_fields,
+        "title": data.get("title"),
         "cost": data["cost"],
         "sheet": release_view.page_sheet(data),
         "chart": release_view.release_chart(data),
