@@ -237,6 +237,7 @@ def _sorted_axes(table: _NoisyTable) -> Floats:
 def _left_noise(table: _NoisyTable, tables: Sequence[_NoisyTable]) -> NoiseLaw:
     """The noise of a table's cells after what finer tables add: as Gaussian, of the variance of the mean of all."""
     from discreet.mechanisms.gaussian import DiscreteGaussian
+    from discreet.mechanisms.laplace import LEAST_SCALE, MOST_SCALE
 
     weight = 0.0
     for each in tables:
@@ -244,4 +245,4 @@ def _left_noise(table: _NoisyTable, tables: Sequence[_NoisyTable]) -> NoiseLaw:
             weight += table.noisy.size / (each.noisy.size * each.variance + 1e-9)
     if table.noisy.size / (table.noisy.size * table.variance + 1e-9) == weight:
         return table.law
-    return DiscreteGaussian(sigma2=Fraction(1 / weight))
+    return DiscreteGaussian(sigma2=min(max(Fraction(1 / weight), LEAST_SCALE**2), MOST_SCALE**2))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from discreet import exact
+from discreet.accounting import events
 from discreet.answers.affordability import budget_refusal
 from discreet.answers.answer_release import make_release
 from discreet.answers.instalments import cheaper, most_precise_open, refined_quote
@@ -72,10 +73,15 @@ class SessionSeller:
         return open_release is not None and open_release.id == release
 
     def cost(self, step: PlannedStep) -> Fraction | None:
+        """What a step takes from the budget, and no less than what it takes from the people whom it touches: that may
+        be more, where others have been queried more."""
         quoted = self.quote(step)
         if can_resume(self.session, quoted.price):
             return Fraction(0)
-        return budget_cost(quoted, self.session.ledger) if quoted.decision.accepted else None
+        if not quoted.decision.accepted:
+            return None
+        own = events.loss(quoted.price.event).epsilon
+        return max(budget_cost(quoted, self.session.ledger), quoted.price.epsilon if own is None else own)
 
     def quote(self, step: PlannedStep) -> QueryQuote:
         """The quote of a step: measured anew, or as a refinement where that costs less."""

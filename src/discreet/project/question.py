@@ -194,9 +194,10 @@ class Question:
         if precision.at_most is None:
             return
         cost = self.explain(within=wish.within, confidence=wish.confidence, delta=wish.delta)["cost"]
-        if cost["budget"] > precision.at_most:
+        most = max(cost["budget"], cost["epsilon"] or 0)  # of the people whom it touches, where others are ahead
+        if most > precision.at_most:
             raise UsageError(
-                f"within {precision} costs epsilon {exact.show_float(cost['budget'], up=True)}, and at most "
+                f"within {precision} costs epsilon {exact.show_float(most, up=True)}, and at most "
                 f"{exact.show(precision.at_most)} is allowed",
                 hint=Message("a larger ", Flag("at-most"), ", or a wider ", Flag("within")),
             )
