@@ -133,7 +133,7 @@ def test_a_release_shows_numbers_with_their_noise_and_what_they_cost(release):
 
 
 def test_numbers_no_larger_than_their_noise_are_grey_and_others_are_not(project):
-    found = project.sql("SELECT age < 50 AS young, count(*) AS n FROM patients GROUP BY 1").ask(epsilon=50)
+    found = project.sql("SELECT age < 50 AS young, count(*) AS n FROM patients GROUP BY 1").ask(epsilon=2)
     rest = tuple((key, 0 if key is None else n) for key, n in found.rows)
     tree = read(replace(found, rows=rest)._repr_html_())
     grey = {row[0].text: "discreet-drowned" in row[1].get("class") for row in tree.find("table/tbody")}
