@@ -245,7 +245,7 @@ def most_exact_reading(
     ids = curator.ledger.find(version.table, version.number, query.inquiry.question())
     readings = [stored_answer(query, curator.stored_measurement(id_), curator) for id_ in reversed(ids)]
     if curator.ledger.state.reservations:
-        from discreet.answers.workload.stored_batch import readings_in_batches  # with all of its least squares
+        from discreet.answers.workload.drawn_batch import readings_in_batches  # with all of its least squares
 
         readings += readings_in_batches(query, version=version, ledger=curator.ledger, reads=reads)
     if reads is not None:

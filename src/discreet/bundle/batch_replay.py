@@ -12,7 +12,8 @@ from discreet.answers.answer_columns import columns_of
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.workload.batch_measurement import take_steps
-from discreet.answers.workload.stored_batch import KIND, DrawnBatch, StoredBatch
+from discreet.answers.workload.drawn_batch import DrawnBatch
+from discreet.answers.workload.stored_batch import KIND, StoredBatch
 from discreet.bundle.number_sheets import noisy_number_sheets
 from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
 from discreet.bundle.sheet import Sheet

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet import exact
-from discreet.answers.workload.stored_batch import is_batch
+from discreet.answers.workload.drawn_batch import is_batch
 from discreet.ledger.records import ChargeRecord
 from discreet.present.cell_text import DASH
 from discreet.project.project import Project

@@ -25,8 +25,8 @@ from discreet.answers.repeats import (
     single_statement,
 )
 from discreet.answers.sql import reread_release
+from discreet.answers.workload.drawn_batch import drawn_batch, statement_reading
 from discreet.answers.workload.stored_batch import KIND as BATCH
-from discreet.answers.workload.stored_batch import drawn_batch, statement_reading
 from discreet.errors import Flag, Message, UsageError, no_release
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law

@@ -18,8 +18,9 @@ from discreet.answers.query_quote import QueryWish
 from discreet.answers.whole_table_charge import charge_whole_table
 from discreet.answers.workload.batch_cells import CellGrid, cut_cells
 from discreet.answers.workload.batch_quote import BatchQuote, SessionOf, lone_price, plan_batch
+from discreet.answers.workload.drawn_batch import DrawnBatch
 from discreet.answers.workload.query_batch import QueryBatch
-from discreet.answers.workload.stored_batch import DrawnBatch, StoredBatch, StoredGrid
+from discreet.answers.workload.stored_batch import StoredBatch, StoredGrid
 from discreet.errors import Flag, LedgerFault, Message
 from discreet.inference.reconcile import ColumnDomains
 from discreet.kernel.program import AddedRows, Program

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
 from discreet.answers.reconcile.history import last_erasure_seq
 from discreet.answers.workload.batch_cells import CellGrid, GridNumber, cut_cells
+from discreet.answers.workload.drawn_batch import DrawnBatch, drawn_batch, stored_batches
 from discreet.answers.workload.grid_answers import GridAnswers
-from discreet.answers.workload.stored_batch import DrawnBatch, StoredGrid, drawn_batch, stored_batches
+from discreet.answers.workload.stored_batch import StoredGrid
 from discreet.inference.reconcile import ColumnDomains
 from discreet.kernel.version import Version
 from discreet.ledger.ledger import Ledger
