@@ -1,4 +1,7 @@
-"""One grouping set of an answer: its noisy vectors as labels, numbers, intervals. Post-processing."""
+"""One grouping set of an answer: its noisy vectors as labels, numbers, intervals. Post-processing.
+
+One class, and so one file, long as it is: what is shown, hidden and how far off it may be must go by the same vectors.
+"""
 
 from __future__ import annotations
 
