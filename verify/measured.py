@@ -75,8 +75,8 @@ def loss(event: dict[str, Any]) -> Loss:
         return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))
     if kind == "weighted-threshold":
         rho = positive(whole(event["l2_squared"])) / (2 * positive(ratio(event["sigma2"])))
-        epsilon = None if event["epsilon"] is None else positive(ratio(event["epsilon"]))
-        return epsilon, rho, positive(ratio(event["delta"]))
+        pure = event["epsilon"]
+        return None if pure is None else positive(ratio(pure)), rho, positive(ratio(event["delta"]))
     if kind == "reserved":
         pure, rho = event["epsilon"], positive(ratio(event["rho"]))
         if pure is not None and rho != positive(ratio(pure)) ** 2 / 2:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from discreet import exact
 from discreet.errors import UsageError
@@ -43,6 +43,22 @@ class RowsAndBins(TypedDict, total=False):
 
     where: str | None
     by: Sequence[str] | str
+    bins: object
+    width: object
+
+
+class RangesOptions(TypedDict, total=False):
+    """What a release of ranges over all groups together takes: as `ranges`, without `by`."""
+
+    epsilon: object
+    delta: object
+    ranges: Iterable[tuple[object, object]] | str | PathLike[str] | None
+    strategy: str
+    seconds: object
+    only: bool
+    analyst: str | None
+    fresh: bool
+    where: str | None
     bins: object
     width: object
 
@@ -100,6 +116,16 @@ def _column(project: QueryProject, table: str, column: str) -> str:
     if column.lower() not in [name.lower() for name in column_names]:
         raise UsageError(f"table {table!r} has no column {column[:60]!r}", hint=closest_name_hint(column, column_names))
     return column
+
+
+@overload
+def ranges(
+    project: QueryProject, name: str, column: str, *, by: Sequence[str] | str, **more: Unpack[RangesOptions]
+) -> RangesByGroup: ...
+
+
+@overload
+def ranges(project: QueryProject, name: str, column: str, **more: Unpack[RangesOptions]) -> Ranges: ...
 
 
 def ranges(
