@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from discreet.cli import called_verb, main
 from discreet.engines import duckdb as duckdb_engine
-from discreet.engines import parquet_writer
+from discreet.engines import engine_registry, parquet_writer
 from order import Scheduling, place
 from tiers import DEEP, examples, mark_deep_cases, named
 
@@ -31,9 +31,15 @@ CLOCKLESS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthC
 settings.register_profile("suite", derandomize=True, max_examples=examples(100), **CLOCKLESS)
 settings.register_profile("fuzz", print_blob=True, **CLOCKLESS)
 
+#: The engines of which the fuzzers make thousands.
+TIMED = (duckdb_engine.DuckDBEngine, engine_registry.EngineRegistry)
+
 
 def pytest_configure(config):
     settings.load_profile("fuzz" if config.option.markexpr == "fuzz" else "suite")
+    if config.option.markexpr == "fuzz":  # hours on a busy machine: a question that waited a minute is no finding
+        for engine in TIMED:
+            engine.__init__.__kwdefaults__["deadline_s"] = 3600.0
     if not config.option.markexpr and not named(config.args):
         config.option.markexpr = "not fuzz" if DEEP else "not fuzz and (fast or not deep)"
 
