@@ -9,10 +9,12 @@ from typing import Any
 from discreet import exact
 from discreet.present.cell_text import NULL
 from discreet.present.html import render
-from discreet.synth.inspect import dependence_diagrams, histogram_svg
+from discreet.synth.inspect import dependence_diagrams, histogram_svg, network_svg
+from discreet.synth.inspect.dependence import Dependence
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, Verdict
 from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.model_histograms import ModelHistogram
+from discreet.synth.inspect.model_network import ModelNetwork, NetworkTable
 from discreet.synth.inspect.report_text import count_noun, crossed_names, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import ColumnQuestions, SimplePredicate
 from discreet.synth.model_contents import ModelCard
@@ -21,8 +23,9 @@ from discreet.synth.model_contents import ModelCard
 SHOWN = 10
 #: How many rows of a table.
 SHOWN_ROWS = 25
-#: How many of the strongest dependences are listed.
+#: How many of the strongest dependences are listed, and from which strength on.
 STRONGEST = 8
+LEAST_STRENGTH = 0.005
 
 _REST = "everything else"
 _SIZES = {1: "Single columns", 2: "Pairs of columns", 3: "Three columns"}
@@ -36,11 +39,16 @@ def report_page(report: ModelFindings) -> str:
         "compared": "Compared with the real table",
         "columns": "Each column",
         "pairs": "How columns depend on each other",
+        "network": "The network" if report.graph.arrows else "What was measured together",
         "errors": "Expected error of each table",
         "cost": "What it cost",
         "method": "How this was judged",
     }
-    left_out = {"compared": report.comparison is None, "pairs": len(report.columns) < 2}
+    left_out = {
+        "compared": report.comparison is None,
+        "pairs": len(report.columns) < 2,
+        "network": not report.graph.edges,
+    }
     return render(
         "synthetic/report.html",
         title=f"Synthetic data from {report.card.table}",
@@ -53,6 +61,7 @@ def report_page(report: ModelFindings) -> str:
         **_questions(report),
         **_columns(report),
         **_pairs(report),
+        **network_parts(report.graph),
         **_errors(report),
         **_cost(report),
         **_compared(report),
@@ -137,11 +146,50 @@ def _notes(of: ModelHistogram) -> str:
 
 
 def _pairs(report: ModelFindings) -> dict[str, Any]:
-    strongest = sorted((each for each in report.dependences if each.strength), key=lambda each: -(each.strength or 0))
+    return heat_maps(report) | {"strongest": strongest(report.dependences)}
+
+
+def heat_maps(report: ModelFindings) -> dict[str, Any]:
+    """The dependence of all pairs as measured and in the model, which are drawn alike."""
     return {
+        "noisy_heatmap": dependence_diagrams.heatmap(report.columns, report.dependences, noisy=True),
         "heatmap": dependence_diagrams.heatmap(report.columns, report.dependences),
-        "network": dependence_diagrams.network(report.columns, report.network, report.dependences),
-        "strongest": strongest[:STRONGEST],
+    }
+
+
+def strongest(dependences: Sequence[Dependence]) -> list[Dependence]:
+    """The strongest dependences of the model, without those that noise alone would show."""
+    shown = [each for each in dependences if (each.strength or 0.0) >= LEAST_STRENGTH and not each.below_noise]
+    return sorted(shown, key=lambda each: -(each.strength or 0.0))[:STRONGEST]
+
+
+def network_parts(graph: ModelNetwork) -> dict[str, Any]:
+    """The drawing of a network, and its tables as texts."""
+    return {
+        "graph": graph,
+        "network_drawing": network_svg.draw_network(graph),
+        "network_tables": [_network_table(each) for each in graph.tables],
+    }
+
+
+def _network_table(table: NetworkTable) -> dict[str, Any]:
+    rows = [
+        (
+            row.given,
+            [
+                (network_svg.share_text(share), network_svg.width_text(width))
+                for share, width in zip(row.shares, row.plus_minus, strict=True)
+            ],
+            rounded(row.count),
+        )
+        for row in table.rows
+    ]
+    return {
+        "title": network_svg.heading(table),
+        "parents": table.parents,
+        "values": table.values,
+        "rows": rows,
+        "left_out": table.rows_left_out,
     }
 
 
