@@ -51,6 +51,15 @@ class ModelFindings:
         """The columns that are modelled."""
         return tuple(each.name for each in self.histograms)
 
+    def expected_pairs(self) -> float | None:
+        """The mean expected distance of the pairs that were measured together; None where there are none."""
+        pairs = [
+            each.expected_distance
+            for each in self.marginals.judged
+            if len(each.columns) == 2 and each.expected_distance is not None
+        ]
+        return sum(pairs) / len(pairs) if pairs else None
+
     def to_data(self) -> dict[str, Any]:
         """The report as JSON data."""
         report_data = _plain(self)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -80,6 +81,15 @@ class ModelNetwork:
     columns: tuple[str, ...]
     edges: tuple[NetworkEdge, ...]
     tables: tuple[NetworkTable, ...]
+
+
+def network_of(data: Mapping[str, Any]) -> ModelNetwork:
+    """The network that a report's JSON data hold under `graph`."""
+    edges = tuple(NetworkEdge(**each) for each in data["edges"])
+    tables = tuple(
+        NetworkTable(**{**each, "rows": tuple(NetworkRow(**row) for row in each["rows"])}) for each in data["tables"]
+    )
+    return ModelNetwork(**{**data, "edges": edges, "tables": tables})
 
 
 def model_network(evidence: ModelEvidence, dependences: Sequence[Dependence]) -> ModelNetwork:

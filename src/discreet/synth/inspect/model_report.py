@@ -82,14 +82,18 @@ def network_panel(report: ModelFindings) -> NetworkPanel:
 
 def report_lines(report: ModelFindings) -> list[str]:
     """What the model is, what it is good for and what not. Names cannot move the terminal's cursor."""
-    card = report.card
-    paid = "costs nothing" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
-    head = f"{card.kind} model of {card.table}: about {rounded(report.rows)} rows, {paid}"
-    text_lines = [head, *_tallies(report), *_listed(report), *_compared(report)]
+    text_lines = [report_head(report), *verdict_tallies(report), *_listed(report), *compared_lines(report)]
     return [visible_text(line) for line in text_lines]
 
 
-def _tallies(report: ModelFindings) -> list[str]:
+def report_head(report: ModelFindings) -> str:
+    """What the model is, in a line."""
+    card = report.card
+    paid = "costs nothing" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
+    return f"{card.kind} model of {card.table}: about {rounded(report.rows)} rows, {paid}"
+
+
+def verdict_tallies(report: ModelFindings) -> list[str]:
     """How many tables of each size are good, in words."""
     near, confidence = percent(report.near), percent(report.confidence)
     text_lines = [f"tables with counts within {near} for at least 90% of their rows, at {confidence} confidence:"]
@@ -128,7 +132,8 @@ def _names(judged_marginals: list[JudgedMarginal]) -> str:
     )
 
 
-def _compared(report: ModelFindings) -> list[str]:
+def compared_lines(report: ModelFindings) -> list[str]:
+    """How far the model is from the real table, where that was paid for."""
     comparison = report.comparison
     if comparison is None:
         return []

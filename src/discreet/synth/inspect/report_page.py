@@ -11,7 +11,9 @@ from discreet.present.cell_text import NULL
 from discreet.present.html import render
 from discreet.synth.inspect import dependence_diagrams, histogram_svg, network_svg
 from discreet.synth.inspect.dependence import Dependence
+from discreet.synth.inspect.distance_svg import draw_distances
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, Verdict
+from discreet.synth.inspect.model_comparison import Comparison, Distance
 from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.model_histograms import ModelHistogram
 from discreet.synth.inspect.model_network import ModelNetwork, NetworkTable
@@ -57,7 +59,7 @@ def report_page(report: ModelFindings) -> str:
         card=report.card,
         formats={"percent": percent, "rounded": rounded, "tenths": tenths, "count": count_noun, "cross": crossed_names},
         epsilon=None if report.card.epsilon is None else exact.show(report.card.epsilon, up=True),
-        delta=_delta(report.card),
+        delta=delta_text(report.card),
         **_questions(report),
         **_columns(report),
         **_pairs(report),
@@ -68,7 +70,7 @@ def report_page(report: ModelFindings) -> str:
     )
 
 
-def _delta(card: ModelCard) -> str:
+def delta_text(card: ModelCard) -> str:
     """The delta of the guarantee. With noise that is charged in rho it is never 0, whatever a card says."""
     return "not stated" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
 
@@ -128,10 +130,14 @@ def _width(of: SimplePredicate) -> str:
 
 
 def _columns(report: ModelFindings) -> dict[str, Any]:
-    return {"figures": [(each.name, histogram_svg.draw_histogram(each), _notes(each)) for each in report.histograms]}
+    return {
+        "figures": [
+            (each.name, histogram_svg.draw_histogram(each), histogram_notes(each)) for each in report.histograms
+        ]
+    }
 
 
-def _notes(of: ModelHistogram) -> str:
+def histogram_notes(of: ModelHistogram) -> str:
     """What a reader of a histogram should know."""
     notes = []
     if of.null_share is not None:
@@ -206,7 +212,7 @@ def _cost(report: ModelFindings) -> dict[str, Any]:
         "unit": "one row" if card.unit == "row" else f"one {card.unit}",
         "cost_facts": {
             "epsilon": exact.show(card.epsilon or Fraction(0), up=True),
-            "delta": _delta(card),
+            "delta": delta_text(card),
             "rho": "none (pure)" if card.rho is None else exact.show(card.rho, up=True),
             "release": card.release or "none",
             "steps": f"{card.steps:,}",
@@ -228,16 +234,31 @@ def _compared(report: ModelFindings) -> dict[str, Any]:
     comparison = report.comparison
     if comparison is None:
         return {"comparison": None}
+    distances = comparison_distances(report)
+    return {
+        "comparison": comparison,
+        "comparison_price": comparison_price(comparison),
+        "distances": {words: each for words, each in distances.items() if isinstance(each, Distance)},
+        "distance_drawing": draw_distances(distances),
+    }
+
+
+def comparison_price(comparison: Comparison) -> str:
+    """What a comparison cost."""
+    delta = f" and delta {exact.show(comparison.delta, up=True)}" if comparison.delta else ""
+    return f"epsilon {exact.show(comparison.epsilon, up=True)}{delta}"
+
+
+def comparison_distances(report: ModelFindings) -> dict[str, Distance | float]:
+    """What was paid for, each with its interval, and beside it what was expected for free."""
+    comparison = report.comparison
+    assert comparison is not None
     worst = f"the worst pair, as far as the noise shows: {crossed_names(comparison.worst)}"
-    distances = {
+    distances: dict[str, Distance | float | None] = {
         f"mean of {count_noun(comparison.pairs, 'pair')} of columns": comparison.mean,
         "pairs that were measured together": comparison.measured,
+        "the same, as expected from the noise alone": report.expected_pairs() if comparison.measured else None,
         "pairs that were never measured together": comparison.others,
         worst: comparison.worst_distance,
     }
-    price = f"epsilon {exact.show(comparison.epsilon, up=True)}"
-    return {
-        "comparison": comparison,
-        "comparison_price": price + (f" and delta {exact.show(comparison.delta, up=True)}" if comparison.delta else ""),
-        "distances": {words: distance for words, distance in distances.items() if distance},
-    }
+    return {words: distance for words, distance in distances.items() if distance is not None}
