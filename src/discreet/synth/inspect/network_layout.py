@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 Point = tuple[float, float]
 #: A column, or the place at which the line from one to another passes a layer.
@@ -43,8 +43,10 @@ def lay_out(widths: Mapping[str, float], edges: Sequence[tuple[str, str]]) -> Ne
     joined = [name for name in widths if any(name in edge for edge in edges)]
     depth = _depths(joined, edges)
     layers = _layers(joined, edges, depth)
-    downwards = _extent(layers, widths, downwards=True) <= WIDEST
-    across = _places(layers, edges, depth, widths, downwards=downwards)
+    across = _places(layers, edges, depth, widths, downwards=True)
+    downwards = not across or max(across.values()) - min(across.values()) <= WIDEST - max(widths.values())
+    if not downwards:
+        across = _places(layers, edges, depth, widths, downwards=False)
     boxes, lines, width, height = _positions(joined, edges, depth, across, widths, downwards=downwards)
     alone = [name for name in widths if name not in depth]
     width, height = _below(alone, widths, boxes, width, height)
@@ -109,10 +111,6 @@ def _size(spot: Spot, widths: Mapping[str, float], *, downwards: bool) -> float:
     return (widths[spot] if downwards else BOX) + BETWEEN
 
 
-def _extent(layers: Sequence[Sequence[Spot]], widths: Mapping[str, float], *, downwards: bool) -> float:
-    return max((sum(_size(spot, widths, downwards=downwards) for spot in layer) for layer in layers), default=0.0)
-
-
 def _places(
     layers: Sequence[Sequence[Spot]],
     edges: Sequence[tuple[str, str]],
@@ -141,14 +139,18 @@ def _put(
     *,
     downwards: bool,
 ) -> None:
-    """Each spot at its goal, or as little after it as the one before leaves room; then all moved to the goals' mean."""
-    end, places = float("-inf"), []
-    for spot, goal in zip(layer, goals, strict=True):
-        half = _size(spot, widths, downwards=downwards) / 2
-        places.append(max(goal, end + half))
-        end = places[-1] + half
-    moved = sum(goal - place for goal, place in zip(goals, places, strict=True)) / max(1, len(layer))
-    at.update({spot: place + moved for spot, place in zip(layer, places, strict=True)})
+    """As near to the goals as order and room allow: least squares, by pooling those that would overlap."""
+    ends = list(accumulate(_size(spot, widths, downwards=downwards) for spot in layer))
+    middles = [end - _size(spot, widths, downwards=downwards) / 2 for spot, end in zip(layer, ends, strict=True)]
+    pools: list[tuple[float, int]] = []  # the mean of goals less middles, and of how many
+    for goal, middle in zip(goals, middles, strict=True):
+        mean, count = goal - middle, 1
+        while pools and pools[-1][0] >= mean:
+            before, many = pools.pop()
+            mean, count = (before * many + mean * count) / (many + count), many + count
+        pools.append((mean, count))
+    starts = [mean for mean, count in pools for _ in range(count)]
+    at.update({spot: start + middle for spot, start, middle in zip(layer, starts, middles, strict=True)})
 
 
 def _positions(
