@@ -117,8 +117,18 @@ def network_order(evidence: ModelEvidence) -> Axes:
 
 
 def _families(evidence: ModelEvidence, order: Axes) -> list[Axes]:
-    """Each set that was measured together, the one last in order at its end; and the columns that are last in none."""
-    families = [tuple(sorted(own, key=order.index)) for own in measured_sets(evidence)]
+    """Each set that was measured together, the one last in order at its end; and the columns that are last in none.
+
+    Where there are arrows, a set by which a column came into the network stays, even if a larger one holds it.
+    """
+    sets = dict.fromkeys(measured_sets(evidence))
+    if evidence.model.card.kind in WITH_ARROWS:
+        joined: set[int] = set()
+        for own in (each.attributes for each in evidence.model.measured if len(each.attributes) > 1):
+            if set(own) - joined:
+                sets[tuple(sorted(own))] = None
+            joined |= set(own)
+    families = [tuple(sorted(own, key=order.index)) for own in sets]
     children = {own[-1] for own in families}
     families += [(place,) for place in order if place not in children]
     return sorted(families, key=lambda own: (order.index(own[-1]), [order.index(place) for place in own]))
