@@ -191,7 +191,8 @@ def inspect(
     outputs = [path for path in (output, graph) if path is not None]
     if len({path.resolve() for path in outputs}) < len(outputs):
         raise UsageError("the page and the graph need two files")
-    opened_models = [_model(path, project, output) for path in models or [None]]
+    paths: list[Path | None] = [*models] if models else [None]
+    opened_models = [_model(path, project, None) for path in paths]
     for path in outputs:
         for model_path in (each[1] for each in opened_models):
             _refuse_output(path, model_path, project)

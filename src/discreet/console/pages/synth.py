@@ -126,13 +126,14 @@ def beside(context: RequestContext) -> HandlerResponse:
     """Two models on one page. Free."""
     project = context.handle.project
     with job_queue_of(context).pricing_turn(context.visitor):
-        found = [
+        stored_models = [
             model_fit.find_model(project.folder, name)
             for name in (context.params["release"], context.query_text("other"))
         ]
-        if found[0] is None or found[1] is None:
+        first, second = stored_models
+        if first is None or second is None:
             raise NotFound
-        data = model_fit.beside_json(found[0], found[1])
+        data = model_fit.beside_json(first, second)
     comparisons = [model_fit.stored_comparisons(project.folder, name) for name in data["names"]]
     data |= {"comparisons": comparisons, "compared": any(comparisons)}
     rows = [[each["words"], *each["texts"]] for each in data["facts"]]

@@ -53,11 +53,11 @@ def dependences(evidence: ModelEvidence) -> tuple[Dependence, ...]:
     constant = {place for place in range(len(evidence.sizes)) if not varies(evidence, place)}
     small = [pair for pair in pairs if cells_of(evidence.sizes, pair) <= MOST_CELLS and not constant & set(pair)]
     strengths = {own: strength(table) for own, table in projections(evidence.model.calibrated, small)}
-    found = []
+    pair_dependences = []
     for pair in pairs:
         measured = evidence.measured(pair)
         noisy = noisy_strength(evidence, pair) if measured and pair in strengths else None
-        found.append(
+        pair_dependences.append(
             Dependence(
                 columns=names_of(evidence.model, pair),
                 strength=strengths.get(pair),
@@ -67,7 +67,7 @@ def dependences(evidence: ModelEvidence) -> tuple[Dependence, ...]:
                 below_noise=measured and pair in strengths and noisy is None and _is_small(evidence, pair),
             )
         )
-    return tuple(found)
+    return tuple(pair_dependences)
 
 
 def _is_small(evidence: ModelEvidence, pair: Axes) -> bool:

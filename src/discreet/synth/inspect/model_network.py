@@ -179,8 +179,11 @@ def _table(evidence: ModelEvidence, parents: Axes, child: int) -> NetworkTable:
     widths = _share_widths(evidence, own, counts, gathered, groups)
     shown_values = [place for place in range(len(columns)) if counts[:, place].sum() >= LEAST_ROWS] or [0]
     combinations = list(np.ndindex(*(len(groups[place].names) for place in parents)))
-    above_noise = np.ones(len(counts), bool) if widths is None else ~np.isnan(widths).all(axis=1)
-    kept = [row for row in range(len(counts)) if counts[row].sum() >= LEAST_ROWS and above_noise[row]]
+    kept = [
+        row
+        for row in range(len(counts))
+        if counts[row].sum() >= LEAST_ROWS and (widths is None or not np.isnan(widths[row]).any())
+    ]
     kept = sorted(sorted(kept, key=lambda row: -counts[row].sum())[:MOST_ROWS])
     rows = tuple(
         NetworkRow(

@@ -87,11 +87,11 @@ class TwoModels:
         text_lines = []
         for name, report in zip(self.names, self.reports, strict=True):
             text_lines += [f"{name}: {report_head(report)}", *verdict_tallies(report), *compared_lines(report)]
-        known = sorted(
+        largest_first = sorted(
             ((each.distance, each.column) for each in self.differences if each.distance is not None), reverse=True
         )
-        if known:
-            listed = ", ".join(f"{column} {tenths(distance)}" for distance, column in known[:MOST_COLUMNS])
+        if largest_first:
+            listed = ", ".join(f"{column} {tenths(distance)}" for distance, column in largest_first[:MOST_COLUMNS])
             text_lines.append(f"columns that differ most (share of rows that would have to move): {listed}")
         for place, name in enumerate(self.names):
             only = self.only_good(place)
@@ -144,9 +144,11 @@ def column_distance(first: ModelContents, second: ModelContents, name: str) -> f
 
 def fine_shares(attribute: Attribute, counts: Table) -> Table:
     """The share of each fine cell: its part of the model's cell is by its noisy weight, as rows are sampled."""
-    held = np.bincount(attribute.groups, weights=attribute.weights, minlength=attribute.size)
+    group_weights = np.bincount(attribute.groups, weights=attribute.weights, minlength=attribute.size)
     sizes = np.bincount(attribute.groups, minlength=attribute.size)
-    empty = held[attribute.groups] <= 0
-    parts = np.where(empty, 1 / sizes[attribute.groups], attribute.weights / np.where(empty, 1, held[attribute.groups]))
+    empty = group_weights[attribute.groups] <= 0
+    parts = np.where(
+        empty, 1 / sizes[attribute.groups], attribute.weights / np.where(empty, 1, group_weights[attribute.groups])
+    )
     shares: Table = counts[attribute.groups] * parts / max(float(counts.sum()), 1e-9)
     return shares

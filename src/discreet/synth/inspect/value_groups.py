@@ -57,8 +57,8 @@ def _runs(own: list[int], counts: Table, most: int) -> list[list[int]]:
     """Neighbours together, by the middle of each cell's part of all rows."""
     if len(own) <= most:
         return [[cell] for cell in own]
-    held = np.maximum(counts[own], 0)
-    middles = (np.cumsum(held) - held / 2) / max(float(held.sum()), 1e-9)
+    rows = np.maximum(counts[own], 0)
+    middles = (np.cumsum(rows) - rows / 2) / max(float(rows.sum()), 1e-9)
     numbers = np.minimum((middles * most).astype(int), most - 1).tolist()
     return [
         [cell for cell, number in zip(own, numbers, strict=True) if number == chosen] for chosen in sorted(set(numbers))
