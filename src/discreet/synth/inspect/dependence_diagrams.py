@@ -25,16 +25,20 @@ def heatmap(columns: Sequence[str], pairs: Sequence[Dependence], *, noisy: bool 
         column, row = (places[name] for name in pair.columns)
         x, y = column * side, row * side
         body.append(_square(pair, x, y, side, noisy=noisy))
+    letters_size = min(11.0, max(6.5, 1.1 * side))  # names of narrow rows must not meet
     for name, turn in places.items():
-        body.append(_name(turn * side + 5, turn * side + side / 2 + 4, name, letters=16))
+        x = turn * side + 5
+        letters = min(16, int((WIDTH - x) / (0.62 * letters_size)))
+        body.append(_name(x, turn * side + side / 2 + letters_size / 3, name, letters=letters, size=letters_size))
     source = "in the noisy measurements" if noisy else "in the model"
     label = f"Dependence of each pair of columns {source}; the report lists the numbers"
-    return drawing(len(columns) * side, label, body)
+    moved = svg.tag("g", *body, transform="translate(0 4)")  # letters are higher than narrow rows
+    return drawing(len(columns) * side + 6, label, [moved])
 
 
-def _name(x: float, y: float, name: str, *, letters: int, anchor: str = "") -> Markup:
+def _name(x: float, y: float, name: str, *, letters: int, size: float) -> Markup:
     """A column's name, cut to so many letters; a pointer that rests on it shows all of it."""
-    return svg.tag("text", svg.words(shorten(name, letters)), svg.title(name), x=x, y=y, text_anchor=anchor)
+    return svg.tag("text", svg.words(shorten(name, letters)), svg.title(name), x=x, y=y, font_size=size)
 
 
 def _square(pair: Dependence, x: float, y: float, side: float, *, noisy: bool) -> Markup:

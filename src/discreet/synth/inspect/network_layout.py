@@ -173,7 +173,9 @@ def _positions(
 
     def point(spot: Spot, shift: float = 0.0, along: float = 0.0) -> Point:
         place = across[spot] - least + shift
-        deep = _level(spot, depth) * step + thick / 2 + along
+        # Side by side, boxes begin at one line, so that no edge to a narrow one runs behind a wide one.
+        half_box = widths[spot] / 2 if isinstance(spot, str) and not downwards else thick / 2
+        deep = _level(spot, depth) * step + half_box + along
         return (place, deep) if downwards else (deep, place)
 
     boxes = {name: point(name) for name in joined}
