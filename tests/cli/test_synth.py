@@ -162,6 +162,34 @@ def test_inspect_is_free_and_a_comparison_is_charged(project, tmp_path, capsys):
     assert project.budget("visits").spent.epsilon > spent
 
 
+def test_two_models_are_inspected_together_and_drawn(project, tmp_path, capsys):
+    models = [tmp_path / "one.npz", tmp_path / "two.npz"]
+    for degree, model in enumerate(models, start=1):
+        words = ("--epsilon", "1", "--model", "privbayes", "--degree", str(degree), "-o", str(model))
+        assert run(capsys, tmp_path, "synth", "fit", "visits", *words)[0] == 0
+    spent = project.budget("visits").spent.epsilon
+    page, graph = tmp_path / "page.html", tmp_path / "net.svg"
+    both = [str(model) for model in models]
+    code, told, _ = run(capsys, tmp_path, "synth", "inspect", *both, "-o", str(page), "--graph", str(graph))
+    assert code == 0 and [each["name"] for each in told["models"]] == ["one.npz", "two.npz"]
+    assert "Two models of visits" in page.read_text() and graph.read_text().startswith("<svg ")
+    assert project.budget("visits").spent.epsilon == spent
+    code, told, _ = run(capsys, tmp_path, "synth", "inspect", both[0], "--graph", str(tmp_path / "alone.svg"))
+    assert code == 0 and told["graph"]["arrows"] and (tmp_path / "alone.svg").exists()
+    for wrong, reason in (
+        ((*both, both[0]), "at most two models"),
+        ((both[0], "--graph", both[0]), "overwrite the model"),
+        ((*both, "--graph", both[1], "--overwrite"), "overwrite the model"),
+        ((both[0], "--graph", str(graph)), "exists"),
+        ((both[0], "--graph", "x.svg", "-o", "x.svg"), "need two files"),
+        ((both[0], "--graph", str(tmp_path / "discreet.toml"), "--overwrite"), "discreet.toml"),
+    ):
+        code, told, _ = run(capsys, tmp_path, "synth", "inspect", *wrong)
+        assert code == 2 and reason in json.dumps(told), wrong
+    assert run(capsys, tmp_path, "synth", "inspect", *both, "--epsilon", "0.5")[0] == 0
+    assert project.budget("visits").spent.epsilon > spent
+
+
 @pytest.mark.deep
 def test_what_a_fit_and_a_sample_tell(project, tmp_path, capsys):
     words = ("synth", "fit", "visits", "--epsilon", "1", "--model", "mst")

@@ -102,6 +102,25 @@ def test_looking_and_sampling_cost_nothing(clinic, browser, model):
     assert charges(clinic) == before
 
 
+def test_the_network_and_another_model_beside_it_are_free(clinic, browser, model):
+    other = sent(browser, "/synth/new", {**FIT, "model": "privbayes"})
+    before = charges(clinic)
+    words = browser.text(other)
+    assert "The network" in words and "An arrow is not a cause." in words and "Beside another model" in words
+    assert "What was measured together" in browser.text(model)
+    names = [each.removeprefix("/synth/") for each in (model, other)]
+    at = f"{model}/beside?other={names[1]}"
+    told = browser.get(f"{model}/beside.json?other={names[1]}").json()
+    assert told["names"] == names and [each["arrows"] for each in told["graphs"]] == [False, True]
+    assert {each["column"] for each in told["columns"]} == {"age", "disease", "sex", "ward"}
+    assert all(0 <= each["distance"] < 0.5 for each in told["columns"])
+    assert "Two models beside each other" in browser.text(at)
+    assert browser.get(f"{model}/beside.csv?other={names[1]}").text.startswith("fact,first,second\n")
+    for nowhere in (f"{model}/beside", f"{model}/beside?other=r-nothing", f"/synth/r-nothing/beside?other={names[1]}"):
+        assert browser.get(nowhere).status_code == 404, nowhere
+    assert charges(clinic) == before
+
+
 def test_samples_have_a_limit_and_formats_are_known(browser, model):
     for wrong in ("n=0", "n=100001", "n=x", "n=5&format=exe", "n=5&column=nothing&value=1", "n=5&column=sex&value=Q"):
         assert browser.get(f"{model}/sample?{wrong}").status_code == 400, wrong

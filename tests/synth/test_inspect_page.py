@@ -125,7 +125,7 @@ def test_links_lead_somewhere_and_ids_are_used_once(hostile):
 def test_drawings_have_words_and_headings_an_order(hostile):
     reader = read(hostile)
     drawings = reader.tags.count("svg")
-    assert drawings == 3 + 2 + 1  # histograms, heatmap and network, the split
+    assert drawings == 1 + 3 + 3 + 1  # distances, histograms, two heat maps and the network, the split
     assert (
         sum(tag == "svg" and name == "aria-label" and bool(value) for tag, name, value in reader.attributes) == drawings
     )

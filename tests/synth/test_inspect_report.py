@@ -101,7 +101,7 @@ def test_the_strength_of_a_column_that_may_be_constant_is_not_shown():
         assert found["some", "tied"].strength > 0.3 and found["some", "tied"].constant == ()
         page = report.page()
         assert "not shown, because none may have only one value" in page
-        strongest = page.split("<h3>Strongest</h3>")[1].split("</figure>")[0]
+        strongest = page.split("<h3>Strongest</h3>")[1].split("</ul>")[0]
         assert "some × tied" in strongest and "none" not in strongest
 
 

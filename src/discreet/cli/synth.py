@@ -30,6 +30,8 @@ from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
+    from discreet.synth.inspect import ModelReport, TwoModels
+    from discreet.synth.inspect.model_comparison import Comparison
     from discreet.synth.model import Model, ModelCard
 
 synth_app = VerbApp(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
@@ -161,61 +163,108 @@ def sample(
 
 @synth_app.command(short_help="Show what a model is good and bad for.")
 def inspect(
-    model: Annotated[Path | None, MODEL] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[MODEL] [MODEL]",
+            help="Model file, or two to compare. Default: the newest model fitted in this project.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write a report page to this HTML file.")
     ] = None,
+    graph: Annotated[
+        Path | None, typer.Option("--graph", help="Draw the network and its tables into this SVG file.")
+    ] = None,
     overwrite: Overwrite = False,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Compare with the real table. Charged.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="Compare with the real table. Charged, for each model.")
+    ] = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Delta of the comparison's guarantee.")] = None,
     analyst: Analyst = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Show what a model is good and bad for, from its noisy measurements only. Free without --epsilon."""
-    made, _ = _model(model, project, output)
-    if output is not None:
-        refuse_overwriting(output, overwrite=overwrite)
-    comparison = None
+    if models is not None and len(models) > 2:
+        raise UsageError(f"at most two models can be inspected together, got {len(models)}")
+    outputs = [path for path in (output, graph) if path is not None]
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        raise UsageError("the page and the graph need two files")
+    paths: list[Path | None] = [*models] if models else [None]
+    opened_models = [_model(path, project, None) for path in paths]
+    for path in outputs:
+        for model_path in (each[1] for each in opened_models):
+            _refuse_output(path, model_path, project)
+        refuse_overwriting(path, overwrite=overwrite)
+    comparisons: list[Comparison | None] = [None] * len(opened_models)
     if epsilon is not None:
         import discreet
 
         with terminal.progress("comparing"):
-            comparison = discreet.open(project).compare(made, epsilon=epsilon, delta=delta, analyst=analyst)
-    from discreet.synth.inspect import inspect_model
-
-    report = inspect_model(made, comparison=comparison)
-    if output is not None:
-        with terminal.explain_write_failure("the comparison is" if comparison is not None else "the model is"):
+            comparisons = [
+                discreet.open(project).compare(made, epsilon=epsilon, delta=delta, analyst=analyst)
+                for made, _ in opened_models
+            ]
+    report = _inspection(opened_models, comparisons)
+    with terminal.explain_write_failure("the comparison is" if epsilon is not None else "the model is"):
+        if output is not None:
             output.write_text(report.page(), encoding="utf-8")
-    text = "\n".join(report.lines()) + (f"\nwrote {output}" if output is not None else "")
+        if graph is not None:
+            graph.write_text(report.graph_file(), encoding="utf-8")
+    text = "\n".join([*report.lines(), *(f"wrote {path}" for path in outputs)])
     terminal.print_result(report.to_data(), text, as_json=as_json)
+
+
+def _inspection(
+    opened_models: list[tuple[Model, Path]], comparisons: list[Comparison | None]
+) -> ModelReport | TwoModels:
+    """The report of one model, or of two beside each other, which are called by their files."""
+    from discreet.synth.inspect import inspect_model, inspect_two_models
+
+    if len(opened_models) == 1:
+        return inspect_model(opened_models[0][0], comparison=comparisons[0])
+    (first, one), (second, other) = opened_models
+    names = (one.name, other.name) if one.name != other.name else (str(one), str(other))
+    return inspect_two_models(first, second, names=names, comparisons=comparisons)
 
 
 def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model, Path]:
     """The model that is meant; an output must not overwrite the project."""
-    import discreet
-    from discreet.errors import ProjectError
     from discreet.synth.model import Model
     from discreet.synth.model_folder import newest_model
 
-    opened_project: Project | None
-    try:
-        opened_project = discreet.open(project)
-    except ProjectError:
-        if path is None:
-            raise
-        opened_project = None  # a model's file is enough
-    if opened_project is not None:
-        refuse_unwritable_output(output, opened_project)
-    elif output is not None:
-        refuse_unwritable_path(output)
+    opened_project = _project_or_none(project, needed=path is None)
     if path is None:
         assert opened_project is not None
         path = newest_model(opened_project.folder)
-    if output is not None and path.exists() and output.resolve() == path.resolve():
-        raise UsageError("the output would overwrite the model")
+    if output is not None:
+        _refuse_output(output, path, project)
     return Model.load(path), path
+
+
+def _project_or_none(project: Path, *, needed: bool) -> Project | None:
+    """The project here, if there is one: a model's file is enough."""
+    import discreet
+    from discreet.errors import ProjectError
+
+    try:
+        return discreet.open(project)
+    except ProjectError:
+        if needed:
+            raise
+        return None
+
+
+def _refuse_output(output: Path, model: Path, project: Path) -> None:
+    """Refuse to write where the project or the model would be lost."""
+    opened_project = _project_or_none(project, needed=False)
+    if opened_project is not None:
+        refuse_unwritable_output(output, opened_project)
+    else:
+        refuse_unwritable_path(output)
+    if model.exists() and output.resolve() == model.resolve():
+        raise UsageError("the output would overwrite the model")
 
 
 def _names(text: str) -> tuple[str, ...]:

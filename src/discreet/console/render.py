@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 def _environment() -> jinja2.Environment:
     made = environment(HERE / "templates")
     made.filters.update(part=part, number=number, figures=figures, numeric=numeric, with_labels=with_labels)
-    made.globals.update(charts=_charts())
+    made.globals.update(charts=_charts(), models=_models())
     return made
 
 
@@ -35,6 +35,12 @@ def _charts() -> Any:
     from discreet.present import charts
 
     return charts
+
+
+def _models() -> Any:
+    from discreet.console import model_drawings
+
+    return model_drawings
 
 
 def html(page: Page, visitor: Visitor, *, path: str, query: str = "", practice: bool = False) -> str:

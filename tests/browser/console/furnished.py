@@ -75,9 +75,7 @@ def furnish(place: Place) -> Made:
         again = analyst.send(f"/a/{answer}/again", epsilon="0.5", key="b" * 24)
         _publish(owner, answer)
         analyst.send("/me/tokens", label="a notebook", days="30", role="analyst")
-        work = analyst.send(
-            "/synth/new", table="patients", model="independent", epsilon="1", columns=["sex", "disease"]
-        )
+        work = analyst.send("/synth/new", table="patients", model="privbayes", epsilon="1", columns=["sex", "disease"])
         made = Made(
             answer=answer,
             crossed=crossed,
@@ -91,9 +89,7 @@ def furnish(place: Place) -> Made:
             ),
             tables=_release(owner.done("/tables/new/publish", plan=PLAN, epsilon="2", act="pay")),
             model=_release(
-                analyst.done(
-                    "/synth/new", table="patients", model="independent", epsilon="1", columns=["sex", "disease"]
-                )
+                analyst.done("/synth/new", table="patients", model="privbayes", epsilon="1", columns=["sex", "disease"])
             ),
             work=work,
             described=_release(owner.done("/admin/tables/describe", table="guests", epsilon="6")),
@@ -195,6 +191,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/synth/new": ("/synth/new?table=patients&model=mst&epsilon=1",),
         "/synth/underway/{work}": (made.work,) if "/underway/" in made.work else (),
         "/synth/{release}": (s,),
+        "/synth/{release}/beside": (f"{s}/beside?other={made.model}",),
         "/survey": ("/survey",),
         "/survey/new": ("/survey/new?question=Which%3F&kind=choices&choices=a%0Ab&epsilon=1",),
         "/survey/{survey}": (f"/survey/{made.survey}", f"/survey/{made.invited}"),

@@ -20,9 +20,10 @@ from discreet.kernel.project_session import quote_session
 from discreet.project.project import Project
 from discreet.synth.attribute_discovery import undeclared_columns
 from discreet.synth.fit_request import FitRequest
-from discreet.synth.inspect import inspect_model
+from discreet.synth.inspect import inspect_model, inspect_two_models
 from discreet.synth.inspect.model_comparison import Comparison
 from discreet.synth.inspect.model_evidence import NEAR
+from discreet.synth.inspect.two_models_page import both_facts
 from discreet.synth.model import Model
 from discreet.synth.model_choice import choose_model
 from discreet.synth.synthesis import choose_noise, modelled_columns, possible_reservations, reservation
@@ -157,8 +158,8 @@ class StoredModel:
                 for verdict in ("good", "partly", "poor", "unknown")
             },
             "simple": [_column_verdict(each) for each in self.report["questions"]],
-            "pictures": [_histogram_json(each) for each in self.report["histograms"]],
-            "dependence": _dependence_json(self.report["dependences"]),
+            "pictures": [histogram_json(each) for each in self.report["histograms"]],
+            "dependence": dependence_json(self.report["dependences"]),
         }
 
     def grid(self) -> PageTable:
@@ -193,22 +194,21 @@ def _column_verdict(questions: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _histogram_json(histogram: Mapping[str, Any]) -> dict[str, Any]:
-    """A column's chart: bars are the model, their intervals what was measured, give or take its noise."""
-    bars, rows = [], []
+def histogram_json(histogram: Mapping[str, Any]) -> dict[str, Any]:
+    """A column as a drawing and a table: bars are the model, dots what was measured, give or take its noise."""
+    rows = []
     for cell in histogram["order"]:
         label, count = histogram["labels"][cell], histogram["counts"][cell]
         low = high = None
         if histogram["noisy_counts"] is not None:
             middle, half = histogram["noisy_counts"][cell], histogram["plus_minus"][cell]
             low, high = round(middle - half, 1), round(middle + half, 1)
-        bars.append({"label": label, "value": count, "low": low, "high": high, "text": f"{count:,.0f}"})
         rows.append([label, round(count, 1), low, high])
     return {
         "column": histogram["name"],
         "null_share": histogram["null_share"],
         "measured": histogram["noisy_counts"] is not None,
-        "chart": {"chart": "bars", "title": f"{histogram['name']}: rows in the model", "bars": bars},
+        "histogram": histogram,
         "table": {
             "caption": f"{histogram['name']}: rows in the model, and the interval that was measured with noise",
             "columns": [histogram["name"], "model", "measured from", "measured to"],
@@ -217,23 +217,62 @@ def _histogram_json(histogram: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _dependence_json(dependences: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """How far columns tell of each other, as a heat map; None for a single column."""
+def dependence_json(dependences: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How far columns tell of each other, as measured and in the model, as two heat maps; None for a single column."""
     if not dependences:
         return None
+    strongest = sorted(dependences, key=lambda each: -(each["strength"] or 0.0))
+    numbers = [each[name] or 0.0 for each in dependences for name in ("strength", "noisy_strength")]
+    return {
+        "chart": _heat_map(dependences, "strength", "Dependence of columns in the model", most=max(numbers)),
+        "noisy_chart": _heat_map(dependences, "noisy_strength", "Dependence of columns as measured", most=max(numbers)),
+        "table": {
+            "caption": "Dependence: 0 if two columns are independent, 1 if one determines the other",
+            "columns": ["columns", "in the model", "measured with noise", "measured together"],
+            "rows": [
+                [" × ".join(each["columns"]), each["strength"], each["noisy_strength"], each["measured"]]
+                for each in strongest
+            ],
+        },
+    }
+
+
+def _heat_map(dependences: Sequence[Mapping[str, Any]], name: str, title: str, *, most: float) -> dict[str, Any]:
+    """A number of each pair, on both sides of the diagonal, struck where noise alone would show as much."""
     cells = [
-        {"row": one, "column": other, "value": each["strength"]}
+        {
+            "row": one,
+            "column": other,
+            "value": each[name],
+            "drowned": each["below_noise"],
+        }
         for each in dependences
         for one, other in (tuple(each["columns"]), tuple(reversed(each["columns"])))
     ]
-    strongest = sorted(dependences, key=lambda each: -(each["strength"] or 0.0))
+    order = list(dict.fromkeys(column for each in dependences for column in each["columns"]))
+    cells += [{"row": column, "column": column, "value": None, "drowned": False} for column in order]
+    cells.sort(key=lambda cell: (order.index(cell["row"]), order.index(cell["column"])))
+    return {"chart": "heatmap", "title": title, "cells": cells, "most": most}
+
+
+def beside_json(first: StoredModel, second: StoredModel) -> dict[str, Any]:
+    """Two kept models: the facts of both, and what both have of each column, pair and network."""
+    models = (first, second)
+    two_models = inspect_two_models(first.model, second.model, names=(first.name, second.name))
+    pictures = [{each["name"]: histogram_json(each) for each in model.report["histograms"]} for model in models]
     return {
-        "chart": {"chart": "heatmap", "title": "Dependence of columns in the model", "cells": cells},
-        "table": {
-            "caption": "Dependence: 0 if two columns are independent, 1 if one determines the other",
-            "columns": ["columns", "dependence", "measured together"],
-            "rows": [[" × ".join(each["columns"]), each["strength"], each["measured"]] for each in strongest],
-        },
+        "names": [model.name for model in models],
+        "facts": [{"words": words, "texts": texts} for words, texts in both_facts(two_models.reports).items()],
+        "columns": [
+            {
+                "column": each.column,
+                "distance": each.distance,
+                "pictures": [own[each.column] for own in pictures],
+            }
+            for each in two_models.differences
+        ],
+        "dependences": [dependence_json(model.report["dependences"]) for model in models],
+        "graphs": [model.report["graph"] for model in models],
     }
 
 

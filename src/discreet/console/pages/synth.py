@@ -117,8 +117,29 @@ def show(context: RequestContext) -> HandlerResponse:
         "most": context.settings.most_rows,
         "trouble": None,
         "comparisons": model_fit.stored_comparisons(project.folder, stored_model.name),
+        "others": [name for name in model_fit.model_files(project.folder) if name != stored_model.name],
     }
     return Page(template="synth_model.html", data=data, table=stored_model.grid())
+
+
+def beside(context: RequestContext) -> HandlerResponse:
+    """Two models on one page. Free."""
+    project = context.handle.project
+    with job_queue_of(context).pricing_turn(context.visitor):
+        stored_models = [
+            model_fit.find_model(project.folder, name)
+            for name in (context.params["release"], context.query_text("other"))
+        ]
+        first, second = stored_models
+        if first is None or second is None:
+            raise NotFound
+        data = model_fit.beside_json(first, second)
+    comparisons = [model_fit.stored_comparisons(project.folder, name) for name in data["names"]]
+    data |= {"comparisons": comparisons, "compared": any(comparisons)}
+    rows = [[each["words"], *each["texts"]] for each in data["facts"]]
+    return Page(
+        template="synth_beside.html", data=data, table=PageTable(columns=("fact", "first", "second"), rows=rows)
+    )
 
 
 def _not_kept(project: Project, id_: str) -> Page:
@@ -179,6 +200,7 @@ ROUTES = (
     Route(method="POST", path="/synth/new", handler=fit, role="analyst", gridded=True),
     *job_progress.routes(AREA),
     Route(method="GET", path="/synth/{release}/sample", handler=sample, role="analyst", twins=False),
+    Route(method="GET", path="/synth/{release}/beside", handler=beside, role="analyst"),
     Route(method="GET", path="/synth/{release}/model", handler=model_file, role="analyst", twins=False),
     Route(method="POST", path="/synth/{release}/compare", handler=compare, role="analyst", gridded=True),
     Route(method="GET", path="/synth/{release}", handler=show, role="analyst"),

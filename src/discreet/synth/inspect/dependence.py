@@ -1,4 +1,8 @@
-"""How far columns tell of each other in the model: the share of the one's uncertainty that the other takes away."""
+"""How far columns tell of each other: the share of the one's uncertainty that the other takes away.
+
+In the model, and in the noisy tables that it was fitted to. Noise makes independent columns look dependent: how much is
+found by drawing noise of the same size on public numbers, and what is not above it is not shown.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,15 @@ import numpy as np
 
 from discreet.inference.axes import Axes, Table, cells_of
 from discreet.inference.projections import projections
-from discreet.synth.inspect.model_evidence import ModelEvidence, names_of
+from discreet.synth.inspect.model_evidence import ModelEvidence, is_laplace, names_of
 
 #: Pairs of more cells are not looked at.
 MOST_CELLS = 2**22
+
+#: Noisy tables of more cells are not looked at by themselves. Noise is drawn so often: noise alone exceeds the largest
+#: of 19 once in twenty times.
+MOST_NOISY_CELLS = 20_000
+DRAWS = 19
 
 #: A column varies if the rows outside its most common cell are more than so many standard deviations of their noise.
 CLEAR = 3.0
@@ -26,12 +35,16 @@ class Dependence:
     `measured`: the two were measured together. Else the model's dependence comes through other columns, and the true
     one may be larger. `strength` is None where the pair is too large to be looked at, or where a column may well have
     one value alone: its entropy is below the noise, and any share of it would be a share of noise. `constant`: those.
+    `noisy_strength`: of the noisy table of the two, less what noise adds on average; None where there is no such table,
+    or where `below_noise`: it is no more dependent than noise makes a table of independent columns look.
     """
 
     columns: tuple[str, ...]
     strength: float | None
     measured: bool
     constant: tuple[str, ...] = ()
+    noisy_strength: float | None = None
+    below_noise: bool = False
 
 
 def dependences(evidence: ModelEvidence) -> tuple[Dependence, ...]:
@@ -40,15 +53,43 @@ def dependences(evidence: ModelEvidence) -> tuple[Dependence, ...]:
     constant = {place for place in range(len(evidence.sizes)) if not varies(evidence, place)}
     small = [pair for pair in pairs if cells_of(evidence.sizes, pair) <= MOST_CELLS and not constant & set(pair)]
     strengths = {own: strength(table) for own, table in projections(evidence.model.calibrated, small)}
-    return tuple(
-        Dependence(
-            columns=names_of(evidence.model, pair),
-            strength=strengths.get(pair),
-            measured=evidence.measured(pair),
-            constant=names_of(evidence.model, [place for place in pair if place in constant]),
+    pair_dependences = []
+    for pair in pairs:
+        measured = evidence.measured(pair)
+        noisy = noisy_strength(evidence, pair) if measured and pair in strengths else None
+        pair_dependences.append(
+            Dependence(
+                columns=names_of(evidence.model, pair),
+                strength=strengths.get(pair),
+                measured=measured,
+                constant=names_of(evidence.model, [place for place in pair if place in constant]),
+                noisy_strength=noisy,
+                below_noise=measured and pair in strengths and noisy is None and _is_small(evidence, pair),
+            )
         )
-        for pair in pairs
-    )
+    return tuple(pair_dependences)
+
+
+def _is_small(evidence: ModelEvidence, pair: Axes) -> bool:
+    return cells_of(evidence.sizes, pair) <= MOST_NOISY_CELLS
+
+
+def noisy_strength(evidence: ModelEvidence, pair: Axes) -> float | None:
+    """The strength in the noisy table of two columns, less what noise alone adds; None where it is not above noise.
+
+    The noise that is drawn here protects nobody: it is the same in every report, on the product of the model's margins.
+    """
+    noisy_marginal = evidence.noisy_marginal(pair)
+    if noisy_marginal is None or not _is_small(evidence, pair):
+        return None
+    rows, columns = (evidence.bounds((place,)).model for place in pair)
+    independent = np.outer(rows, columns) / max(evidence.total, 1e-9)
+    generator, sd = np.random.default_rng(0), np.sqrt(noisy_marginal.variances)
+    draw = generator.laplace if is_laplace(evidence.model) else generator.normal
+    scale = sd / math.sqrt(2) if is_laplace(evidence.model) else sd
+    by_noise = [strength(np.maximum(independent + draw(0, scale), 0)) for _ in range(DRAWS)]
+    noisy = strength(np.maximum(noisy_marginal.values, 0))
+    return None if noisy <= max(by_noise) else max(0.0, noisy - sum(by_noise) / DRAWS)
 
 
 def varies(evidence: ModelEvidence, place: int) -> bool:

@@ -1,4 +1,4 @@
-"""Diagrams of pairs and parts: how columns depend, which were measured together, what the guarantee went to."""
+"""Diagrams of pairs and parts: how columns depend on each other, and what the guarantee went to."""
 
 from __future__ import annotations
 
@@ -13,71 +13,59 @@ from discreet.synth.inspect.histogram_svg import WIDTH, drawing
 from discreet.synth.inspect.report_text import crossed_names, percent, shorten
 
 
-def heatmap(columns: Sequence[str], pairs: Sequence[Dependence]) -> Markup:
-    """A triangle of all pairs, each column's name at the end of its row. Framed: measured together."""
+def heatmap(columns: Sequence[str], pairs: Sequence[Dependence], *, noisy: bool = False) -> Markup:
+    """A triangle of all pairs, each column's name at the end of its row. Framed: measured together.
+
+    `noisy`: what the noisy tables say by themselves; else what the model says.
+    """
     side = min(28.0, (WIDTH - 90) / max(1, len(columns) - 1))
     places = {name: turn for turn, name in enumerate(columns)}
     body = []
     for pair in pairs:
         column, row = (places[name] for name in pair.columns)
         x, y = column * side, row * side
-        body.append(_square(pair, x, y, side))
+        body.append(_square(pair, x, y, side, noisy=noisy))
+    letters_size = min(11.0, max(6.5, 1.1 * side))  # names of narrow rows must not meet
     for name, turn in places.items():
-        body.append(_name(turn * side + 5, turn * side + side / 2 + 4, name, letters=16))
-    label = "Dependence of each pair of columns in the model; the report lists the numbers"
-    return drawing(len(columns) * side, label, body)
+        x = turn * side + 5
+        letters = min(16, int((WIDTH - x) / (0.62 * letters_size)))
+        body.append(_name(x, turn * side + side / 2 + letters_size / 3, name, letters=letters, size=letters_size))
+    source = "in the noisy measurements" if noisy else "in the model"
+    label = f"Dependence of each pair of columns {source}; the report lists the numbers"
+    moved = svg.tag("g", *body, transform="translate(0 4)")  # letters are higher than narrow rows
+    return drawing(len(columns) * side + 6, label, [moved])
 
 
-def _name(x: float, y: float, name: str, *, letters: int, anchor: str = "") -> Markup:
+def _name(x: float, y: float, name: str, *, letters: int, size: float) -> Markup:
     """A column's name, cut to so many letters; a pointer that rests on it shows all of it."""
-    return svg.tag("text", svg.words(shorten(name, letters)), svg.title(name), x=x, y=y, text_anchor=anchor)
+    return svg.tag("text", svg.words(shorten(name, letters)), svg.title(name), x=x, y=y, font_size=size)
 
 
-def _square(pair: Dependence, x: float, y: float, side: float) -> Markup:
-    strength = pair.strength or 0.0
+def _square(pair: Dependence, x: float, y: float, side: float, *, noisy: bool) -> Markup:
+    strength = pair.noisy_strength if noisy else pair.strength
     measured_text = "measured together" if pair.measured else "never measured together"
     square = {"x": x + 1, "y": y + 1, "width": side - 2, "height": side - 2}
     parts = [
-        svg.title(f"{crossed_names(pair.columns)}: {_strength_text(pair)}, {measured_text}"),
-        svg.tag("rect", class_="cell", fill_opacity=0.8 * strength**0.5, **square),
+        svg.title(f"{crossed_names(pair.columns)}: {_strength_text(pair, noisy=noisy)}, {measured_text}"),
+        svg.tag("rect", class_="cell", fill_opacity=0.8 * (strength or 0.0) ** 0.5, **square),
         svg.tag("rect", class_="measured" if pair.measured else "frame", **square),
     ]
     if side >= 24:
-        number = DASH if pair.strength is None else f"{strength:.2f}"
+        number = DASH if strength is None else f"{strength:.2f}"
         place = {"x": x + side / 2, "y": y + side / 2 + 3}
         parts.append(svg.tag("text", svg.words(number), text_anchor="middle", font_size=9, **place))
     return svg.tag("g", *parts)
 
 
-def _strength_text(pair: Dependence) -> str:
+def _strength_text(pair: Dependence, *, noisy: bool) -> str:
     if pair.constant:
         return f"not shown, because {' and '.join(pair.constant)} may have only one value"
-    return "too large to compute" if pair.strength is None else f"{pair.strength:.2f}"
-
-
-def network(columns: Sequence[str], sets: Sequence[tuple[str, ...]], pairs: Sequence[Dependence]) -> Markup:
-    """The columns in a line, and an arc for each two that were measured together; dashed where with a third one."""
-    left, step = 122.0, 22.0 if len(columns) <= 24 else 16.0
-    places = {name: turn * step + step / 2 for turn, name in enumerate(columns)}
-    strengths = {pair.columns: pair.strength or 0.0 for pair in pairs}
-    longest = max([1.0, *(abs(places[a] - places[b]) for own in sets for a in own for b in own)])
-    body = []
-    for own in sorted(sets, key=len):
-        for number, one in enumerate(own):
-            for other in own[number + 1 :]:
-                body.append(_arc(own, places[one], places[other], strengths.get((one, other), 0.0), left, longest))
-    for name, y in places.items():
-        body.append(svg.tag("circle", class_="node", cx=left, cy=y, r=3))
-        body.append(_name(left - 10, y + 4, name, letters=18, anchor="end"))
-    label = "Columns that were measured together: " + ("; ".join(" and ".join(own) for own in sets) or "none")
-    return drawing(len(columns) * step, label, body)
-
-
-def _arc(own: tuple[str, ...], one: float, other: float, strength: float, left: float, longest: float) -> Markup:
-    reach = 24 + (WIDTH - left - 40) * abs(other - one) / longest
-    curve = f"M{left:g} {one:g}C{left + reach:.1f} {one:g} {left + reach:.1f} {other:g} {left:g} {other:g}"
-    kind = "arc" if len(own) == 2 else "arc three"
-    return svg.tag("path", svg.title(crossed_names(own)), class_=kind, stroke_width=1 + 4 * strength, d=curve)
+    if noisy and pair.below_noise:
+        return "not above the noise"
+    if noisy and not pair.measured:
+        return "not known"
+    strength = pair.noisy_strength if noisy else pair.strength
+    return "too large to compute" if strength is None else f"{strength:.2f}"
 
 
 def share_bar(shares: Mapping[str, float]) -> Markup:

@@ -152,9 +152,8 @@ def _axis(of: ModelHistogram, places: Mapping[int, tuple[float, float]], y: floa
     ]
     for cell in places:
         if of.spans[cell] is None:
-            middle = sum(places[cell]) / 2
             word = NULL if of.labels[cell] is None else "rare"
-            text.append(svg.text(middle, y, word, class_="note", anchor="middle"))
+            text.append(svg.text(places[cell][1], y, word, class_="note", anchor="end"))
     return text
 
 

@@ -15,6 +15,7 @@ from discreet.synth.inspect.marginal_verdicts import JudgedMarginals
 from discreet.synth.inspect.model_comparison import Comparison
 from discreet.synth.inspect.model_evidence import CONFIDENCE, NEAR
 from discreet.synth.inspect.model_histograms import ModelHistogram
+from discreet.synth.inspect.model_network import ModelNetwork
 from discreet.synth.inspect.simple_questions import ColumnQuestions
 from discreet.synth.model_contents import ModelCard
 
@@ -25,7 +26,8 @@ class ModelFindings:
 
     `rows` and `rows_plus_minus`: about how many rows the table has; None where that was never measured.
     `misfit`: how far the model is from what was measured, in standard deviations of the noise (root mean square).
-    `network`: the largest sets of columns that were measured together. `placeholders`: columns that hold no values.
+    `network`: the largest sets of columns that were measured together; `graph`: the same with the table of each column
+    given its parents. `placeholders`: columns that hold no values.
     """
 
     card: ModelCard
@@ -36,6 +38,7 @@ class ModelFindings:
     histograms: tuple[ModelHistogram, ...]
     dependences: tuple[Dependence, ...]
     network: tuple[tuple[str, ...], ...]
+    graph: ModelNetwork
     marginals: JudgedMarginals
     questions: tuple[ColumnQuestions, ...]
     placeholders: tuple[str, ...]
@@ -47,6 +50,15 @@ class ModelFindings:
     def columns(self) -> tuple[str, ...]:
         """The columns that are modelled."""
         return tuple(each.name for each in self.histograms)
+
+    def expected_pairs(self) -> float | None:
+        """The mean expected distance of the pairs that were measured together; None where there are none."""
+        pairs = [
+            each.expected_distance
+            for each in self.marginals.judged
+            if len(each.columns) == 2 and each.expected_distance is not None
+        ]
+        return sum(pairs) / len(pairs) if pairs else None
 
     def to_data(self) -> dict[str, Any]:
         """The report as JSON data."""

@@ -12,6 +12,8 @@ from discreet.synth.inspect.model_comparison import Comparison, Distance
 from discreet.synth.inspect.model_evidence import ModelEvidence, names_of
 from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.model_histograms import histograms
+from discreet.synth.inspect.model_network import model_network
+from discreet.synth.inspect.network_svg import NetworkPanel, network_file
 from discreet.synth.inspect.report_page import report_page
 from discreet.synth.inspect.report_text import count_noun, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import simple_questions
@@ -31,6 +33,10 @@ class ModelReport(ModelFindings):
         """The report as one HTML page that needs nothing else."""
         return report_page(self)
 
+    def graph_file(self) -> str:
+        """The network and the table of each of its columns, as one SVG file."""
+        return network_file([network_panel(self)])
+
     def lines(self) -> list[str]:
         """The report in a few lines of text."""
         return report_lines(self)
@@ -42,6 +48,7 @@ def inspect_model(model: Model, *, comparison: Comparison | None = None) -> Mode
     Guarantee: none is spent; a function of the model, which holds noisy values and public facts.
     """
     evidence = ModelEvidence(model)
+    pairs = dependences(evidence)
     modelled_names = {attribute.name for attribute in model.attributes}
     return ModelReport(
         card=model.card,
@@ -50,8 +57,9 @@ def inspect_model(model: Model, *, comparison: Comparison | None = None) -> Mode
         misfit=model.fitted.misfit,
         cells=model.calibrated.cells,
         histograms=histograms(evidence),
-        dependences=dependences(evidence),
+        dependences=pairs,
         network=tuple(names_of(model, own) for own in measured_sets(evidence)),
+        graph=model_network(evidence, pairs),
         marginals=judge_marginals(evidence),
         questions=simple_questions(evidence),
         placeholders=tuple(column.name for column in model.columns if column.name not in modelled_names),
@@ -59,16 +67,33 @@ def inspect_model(model: Model, *, comparison: Comparison | None = None) -> Mode
     )
 
 
+def network_panel(report: ModelFindings) -> NetworkPanel:
+    """The network of a model, with what it is and what it cost above it."""
+    card, graph = report.card, report.graph
+    parents = f", at most {count_noun(graph.degree, 'parent')}" if graph.arrows else ""
+    paid = "free" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
+    arrows = "arrows show what was modelled given what, not causes" if graph.arrows else "lines join what was measured"
+    return NetworkPanel(
+        title=f"{card.table}: {card.kind}{parents}",
+        note=f"{paid}; about {rounded(report.rows)} rows; {arrows}",
+        network=graph,
+    )
+
+
 def report_lines(report: ModelFindings) -> list[str]:
     """What the model is, what it is good for and what not. Names cannot move the terminal's cursor."""
-    card = report.card
-    paid = "costs nothing" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
-    head = f"{card.kind} model of {card.table}: about {rounded(report.rows)} rows, {paid}"
-    text_lines = [head, *_tallies(report), *_listed(report), *_compared(report)]
+    text_lines = [report_head(report), *verdict_tallies(report), *_listed(report), *compared_lines(report)]
     return [visible_text(line) for line in text_lines]
 
 
-def _tallies(report: ModelFindings) -> list[str]:
+def report_head(report: ModelFindings) -> str:
+    """What the model is, in a line."""
+    card = report.card
+    paid = "costs nothing" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
+    return f"{card.kind} model of {card.table}: about {rounded(report.rows)} rows, {paid}"
+
+
+def verdict_tallies(report: ModelFindings) -> list[str]:
     """How many tables of each size are good, in words."""
     near, confidence = percent(report.near), percent(report.confidence)
     text_lines = [f"tables with counts within {near} for at least 90% of their rows, at {confidence} confidence:"]
@@ -107,7 +132,8 @@ def _names(judged_marginals: list[JudgedMarginal]) -> str:
     )
 
 
-def _compared(report: ModelFindings) -> list[str]:
+def compared_lines(report: ModelFindings) -> list[str]:
+    """How far the model is from the real table, where that was paid for."""
     comparison = report.comparison
     if comparison is None:
         return []

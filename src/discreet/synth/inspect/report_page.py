@@ -9,10 +9,14 @@ from typing import Any
 from discreet import exact
 from discreet.present.cell_text import NULL
 from discreet.present.html import render
-from discreet.synth.inspect import dependence_diagrams, histogram_svg
+from discreet.synth.inspect import dependence_diagrams, histogram_svg, network_svg
+from discreet.synth.inspect.dependence import Dependence
+from discreet.synth.inspect.distance_svg import draw_distances
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, Verdict
+from discreet.synth.inspect.model_comparison import Comparison, Distance
 from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.model_histograms import ModelHistogram
+from discreet.synth.inspect.model_network import ModelNetwork, NetworkTable
 from discreet.synth.inspect.report_text import count_noun, crossed_names, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import ColumnQuestions, SimplePredicate
 from discreet.synth.model_contents import ModelCard
@@ -21,8 +25,9 @@ from discreet.synth.model_contents import ModelCard
 SHOWN = 10
 #: How many rows of a table.
 SHOWN_ROWS = 25
-#: How many of the strongest dependences are listed.
+#: How many of the strongest dependences are listed, and from which strength on.
 STRONGEST = 8
+LEAST_STRENGTH = 0.005
 
 _REST = "everything else"
 _SIZES = {1: "Single columns", 2: "Pairs of columns", 3: "Three columns"}
@@ -36,11 +41,16 @@ def report_page(report: ModelFindings) -> str:
         "compared": "Compared with the real table",
         "columns": "Each column",
         "pairs": "How columns depend on each other",
+        "network": "The network" if report.graph.arrows else "What was measured together",
         "errors": "Expected error of each table",
         "cost": "What it cost",
         "method": "How this was judged",
     }
-    left_out = {"compared": report.comparison is None, "pairs": len(report.columns) < 2}
+    left_out = {
+        "compared": report.comparison is None,
+        "pairs": len(report.columns) < 2,
+        "network": not report.graph.edges,
+    }
     return render(
         "synthetic/report.html",
         title=f"Synthetic data from {report.card.table}",
@@ -49,17 +59,18 @@ def report_page(report: ModelFindings) -> str:
         card=report.card,
         formats={"percent": percent, "rounded": rounded, "tenths": tenths, "count": count_noun, "cross": crossed_names},
         epsilon=None if report.card.epsilon is None else exact.show(report.card.epsilon, up=True),
-        delta=_delta(report.card),
+        delta=delta_text(report.card),
         **_questions(report),
         **_columns(report),
         **_pairs(report),
+        **network_parts(report.graph),
         **_errors(report),
         **_cost(report),
         **_compared(report),
     )
 
 
-def _delta(card: ModelCard) -> str:
+def delta_text(card: ModelCard) -> str:
     """The delta of the guarantee. With noise that is charged in rho it is never 0, whatever a card says."""
     return "not stated" if card.rho is not None and card.delta == 0 else exact.show(card.delta, up=True)
 
@@ -119,10 +130,14 @@ def _width(of: SimplePredicate) -> str:
 
 
 def _columns(report: ModelFindings) -> dict[str, Any]:
-    return {"figures": [(each.name, histogram_svg.draw_histogram(each), _notes(each)) for each in report.histograms]}
+    return {
+        "figures": [
+            (each.name, histogram_svg.draw_histogram(each), histogram_notes(each)) for each in report.histograms
+        ]
+    }
 
 
-def _notes(of: ModelHistogram) -> str:
+def histogram_notes(of: ModelHistogram) -> str:
     """What a reader of a histogram should know."""
     notes = []
     if of.null_share is not None:
@@ -137,11 +152,50 @@ def _notes(of: ModelHistogram) -> str:
 
 
 def _pairs(report: ModelFindings) -> dict[str, Any]:
-    strongest = sorted((each for each in report.dependences if each.strength), key=lambda each: -(each.strength or 0))
+    return heat_maps(report) | {"strongest": strongest(report.dependences)}
+
+
+def heat_maps(report: ModelFindings) -> dict[str, Any]:
+    """The dependence of all pairs as measured and in the model, which are drawn alike."""
     return {
+        "noisy_heatmap": dependence_diagrams.heatmap(report.columns, report.dependences, noisy=True),
         "heatmap": dependence_diagrams.heatmap(report.columns, report.dependences),
-        "network": dependence_diagrams.network(report.columns, report.network, report.dependences),
-        "strongest": strongest[:STRONGEST],
+    }
+
+
+def strongest(dependences: Sequence[Dependence]) -> list[Dependence]:
+    """The strongest dependences of the model, without those that noise alone would show."""
+    shown = [each for each in dependences if (each.strength or 0.0) >= LEAST_STRENGTH and not each.below_noise]
+    return sorted(shown, key=lambda each: -(each.strength or 0.0))[:STRONGEST]
+
+
+def network_parts(graph: ModelNetwork) -> dict[str, Any]:
+    """The drawing of a network, and its tables as texts."""
+    return {
+        "graph": graph,
+        "network_drawing": network_svg.draw_network(graph),
+        "network_tables": [_network_table(each) for each in graph.tables],
+    }
+
+
+def _network_table(table: NetworkTable) -> dict[str, Any]:
+    rows = [
+        (
+            row.given,
+            [
+                (network_svg.share_text(share), network_svg.width_text(width))
+                for share, width in zip(row.shares, row.plus_minus, strict=True)
+            ],
+            rounded(row.count),
+        )
+        for row in table.rows
+    ]
+    return {
+        "title": network_svg.heading(table),
+        "parents": table.parents,
+        "values": table.values,
+        "rows": rows,
+        "left_out": table.rows_left_out,
     }
 
 
@@ -158,7 +212,7 @@ def _cost(report: ModelFindings) -> dict[str, Any]:
         "unit": "one row" if card.unit == "row" else f"one {card.unit}",
         "cost_facts": {
             "epsilon": exact.show(card.epsilon or Fraction(0), up=True),
-            "delta": _delta(card),
+            "delta": delta_text(card),
             "rho": "none (pure)" if card.rho is None else exact.show(card.rho, up=True),
             "release": card.release or "none",
             "steps": f"{card.steps:,}",
@@ -180,16 +234,31 @@ def _compared(report: ModelFindings) -> dict[str, Any]:
     comparison = report.comparison
     if comparison is None:
         return {"comparison": None}
+    distances = comparison_distances(report)
+    return {
+        "comparison": comparison,
+        "comparison_price": comparison_price(comparison),
+        "distances": {words: each for words, each in distances.items() if isinstance(each, Distance)},
+        "distance_drawing": draw_distances(distances),
+    }
+
+
+def comparison_price(comparison: Comparison) -> str:
+    """What a comparison cost."""
+    delta = f" and delta {exact.show(comparison.delta, up=True)}" if comparison.delta else ""
+    return f"epsilon {exact.show(comparison.epsilon, up=True)}{delta}"
+
+
+def comparison_distances(report: ModelFindings) -> dict[str, Distance | float]:
+    """What was paid for, each with its interval, and beside it what was expected for free."""
+    comparison = report.comparison
+    assert comparison is not None
     worst = f"the worst pair, as far as the noise shows: {crossed_names(comparison.worst)}"
-    distances = {
+    distances: dict[str, Distance | float | None] = {
         f"mean of {count_noun(comparison.pairs, 'pair')} of columns": comparison.mean,
         "pairs that were measured together": comparison.measured,
+        "the same, as expected from the noise alone": report.expected_pairs() if comparison.measured else None,
         "pairs that were never measured together": comparison.others,
         worst: comparison.worst_distance,
     }
-    price = f"epsilon {exact.show(comparison.epsilon, up=True)}"
-    return {
-        "comparison": comparison,
-        "comparison_price": price + (f" and delta {exact.show(comparison.delta, up=True)}" if comparison.delta else ""),
-        "distances": {words: distance for words, distance in distances.items() if distance},
-    }
+    return {words: distance for words, distance in distances.items() if distance is not None}
