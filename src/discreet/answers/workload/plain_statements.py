@@ -21,7 +21,7 @@ from discreet.sql.parsed_query import OrderTerm, OutputColumn, ParsedQuery
 
 def plain_apart(queries: Sequence[ParsedQuery]) -> list[ParsedQuery] | None:
     """The statements of a batch, where plain ones share with plain ones alone; None where they do so anyway."""
-    apart = {}
+    apart: dict[int, ParsedQuery] = {}
     for group in QueryBatch.of(queries).groups:
         if group[0].inquiry.keys or isinstance(group[0].inquiry.plan, LimitGroups):
             continue
