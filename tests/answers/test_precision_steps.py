@@ -13,8 +13,10 @@ import discreet
 from answers.precision_market import Market
 from discreet.accounting.events import is_refinement
 from discreet.answers import precision_steps
+from discreet.answers.precision_answer import precision_notes
 from discreet.answers.precision_steps import PrecisionPurchase
 from discreet.errors import UsageError
+from discreet.release import PrecisionOutcome
 from tiers import size
 
 COUNT = "SELECT count(*) AS n FROM patients"
@@ -251,3 +253,20 @@ def test_the_average_of_a_boolean_at_a_large_epsilon(tmp_path, epsilon, extra):
         str(answer)
     assert low - 1e-9 <= exact <= high + 1e-9 and high - low < 0.01
     assert not any("noise" in each for each in answer.warnings)
+
+
+def test_what_the_budget_does_not_hold_is_not_offered():
+    """ "--at-most 58" was offered where 3 was left."""
+    outcome = PrecisionOutcome(
+        wished="1%",
+        share=Fraction(1),
+        reached=False,
+        share_reached=Fraction(0),
+        steps=(),
+        at_most=Fraction(1),
+        needed=Fraction(58),
+    )
+    (note,) = precision_notes(outcome, Fraction(3))
+    assert "about epsilon 58 more, and the remaining budget allows 3" in note and "at-most" not in str(note)
+    (note,) = precision_notes(outcome, Fraction(60))
+    assert "at-most 58" in str(note)
