@@ -109,7 +109,8 @@ class SessionSeller:
 
     def buy(self, step: PlannedStep) -> AnswerReading:
         wish = _wish(step.epsilon, step.confidence)
-        measurement = measure_query(self.query, wish, self.session, self.quote(step))
+        surer = int((1 - self.confidence) / (1 - step.confidence))  # of a top-up 16, 32 and so on, else 1
+        measurement = measure_query(self.query, wish, self.session, self.quote(step), surer=surer)
         return AnswerReading(query=self.query, measurement=measurement)
 
 
