@@ -130,10 +130,10 @@ _PARTS = {
 _LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
 
 
-def _surer(told: Any) -> int:
-    if type(told) is not int or told < 1:
+def _surer(times: Any) -> int:
+    if type(times) is not int or times < 1:
         raise LedgerFault("a stored answer says in no whole number how much surer its intervals are")
-    return told
+    return times
 
 
 def _check_members(data: dict[str, Any], members: set[str], what: str) -> None:
