@@ -27,7 +27,7 @@ class Tables:
 
     def __init__(self, tables: list[Any], proof: Any, schemas: Any, stored: Any, confidence: Fraction) -> None:
         self.tables, self.question, self.told = tables, proof["question"], proof["shown"]
-        parts, self.doubt = stored["parts"], 1 - confidence
+        parts, self.doubt = stored["parts"], (1 - confidence) / stored.get("surer", 1)
         self.sets = [Counter(map(text, axes)) for axes in sorted(self.question["sets"], key=text)]
         self.statistics = sorted(self.question["statistics"], key=text)
         found = [part for part in parts if part["kind"] == "keys"]

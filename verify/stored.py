@@ -5,7 +5,7 @@ from typing import Any
 from measured import LAWS, PARTS, closed, ratio, text
 from relation import Broken, Node, whole
 
-MEASUREMENT = {"id", "text", "parts", "event", "also"}
+MEASUREMENT = {"id", "text", "parts", "event", "also", "surer"}
 
 
 def check_measurement(told: Node) -> None:
@@ -15,6 +15,8 @@ def check_measurement(told: Node) -> None:
         raise Broken("the name or the text of a measurement is not a text")
     if len({told["id"], *also}) < 1 + len(also):
         raise Broken("a measurement is combined with itself, or with another one twice")
+    if whole(told.get("surer", 1)) < 1:
+        raise Broken("the intervals of a measurement are less sure than is asked for")
     for part in told["parts"]:
         closed(part, PARTS[part["kind"]], "a part of a measurement")
         {"cells": check_cells, "bins": check_bins, "keys": check_keys}[part["kind"]](part)

@@ -57,7 +57,7 @@ OTHERS = [*SUMS, "avg(o.x)", "median(o.x)", "count(DISTINCT o.x)", "count(DISTIN
 class People:
     """Persons with up to eight rows, some of them outside the declaration, and one who leaves: `gone`."""
 
-    def __init__(self, folder, seed):
+    def __init__(self, folder, seed, accounting="renyi"):
         self.random, self.folder = random.Random(seed), folder
         draw, self.rows = self.random, {"o": [], "p": []}
         for person in range(8):
@@ -67,7 +67,9 @@ class People:
                 self.rows["o"].append((f"w{person}", *row, draw.choice("uvw")))
             self.rows["p"] += [(f"w{person}", draw.choice(["", *range(-2, 4)])) for _ in range(draw.randint(0, 5))]
         self._write("pub", ["name", "w"], [("a", 3), ("b", -1), ("b", 2), ("z", 1)])
-        (folder / "discreet.toml").write_text(DECLARED)
+        (folder / "discreet.toml").write_text(
+            DECLARED.replace("[tables.o]", f'accounting = "{accounting}"\n[tables.o]')
+        )
         self._save("nobody")
         self.project = discreet.init(folder)
         self.gone = f"w{draw.randrange(8)}"
@@ -182,7 +184,18 @@ def lost(one, two):
     return total
 
 
-def losses(people, given, texts, epsilon):
+def lost_rho(one, two):
+    """The rho of Gaussian noise that two runs tell apart; every draw within its own sensitivity."""
+    total = Fraction(0)
+    for (mechanism, before, norms), (other, after, _) in zip(one, two, strict=True):
+        assert mechanism == other and before.shape == after.shape and isinstance(mechanism, DiscreteGaussian)
+        moved = sum(int(each) ** 2 for each in (before - after).ravel())
+        assert moved <= norms["l2_squared"]
+        total += moved / (2 * mechanism.sigma2)
+    return total
+
+
+def losses(people, given, texts, epsilon, lost=lost):
     first = [ask(people.project, given, text, epsilon) for text in texts]
     people.leave()
     second = [ask(people.project, given, text, epsilon) for text in texts]
@@ -208,6 +221,22 @@ def test_who_is_in_no_statement_of_a_batch_moves_nothing(tmp_path, given, seed):
     texts = [people.batch(where=f"o.sex = '{other}'")]
     seen = [loss for _, loss in losses(people, given, texts, 3)]
     assert seen and not any(seen)
+
+
+@pytest.mark.parametrize("seed", range(size(1, 10)))
+def test_batches_with_gaussian_noise(tmp_path, given, seed):
+    people = People(tmp_path, seed, "zcdp")
+    seen = [rho for _, rho in losses(people, given, [people.batch() for _ in range(size(1, 3))], 1, lost_rho)]
+    assert any(seen) and all(rho <= Fraction(1, 2) for rho in seen)
+
+
+def test_a_planted_bug_is_caught_with_gaussian_noise(tmp_path, given, monkeypatch):
+    """A batch that takes a person to have a third of the rows."""
+    whole = AddedRows.most_added
+    monkeypatch.setattr(AddedRows, "most_added", lambda self, schemas: max(1, whole(self, schemas) // 3))
+    people = People(tmp_path, 1, "zcdp")
+    with pytest.raises(AssertionError):
+        assert all(rho <= Fraction(1, 2) for _, rho in losses(people, given, [people.batch()], 1, lost_rho))
 
 
 def test_a_planted_bug_is_caught(tmp_path, given, monkeypatch):

@@ -58,3 +58,9 @@ def test_each_columns_noise_is_its_own_statistics(shop):
     # A person moves these by 20, by 20 * 20 and by 20 * 500, for the same share.
     assert widths[1] / widths[0] == pytest.approx(20, rel=0.05) and widths[2] / widths[1] == pytest.approx(25, rel=0.05)
     assert noise[0]["m"]["bins"] == 21
+
+
+def test_a_correlation_may_be_a_dash_and_that_is_said_before_it_is_paid(shop):
+    said = shop.sql("select corr(amount, items) as r, regr_r2(amount, items) as r2 from orders").explain(epsilon=1)
+    assert any(step.startswith("r, r2: a dash where noise leaves no variance") for step in said["steps"])
+    assert not any("a dash" in step for step in shop.sql("select avg(items) from orders").explain(epsilon=1)["steps"])

@@ -1,7 +1,9 @@
 """A precision that depends on the data is bought step by step: what is charged, when it stops, how often it misses."""
 
+import json
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 
@@ -13,9 +15,16 @@ import discreet
 from answers.precision_market import Market
 from discreet.accounting.events import is_refinement
 from discreet.answers import precision_steps
+from discreet.answers.precision_answer import precision_notes
 from discreet.answers.precision_steps import PrecisionPurchase
+from discreet.answers.refine import AnswerReading
+from discreet.bundle import bundle_files
+from discreet.bundle.verification import verify
 from discreet.errors import UsageError
+from discreet.kernel.measurement import Measurement
+from discreet.release import PrecisionOutcome
 from tiers import size
+from verify.forging import signed_again, verdicts
 
 COUNT = "SELECT count(*) AS n FROM patients"
 AVERAGE = "SELECT avg(age) AS a FROM patients"
@@ -251,3 +260,59 @@ def test_the_average_of_a_boolean_at_a_large_epsilon(tmp_path, epsilon, extra):
         str(answer)
     assert low - 1e-9 <= exact <= high + 1e-9 and high - low < 0.01
     assert not any("noise" in each for each in answer.warnings)
+
+
+def test_what_the_budget_does_not_hold_is_not_offered():
+    """ "--at-most 58" was offered where 3 was left."""
+    outcome = PrecisionOutcome(
+        wished="1%",
+        share=Fraction(1),
+        reached=False,
+        share_reached=Fraction(0),
+        steps=(),
+        at_most=Fraction(1),
+        needed=Fraction(58),
+    )
+    (note,) = precision_notes(outcome, Fraction(3))
+    assert "about epsilon 58 more, and the remaining budget allows 3" in note and "at-most" not in str(note)
+    (note,) = precision_notes(outcome, Fraction(60))
+    assert "at-most 58" in str(note)
+
+
+@pytest.mark.parametrize(("text", "within"), [(COUNT, "2%"), (AVERAGE, "2"), ("select median(age) from patients", "3")])
+def test_a_top_up_that_is_read_again_has_the_intervals_that_were_given(project, monkeypatch, tmp_path, text, within):
+    """They were narrower, for the asked confidence: what was bought after a failed aim must miss less often."""
+    real, aims = PrecisionPurchase._is_reached, []
+
+    def not_at_first(self, step):
+        aims.append(step)
+        return len(aims) > 1 and real(self, step)
+
+    with monkeypatch.context() as once:
+        once.setattr(PrecisionPurchase, "_is_reached", not_at_first)
+        given = project.sql(text).ask(within=within, at_most=20)
+    assert given.precision.reached and len(aims) > 1
+    measurement = project.curator.stored_measurement(given.id)
+    assert measurement.surer in (16, 32, 64) and Measurement.from_text(measurement.to_text()) == measurement
+    again = project.sql(text).ask(epsilon=1)
+    assert again.cached and again.id == given.id
+    for read in (again, project.release(given.id)):
+        assert read.intervals == given.intervals
+    plain = AnswerReading(query=project.sql(text).query, measurement=replace(measurement, surer=1))
+    if "median" not in text:  # the interval of a median is bought at one confidence
+        assert plain.intervals(Fraction(95, 100)) != given.intervals
+        assert project.release(given.id, confidence="0.8").intervals != given.intervals
+    files = bundle_files.make_bundle(project, given.id)
+    assert set(verdicts(files).values()) <= {"proved", "open"}
+    if text == COUNT:
+        assert verdicts(signed_again(files, plan=less_sure))["numbers"] == "broken"
+    bundle_files.write(files, tmp_path / "out")
+    assert verify(tmp_path / "out").sound
+
+
+def less_sure(plan):
+    """A plan that says nothing of it: then its intervals are wider than the noise makes them."""
+    stored = json.loads(plan["payloads"][plan["release"]])
+    stored.pop("surer")
+    plan["payloads"][plan["release"]] = json.dumps(stored, sort_keys=True, separators=(",", ":"))
+    return plan

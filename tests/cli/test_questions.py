@@ -151,7 +151,7 @@ def test_a_batch_is_one_plan(shop, tmp_path, capsys):
     assert code == 0
     answers = data["answers"]
     assert [len(answer["rows"]) for answer in answers] == [4, 4, 1]
-    assert answers[0]["release"] == answers[1]["release"] != answers[2]["release"]
+    assert len({answer["release"] for answer in answers}) == 1
     assert shop.budget("orders").spent.epsilon == pytest.approx(1)
     code, again, _ = run(capsys, tmp_path, "query", "-f", str(file), "--epsilon", "1")
     assert all(answer["cached"] for answer in again["answers"])

@@ -25,3 +25,4 @@ def test_the_closest_name():
     assert closest_name_hint("weight", ["b", "a"]) == "one of: a, b"
     assert closest_name_hint("weight", [str(number) for number in range(20)]) == ""
     assert closest_name_hint("weight", []) == ""
+    assert closest_name_hint("nope", ["income", "sex"]) == "one of: income, sex"

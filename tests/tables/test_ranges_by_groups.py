@@ -244,6 +244,8 @@ def test_bins():
     age = NumberColumn(name="age", type="integer", low=3, high=48)
     assert bin_edges(age, width_of(age, bins=5)) == (0, 10, 20, 30, 40, 50)
     assert bin_edges(age, width_of(age, bins=4)) == (0, 20, 40, 60)
+    old = NumberColumn(name="age", type="integer", low=0, high=110)
+    assert bin_edges(old, width_of(old, bins=5)) == (0, 25, 50, 75, 100, 125)  # three of 50 would be far from five
     assert width_of(age) is None and width_of(age, bins=1000) == 1
     day = MomentColumn(name="day", type="date", low=18_276, high=18_616)  # 2020-01-15 to 2020-12-20
     days = [date(1970, 1, 1) + timedelta(days=edge) for edge in bin_edges(day, "month")]
@@ -266,3 +268,13 @@ def test_on_the_command_line(people, capsys):
     assert code == 0 and [row[:2] for row in data["rows"]][:2] == [["F", 0], ["F", 10]]
     code, _, error = say(capsys, people.folder, "histogram", "people", "sex", "--bins", "5", "--epsilon", "1")
     assert code == 2 and "bins of 'sex'" in error
+
+
+@pytest.mark.parametrize("where", ["sex = 'F') or (sex = 'M'", "sex = 'F'))", "(sex = 'F'", ") or (sex = 'F'"])
+def test_a_condition_does_not_escape_its_brackets(people, where):
+    """Else `where` and what is written after it would be read together."""
+    for ask in (people.histogram, lambda *names, **more: people.plan_ranges(*names, epsilon=1, **more)):
+        with pytest.raises(UsageError, match="brackets of a condition must match"):
+            ask("people", "age", where=where)
+    within = "(\"sex\" = 'F' or (sex = 'M')) /* :( */ -- )"
+    assert people.histogram("people", "age", where=within).query is not None

@@ -91,6 +91,28 @@ def test_a_batch(projects):
     assert len(json.loads(files["proof.json"])["shown"]) == 2
 
 
+def test_a_batch_that_is_one_workload_and_joins(projects):
+    """An honest bundle of it was called broken: it declares the joined table, which no member of its plan named."""
+    _, project, state = projects
+    joined = "visits v JOIN stays s ON v.id = s.id"
+    with state_in(state):
+        texts = [f"SELECT count(*) AS n FROM {joined} WHERE s.nights < {nights}" for nights in (3, 7, 12, 20)]
+        released = project.batch(";".join([*texts, f"SELECT avg(s.nights) AS a FROM {joined}"]), epsilon=1)
+        assert {each.id for each in released} <= set(project.ledger.refresh().reservations)
+        files = bundle_files.make_bundle(project, released[0].id)
+    said = verdicts(files)
+    assert {name for name, verdict in said.items() if verdict != "proved"} == {"sensitivity", "numbers"}
+    assert set(said.values()) == {"proved", "open"}
+    wider = at("steps", 0, "event", "scale", to="900/1")
+    assert verdicts(signed_again(files, plan=wider, proof=wider))["sensitivity"] == "broken"
+
+    def with_table(plan):
+        plan["schemas"]["wards"] = plan["schemas"]["stays"]
+        return plan
+
+    assert verdicts(signed_again(files, plan=with_table))["sensitivity"] == "broken"
+
+
 @pytest.mark.parametrize("name", ["ranges", "ranges of persons", "binary", "identity"])
 def test_a_strategy_moves_by_its_columns(name, programs, tmp_path):
     files = programs[name]

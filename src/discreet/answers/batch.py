@@ -21,6 +21,7 @@ from discreet.answers.refine import AnswerReading
 from discreet.answers.sql import measure_query, resumed_quote, stored_reading
 from discreet.answers.workload.batch_measurement import begun_batch, measure_batch, resume_batch
 from discreet.answers.workload.batch_quote import plan_batch
+from discreet.answers.workload.plain_statements import plain_apart
 from discreet.answers.workload.query_batch import QueryBatch
 from discreet.engines.stop_signal import after_partial_charge
 from discreet.errors import Flag, Message, UsageError
@@ -44,8 +45,26 @@ def ask_batch(
     `sessions`: the session of each query; all have one curator and one asker. `weights`: how much a squared error of
     each statement matters.
     """
-    together = ask_as_one(queries, wish, sessions, weights=weights)
+    apart = plain_statements(queries, wish, sessions, weights=weights)
+    together = None if apart is None else ask_as_one(apart, wish, sessions, weights=weights, split=queries)
+    if together is None:
+        together = ask_as_one(queries, wish, sessions, weights=weights)
     return _ask_split(queries, wish, sessions) if together is None else together
+
+
+def plain_statements(
+    queries: Sequence[ParsedQuery],
+    wish: QueryWish,
+    sessions: Callable[[ParsedQuery], Session],
+    *,
+    weights: Sequence[Fraction] | None = None,
+) -> list[ParsedQuery] | None:
+    """The statements of a batch where plain ones share with plain ones alone, for a workload; None where that is the
+    same, or where they were charged before in the other way."""
+    apart = None if wish.epsilon is None else plain_apart(queries)
+    if apart is None or begun_batch(queries, wish, sessions(queries[0]), weights=weights) is not None:
+        return None
+    return apart
 
 
 def ask_as_one(
@@ -55,10 +74,11 @@ def ask_as_one(
     *,
     weights: Sequence[Fraction] | None = None,
     fresh: bool = False,
+    split: Sequence[ParsedQuery] | None = None,
 ) -> list[Release] | None:
     """Answer a batch that is planned as one workload; None where it gains nothing by that, and nothing is charged.
 
-    `fresh`: stored answers are not looked at.
+    `fresh`: stored answers are not looked at. `split`: see `plan_batch`.
     """
     if wish.epsilon is None or len({query.tables[0] for query in queries}) != 1:
         return None
@@ -68,12 +88,12 @@ def ask_as_one(
     begun = None if fresh else begun_batch(queries, wish, session, weights=weights)
     is_repeat = False
     if begun is not None:
-        drawn = resume_batch(begun, queries, wish, sessions, weights=weights, answered=list(earlier))
+        drawn = resume_batch(begun, queries, wish, sessions, weights=weights, answered=list(earlier), split=split)
         is_repeat = not drawn.is_resumed
-    elif not fresh and is_begun_split(batch, wishes, sessions):
+    elif not fresh and is_begun_split(queries if split is None else split, wish, sessions):
         return None
     else:
-        quoted = plan_batch(queries, wish, sessions, weights=weights, answered=list(earlier))
+        quoted = plan_batch(queries, wish, sessions, weights=weights, answered=list(earlier), split=split)
         if quoted is None or not quoted.is_better:
             return None
         drawn = measure_batch(quoted, queries, wish, sessions, weights=weights, fresh=fresh)
@@ -94,10 +114,18 @@ def ask_as_one(
     return releases
 
 
-def is_begun_split(batch: QueryBatch, wishes: Sequence[QueryWish], sessions: Callable[[ParsedQuery], Session]) -> bool:
+def batch_wishes(batch: QueryBatch, wish: QueryWish) -> list[QueryWish]:
+    """What each group of a batch may spend where it is split."""
+    if wish.epsilon is None:
+        return [wish] * len(batch.groups)
+    return [replace(wish, epsilon=epsilon, within=None) for epsilon in batch.epsilons(wish.epsilon)]
+
+
+def is_begun_split(queries: Sequence[ParsedQuery], wish: QueryWish, sessions: Callable[[ParsedQuery], Session]) -> bool:
     """Whether a process charged a group of this batch as one that is split, and died: it goes on so."""
-    pairs = zip(batch.groups, wishes, strict=True)
-    return any(resumed_quote(batch.whole(group), wish, sessions(group[0])) is not None for group, wish in pairs)
+    batch = QueryBatch.of(queries)
+    pairs = zip(batch.groups, batch_wishes(batch, wish), strict=True)
+    return any(resumed_quote(batch.whole(group), own, sessions(group[0])) is not None for group, own in pairs)
 
 
 def stored_groups(

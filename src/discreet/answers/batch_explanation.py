@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,14 @@ import numpy as np
 
 from discreet import exact
 from discreet.accounting.filter import Segment
-from discreet.answers.batch import check_room, is_begun_split, stored_groups, try_charge
+from discreet.answers.batch import (
+    batch_wishes,
+    check_room,
+    is_begun_split,
+    plain_statements,
+    stored_groups,
+    try_charge,
+)
 from discreet.answers.query_quote import FREE, QueryWish, account_of, cost_of, quote, spending, width_of
 from discreet.answers.refine import AnswerReading
 from discreet.answers.sql import resumed_quote
@@ -25,7 +32,7 @@ from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account, AccountStatus
 from discreet.plan.price import Price
 from discreet.release import Spending
-from discreet.sql.parsed_query import ParsedQuery
+from discreet.sql.parsed_query import OutputColumn, ParsedQuery
 
 SessionOf = Callable[[ParsedQuery], Session]
 
@@ -50,14 +57,9 @@ def explain_batch(
     queries: Sequence[ParsedQuery], wish: QueryWish, sessions: SessionOf, *, weights: Sequence[Fraction] | None = None
 ) -> dict[str, Any]:
     """What a batch would cost, and how exact each of its statements would be, as JSON data; the keys are a contract."""
-    batch = QueryBatch.of(queries)
-    wishes = batch_wishes(batch, wish)
-    stored = stored_groups(batch, wishes, sessions)
-    begun = None if wish.epsilon is None else begun_batch(queries, wish, sessions(queries[0]), weights=weights)
-    quoted = None
-    if begun is None and not is_begun_split(batch, wishes, sessions):
-        quoted = plan_batch(queries, wish, sessions, weights=weights, answered=list(stored))
-    together = quoted if quoted is not None and quoted.is_better else None
+    planned = _PlannedBatch.of(queries, wish, sessions, weights)
+    batch, wishes, stored, begun = planned.batch, planned.wishes, planned.stored, planned.begun
+    together = planned.together
     prices: dict[int, Price]
     if begun is not None:
         session = sessions(queries[0])
@@ -67,7 +69,17 @@ def explain_batch(
         prices, cost, status = _split(batch, wishes, sessions, stored)
     else:
         prices, cost, status = dict(together.apart), *_charged(together, sessions(queries[0]))
-    described = _Described(batch=batch, together=together, prices=prices, stored=stored, confidence=wish.confidence)
+    described = _Described(
+        batch=batch,
+        together=together,
+        prices=prices,
+        stored=stored,
+        confidence=wish.confidence,
+        split_outputs={
+            id(own): each.outputs
+            for own, each in zip(planned.queries, queries if together is not None else planned.queries, strict=True)
+        },
+    )
     if begun is not None:
         strategy, because = "as it was charged before", ""
     elif together is not None:
@@ -79,7 +91,7 @@ def explain_batch(
     return {
         "statements": [
             described.statement(query, Fraction(1) if weights is None else weights[number])
-            for number, query in enumerate(queries)
+            for number, query in enumerate(planned.queries)
         ],
         "cost": cost.to_data(up=True),
         "spent": spending(status.spent).to_data(up=True),
@@ -91,6 +103,47 @@ def explain_batch(
         "confidence": float(wish.confidence),
         "because": because,
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlannedBatch:
+    """A batch as it would be measured. `queries`: its statements, sharing what they measure in that way."""
+
+    queries: Sequence[ParsedQuery]
+    batch: QueryBatch
+    wishes: list[QueryWish]
+    stored: Mapping[int, AnswerReading]
+    begun: str | None
+    together: BatchQuote | None
+
+    @staticmethod
+    def of(
+        queries: Sequence[ParsedQuery], wish: QueryWish, sessions: SessionOf, weights: Sequence[Fraction] | None
+    ) -> _PlannedBatch:
+        """As `ask_batch` does it: plain statements apart, if the batch gains by that; else as it is; else split."""
+        apart = plain_statements(queries, wish, sessions, weights=weights)
+        own = None if apart is None else _PlannedBatch._of(apart, wish, sessions, weights, queries)
+        if own is not None and (own.together is not None or own.begun is not None):
+            return own
+        return _PlannedBatch._of(queries, wish, sessions, weights, None)
+
+    @staticmethod
+    def _of(
+        queries: Sequence[ParsedQuery],
+        wish: QueryWish,
+        sessions: SessionOf,
+        weights: Sequence[Fraction] | None,
+        split: Sequence[ParsedQuery] | None,
+    ) -> _PlannedBatch:
+        batch = QueryBatch.of(queries)
+        wishes = batch_wishes(batch, wish)
+        stored = stored_groups(batch, wishes, sessions)
+        begun = None if wish.epsilon is None else begun_batch(queries, wish, sessions(queries[0]), weights=weights)
+        quoted = None
+        if begun is None and not is_begun_split(queries if split is None else split, wish, sessions):
+            quoted = plan_batch(queries, wish, sessions, weights=weights, answered=list(stored), split=split)
+        together = quoted if quoted is not None and quoted.is_better else None
+        return _PlannedBatch(queries=queries, batch=batch, wishes=wishes, stored=stored, begun=begun, together=together)
 
 
 def _why_split(queries: Sequence[ParsedQuery], weights: Sequence[Fraction] | None) -> str:
@@ -109,7 +162,12 @@ def explained_as_one(query: ParsedQuery, wish: QueryWish, session: Session) -> d
         return None
     cost, status = _charged(quoted, session)
     described = _Described(
-        batch=quoted.batch, together=quoted, prices=quoted.apart, stored={}, confidence=wish.confidence
+        batch=quoted.batch,
+        together=quoted,
+        prices=quoted.apart,
+        stored={},
+        confidence=wish.confidence,
+        split_outputs={id(query): query.outputs},
     ).statement(query, Fraction(1))
     mechanism = "discrete Laplace" if quoted.event.epsilon is not None else "discrete Gaussian"
     scales = [float(each.law.variance()) ** 0.5 for each in quoted.grids]
@@ -134,13 +192,6 @@ def explained_as_one(query: ParsedQuery, wish: QueryWish, session: Session) -> d
         "strategy": quoted.words,
         "because": quoted.because,
     }
-
-
-def batch_wishes(batch: QueryBatch, wish: QueryWish) -> list[QueryWish]:
-    """What each group of a batch may spend where it is split."""
-    if wish.epsilon is None:
-        return [wish] * len(batch.groups)
-    return [replace(wish, epsilon=epsilon, within=None) for epsilon in batch.epsilons(wish.epsilon)]
 
 
 def _charged(quoted: BatchQuote, session: Session) -> tuple[Spending, AccountStatus]:
@@ -200,8 +251,11 @@ class _Described:
         prices: Mapping[int, Price],
         stored: Mapping[int, AnswerReading],
         confidence: Fraction,
+        split_outputs: Mapping[int, Sequence[OutputColumn]],
     ) -> None:
         self._together, self._prices, self._stored, self._confidence = together, prices, stored, confidence
+        #: Of each statement its columns as they are computed where the batch is split, which `prices` go by.
+        self._split_outputs = split_outputs
         self._place = {id(query): place for place, group in enumerate(batch.groups) for query in group}
         self._alone = {} if together is None else {each.group: each.price for each in together.alone}
         #: For each group, grouping set and statistic of the grids the widest noise.
@@ -234,11 +288,11 @@ class _Described:
     def _noise(self, query: ParsedQuery, place: int) -> list[dict[str, Any]]:
         """How wrong each column may be: in this plan, and where the batch is split. None where the data decide."""
         lines = []
-        for output in query.outputs:
+        for output, other in zip(query.outputs, self._split_outputs[id(query)], strict=True):
             if output.key is not None or output.grouping is not None:
                 continue
             apart = self._prices.get(place)
-            split = None if apart is None or output.plain is None else width_of(apart, output, self._confidence)
+            split = None if apart is None or other.plain is None else width_of(apart, other, self._confidence)
             lines.append(
                 {
                     "column": output.name,

@@ -32,6 +32,7 @@ from discreet.mechanisms.topk import TopKChoice
 from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan import formula
 from discreet.plan.cell_statistics import Statistic, Sum, statistic_name
+from discreet.plan.formula.formula_nodes import children
 from discreet.plan.price import ChooseBin, Discover, Law, Measure, least_persons
 from discreet.plan.stability import cells_touched
 from discreet.present.cell_text import NULL
@@ -214,7 +215,22 @@ def _steps(quoted: QueryQuote, confidence: Fraction) -> list[str]:
                     f"quantile {exact.show(mechanism.fraction)}: {by} over {mechanism.bins:,} bins, "
                     f"{float(share):.0%} of the price{ends}, within {ranks} rows of its rank"
                 )
+    names = [each.name for each in quoted.query.outputs if each.formula is not None and _divides_by_root(each.formula)]
+    if names:
+        few = "a dash where noise leaves no variance to divide by, as it may where there are few rows"
+        lines.append(f"{', '.join(names)}: {few}")
     return lines
+
+
+def _divides_by_root(part: formula.Formula) -> bool:
+    """Whether a formula divides by a square root, as a correlation does: it is NULL where that is of no more than 0."""
+    if isinstance(part, formula.Arithmetic) and part.operator == "/" and _has_root(part.right):
+        return True
+    return any(map(_divides_by_root, children(part)))
+
+
+def _has_root(part: formula.Formula) -> bool:
+    return (isinstance(part, formula.Call) and part.name == "sqrt") or any(map(_has_root, children(part)))
 
 
 def discovery_data(quoted: QueryQuote) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from discreet.accounting import events
 from discreet.answers.affordability import budget_refusal
 from discreet.answers.answer_release import make_release
 from discreet.answers.instalments import cheaper, most_precise_open, refined_quote
+from discreet.answers.largest_question import largest_question
 from discreet.answers.more_precise import stored_answer
 from discreet.answers.precision_steps import (
     BoughtStep,
@@ -108,7 +109,8 @@ class SessionSeller:
 
     def buy(self, step: PlannedStep) -> AnswerReading:
         wish = _wish(step.epsilon, step.confidence)
-        measurement = measure_query(self.query, wish, self.session, self.quote(step))
+        surer = int((1 - self.confidence) / (1 - step.confidence))  # of a top-up 16, 32 and so on, else 1
+        measurement = measure_query(self.query, wish, self.session, self.quote(step), surer=surer)
         return AnswerReading(query=self.query, measurement=measurement)
 
 
@@ -135,7 +137,7 @@ def answer_within(
     taken = purchase.run(stored_look)
     if not taken.steps:  # nothing was bought: what is stored is all there is
         assert stored_look is not None
-        raise _not_reached(precision, taken.needed, purchase.cap)
+        raise _not_reached(precision, taken.needed, purchase.cap, _room(session))
     return _release(query, precision, taken, session, cap=purchase.cap)
 
 
@@ -163,7 +165,7 @@ def explain_steps(
     stored_look = _stored_look(query, session)
     step = purchase.next_step(stored_look)
     if stored is None and stored_look is not None and (step is None or not purchase.fits(step, ())):
-        raise _not_reached(precision, None if step is None else step.epsilon, purchase.cap)
+        raise _not_reached(precision, None if step is None else step.epsilon, purchase.cap, _room(session))
     seller = SessionSeller(query=query, session=session, confidence=precision.confidence)
     quoted = seller.quote(purchase.first_look() if step is None else step)
     if stored is None and not quoted.decision.accepted:
@@ -219,7 +221,12 @@ def _release(
         return last.intervals(confidence, precision.confidence)
 
     priced = replace(release, cost=cost, precision=outcome, read_intervals=intervals)
-    return priced.with_warnings([*precision_notes(outcome), *release.warnings])
+    return priced.with_warnings([*precision_notes(outcome, _room(session)), *release.warnings])
+
+
+def _room(session: Session) -> Fraction:
+    """The largest epsilon that the budget still holds."""
+    return largest_question(session.ledger.remaining_by_arm(session.version.population, guarantee=session.guarantee))
 
 
 def _cost(step: BoughtStep, session: Session) -> Spending:
@@ -227,8 +234,8 @@ def _cost(step: BoughtStep, session: Session) -> Spending:
     return make_release(step.reading, wish, version=session.version, ledger=session.ledger, cached=False).cost
 
 
-def precision_notes(outcome: PrecisionOutcome) -> list[str]:
-    """What a purchase took, and what is missing."""
+def precision_notes(outcome: PrecisionOutcome, room: Fraction) -> list[str]:
+    """What a purchase took, and what is missing. `room`: the epsilon that the budget still holds."""
     notes = []
     looks = len(outcome.steps) - 1
     if outcome.reached:
@@ -241,9 +248,13 @@ def precision_notes(outcome: PrecisionOutcome) -> list[str]:
         notes.append(f"{what}; the numbers measured so far do not show how much it would take")
         return notes
     more = exact.show(outcome.needed, digits=2, up=True)
+    take = f"{what}. It would take about epsilon {more} more"
+    if outcome.needed > room:
+        notes.append(f"{take}, and the remaining budget allows {exact.show(room)}")
+        return notes
     notes.append(
         Message(
-            f"{what}. It would take about epsilon {more} more, and at most {exact.show(outcome.at_most)} was allowed; ",
+            f"{take}, and at most {exact.show(outcome.at_most)} was allowed; ",
             Flag("at-most", more),
             " allows that, and continues from this answer",
         )
@@ -251,11 +262,19 @@ def precision_notes(outcome: PrecisionOutcome) -> list[str]:
     return notes
 
 
-def _not_reached(precision: WishedPrecision, needed: Fraction | None, cap: Fraction) -> UsageError:
-    """The refusal of a precision that a stored answer shows to cost more than is allowed. Free."""
+def _not_reached(precision: WishedPrecision, needed: Fraction | None, cap: Fraction, room: Fraction) -> UsageError:
+    """The refusal of a precision that a stored answer shows to cost more than is allowed. Free.
+
+    `room`: the epsilon that the budget still holds.
+    """
     if needed is None:
         return UsageError(f"no epsilon brings the numbers within {precision}")
     about = exact.show(needed, digits=2, up=True)
+    if needed > room:
+        return UsageError(
+            f"within {precision} would take about epsilon {about}; the remaining budget allows {exact.show(room)}",
+            hint=Message("a wider ", Flag("within"), ", or fewer groups with ", GROUPS_FLAG),
+        )
     return UsageError(
         f"within {precision} would take about epsilon {about}; at most {exact.show(cap)} is allowed",
         hint=Message(Flag("at-most", about), ", a wider ", Flag("within"), ", or fewer groups with ", GROUPS_FLAG),

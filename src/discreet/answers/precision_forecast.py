@@ -74,7 +74,7 @@ class PrecisionForecast:
         except UsageError:  # noise too large or too small to draw
             return False
         reading = AnswerReading(query=self.query, measurement=self._measured_at(price, careful=careful))
-        rows, intervals = reading.rows, reading.intervals(self.precision.confidence)
+        rows, intervals = reading.rows, reading.intervals_at(self.precision.confidence)
         places = number_places(self.query)
         least = self._least_sizes if careful and self.precision.is_relative else {}
         unknown = self._unknown_groups
@@ -111,7 +111,7 @@ class PrecisionForecast:
         places = number_places(self.query)
         keys = [place for place in range(len(self.query.outputs)) if place not in places]
         sizes = {}
-        for row, ends in zip(self.reading.rows, self.reading.intervals(self._careful_level), strict=True):
+        for row, ends in zip(self.reading.rows, self.reading.intervals_at(self._careful_level), strict=True):
             sizes[tuple(row[place] for place in keys)] = {
                 place: self._least_of_quantile(row[place], ends[place])
                 if self.query.outputs[place].quantile is not None

@@ -62,7 +62,7 @@ class BoughtStep:
 
     def intervals(self, confidence: Fraction, wished: Fraction) -> tuple[Intervals, ...]:
         """The intervals of the answer at a confidence; a top-up, bought at a higher one, misses less by as much."""
-        return self.reading.intervals(1 - (1 - confidence) * (1 - self.confidence) / (1 - wished))
+        return self.reading.intervals_at(1 - (1 - confidence) * (1 - self.confidence) / (1 - wished))
 
 
 class StepSeller(Protocol):
@@ -127,7 +127,7 @@ class PrecisionPurchase:
 
     def _is_reached(self, step: BoughtStep) -> bool:
         reading = step.reading
-        return self.precision.is_reached(self.query, reading.rows, reading.intervals(step.confidence))
+        return self.precision.is_reached(self.query, reading.rows, reading.intervals_at(step.confidence))
 
     def _take(self, step: PlannedStep) -> BoughtStep:
         cost = self.seller.cost(step)
@@ -211,7 +211,7 @@ class PrecisionPurchase:
 
 def reached_share(precision: WishedPrecision, query: ParsedQuery, step: BoughtStep) -> Fraction:
     """In which share of the groups the precision is reached."""
-    excesses = group_excesses(precision, query, step.reading.rows, step.reading.intervals(step.confidence))
+    excesses = group_excesses(precision, query, step.reading.rows, step.reading.intervals_at(step.confidence))
     return Fraction(sum(each <= 1 for each in excesses), len(excesses)) if excesses else Fraction(1)
 
 

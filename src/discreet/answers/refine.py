@@ -141,7 +141,14 @@ class AnswerReading:
         return self._table([[block.cells(output) for block in self.blocks] for output in self.query.outputs])
 
     def intervals(self, confidence: Fraction) -> tuple[Intervals, ...]:
-        """For each row and column where the number lies without its noise, None for keys."""
+        """For each row and column where the number lies without its noise, None for keys.
+
+        What was bought because others were not precise enough misses less often by so much.
+        """
+        return self.intervals_at(1 - (1 - confidence) / self.measurement.surer)
+
+    def intervals_at(self, confidence: Fraction) -> tuple[Intervals, ...]:
+        """The intervals at this very confidence, whatever was bought before."""
         return self._table(
             [[block.interval(output, confidence) for block in self.blocks] for output in self.query.outputs]
         )

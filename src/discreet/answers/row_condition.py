@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from discreet.accounting.region import Region
@@ -15,6 +16,9 @@ from discreet.sql.parsed_query import ParsedQuery
 
 #: A longer condition is no condition that people write.
 _LONGEST = 10_000
+
+#: Brackets, and what holds none: texts, quoted names and comments.
+_SIGNS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n\r]*|/\*.*?\*/|[()]""", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,16 @@ def bracketed(condition: str) -> str:
         raise UsageError("a condition must be text, as after WHERE", hint="where=\"sex = 'F' and age >= 18\"")
     if len(condition) > _LONGEST:
         raise UsageError(f"a condition can have at most {_LONGEST:,} characters")
+    depth = 0
+    for sign in re.findall(_SIGNS, condition):
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if depth < 0:
+            break
+    if depth:
+        raise UsageError(
+            "the brackets of a condition must match, and none may close what it did not open",
+            hint="where=\"(sex = 'F' or age < 18) and age > 5\"",
+        )
     return f"({condition.strip()}\n)"
 
 

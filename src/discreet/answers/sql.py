@@ -127,14 +127,21 @@ def measure_query(
     *,
     also: tuple[str, ...] = (),
     earlier: EarlierAnswer | None = None,
+    surer: int = 1,
 ) -> Measurement:
     """Charge a question as quoted and measure it. `also`: earlier measurements of its cells that it is read with.
 
-    `earlier`: its stored answer, where there is one: a refusal then offers `again`.
+    `earlier`: its stored answer, where there is one: a refusal then offers `again`. `surer`: see `Measurement`.
     """
     try:
         return session.curator.measure(
-            quoted.price, session.versions, text=query.text, publics=query.publics, asker=session.asker, also=also
+            quoted.price,
+            session.versions,
+            text=query.text,
+            publics=query.publics,
+            asker=session.asker,
+            also=also,
+            surer=surer,
         )
     except BudgetExceeded as problem:
         if not problem.hint and problem.binding in ("loss", "quota"):

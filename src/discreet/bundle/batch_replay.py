@@ -13,6 +13,7 @@ from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.workload.batch_measurement import take_steps
 from discreet.answers.workload.drawn_batch import DrawnBatch
+from discreet.answers.workload.plain_statements import statements_as_stored
 from discreet.answers.workload.stored_batch import KIND, StoredBatch
 from discreet.bundle.number_sheets import noisy_number_sheets
 from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
@@ -32,7 +33,8 @@ def batch_text(payloads: Mapping[str, str], release: str) -> str:
 
 def batch_queries(payloads: Mapping[str, str], release: str, catalog: Catalog) -> list[ParsedQuery]:
     """The statements of a batch, as they are read against these tables."""
-    return parse_batch(batch_text(payloads, release), catalog)
+    stored = StoredBatch.from_text(payloads[release])
+    return statements_as_stored(parse_batch(batch_text(payloads, release), catalog), stored)
 
 
 def batch_readings(

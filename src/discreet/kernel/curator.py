@@ -128,10 +128,12 @@ class Curator:
         publics: Mapping[int, Any] | None = None,
         asker: Asker = UNNAMED,
         also: tuple[str, ...] = (),
+        surer: int = 1,
     ) -> Measurement:
         """Charge, count, add noise, store, and return what was stored.
 
-        `versions` are those of the tables in the question, the one asked about first: its population pays.
+        `versions` are those of the tables in the question, the one asked about first: its population pays. `also`,
+        `surer`: see `Measurement`.
 
         Guarantee: the answer's privacy loss, for neighbours under the version's unit, is that of
             `price.event` on the records of `price.region`, and the ledger holds it before data is read.
@@ -157,7 +159,7 @@ class Curator:
             if event != price.event:
                 self.ledger.fail(charge.id)
                 raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
-            measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also)
+            measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also, surer=surer)
             try:
                 self.ledger.store(charge.id, measurement.to_text())
             except LedgerFault:

@@ -63,7 +63,9 @@ class Measurement:
     """What was measured for a question: its noisy parts, and the event that made them.
 
     `text` is the question as it was asked, so that it can be read, and measured, again. `also`: earlier
-    measurements of the same cells that it is read together with. `is_resumed`: it was drawn now, under the charge of a
+    measurements of the same cells that it is read together with. `surer`: its intervals are to miss so many times less
+    often than is asked for, because it was bought only after others had not been precise enough
+    (docs/proofs/precision.md). `is_resumed`: it was drawn now, under the charge of a
     process that died before it stored an answer; that is not stored.
     """
 
@@ -72,6 +74,7 @@ class Measurement:
     parts: tuple[Part, ...]
     event: events.Event
     also: tuple[str, ...] = ()
+    surer: int = 1
     is_resumed: bool = field(default=False, compare=False)
 
     def to_text(self) -> str:
@@ -83,7 +86,8 @@ class Measurement:
                 "parts": [_part_to_data(part) for part in self.parts],
                 "event": events.to_data(self.event),
                 "also": list(self.also),
-            },
+            }
+            | ({} if self.surer == 1 else {"surer": self.surer}),
             sort_keys=True,
             separators=(",", ":"),
         )
@@ -99,6 +103,7 @@ class Measurement:
             parts=tuple(_part_from_data(part) for part in data["parts"]),
             event=events.from_data(data["event"]),
             also=tuple(data.get("also", ())),
+            surer=_surer(data.get("surer", 1)),
         )
 
     def noisy_cells(self, place: int, statistics: Sequence[int], laws: Sequence[Law]) -> list[Integers]:
@@ -116,13 +121,19 @@ class Measurement:
 
 
 #: The members of a measurement, of its parts and of laws. Older ones may lack some; none had others.
-_MEMBERS = {"id", "text", "parts", "event", "also"}
+_MEMBERS = {"id", "text", "parts", "event", "also", "surer"}
 _PARTS = {
     "cells": {"kind", "place", "statistics", "noisy", "laws"},
     "bins": {"kind", "place", "quantile", "noisy", "confidence"},
     "keys": {"kind", "keys", "answers", "noisy", "law", "threshold", "cut"},
 }
 _LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
+
+
+def _surer(times: Any) -> int:
+    if type(times) is not int or times < 1:
+        raise LedgerFault("a stored answer says in no whole number how much surer its intervals are")
+    return times
 
 
 def _check_members(data: dict[str, Any], members: set[str], what: str) -> None:

@@ -85,10 +85,14 @@ class Table:
         return self.schema.table
 
 
+#: How alike a name and the one that may be meant are.
+_ALIKE = 0.65
+
+
 def closest_name_hint(name: str, candidates: Iterable[str]) -> str:
     """A hint naming the nearest known name, or all of them when few."""
     names = sorted(candidates)
-    near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1)
+    near = difflib.get_close_matches(name.lower(), [each.lower() for each in names], n=1, cutoff=_ALIKE)
     if near:
         return f"did you mean {next(each for each in names if each.lower() == near[0])!r}?"
     return f"one of: {', '.join(names)}" if 0 < len(names) <= 12 else ""

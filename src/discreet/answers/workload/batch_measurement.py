@@ -91,13 +91,17 @@ def resume_batch(
     *,
     weights: Sequence[Fraction] | None = None,
     answered: Sequence[int] = (),
+    split: Sequence[ParsedQuery] | None = None,
 ) -> DrawnBatch:
-    """A batch that was charged before: what is stored of it, and the rest drawn now, under that charge."""
+    """A batch that was charged before: what is stored of it, and the rest drawn now, under that charge.
+
+    `split`: see `plan_batch`.
+    """
     session = joined_session(queries, sessions)
     ledger = session.ledger
     if id_ not in ledger.refresh().answers:
         event = ledger.reservation(id_).event
-        quoted = plan_batch(queries, wish, sessions, weights=weights, answered=answered, event=event)
+        quoted = plan_batch(queries, wish, sessions, weights=weights, answered=answered, event=event, split=split)
         if quoted is None:
             raise LedgerFault(f"the batch of {id_} cannot be planned any more", hint="run its statements one by one")
         ledger.store(id_, StoredBatch.of(quoted, queries).to_text())

@@ -19,10 +19,11 @@ from discreet.accounting.events import ReservationEvent
 from discreet.accounting.filter import Decision
 from discreet.accounting.region import Region
 from discreet.answers.query_quote import KEYS_SHARE, QueryWish, laws_of
-from discreet.answers.workload.batch_cells import BatchCut, cut_cells
+from discreet.answers.workload.batch_cells import BatchCut, cut_cells, is_plain
 from discreet.answers.workload.batch_plan import GridPlan, plan_grid
 from discreet.answers.workload.grid_answers import GridAnswers
 from discreet.answers.workload.query_batch import QueryBatch
+from discreet.answers.workload.split_groups import SplitGroup, split_groups
 from discreet.errors import DiscreetError
 from discreet.inference.reconcile import ColumnDomains
 from discreet.kernel.measurement import Law
@@ -104,7 +105,8 @@ class GroupError:
 class BatchQuote:
     """A batch as one workload. `groups`: the places of the groups that it measures; others are answered already.
 
-    `errors`: for each of these groups. `apart`: the price of each where the batch is split. `decision`: what the ledger
+    `errors`: for each of these groups. `apart`: the price of each where the batch is split, or of the larger group that
+    it is part of there. `decision`: what the ledger
     would decide; None where it was charged before.
     """
 
@@ -168,19 +170,22 @@ def plan_batch(
     weights: Sequence[Fraction] | None = None,
     answered: Sequence[int] = (),
     event: ReservationEvent | None = None,
+    split: Sequence[ParsedQuery] | None = None,
 ) -> BatchQuote | None:
     """A batch as one workload; None where it cannot be one, and is split.
 
     `weights`: of each statement. `answered`: groups that are answered already. `event`: what was reserved for it
-    before, where it was.
+    before, where it was. `split`: the same statements as they share what they measure where the batch is split, if
+    that is in another way (`plain_statements`).
     """
     batch = QueryBatch.of(queries)
     places = [place for place in range(len(batch.groups)) if place not in answered]
     if wish.epsilon is None or not places or len({query.tables[0] for query in queries}) != 1:
         return None
     session = sessions(batch.groups[places[0]][0])
-    shares = batch.epsilons(wish.epsilon)
-    epsilon = wish.epsilon if not answered else min(wish.epsilon, sum((shares[place] for place in places), Fraction(0)))
+    apart = split_groups(batch, queries, split, wish.epsilon)
+    parts = [apart[place].share * apart[place].part for place in places]
+    epsilon = wish.epsilon if not answered else min(wish.epsilon, sum(parts, Fraction(0)))
     wholes = {place: batch.whole(batch.groups[place]) for place in places}
     cut = _cut(list(wholes.values()), session.version)
     if cut is None or not cut.grids:
@@ -191,7 +196,7 @@ def plan_batch(
             wholes=wholes,
             wish=wish,
             session=session,
-            shares=shares,
+            apart=apart,
             epsilon=epsilon,
             weight_of=_group_weights(batch, queries, weights),
         ).quote(cut, event)
@@ -220,13 +225,15 @@ class _Planning:
     wholes: Mapping[int, ParsedQuery]
     wish: QueryWish
     session: Session
-    shares: Sequence[Fraction]
+    apart: Sequence[SplitGroup]
     epsilon: Fraction
     weight_of: Sequence[Fraction]
 
     def quote(self, cut: BatchCut, event: ReservationEvent | None) -> BatchQuote | None:
         places = list(self.wholes)
         alone = [places[number] for number in cut.alone]
+        if any(self.apart[place].is_part and is_plain(self.wholes[place]) for place in alone):
+            return None  # counts that fit no cells cost least together with what they share rows with
         delta = sum((self._delta for place in alone if self.wholes[place].inquiry.keys), Fraction(0))
         region = Region.union(region_of(whole.inquiry, whole.reach) for whole in self.wholes.values())
         chosen, because, decision = _choose_event(self.session, self.epsilon, delta, region)
@@ -288,9 +295,8 @@ class _Planning:
 
     def _lone_share(self, place: int, *, is_pure: bool) -> Fraction:
         """Of epsilon, or of rho, what a group gets that is measured by itself: no less than in a split batch."""
-        if is_pure:
-            return self.shares[place]
-        return self.epsilon * self.shares[place] / 2
+        own = self.apart[place]
+        return own.share * own.part if is_pure else self.epsilon * own.share * own.part / 2
 
     def _lone_price(self, place: int, share: Fraction, *, is_pure: bool) -> Price:
         return lone_price(
@@ -298,9 +304,10 @@ class _Planning:
         )
 
     def _apart(self, place: int, *, is_pure: bool) -> Price:
-        """A group at its part of the price, where the batch is split."""
-        share = self._lone_share(place, is_pure=is_pure)
-        return self._lone_price(place, share, is_pure=is_pure)
+        """A group at its part of the price, where the batch is split; or the larger one that it is part of there."""
+        own = self.apart[place]
+        share = own.share if is_pure else self.epsilon * own.share / 2
+        return lone_price(own.whole, share, is_pure=is_pure, delta=self._delta, confidence=self.wish.confidence)
 
     def _priced_grid(self, planned: GridPlan, share: Fraction, is_pure: bool) -> PricedGrid:
         grid = planned.grid
@@ -333,7 +340,8 @@ class _Planning:
             for number, variance in zip(each.planned.grid.numbers, variances.tolist(), strict=True):
                 place = places[number.statement]
                 here[place].append(variance)
-                law = laws_of(apart[place])[number.index][number.place]
+                index = self.apart[place].place_of(self.wholes[place], number.index)
+                law = laws_of(apart[place])[index][number.place]
                 there[place].append(float(law.variance()) / float(each.most_added) ** 2)
         return {
             place: GroupError(planned=_mean(here[place]), apart=_mean(there[place]), weight=self.weight_of[place])

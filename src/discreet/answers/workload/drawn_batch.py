@@ -21,12 +21,21 @@ from discreet.answers.repeats import STATEMENT_SEPARATOR, Reads, merged_inquiry
 from discreet.answers.workload.batch_cells import has_plain_columns
 from discreet.answers.workload.batch_plan import Floats
 from discreet.answers.workload.batch_quote import answer_half_widths
-from discreet.answers.workload.stored_batch import KIND, StoredBatch, statistic_digests
+from discreet.answers.workload.plain_statements import statements_as_stored
+from discreet.answers.workload.stored_batch import (
+    KIND,
+    StoredBatch,
+    StoredGroup,
+    rows_digest,
+    set_digests,
+    statistic_digests,
+)
 from discreet.errors import Refused, UsageError
 from discreet.kernel.measurement import Measurement
 from discreet.kernel.version import Version
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.packed_integers import unpack_integers
+from discreet.plan.inquiry import Inquiry
 from discreet.sql.catalog import Catalog
 from discreet.sql.parsed_query import OutputColumn, ParsedQuery
 
@@ -149,10 +158,33 @@ class DrawnBatch:
         if reads is None:
             return None
         try:
-            whole = merged_inquiry([reads(self.stored.texts[number]).inquiry for number in group.statements])
+            whole = self._lone_inquiry(group, reads)
         except (Refused, UsageError):  # something that it named has changed
             return None
-        return AnswerReading(query=query, measurement=measurement, within=whole)
+        return None if whole is None else AnswerReading(query=query, measurement=measurement, within=whole)
+
+    def _lone_inquiry(self, group: StoredGroup, reads: Reads) -> Inquiry | None:
+        """All that a group measured that was measured by itself, by the texts of the batch; None where they tell less.
+
+        It may measure a number of rows that other statements over the same rows name.
+        """
+        queries = [reads(text) for text in self.stored.texts]
+        alike = [each for each in queries if rows_digest(each) == group.rows and set_digests(each) == group.sets]
+        if not alike:
+            return None
+        merged = replace(alike[0], inquiry=merged_inquiry([each.inquiry for each in alike]))
+        digests, statistics = statistic_digests(merged), merged.inquiry.statistics
+        inquiry = replace(
+            merged.inquiry,
+            statistics=tuple(each for each, own in zip(statistics, digests, strict=False) if own in group.statistics),
+            quantiles=tuple(
+                each
+                for each, own in zip(merged.inquiry.quantiles, digests[len(statistics) :], strict=True)
+                if own in group.statistics
+            ),
+        )
+        is_whole = set(statistic_digests(replace(merged, inquiry=inquiry))) == set(group.statistics)
+        return inquiry if is_whole else None
 
     def widths(self, grid: int, confidence: Fraction) -> Floats:
         """For each number of a grid a width that its error stays within."""
@@ -280,4 +312,4 @@ def statement_reading(drawn: DrawnBatch, statement: int, catalog: Catalog) -> An
         queries = parse_batch(STATEMENT_SEPARATOR.join(drawn.stored.texts), catalog)
     except (Refused, UsageError):  # something that it named has changed
         return None
-    return drawn.reading(place, queries[statement])
+    return drawn.reading(place, statements_as_stored(queries, drawn.stored)[statement])

@@ -47,7 +47,7 @@ class QueryBatch:
         Weighed by how much a group measures, then raised together until the person whom the batch touches
         most loses `total`.
         """
-        weights = [_weight(self.whole(group)) for group in self.groups]
+        weights = [group_weight(self.whole(group)) for group in self.groups]
         shares = [total * weight / sum(weights) for weight in weights]
         tables: dict[object, Overlap] = {}
         for group, share in zip(self.groups, shares, strict=True):
@@ -59,10 +59,14 @@ class QueryBatch:
         return [Fraction(exact.units_down(share * rise, 10**9), 10**9) for share in shares]
 
 
-def _weight(query: ParsedQuery) -> Fraction:
+def statistic_weights(query: ParsedQuery) -> list[float]:
+    """How much of a group's epsilon each statistic gets, beside the others."""
+    return [float(query.needs.get(index, 1)) ** (1 / 3) for index in range(len(query.inquiry.statistics))]
+
+
+def group_weight(query: ParsedQuery) -> Fraction:
     """How much of a batch's epsilon a group gets: in proportion to need^(1/3), summed over what it measures."""
-    inquiry = query.inquiry
-    weight = sum(float(query.needs.get(index, 1)) ** (1 / 3) for index in range(len(inquiry.statistics)))
+    inquiry, weight = query.inquiry, sum(statistic_weights(query))
     weight = (weight + len(inquiry.quantiles) + bool(inquiry.keys)) * len(inquiry.sets)
     return Fraction(max(1, round(100 * weight)), 100)
 

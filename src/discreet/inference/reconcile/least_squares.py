@@ -20,6 +20,9 @@ import numpy as np
 from discreet.inference.reconcile.column_axes import Floats, Integers
 from discreet.inference.reconcile.region_factor import RegionRelation, inverted
 
+#: Smaller variances than this share of the largest one that they are linked with count as this much.
+_LEAST_SHARE = 1e-13
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedRegions:
@@ -68,8 +71,8 @@ class LeastSquaresFit:
 
 def fit_regions(relations: Sequence[RegionRelation], noisy: Floats, variances: Floats) -> LeastSquaresFit:
     """Fit the different regions' noisy numbers."""
-    weights = 1.0 / variances
     group = _groups(relations, len(noisy))
+    weights = 1.0 / _comparable(variances, group)
     values, fitted = noisy.copy(), variances.copy()
     place = np.full(len(noisy), -1, dtype=np.int64)
     by_group: dict[int, list[RegionRelation]] = {}
@@ -92,6 +95,16 @@ def fit_regions(relations: Sequence[RegionRelation], noisy: Floats, variances: F
     return LeastSquaresFit(
         values=values, variances=fitted, linked=tuple(linked), group=group, place=place, weights=weights
     )
+
+
+def _comparable(variances: Floats, group: Integers) -> Floats:
+    """Variances for weights: of those that are linked none is so small beside the largest that digits are lost.
+
+    The estimates stay unbiased whatever the weights are; a number that is next to exact is one still.
+    """
+    largest = np.zeros(int(group.max(initial=-1)) + 1)
+    np.maximum.at(largest, group, variances)
+    return np.maximum(variances, _LEAST_SHARE * largest[group])
 
 
 def _linked(members: Integers, relations: Sequence[RegionRelation], weights: Floats) -> LinkedRegions:

@@ -71,13 +71,13 @@ def _given_width(column: NumberColumn | MomentColumn, width: object) -> Width:
 
 
 def _round_widths(column: NumberColumn | MomentColumn) -> Iterator[Width]:
-    """Widths of 1, 2 or 5 times a power of ten that lie on the column's grid; or periods."""
+    """Widths of 1, 2, 2.5 or 5 times a power of ten that lie on the column's grid; or periods."""
     if isinstance(column, MomentColumn):
         yield from PERIODS
         return
     yield column.step
     for power in range(-12, 19):
-        for digit in (1, 2, 5):
+        for digit in (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5)):
             wide = digit * Fraction(10) ** power
             if wide > column.step and (wide / column.step).denominator == 1:
                 yield wide
