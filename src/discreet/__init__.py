@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.project.remote import Remote
     from discreet.synth.model import Model
+    from discreet.synth.persons.person_model import PersonModel
 
 __version__ = "0.2.0"
 __all__ = [
@@ -69,11 +70,11 @@ def init(
     return Project.make(path, epsilon=epsilon, delta=delta, practice=practice)
 
 
-def load(path: str | PathLike[str]) -> Model:
-    """Load a saved model. It needs no project and no budget."""
-    from discreet.synth.model import Model
+def load(path: str | PathLike[str]) -> Model | PersonModel:
+    """Load a saved model, of rows or of persons. It needs no project and no budget."""
+    from discreet.synth.persons.person_file import load_any
 
-    return Model.load(Path(path))
+    return load_any(Path(path))
 
 
 def sample_data(name: str, folder: str | PathLike[str] = ".", *, rows: int | None = None) -> list[Path]:

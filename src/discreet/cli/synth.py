@@ -31,6 +31,7 @@ from discreet.errors import Flag, Message, UsageError
 if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.synth.model import Model, ModelCard
+    from discreet.synth.persons.person_model import PersonModel
 
 synth_app = VerbApp(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
 
@@ -45,7 +46,7 @@ def fit(
         str | None, typer.Option("--delta", help="Delta of the guarantee. Default: the table's delta.")
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", help="Model: auto, random, independent, privbayes, mst or aim.")
+        str, typer.Option("--model", help="Model: auto, random, independent, privbayes, mst, aim or persons.")
     ] = "auto",
     columns: Annotated[str | None, typer.Option("--columns", help="Only these columns, separated by commas.")] = None,
     degree: Annotated[
@@ -65,6 +66,15 @@ def fit(
     constraints: Annotated[
         Path | None, typer.Option("--constraints", help="File of public facts that the model keeps exactly.")
     ] = None,
+    constant: Annotated[
+        str | None, typer.Option("--constant", help="With persons: columns that do not change within a person.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", help="With persons: the date or timestamp that orders a person's rows.")
+    ] = None,
+    rows_only: Annotated[
+        bool, typer.Option("--rows-only", help="Model rows without their persons, where persons have several rows.")
+    ] = False,
     analyst: Analyst = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ignore the stored model; fit a new one and charge again.")
@@ -96,6 +106,9 @@ def fit(
             marginals=[_names(text) for text in marginal or []],
             weights=dict(_weight(text) for text in weight or []),
             constraints=constraints,
+            constant=_names(constant or ""),
+            time=time,
+            rows_only=rows_only,
             analyst=analyst,
             fresh=fresh,
             progress=tell,
@@ -116,6 +129,7 @@ def sample(
     n: Annotated[
         int | None, typer.Option("-n", "--rows", help="Number of rows. Default: about as many as the table has.")
     ] = None,
+    persons: Annotated[int | None, typer.Option("--persons", help="Of a model of persons: number of persons.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file. Default: CSV on standard output.")
     ] = None,
@@ -134,7 +148,8 @@ def sample(
     if output is None and format_ is not None:
         raise UsageError("--format needs a file to write", hint="-o rows.csv")
     target_format = None if output is None else file_format(output, format_)
-    made, source = _model(model, project, output)
+    made, source = _any_model(model, project, output)
+    n = _sample_size(made, n, persons)
     if output is not None:
         refuse_overwriting(output, overwrite=overwrite)
     conditions = _pairs(given or [])
@@ -192,12 +207,35 @@ def inspect(
     terminal.print_result(report.to_data(), text, as_json=as_json)
 
 
+def _sample_size(made: Model | PersonModel, rows: int | None, persons: int | None) -> int | None:
+    """How many rows, or persons, a sample has: what the model gives is what is counted."""
+    from discreet.synth.model import Model
+
+    if isinstance(made, Model):
+        if persons is not None:
+            raise UsageError("this is a model of rows, not of persons", hint="-n 1000")
+        return rows
+    if rows is not None:
+        raise UsageError("this model gives whole persons, not a number of rows", hint=Message(Flag("persons", 1000)))
+    return persons
+
+
 def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model, Path]:
+    """The model of rows that is meant."""
+    from discreet.synth.model import Model
+
+    made, source = _any_model(path, project, output)
+    if not isinstance(made, Model):
+        raise UsageError("this is a model of persons, which cannot be inspected yet")
+    return made, source
+
+
+def _any_model(path: Path | None, project: Path, output: Path | None) -> tuple[Model | PersonModel, Path]:
     """The model that is meant; an output must not overwrite the project."""
     import discreet
     from discreet.errors import ProjectError
-    from discreet.synth.model import Model
     from discreet.synth.model_folder import newest_model
+    from discreet.synth.persons.person_file import load_any
 
     opened_project: Project | None
     try:
@@ -215,7 +253,7 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
         path = newest_model(opened_project.folder)
     if output is not None and path.exists() and output.resolve() == path.resolve():
         raise UsageError("the output would overwrite the model")
-    return Model.load(path), path
+    return load_any(path), path
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -278,7 +316,7 @@ def _progress() -> Iterator[Any]:
         yield lambda word, done: bar.update(task, description=word, completed=done)
 
 
-def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
+def _fit_output(made: Model | PersonModel, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
     card = made.card
     data = {
         "model": str(path),
@@ -286,7 +324,7 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
         "release": card.release,
         "table": card.table,
         "version": card.version,
-        "rows": round(made.total),
+        **_size(made),
         "columns": [column.name for column in made.columns],
         "cost": _cost(card) | {"budget": 0.0 if card.repeat else terminal.budget_cost(project, card.release)},
         **_status(project, card),
@@ -308,9 +346,26 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
     lines += [f"note: {warning}" for warning in card.warnings]
     lines += [
         f"saved {path}" + ("" if card.release is None else f"; release {card.release}"),
-        "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html",
+        _next_words(made),
     ]
     return data, lines
+
+
+def _size(made: Model | PersonModel) -> dict[str, Any]:
+    """About how many rows the table has, and how many persons where the model has any."""
+    from discreet.synth.model import Model
+
+    if isinstance(made, Model):
+        return {"rows": round(made.total)}
+    return {"rows": round(made.total_rows), "persons": round(made.total), "constant": list(made.constants)}
+
+
+def _next_words(made: Model | PersonModel) -> str:
+    from discreet.synth.model import Model
+
+    if isinstance(made, Model):
+        return "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html"
+    return "next: discreet synth sample --persons 1000 -o rows.csv"
 
 
 def _status(project: Project, card: ModelCard) -> dict[str, Any]:

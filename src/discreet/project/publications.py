@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.synth.fit_request import FitOptions
     from discreet.synth.inspect.model_comparison import Comparison
     from discreet.synth.model import Model
+    from discreet.synth.persons.person_model import PersonModel
     from discreet.tables.description.description import Description
     from discreet.tables.description.description_plan import DescriptionPlan
     from discreet.tables.marginals.marginals_release import MarginalsRelease
@@ -369,8 +370,12 @@ def synthesize(
     progress: Callable[[str, float], None] | None = None,
     announce: Callable[[str], None] | None = None,
     **more: Unpack[FitOptions],
-) -> Model:
+) -> Model | PersonModel:
     """Fit a model of a table. Sampling rows from it is free. Charged once; a repeat of the same fit is free.
+
+    Where a person of the table may have several rows, `auto` fits a model of persons: see `persons.PersonModel`.
+    `constant`: columns that do not change within a person; `time`: the column that orders a person's rows; `rows_only`:
+    a model of rows all the same.
 
     `public`: a public table with the same columns; mst selects its marginals from it, free. `announce`: called
     with a note, before anything is paid: which noise was chosen, and why. `more`: degree, seconds, model_mb,
@@ -378,6 +383,7 @@ def synthesize(
     """
     from discreet.synth.fit_request import FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress
+    from discreet.synth.persons.person_fit import fit_persons, is_person_fit
     from discreet.synth.synthesis import synthesize
 
     asker = project.asker(analyst)
@@ -393,9 +399,18 @@ def synthesize(
         fresh=fresh,
         **more,
     )
+    session = open_session(project, name, asker)
+    if is_person_fit(request, session):
+        return fit_persons(
+            request,
+            session,
+            order=[column.name for column in project.table(name).schema.columns],
+            progress=progress or no_progress,
+            announce=announce or (lambda note: None),
+        )
     return synthesize(
         request,
-        open_session(project, name, asker),
+        session,
         order=[column.name for column in project.table(name).schema.columns],
         public=None if public is None else project.public(public),
         progress=progress or no_progress,

@@ -1,0 +1,293 @@
+"""Tables made of whole persons: one record a person, and the steps from each of a person's rows to the next.
+
+Part of `program`: exact rows are read when a draw needs them, and leave it only with noise, as steps of a reservation.
+
+A person's rows come in an order of their own: by a column of moments (NULL last), then by their cells. Two tables are
+made of them, and either is cut by axes and counted as `BinnedTable` counts:
+
+- *records*: one for each person: what the first row has, and the number of rows;
+- *steps*: one for each row that follows another of its person: what it has, what the row before it had, the time
+  between both, and the person's number of rows. A step of a person with k of them weighs floor(WEIGHT / k).
+
+Guarantee: a person who comes or goes moves all cells of a marginal of records by 1 in total, and of steps by WEIGHT.
+Because: a person's rows in the declared table depend on nothing else (`engines`), and a record or a step is made of one
+    person's rows alone; each lies in one cell, and k * floor(WEIGHT / k) <= WEIGHT (docs/proofs/persons.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accounting.events import Event
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.engines.engine import NULL_CODE, CodedRows, PersonRows, narrowest
+from discreet.kernel.curator import Curator
+from discreet.kernel.measurement import Law
+from discreet.kernel.program import Program
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.plan.cells import Axis
+from discreet.plan.expressions import Expression
+from discreet.plan.expressions import to_data as expression_data
+from discreet.plan.price import event_of
+
+#: What all steps of one person weigh together, at most: a multiple of every number up to 12.
+WEIGHT = 27_720
+
+#: Sums of weights are taken in floats, and are whole numbers below this.
+_MOST_EXACT = 2**53
+
+Cells = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonColumn:
+    """How a column of records or steps comes from a person's rows.
+
+    row, previous: the cell of the row, or of the row before it, on the axis; the latter in steps alone.
+    rows: the person's number of rows. gap: the time since the row before, in steps alone.
+    after: by how much the moment number `code` (see `PersonReader`) is later than the row's time; `previous_after`: the
+    same of the row before. What lies outside of an axis of `rows`, `gap` or `after` counts in the cell at its end.
+    """
+
+    of: Literal["row", "previous", "rows", "gap", "after", "previous_after"]
+    axis: Axis
+    code: int | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """What is counted, for the digest of a step."""
+        return {"of": self.of, "code": self.code}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SortedRows:
+    """The rows, person by person and in order: cells of each axis, codes, and where each person's begin."""
+
+    columns: dict[Axis, Cells]
+    codes: tuple[Cells, ...]
+    starts: Cells
+    counts: Cells
+
+
+class PersonReader:
+    """The rows of a program's table with their persons, read once, when a draw first needs them.
+
+    `axes`: those of the rows' columns, which also decide an order among rows of one time. `codes`: columns of moments;
+    the first is the rows' time, where there is one.
+    """
+
+    def __init__(self, program: Program, axes: Sequence[Axis], codes: Sequence[Expression] = ()) -> None:
+        self.program = program
+        self.axes = tuple(axes)
+        self.codes = tuple(codes)
+        self._exact: _SortedRows | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """What the rows are cut and ordered by, for the digest of a step."""
+        return {"axes": [axis.to_data() for axis in self.axes], "codes": [expression_data(of) for of in self.codes]}
+
+    def sorted_rows(self) -> _SortedRows:
+        """For the tables of this file alone."""
+        if self._exact is None:
+            self._exact = _sort(self.program.read_person_rows(self.axes, self.codes), self.axes)
+        return self._exact
+
+    def measure_changes(self, axes: Sequence[Axis], *, share: Fraction) -> tuple[NDArray[np.int64], Law]:
+        """Noisy numbers: of persons with several rows, and of those whose rows differ on each axis; as one step.
+
+        Guarantee: the step's loss is the law's, for neighbours under the version's unit.
+        Because: a person adds 0 or 1 to each number.
+        """
+        width = len(axes) + 1
+        moves = Sensitivity(
+            l0=width, l1=width, l2_squared=width, linf=1, because=("a person adds at most 1 to each number",)
+        )
+        law = law_of(self.program, moves, share)
+
+        def draw(curator: Curator) -> tuple[Any, Event]:
+            rows = self.sorted_rows()
+            several = rows.counts > 1
+            counts = [int(several.sum())]
+            for axis in axes:
+                cells = rows.columns[axis]
+                is_other = cells != np.repeat(cells[rows.starts], rows.counts)
+                others = np.add.reduceat(is_other.astype(np.int64), rows.starts) if len(cells) else np.zeros(0)
+                counts.append(int((others > 0).sum()))
+            noisy, event = curator.add_noise(law, np.array(counts, dtype=np.int64), moves)
+            return noisy.tolist(), event
+
+        of = {"changes": [self.axes.index(axis) for axis in axes], "persons": self.to_data()}
+        noisy = self.program.step(of, event_of(law, moves), draw, word="describing")
+        return np.array(noisy, dtype=np.int64), law
+
+
+def _sort(rows: PersonRows, axes: Sequence[Axis]) -> _SortedRows:
+    """Rows by person, time and cells, where NULL is the last time."""
+    times = [np.where(code == NULL_CODE, -NULL_CODE, code) for code in rows.exact_codes]
+    keys = [*times[1:][::-1], *rows.exact_columns[::-1], *times[:1], rows.exact_persons]
+    order = np.lexsort(keys)
+    persons = rows.exact_persons[order]
+    starts = np.flatnonzero(np.diff(persons, prepend=persons[:1] - 1))
+    return _SortedRows(
+        columns={axis: column[order].astype(np.int64) for axis, column in zip(axes, rows.exact_columns, strict=True)},
+        codes=tuple(code[order] for code in rows.exact_codes),
+        starts=starts,
+        counts=np.diff(np.append(starts, len(persons))),
+    )
+
+
+def law_of(program: Program, moves: Sensitivity, share: Fraction) -> Law:
+    """The noise on numbers that move so that costs this share of a reservation, exactly."""
+    event = program.event
+    if event.epsilon is not None:
+        return DiscreteLaplace(scale=moves.l1 / (event.epsilon * share))
+    return DiscreteGaussian(sigma2=Fraction(moves.l2_squared) / (2 * event.rho * share))
+
+
+class WeightedRows(CodedRows):
+    """Coded rows that weigh differently: a marginal is a sum of whole weights."""
+
+    __slots__ = ("exact_weights",)
+
+    def __init__(
+        self, exact_columns: tuple[NDArray[Any], ...], sizes: tuple[int, ...], exact_weights: NDArray[np.int64]
+    ) -> None:
+        super().__init__(exact_columns, sizes)
+        if exact_weights.sum(dtype=np.float64) >= _MOST_EXACT:
+            raise ValueError("the weights are too large to be added up exactly")
+        self.exact_weights = exact_weights
+
+    def _count_marginal(self, places: tuple[int, ...]) -> NDArray[np.int64]:
+        number = np.zeros(len(self.exact_weights), dtype=np.int64)
+        for place in places:
+            number = number * self.sizes[place] + self.exact_columns[place]
+        cells = math.prod(self.sizes[place] for place in places)
+        return np.bincount(number, weights=self.exact_weights, minlength=cells).astype(np.int64)
+
+    def merged(self, groups: tuple[NDArray[np.int64], ...]) -> WeightedRows:
+        """The same rows over coarser cells: cell c of axis i becomes `groups[i][c]`."""
+        columns = tuple(narrowest(group)[column] for column, group in zip(self.exact_columns, groups, strict=True))
+        return WeightedRows(columns, tuple(int(group.max()) + 1 for group in groups), self.exact_weights)
+
+
+class PersonProgram(Program):
+    """Steps of a program that count records or steps of persons, from a share of what the program has left.
+
+    What it takes is taken from the program, whose steps go on after its own.
+    """
+
+    def __init__(
+        self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Fraction
+    ) -> None:
+        super().__init__(program._curator, program.version, program.id)
+        self._spent = program._spent
+        self.shares = program.shares
+        self._reader = reader
+        self._columns = tuple(columns)
+        self._kept = super().share_left - share
+
+    @property
+    def share_left(self) -> Fraction:
+        """What is left of its own share."""
+        return super().share_left - self._kept
+
+    def with_columns(self, columns: Sequence[PersonColumn]) -> PersonProgram:
+        """The same share, counted over other columns."""
+        return type(self)(self, self._reader, columns, share=self.share_left)
+
+    def step(
+        self, of: Any, event: Event, draw: Callable[[Curator], tuple[Any, Event]], *, word: str = "measuring"
+    ) -> Any:
+        """Take one step of persons: see `ReservationSteps.step`."""
+        made = {"of": type(self).__name__, "columns": [column.to_data() for column in self._columns]}
+        return super().step({**of, "persons": {**made, **self._reader.to_data()}}, event, draw, word=word)
+
+    def _cells(self, column: PersonColumn, rows: _SortedRows, own: Cells) -> Cells:
+        """The cells of the rows numbered `own`; `previous` looks one row back."""
+        match column.of:
+            case "row":
+                return rows.columns[column.axis][own]
+            case "previous":
+                return rows.columns[column.axis][own - 1]
+            case "rows":
+                person = np.searchsorted(rows.starts, own, side="right") - 1
+                return _clipped(column.axis, rows.counts[person])
+            case "gap":
+                return _difference(column.axis, rows.codes[0][own], rows.codes[0][own - 1])
+            case "after" | "previous_after":
+                assert column.code is not None
+                at = own - (column.of == "previous_after")
+                return _difference(column.axis, rows.codes[column.code][at], rows.codes[0][at])
+
+
+def _clipped(axis: Axis, codes: Cells) -> Cells:
+    """The cell of each code; beyond the ends, the one at the end."""
+    cells = np.searchsorted(np.array(axis.edges, dtype=np.int64), codes, side="right") - 1
+    return np.clip(cells, 0, len(axis.edges) - 2)
+
+
+def _difference(axis: Axis, codes: Cells, others: Cells) -> Cells:
+    """The cell of a difference of codes; that of NULL where one of them is."""
+    is_null = (codes == NULL_CODE) | (others == NULL_CODE)
+    cells = _clipped(axis, np.where(is_null, 0, codes) - np.where(is_null, 0, others))
+    return np.where(is_null, axis.size - 1, cells)
+
+
+class RecordProgram(PersonProgram):
+    """Counts one record for each person."""
+
+    def __init__(
+        self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Fraction
+    ) -> None:
+        super().__init__(program, reader, columns, share=share)
+        if any(column.of in ("previous", "gap", "previous_after") for column in columns):
+            raise ValueError("nothing is before a person's first row")
+        self.moves = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=("a person has one record",))
+
+    def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
+        """One record for each person, for `BinnedTable` alone."""
+        _check_axes(self._columns, axes)
+        rows = self._reader.sorted_rows()
+        cells = [narrowest(self._cells(column, rows, rows.starts)) for column in self._columns]
+        return CodedRows(tuple(cells), tuple(axis.size for axis in axes))
+
+
+class StepProgram(PersonProgram):
+    """Counts the steps from a person's row to the next, with weights."""
+
+    def __init__(
+        self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Fraction
+    ) -> None:
+        super().__init__(program, reader, columns, share=share)
+        self.moves = Sensitivity(
+            l0=max(1, self.version.schema.unit.rows - 1),
+            l1=WEIGHT,
+            l2_squared=WEIGHT**2,
+            linf=WEIGHT,
+            because=("the steps of a person weigh at most 1 together",),
+        )
+
+    def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
+        """The steps, for `BinnedTable` alone."""
+        _check_axes(self._columns, axes)
+        rows = self._reader.sorted_rows()
+        number = int(rows.counts.sum())
+        is_step = np.ones(number, dtype=np.bool_)
+        is_step[rows.starts] = False
+        own = np.flatnonzero(is_step)
+        weights = np.repeat(WEIGHT // np.maximum(rows.counts - 1, 1), rows.counts)[own]
+        cells = [narrowest(self._cells(column, rows, own)) for column in self._columns]
+        return WeightedRows(tuple(cells), tuple(axis.size for axis in axes), weights)
+
+
+def _check_axes(columns: Sequence[PersonColumn], axes: Sequence[Axis]) -> None:
+    """A table is cut by the axes of its columns, in their order."""
+    if tuple(column.axis for column in columns) != tuple(axes):
+        raise ValueError("these are not the axes of the columns")

@@ -1,0 +1,396 @@
+"""From a declared table of persons and an epsilon to a model of persons: reserve, describe, records, steps."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.answers.reservation_choice import keys_delta
+from discreet.errors import Flag, Message, Refused, UsageError
+from discreet.kernel.curator import Version
+from discreet.kernel.person_table import PersonColumn, PersonReader, RecordProgram
+from discreet.kernel.program import Program
+from discreet.kernel.project_session import Session
+from discreet.schema.address import engine_kind
+from discreet.schema.column import Column
+from discreet.sql.typed_expression import column_expression
+from discreet.synth.attribute import Attribute, attribute_of
+from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, undeclared_columns
+from discreet.synth.fit_request import PERSONS, FitRequest
+from discreet.synth.fit_task import FitTask, ModelFit, Progress, no_progress
+from discreet.synth.model import Model, ModelCard
+from discreet.synth.model_choice import ModelChoice, choose_model
+from discreet.synth.model_kinds import KINDS
+from discreet.synth.persons.chain import Chain, ChainVariable
+from discreet.synth.persons.chain_fit import ChainFit, StepVariable, fit_chain
+from discreet.synth.persons.person_layout import (
+    PersonLayout,
+    after_name,
+    axis_of,
+    declared_constants,
+    gap_name,
+    layout_of,
+    renamed,
+    time_column,
+)
+from discreet.synth.persons.person_model import PersonModel
+from discreet.synth.synthesis import (
+    MOST_OUTSIDE,
+    card_delta,
+    choose_noise,
+    column_warnings,
+    earlier_reservation,
+    in_shown_order,
+    make_card,
+    modelled_columns,
+    possible_reservations,
+    refuse_noise,
+    reserve,
+)
+
+#: Of what is left after describing: to find out which columns are constant; then of the rest, for records.
+CHANGES = Fraction(1, 50)
+RECORDS = Fraction(9, 20)
+
+#: A column is constant if at most this part of the persons with several rows have two values in it, or as many as noise
+#: makes; where the noise is larger than the second part, nothing is said.
+CHANGING, MOST_UNSURE = 0.01, 0.1
+SURE = 2.5
+
+
+def is_person_fit(request: FitRequest, session: Session) -> bool:
+    """Whether a fit gives persons: where it is asked for, or where persons have several rows and nothing speaks
+    against it. What speaks against it: options of row models, rows that cannot be read here, and the same fit by an
+    earlier version of Discreet, which is read back.
+    """
+    version = session.version
+    if request.kind == PERSONS:
+        return True
+    if request.kind != "auto" or request.rows_only or not has_several_rows(version):
+        _refuse_person_options(request)
+        return False
+    if request.row_options or engine_kind(version.engine) == "spark":
+        _refuse_person_options(request)
+        return False
+    return request.fresh or bool(request.person_options) or not _is_stored(request, session)
+
+
+def has_several_rows(version: Version) -> bool:
+    """Whether a person of this table may have several rows."""
+    unit = version.schema.unit
+    return not unit.is_row and not unit.ends and unit.rows > 1
+
+
+def _refuse_person_options(request: FitRequest) -> None:
+    if request.person_options:
+        raise UsageError(
+            f"{' and '.join(request.person_options)} can be given only for a model of persons",
+            hint=Message(Flag("model", PERSONS), ", for a table with a person and several rows each"),
+        )
+
+
+def _is_stored(request: FitRequest, session: Session) -> bool:
+    """Whether the same fit was stored as a model of rows."""
+    columns = modelled_columns(session.version, request.columns)
+    needs = undeclared_columns(columns, keys=keys_delta(session.guarantee, request.delta) > 0)
+    prices = possible_reservations(session.guarantee, request, texts=bool(needs.texts))
+    return earlier_reservation(request, prices, session) is not None
+
+
+def fit_persons(
+    request: FitRequest,
+    session: Session,
+    *,
+    order: Sequence[str] = (),
+    progress: Progress = no_progress,
+    announce: Callable[[str], None] = lambda note: None,
+) -> PersonModel:
+    """Fit a model of persons. The same fit of the same version is read back from the ledger, free.
+
+    Guarantee: one charge of a reservation for all rows of a person, and all that the model holds is drawn from it or
+        public.
+    """
+    request = replace(request, kind=PERSONS)
+    version, guarantee = session.version, session.guarantee
+    columns = modelled_columns(version, request.columns)
+    _refuse(request, version)
+    needs = undeclared_columns(columns, keys=keys_delta(guarantee, request.delta) > 0)
+    _refuse_nothing(columns, needs)
+    constants = declared_constants(columns, request.constant)
+    time = time_column(columns, constants, request.time)
+    prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
+    earlier = earlier_reservation(request, prices, session)
+    event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
+    refuse_noise(request, columns, event, version)
+    if noise:
+        announce(noise)
+    reservation_id = reserve(request, event, session) if earlier is None else earlier.id
+    program = Program(session.curator, version, reservation_id)
+    progress("describing", 0.0)
+    attributes = describe_attributes(program, columns, needs, from_constraints={})
+    constants, notes = _find_constants(program, attributes, constants, time)
+    layout = layout_of(attributes, constants=constants, time=time, most_rows=version.schema.unit.rows)
+    reader = layout.reader(program)
+    share = program.share_left * RECORDS
+    record_program = RecordProgram(program, reader, layout.record_columns(), share=share)
+    choice = choose_model(
+        replace(request, kind="auto"), [each.column for each in layout.record_attributes()], event, most_rows=1
+    )
+    made = _fit_records(record_program, layout, choice, request, progress)
+    chain = _fit_steps(program, reader, layout, made, progress)
+    outside = {
+        attribute.name: rows
+        for attribute, rows in zip(made.attributes, made.outside, strict=True)
+        if attribute.name in needs.numbers
+    }
+    card = replace(
+        make_card(choice, request, event, program, version, delta=card_delta(guarantee, request, event)),
+        kind=PERSONS,
+        because=f"one record a person ({choice.kind}), and the rows of a person one after the other",
+        repeat=earlier is not None,
+        outside=outside,
+        doubtful=tuple(name for name, rows in outside.items() if rows > MOST_OUTSIDE * made.total),
+        warnings=(*choice.warnings, *notes, *column_warnings(columns, attributes, needs, version, linked=True)),
+    )
+    model = assemble(card, columns, order, version, layout, made, chain, choice)
+    program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps}))
+    progress("done", 1.0)
+    return model
+
+
+def _refuse(request: FitRequest, version: Version) -> None:
+    """What cannot be fitted is refused before anything is paid, by public facts alone."""
+    if not has_several_rows(version):
+        raise UsageError(
+            f"in table {version.table!r} nobody has several rows, so that there are no persons to model",
+            hint="declare person and rows_per_person, or fit a model of rows",
+        )
+    if engine_kind(version.engine) == "spark":
+        raise Refused(
+            f"{version.table!r} is on spark, but models of persons are fitted only on duckdb and postgresql",
+            hint=Message(Flag("rows-only"), " fits a model of rows there"),
+        )
+    if request.row_options:
+        raise UsageError(
+            f"{' and '.join(request.row_options)} can be given only for a model of rows",
+            hint=Message(Flag("rows-only"), " fits one"),
+        )
+
+
+def _refuse_nothing(columns: Sequence[Column], needs: UndeclaredColumns) -> None:
+    open_ = {*needs.numbers, *needs.texts}
+    if all(attribute_of(column) is None and column.name not in open_ for column in columns):
+        raise UsageError(
+            "no column of the table can be modelled: finding the values of text columns needs a threshold, which needs "
+            "a delta",
+            hint="declare bounds, values or bins for some columns, or give the table a budget with a delta",
+        )
+
+
+def _find_constants(
+    program: Program, attributes: Sequence[Attribute], constants: tuple[str, ...], time: str | None
+) -> tuple[tuple[str, ...], list[str]]:
+    """The constants, those that are found among them; and what to tell about these."""
+    unsure = [each for each in attributes if each.name not in constants and each.name != time]
+    if not unsure:
+        return constants, []
+    axes = [axis_of(each) for each in attributes]
+    column = None if time is None else program.version.schema.column(time)
+    reader = PersonReader(program, axes, [] if column is None else [column_expression(column).expression])
+    noisy, law = reader.measure_changes([axis_of(each) for each in unsure], share=program.share_left * CHANGES)
+    several, sd = float(noisy[0]), math.sqrt(float(law.variance()))
+    if SURE * sd > MOST_UNSURE * several:
+        return constants, []
+    limit = max(CHANGING * several, SURE * sd)
+    new = [each.name for each, changed in zip(unsure, noisy[1:], strict=True) if changed <= limit]
+    note = (
+        f"{', '.join(new)} seem{'s' if len(new) == 1 else ''} not to change within a person, and is kept constant: "
+        f"fewer than about {100 * limit / max(several, 1.0):.1f}% of the persons with several rows have two values"
+    )
+    return (*constants, *new), [note] if new else []
+
+
+def _fit_records(
+    program: RecordProgram, layout: PersonLayout, choice: ModelChoice, request: FitRequest, progress: Progress
+) -> ModelFit:
+    """The model of records, by the kind of model that suits them."""
+    task = FitTask(
+        program=program,
+        attributes=layout.record_attributes(),
+        degree=None,
+        rounds=choice.rounds,
+        model_mb=choice.model_mb,
+        workload=choice.workload,
+        adjacent=request.adjacent,
+        progress=lambda word, done: progress(word, done / 2),
+    )
+    made = KINDS[choice.kind](task)
+    attributes = [_without_noise(attribute, layout) for attribute in made.attributes[:-1]]
+    return replace(made, attributes=(*attributes, _with_tail(made.attributes[-1])))
+
+
+def _without_noise(attribute: Attribute, layout: PersonLayout) -> Attribute:
+    """A difference that is hardly ever negative is never: its negative cells hold what noise left in them."""
+    if layout.time is None or attribute.name not in [after_name(name, layout.time) for name in layout.afters]:
+        return attribute
+    below = np.array([edge < 0 for edge in attribute.edges[:-1]] + [False] * attribute.null)
+    if attribute.weights[below].sum() > 0.02 * attribute.weights.sum():
+        return attribute
+    return replace(attribute, weights=np.where(below, 0.0, attribute.weights))
+
+
+def _with_tail(rows: Attribute) -> Attribute:
+    """Numbers of rows that are too rare to be told apart: fewer and fewer, as the larger of the frequent ones are.
+
+    Noise in many empty cells would make persons with very many rows.
+    """
+    sizes = np.bincount(rows.groups)
+    rare = np.flatnonzero(sizes[rows.groups] > 1)
+    kept = np.flatnonzero(sizes[rows.groups] == 1)
+    if not len(rare) or len(kept) < 2 or rare[0] < kept[-1]:
+        return rows
+    widths = np.diff(rows.edges)
+    densities = np.maximum(rows.weights[kept] / widths[kept], 1e-9)
+    back = min(3, len(kept) - 1)
+    starts = np.array(rows.edges[:-1], dtype=np.float64)
+    slope = math.log(densities[-1] / densities[-1 - back]) / (starts[kept[-1]] - starts[kept[-1 - back]])
+    slope = min(max(slope, math.log(0.1)), math.log(0.95))
+    weights = rows.weights.copy()
+    weights[rare] = widths[rare] * np.exp(slope * (starts[rare] - starts[rare[0]]))
+    return replace(rows, weights=weights)
+
+
+def _fit_steps(
+    program: Program, reader: PersonReader, layout: PersonLayout, made: ModelFit, progress: Progress
+) -> ChainFit | None:
+    """The chain of a person's rows, for all that is left; None where no column changes."""
+    grouped = {attribute.name: attribute for attribute in made.attributes}
+    settled = [
+        StepVariable(
+            variable=ChainVariable(role="trait", column=each.name),
+            attribute=grouped[each.name],
+            column=PersonColumn(of="row", axis=axis_of(each)),
+        )
+        for each in layout.traits
+    ]
+    settled.append(
+        StepVariable(
+            variable=ChainVariable(role="rows", column=layout.rows.name),
+            attribute=grouped[layout.rows.name],
+            column=PersonColumn(of="rows", axis=axis_of(layout.rows)),
+        )
+    )
+    following: list[tuple[StepVariable, PersonColumn | None]] = []
+    if layout.time is not None:
+        time = layout.attribute(layout.time)
+        settled.append(
+            StepVariable(
+                variable=ChainVariable(role="time", column=time.name),
+                attribute=grouped[time.name],
+                column=PersonColumn(of="previous", axis=axis_of(time)),
+            )
+        )
+        gap = layout.gap
+        assert gap is not None
+        own = StepVariable(
+            variable=ChainVariable(role="gap", column=time.name),
+            attribute=gap,
+            column=PersonColumn(of="gap", axis=axis_of(gap)),
+        )
+        following.append((own, None))
+    for each in layout.changing:
+        own = StepVariable(
+            variable=ChainVariable(role="next", column=each.name),
+            attribute=each,
+            column=PersonColumn(of="row", axis=axis_of(each)),
+        )
+        following.append((own, PersonColumn(of="previous", axis=axis_of(each))))
+    for number, name in enumerate(layout.afters, start=1):
+        after = layout.after(name)
+        own = StepVariable(
+            variable=ChainVariable(role="next", column=name),
+            attribute=after,
+            column=PersonColumn(of="after", axis=axis_of(after), code=number),
+        )
+        following.append((own, PersonColumn(of="previous_after", axis=axis_of(after), code=number)))
+    if not following:
+        return None
+    made_chain = fit_chain(program, reader, settled, following, share=program.share_left, progress=progress)
+    return replace(
+        made_chain,
+        attributes=tuple(
+            _without_noise(renamed(attribute, variable_name(variable, layout)), layout)
+            for variable, attribute in zip(made_chain.variables, made_chain.attributes, strict=True)
+        ),
+    )
+
+
+def variable_name(variable: ChainVariable, layout: PersonLayout) -> str:
+    """What people call a variable of the chain."""
+    name = variable.column
+    if variable.role == "gap":
+        return gap_name(name)
+    if name in layout.afters and layout.time is not None:
+        name = after_name(name, layout.time)
+    return f"last {name}" if variable.role in ("previous", "time") else name
+
+
+def assemble(
+    card: ModelCard,
+    columns: Sequence[Column],
+    order: Sequence[str],
+    version: Version,
+    layout: PersonLayout,
+    made: ModelFit,
+    chain: ChainFit | None,
+    choice: ModelChoice,
+) -> PersonModel:
+    """The model of persons from its fitted parts."""
+    shown = in_shown_order(columns, order)
+    names = {attribute.name for attribute in made.attributes}
+    others = [column for column in shown if column.name not in names and column.name not in layout.afters]
+    records = Model(
+        card=replace(card, kind=choice.kind, because=choice.because, warnings=()),
+        columns=tuple([attribute.column for attribute in made.attributes] + others),
+        attributes=made.attributes,
+        fitted=made.fitted,
+        measured=made.measured,
+        total_sd=made.total_sd,
+    )
+    steps = None
+    if chain is not None:
+        model = Model(
+            card=replace(card, kind="steps", because="", warnings=()),
+            columns=tuple(attribute.column for attribute in chain.attributes),
+            attributes=chain.attributes,
+            fitted=chain.fitted,
+            measured=chain.measured,
+            total_sd=chain.total_sd,
+        )
+        steps = Chain(model, chain.variables)
+    return PersonModel(
+        card=card,
+        columns=shown,
+        person=person_names(version, [column.name for column in shown]),
+        constants=(*layout.constants, *(c.name for c in columns if c.constant and c.name not in layout.constants)),
+        time=layout.time,
+        afters=layout.afters,
+        rows_name=layout.rows.name,
+        records=records,
+        steps=steps,
+    )
+
+
+def person_names(version: Version, taken: Sequence[str]) -> tuple[str, ...]:
+    """What the columns are called that hold the number of a synthetic person."""
+    if version.schema.unit.person:
+        return version.schema.unit.person
+    name = "person"
+    while name.lower() in {each.lower() for each in taken}:
+        name = f"synthetic {name}"
+    return (name,)
