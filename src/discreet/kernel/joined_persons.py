@@ -5,9 +5,9 @@ The reservation is for one of the tables, and is charged to everybody in the pop
 
 Guarantee: as `person_table`: a person who comes or goes, with their rows in all tables, moves all cells of a marginal
     of records by 1 in total, and of weighted rows by WEIGHT.
-Because: in every table a person's rows depend on that person alone (`engines`), and a join on the person brings together
-    rows of one person only. So the rows that are read are a person's own, and what is made of them is made of one
-    person's rows (docs/proofs/person-tables.md). Rows that refer to no row, or to another person's, count nowhere.
+Because: in every table a person's rows depend on that person alone (`engines`), and a join on the person brings
+    together rows of one person only. So the rows that are read are a person's own, and what is made of them is made of
+    one person's rows (docs/proofs/person-tables.md). Rows that refer to no row, or to another person's, count nowhere.
 """
 
 from __future__ import annotations
@@ -108,9 +108,7 @@ class JoinedReader(PersonReader):
 
     def _numbers(self, referring: ReferringRows, persons: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
         """The cell of each row: by how many rows of the other table it is referred to."""
-        found = self.program.read_joined_rows(
-            referring.plan, (), (referring.row_id, referring.key, referring.number)
-        )
+        found = self.program.read_joined_rows(referring.plan, (), (referring.row_id, referring.key, referring.number))
         row_id, key, number = found.exact_codes
         matched = (row_id == key) & (key != NULL_CODE)
         pairs = np.stack([found.exact_persons[matched].astype(np.int64), key[matched]], axis=1)
@@ -138,9 +136,7 @@ class JoinedProgram(Program):
 class RowProgram(PersonProgram):
     """Counts all rows of persons, each of k rows of a person with the weight floor(WEIGHT / k)."""
 
-    def __init__(
-        self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Any
-    ) -> None:
+    def __init__(self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Any) -> None:
         super().__init__(program, reader, columns, share=share)
         if any(column.of in ("previous", "gap", "previous_after") for column in columns):
             raise ValueError("the rows before are not counted here")

@@ -96,8 +96,17 @@ class PersonReader:
     def sorted_rows(self) -> _SortedRows:
         """For the tables of this file alone."""
         if self._exact is None:
-            self._exact = _sort(self.program.read_person_rows(self.axes, self.codes), self.axes)
+            self._exact = _sort(self.read(), self.axes)
         return self._exact
+
+    def read(self) -> PersonRows:
+        """The rows as they come from the engine, for this file alone."""
+        return self.program.read_person_rows(self.axes, self.codes)
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows a person has at most."""
+        return self.program.version.schema.unit.rows
 
     def measure_changes(self, axes: Sequence[Axis], *, share: Fraction) -> tuple[NDArray[np.int64], Law]:
         """Noisy numbers: of persons with several rows, and of those whose rows differ on each axis; as one step.
@@ -253,7 +262,7 @@ class RecordProgram(PersonProgram):
 
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """One record for each person, for `BinnedTable` alone."""
-        _check_axes(self._columns, axes)
+        check_axes(self._columns, axes)
         rows = self._reader.sorted_rows()
         cells = [narrowest(self._cells(column, rows, rows.starts)) for column in self._columns]
         return CodedRows(tuple(cells), tuple(axis.size for axis in axes))
@@ -267,7 +276,7 @@ class StepProgram(PersonProgram):
     ) -> None:
         super().__init__(program, reader, columns, share=share)
         self.moves = Sensitivity(
-            l0=max(1, self.version.schema.unit.rows - 1),
+            l0=max(1, reader.most_rows - 1),
             l1=WEIGHT,
             l2_squared=WEIGHT**2,
             linf=WEIGHT,
@@ -276,7 +285,7 @@ class StepProgram(PersonProgram):
 
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """The steps, for `BinnedTable` alone."""
-        _check_axes(self._columns, axes)
+        check_axes(self._columns, axes)
         rows = self._reader.sorted_rows()
         number = int(rows.counts.sum())
         is_step = np.ones(number, dtype=np.bool_)
@@ -287,7 +296,7 @@ class StepProgram(PersonProgram):
         return WeightedRows(tuple(cells), tuple(axis.size for axis in axes), weights)
 
 
-def _check_axes(columns: Sequence[PersonColumn], axes: Sequence[Axis]) -> None:
+def check_axes(columns: Sequence[PersonColumn], axes: Sequence[Axis]) -> None:
     """A table is cut by the axes of its columns, in their order."""
     if tuple(column.axis for column in columns) != tuple(axes):
         raise ValueError("these are not the axes of the columns")

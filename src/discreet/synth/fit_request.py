@@ -66,6 +66,7 @@ class FitRequest:
     constant: tuple[str, ...] = ()
     time: str | None = None
     rows_only: bool = False
+    tables: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         kinds = ["auto", "random", *KINDS, PERSONS]
@@ -161,6 +162,7 @@ class FitRequest:
         persons = {"constant": sorted(name.lower() for name in self.constant), "time": self.time}
         return {
             **({"persons": persons} if self.kind == PERSONS else {}),
+            **({"tables": [list(each) for each in self.tables]} if self.tables else {}),
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
             "kind": self.kind,

@@ -35,6 +35,9 @@ FORMAT = 1
 #: The format of models of persons: see `persons.person_file`.
 PERSONS_FORMAT = 2
 
+#: The format of models of several tables.
+TABLES_FORMAT = 3
+
 #: A file that makes a model of more cells is refused: 2**25 cells take 256 megabytes.
 MOST_CELLS = 2**25
 

@@ -119,7 +119,7 @@ def _numbers(model: PersonModel, rows: SampledRows) -> list[PersonQuestion]:
 
 
 def _times(model: PersonModel, rows: SampledRows) -> list[PersonQuestion]:
-    """How soon the next row comes: the share of a person's returns, averaged over persons; and the share of all rows."""
+    """How soon the next row comes: the share of a person's returns, averaged over persons; and of all rows."""
     if model.time is None or model.steps is None or model.time not in rows.codes:
         return []
     place = model.steps.place("gap", model.time)

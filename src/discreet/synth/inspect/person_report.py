@@ -22,8 +22,8 @@ from discreet.synth.persons.person_model import PersonModel
 class PersonReport:
     """What a model of persons says, what it cost, and which questions about persons it is good for.
 
-    `persons`, `rows`: about how many of each there are. `columns`: those of a person's first row and the number of rows;
-    `returns`: those of a step from a row to the next, where each person who returns counts once.
+    `persons`, `rows`: about how many of each there are. `columns`: those of a person's first row, and the number of
+    rows; `returns`: those of a step from a row to the next, where each person who returns counts once.
     """
 
     card: ModelCard

@@ -22,7 +22,7 @@ from discreet.inference.fit_inputs import MeasuredMarginal
 from discreet.inference.junction_tree import model_cells
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.measurement import Law
-from discreet.kernel.person_table import WEIGHT, PersonColumn, PersonReader, StepProgram
+from discreet.kernel.person_table import WEIGHT, PersonColumn, PersonProgram, PersonReader, StepProgram
 from discreet.kernel.program import Program
 from discreet.synth.attribute import Attribute
 from discreet.synth.first_histograms import measure_histograms, split_share
@@ -83,13 +83,14 @@ def fit_chain(
     *,
     share: Fraction,
     progress: Progress,
+    counting: type[PersonProgram] = StepProgram,
 ) -> ChainFit:
-    """Fit the steps for a share of the program.
+    """Fit the steps for a share of the program. `counting`: what is counted, if not steps.
 
     `settled`: what is constant, with cells that are given. `following`: the next row's variables, whose cells are found
     here, each with how the same is counted of the row before, if that is a variable too.
     """
-    steps = StepProgram(program, reader, [each.column for each, _ in following], share=share)
+    steps = counting(program, reader, [each.column for each, _ in following], share=share)
     fine = measure_histograms(steps, [each.attribute for each, _ in following], share * FINE)
     rest = share * (1 - FINE - ALONE)
     rounds = max(2, ROUNDS * len(following))
@@ -110,7 +111,7 @@ class _ChainSearch:
     """The rounds of a fit, over variables whose cells are settled. Numbers are weights: `WEIGHT` for a person."""
 
     def __init__(
-        self, steps: StepProgram, variables: Sequence[StepVariable], total: float, total_sd: float, progress: Progress
+        self, steps: PersonProgram, variables: Sequence[StepVariable], total: float, total_sd: float, progress: Progress
     ) -> None:
         self.variables = tuple(variables)
         self.steps = steps.with_columns([each.column for each in variables])

@@ -9,7 +9,7 @@ from discreet.synth import archive
 from discreet.synth.archive import DocumentArrays
 from discreet.synth.column_data import column_data, column_of, text_of
 from discreet.synth.model import Model
-from discreet.synth.model_document import FORMAT, NAME, PERSONS_FORMAT, card_data, card_of, model_data, model_of
+from discreet.synth.model_document import NAME, PERSONS_FORMAT, card_data, card_of, model_data, model_of
 from discreet.synth.model_file import read_document, refuse_other
 from discreet.synth.persons.chain import Chain, ChainVariable, chain_data
 from discreet.synth.persons.person_model import PersonModel
@@ -28,17 +28,6 @@ def save(model: PersonModel, path: Path) -> None:
 def load(path: Path) -> PersonModel:
     """The model of persons that `save` wrote; one sentence where the file is none."""
     return read_document(path, person_of, newest=PERSONS_FORMAT)
-
-
-def load_any(path: Path) -> Model | PersonModel:
-    """A model of rows or of persons."""
-    return read_document(
-        path,
-        lambda document, arrays: (
-            person_of(document, arrays) if document["version"] > FORMAT else model_of(document, arrays, Model)
-        ),
-        newest=PERSONS_FORMAT,
-    )
 
 
 def person_data(model: PersonModel, arrays: DocumentArrays) -> dict[str, Any]:
@@ -80,13 +69,13 @@ def person_of(document: dict[str, Any], arrays: DocumentArrays) -> PersonModel:
         records=records,
         steps=None
         if steps is None
-        else Chain(model_of(steps["model"], arrays, Model), [_variable_of(entry) for entry in steps["variables"]]),
+        else Chain(model_of(steps["model"], arrays, Model), [variable_of(entry) for entry in steps["variables"]]),
     )
     model.check()
     return model
 
 
-def _variable_of(entry: Any) -> ChainVariable:
+def variable_of(entry: Any) -> ChainVariable:
     role = text_of(entry["role"])
     if role not in _ROLES:
         raise ValueError("a variable has an unknown role")

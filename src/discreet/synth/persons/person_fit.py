@@ -141,8 +141,8 @@ def fit_persons(
     choice = choose_model(
         replace(request, kind="auto"), [each.column for each in layout.record_attributes()], event, most_rows=1
     )
-    made = _fit_records(record_program, layout, choice, request, progress)
-    chain = _fit_steps(program, reader, layout, made, progress)
+    made = fit_records(record_program, layout, choice, request, progress)
+    chain = fit_steps(program, reader, layout, made, progress, share=program.share_left)
     outside = {
         attribute.name: rows
         for attribute, rows in zip(made.attributes, made.outside, strict=True)
@@ -215,7 +215,7 @@ def _find_constants(
     return (*constants, *new), [note] if new else []
 
 
-def _fit_records(
+def fit_records(
     program: RecordProgram, layout: PersonLayout, choice: ModelChoice, request: FitRequest, progress: Progress
 ) -> ModelFit:
     """The model of records, by the kind of model that suits them."""
@@ -265,10 +265,16 @@ def _with_tail(rows: Attribute) -> Attribute:
     return replace(rows, weights=weights)
 
 
-def _fit_steps(
-    program: Program, reader: PersonReader, layout: PersonLayout, made: ModelFit, progress: Progress
+def fit_steps(
+    program: Program,
+    reader: PersonReader,
+    layout: PersonLayout,
+    made: ModelFit,
+    progress: Progress,
+    *,
+    share: Fraction,
 ) -> ChainFit | None:
-    """The chain of a person's rows, for all that is left; None where no column changes."""
+    """The chain of a person's rows, for a share of the program; None where no column changes."""
     grouped = {attribute.name: attribute for attribute in made.attributes}
     settled = [
         StepVariable(
@@ -320,7 +326,7 @@ def _fit_steps(
         following.append((own, PersonColumn(of="previous_after", axis=axis_of(after), code=number)))
     if not following:
         return None
-    made_chain = fit_chain(program, reader, settled, following, share=program.share_left, progress=progress)
+    made_chain = fit_chain(program, reader, settled, following, share=share, progress=progress)
     return replace(
         made_chain,
         attributes=tuple(

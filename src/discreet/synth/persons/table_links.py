@@ -85,9 +85,7 @@ def link_tables(versions: Sequence[Version]) -> TableLinks:
     linked = []
     for version in direct:
         referring = [other for other in others if (other.schema.unit.through or "").lower() == version.table.lower()]
-        linked.append(
-            LinkedTable(version=version, referring=tuple(_referring(other, version) for other in referring))
-        )
+        linked.append(LinkedTable(version=version, referring=tuple(_referring(other, version) for other in referring)))
     reached = {main.table, *(version.table for each in linked for version in _versions(each))}
     if left := next((version for version in versions if version.table not in reached), None):
         raise UsageError(
@@ -116,9 +114,7 @@ def _refuse(versions: Sequence[Version]) -> None:
                 f"{version.table!r} is on spark, but models of persons are fitted only on duckdb and postgresql"
             )
     if len({version.population for version in versions}) > 1:
-        raise UsageError(
-            "the tables are about different populations", hint="declare one population for all of them"
-        )
+        raise UsageError("the tables are about different populations", hint="declare one population for all of them")
     if len({version.engine for version in versions}) > 1:
         raise UsageError("the tables are on different engines", hint="declare them on one engine")
     if sum(version.schema.unit.rows == 1 for version in versions) != 1:
@@ -133,8 +129,8 @@ def _referring(version: Version, parent: Version) -> ReferringTable:
     columns = [schema.column(name) for name in on for schema in (version.schema, parent.schema)]
     if len(on) != 1 or not all(isinstance(column, NumberColumn) and column.step == 1 for column in columns):
         raise UsageError(
-            f"{version.table!r} refers to rows of {parent.table!r} by {' and '.join(on)}, which must be one column of whole "
-            "numbers that is declared in both tables",
+            f"{version.table!r} refers to rows of {parent.table!r} by {' and '.join(on)}, which must be one column of "
+            "whole numbers that is declared in both tables",
             hint=f'[tables.{version.table}.columns.{on[0]}] type = "integer", and the same in {parent.table!r}',
         )
     return ReferringTable(version=version, on=on[0])
@@ -183,9 +179,7 @@ def brought_along(attribute: Attribute, table: str, place: int) -> Attribute:
 def number_attribute(version: Version, place: int) -> Attribute:
     """How many rows a person has in a linked table; NULL where none."""
     cells = rows_attribute(version.schema.unit.rows, ())
-    column = NumberColumn(
-        name=number_name(version.table), type="integer", low=1, high=version.schema.unit.rows
-    )
+    column = NumberColumn(name=number_name(version.table), type="integer", low=1, high=version.schema.unit.rows)
     of = Code(joined_column_name(place, "rows"), 1, version.schema.unit.rows, null=True)
     return Attribute(column=column, edges=cells.edges, null=True, of=of)
 
@@ -236,7 +230,10 @@ def _referring_rows(referring: ReferringTable, parent: Version) -> ReferringRows
         keys=((computed_column_name(0), key),),
         values=((computed_column_name(1), RowCount()),),
     )
-    id_code, number = Code(computed_column_name(0), None, None, null=True), Code(computed_column_name(1), 1, most, null=False)
+    id_code, number = (
+        Code(computed_column_name(0), None, None, null=True),
+        Code(computed_column_name(1), 1, most, null=False),
+    )
     brought = ((joined_column_name(0, "id"), id_code), (joined_column_name(0, "rows"), number))
     return ReferringRows(
         axis=referring_attribute(referring).axis(outside=True),
@@ -268,7 +265,9 @@ def referring_rows(
 
 
 def _with_columns(source: Plan, place: int, other: Version, columns: Sequence[Column]) -> Plan:
-    brought = tuple((joined_column_name(place, column.name), column_expression(column).expression) for column in columns)
+    brought = tuple(
+        (joined_column_name(place, column.name), column_expression(column).expression) for column in columns
+    )
     return JoinPerson(source=source, place=place, other=other.scan, columns=brought, outer=False)
 
 
