@@ -381,9 +381,9 @@ def synthesize(
     with a note, before anything is paid: which noise was chosen, and why. `more`: degree, seconds, model_mb,
     workload, rows, weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
     """
-    from discreet.synth.fit_request import FitRequest, constraints_of
+    from discreet.synth.fit_request import PERSONS, FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress
-    from discreet.synth.persons.person_fit import fit_persons, is_person_fit
+    from discreet.synth.persons.person_fit import fit_persons, settle_kind
     from discreet.synth.synthesis import synthesize
 
     asker = project.asker(analyst)
@@ -400,7 +400,8 @@ def synthesize(
         **more,
     )
     session = open_session(project, name, asker)
-    if is_person_fit(request, session):
+    request = settle_kind(request, session)
+    if request.kind == PERSONS:
         return fit_persons(
             request,
             session,

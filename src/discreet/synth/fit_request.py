@@ -161,6 +161,7 @@ class FitRequest:
         persons = {"constant": sorted(name.lower() for name in self.constant), "time": self.time}
         return {
             **({"persons": persons} if self.kind == PERSONS else {}),
+            **({"rows_only": True} if self.rows_only else {}),
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
             "kind": self.kind,
