@@ -163,6 +163,7 @@ class FitRequest:
         return {
             **({"persons": persons} if self.kind == PERSONS else {}),
             **({"tables": [list(each) for each in self.tables]} if self.tables else {}),
+            **({"rows_only": True} if self.rows_only else {}),
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
             "kind": self.kind,

@@ -51,6 +51,9 @@ MOST_NOISE = 0.25
 #: Fewest and most cells of a variable; and of one that is settled for a person.
 FEWEST, MOST, MOST_SETTLED = 3, 24, 8
 
+#: A choice costs a little less than its share, by rounding: what is left of that is not worth a round.
+LEAST = Fraction(1, 1000)
+
 MODEL_MB = 8.0
 
 
@@ -129,7 +132,7 @@ class _ChainSearch:
         self._measure_alone()
         part = self.steps.share_left / rounds
         start = self.steps.share_left
-        while self.steps.share_left > 0:
+        while self.steps.share_left > LEAST * start:
             if self.steps.share_left < 2 * part:
                 part = self.steps.share_left
             law = self.steps.law(part * (1 - CHOICE))
@@ -138,7 +141,7 @@ class _ChainSearch:
                 break
             self.progress("steps", 0.5 + 0.4 * float(1 - self.steps.share_left / start))
             part = part if self._round(sets, part, law) else 2 * part
-        if self.steps.share_left > 0:
+        if self.steps.share_left > LEAST * start:
             self._measure_alone()
         return self._final()
 

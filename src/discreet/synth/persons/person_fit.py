@@ -63,21 +63,25 @@ CHANGING, MOST_UNSURE = 0.01, 0.1
 SURE = 2.5
 
 
-def is_person_fit(request: FitRequest, session: Session) -> bool:
-    """Whether a fit gives persons: where it is asked for, or where persons have several rows and nothing speaks
-    against it. What speaks against it: options of row models, rows that cannot be read here, and the same fit by an
-    earlier version of Discreet, which is read back.
+def settle_kind(request: FitRequest, session: Session) -> FitRequest:
+    """The same request, of persons or of rows.
+
+    `auto` is of persons where they have several rows and nothing speaks against it: options of row models, rows that
+    cannot be read here, or the same fit by an earlier version of Discreet, which is read back as it is.
     """
     version = session.version
     if request.kind == PERSONS:
-        return True
-    if request.kind != "auto" or request.rows_only or not has_several_rows(version):
+        return request
+    if request.kind != "auto" or not has_several_rows(version):
         _refuse_person_options(request)
-        return False
-    if request.row_options or engine_kind(version.engine) == "spark":
+        return replace(request, rows_only=False)
+    is_of_rows = request.rows_only or bool(request.row_options) or engine_kind(version.engine) == "spark"
+    if is_of_rows:
         _refuse_person_options(request)
-        return False
-    return request.fresh or bool(request.person_options) or not _is_stored(request, session)
+    earlier = replace(request, rows_only=False, constant=(), time=None)
+    if not request.person_options and not request.fresh and _is_stored(earlier, session):
+        return earlier
+    return replace(request, rows_only=True) if is_of_rows else replace(request, kind=PERSONS)
 
 
 def has_several_rows(version: Version) -> bool:
