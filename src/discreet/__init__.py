@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.project.remote import Remote
     from discreet.synth.model import Model
     from discreet.synth.persons.person_model import PersonModel
+    from discreet.synth.persons.tables_model import TablesModel
 
 __version__ = "0.2.0"
 __all__ = [
@@ -70,8 +71,8 @@ def init(
     return Project.make(path, epsilon=epsilon, delta=delta, practice=practice)
 
 
-def load(path: str | PathLike[str]) -> Model | PersonModel:
-    """Load a saved model, of rows or of persons. It needs no project and no budget."""
+def load(path: str | PathLike[str]) -> Model | PersonModel | TablesModel:
+    """Load a saved model, of rows, of persons or of several tables. It needs no project and no budget."""
     from discreet.synth.persons.tables_file import load_any
 
     return load_any(Path(path))

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.synth.model import Model, ModelCard
     from discreet.synth.persons.person_model import PersonModel
+    from discreet.synth.persons.tables_model import TablesModel
+
+    AnyModel = Model | PersonModel | TablesModel
 
 synth_app = VerbApp(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
 
@@ -40,7 +43,9 @@ MODEL = typer.Argument(help="Model file. Default: the newest model fitted in thi
 
 @synth_app.command()
 def fit(
-    table: Annotated[str, typer.Argument(help="A declared table.")],
+    table: Annotated[
+        list[str], typer.Argument(metavar="TABLE...", help="A declared table; or several that share their persons.")
+    ],
     epsilon: Epsilon = None,
     delta: Annotated[
         str | None, typer.Option("--delta", help="Delta of the guarantee. Default: the table's delta.")
@@ -94,7 +99,7 @@ def fit(
         refuse_overwriting(output, overwrite=overwrite)
     with _progress() as tell:
         made = opened_project.synthesize(
-            table,
+            table[0] if len(table) == 1 else table,
             epsilon=epsilon,
             delta=delta,
             model=model,
@@ -131,7 +136,12 @@ def sample(
     ] = None,
     persons: Annotated[int | None, typer.Option("--persons", help="Of a model of persons: number of persons.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file. Default: CSV on standard output.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A .csv or .parquet file; of several tables, a folder. Default: CSV on standard output.",
+        ),
     ] = None,
     format_: Format = None,
     overwrite: Overwrite = False,
@@ -143,13 +153,19 @@ def sample(
     as_json: Json = False,
 ) -> None:
     """Sample rows from a model. Free: as many as you like, as often as you like."""
+    from discreet.cli.synth_tables import TablesTarget, sample_tables
+    from discreet.synth.persons.tables_model import TablesModel
     from discreet.synth.sample_files import write_rows
 
     if output is None and format_ is not None:
         raise UsageError("--format needs a file to write", hint="-o rows.csv")
-    target_format = None if output is None else file_format(output, format_)
     made, source = _any_model(model, project, output)
     n = _sample_size(made, n, persons)
+    if isinstance(made, TablesModel):
+        target = TablesTarget(folder=output, format_=format_, overwrite=overwrite)
+        sample_tables(made, target, persons=n, given=_pairs(given or []), seed=seed, as_json=as_json)
+        return
+    target_format = None if output is None else file_format(output, format_)
     if output is not None:
         refuse_overwriting(output, overwrite=overwrite)
     conditions = _pairs(given or [])
@@ -188,18 +204,22 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Show what a model is good and bad for, from its noisy measurements only. Free without --epsilon."""
-    made, _ = _model(model, project, output)
+    from discreet.synth.inspect import inspect_any
+    from discreet.synth.model import Model
+
+    made, _ = _any_model(model, project, output)
     if output is not None:
         refuse_overwriting(output, overwrite=overwrite)
     comparison = None
     if epsilon is not None:
         import discreet
 
+        if not isinstance(made, Model):
+            raise UsageError("a model of persons cannot be compared with the real table")
+
         with terminal.progress("comparing"):
             comparison = discreet.open(project).compare(made, epsilon=epsilon, delta=delta, analyst=analyst)
-    from discreet.synth.inspect import inspect_model
-
-    report = inspect_model(made, comparison=comparison)
+    report = inspect_any(made, comparison=comparison)
     if output is not None:
         with terminal.explain_write_failure("the comparison is" if comparison is not None else "the model is"):
             output.write_text(report.page(), encoding="utf-8")
@@ -207,7 +227,7 @@ def inspect(
     terminal.print_result(report.to_data(), text, as_json=as_json)
 
 
-def _sample_size(made: Model | PersonModel, rows: int | None, persons: int | None) -> int | None:
+def _sample_size(made: AnyModel, rows: int | None, persons: int | None) -> int | None:
     """How many rows, or persons, a sample has: what the model gives is what is counted."""
     from discreet.synth.model import Model
 
@@ -220,17 +240,7 @@ def _sample_size(made: Model | PersonModel, rows: int | None, persons: int | Non
     return persons
 
 
-def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model, Path]:
-    """The model of rows that is meant."""
-    from discreet.synth.model import Model
-
-    made, source = _any_model(path, project, output)
-    if not isinstance(made, Model):
-        raise UsageError("this is a model of persons, which cannot be inspected yet")
-    return made, source
-
-
-def _any_model(path: Path | None, project: Path, output: Path | None) -> tuple[Model | PersonModel, Path]:
+def _any_model(path: Path | None, project: Path, output: Path | None) -> tuple[AnyModel, Path]:
     """The model that is meant; an output must not overwrite the project."""
     import discreet
     from discreet.errors import ProjectError
@@ -316,7 +326,7 @@ def _progress() -> Iterator[Any]:
         yield lambda word, done: bar.update(task, description=word, completed=done)
 
 
-def _fit_output(made: Model | PersonModel, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
+def _fit_output(made: AnyModel, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
     card = made.card
     data = {
         "model": str(path),
@@ -351,21 +361,26 @@ def _fit_output(made: Model | PersonModel, path: Path, project: Project) -> tupl
     return data, lines
 
 
-def _size(made: Model | PersonModel) -> dict[str, Any]:
+def _size(made: AnyModel) -> dict[str, Any]:
     """About how many rows the table has, and how many persons where the model has any."""
     from discreet.synth.model import Model
+    from discreet.synth.persons.tables_model import TablesModel
 
     if isinstance(made, Model):
         return {"rows": round(made.total)}
+    if isinstance(made, TablesModel):
+        return {"rows": round(made.total), "persons": round(made.total), "tables": list(made.tables)}
     return {"rows": round(made.total_rows), "persons": round(made.total), "constant": list(made.constants)}
 
 
-def _next_words(made: Model | PersonModel) -> str:
+def _next_words(made: AnyModel) -> str:
     from discreet.synth.model import Model
+    from discreet.synth.persons.tables_model import TablesModel
 
     if isinstance(made, Model):
         return "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html"
-    return "next: discreet synth sample --persons 1000 -o rows.csv"
+    target = "FOLDER" if isinstance(made, TablesModel) else "rows.csv"
+    return f"next: discreet synth sample --persons 1000 -o {target}; discreet synth inspect -o page.html"
 
 
 def _status(project: Project, card: ModelCard) -> dict[str, Any]:

@@ -56,19 +56,24 @@ def write_rows(
 
 
 def _csv(parts: Any, stream: BinaryIO) -> None:
-    """Quotes stand only where a value needs them."""
+    """All parts, below one header."""
+    for place, part in enumerate(parts):
+        append_csv(part, stream, with_header=place == 0)
+
+
+def append_csv(part: Any, stream: BinaryIO, *, with_header: bool) -> None:
+    """Rows at the end of a CSV file. Quotes stand only where a value needs them."""
     import csv
     import io
 
     import pyarrow.csv as pc
 
-    for place, part in enumerate(parts):
-        if place == 0:
-            header = io.StringIO()
-            csv.writer(header, lineterminator="\n").writerow(part.column_names)
-            stream.write(header.getvalue().encode())
-        quoting = "needed" if any(_needs_quotes(column) for column in part.columns) else "none"
-        pc.write_csv(part, stream, pc.WriteOptions(include_header=False, quoting_style=quoting))
+    if with_header:
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(part.column_names)
+        stream.write(header.getvalue().encode())
+    quoting = "needed" if any(_needs_quotes(column) for column in part.columns) else "none"
+    pc.write_csv(part, stream, pc.WriteOptions(include_header=False, quoting_style=quoting))
 
 
 def _needs_quotes(column: Any) -> bool:

@@ -6,6 +6,7 @@ All of it is a function of a Model, which holds noisy measurements and public fa
 `model_comparison` alone goes back to the real table, through a program, and pays for it.
 """
 
+from discreet.synth.inspect.any_report import inspect_any
 from discreet.synth.inspect.model_report import ModelReport, inspect_model
 
-__all__ = ["ModelReport", "inspect_model"]
+__all__ = ["ModelReport", "inspect_any", "inspect_model"]

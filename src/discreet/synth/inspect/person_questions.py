@@ -20,6 +20,7 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.inspect.model_evidence import ModelEvidence
 from discreet.synth.persons.person_model import PersonModel
+from discreet.synth.persons.tables_model import LinkedModel, ReferringModel
 
 #: An answer is good if it is within so many points of the truth, at 95%.
 NEAR_POINTS = 0.03
@@ -241,3 +242,50 @@ def _person_weights(rows: SampledRows, later: Codes) -> NDArray[np.float64]:
 
 def _mean(flags: NDArray[np.bool_]) -> float:
     return float(flags.mean()) if len(flags) else 0.0
+
+
+def share_question(
+    evidence: ModelEvidence,
+    places: tuple[int, ...],
+    chosen: NDArray[np.bool_],
+    *,
+    table: str,
+    question: str,
+    of: str,
+    share: float,
+) -> PersonQuestion:
+    """A question whose answer is the share of some cells of a marginal."""
+    noisy_marginal = evidence.noisy_marginal(places)
+    measured = plus_minus = None
+    if noisy_marginal is not None and evidence.total > 0:
+        measured = min(1.0, max(0.0, float(noisy_marginal.values[chosen].sum()) / evidence.total))
+        variances = noisy_marginal.variances
+        inside, outside = float(variances[chosen].sum()), float(variances[~chosen].sum()) + evidence.total_sd**2
+        plus_minus = evidence.widths * math.sqrt(min(inside, outside)) / evidence.total
+    return PersonQuestion(table=table, question=question, of=of, share=share, measured=measured, plus_minus=plus_minus)
+
+
+def referring_questions(
+    linked: LinkedModel, referring: ReferringModel, rows: SampledRows
+) -> tuple[PersonQuestion, ...]:
+    """First rows that some row of another table refers to."""
+    records = linked.model.records
+    evidence = ModelEvidence(records)
+    place = records.place(referring.number)
+    attribute = records.attributes[place]
+    chosen = np.ones(attribute.size, dtype=np.bool_)
+    chosen[attribute.groups[0]] = False
+    if (attribute.groups == attribute.groups[0]).sum() > 1:
+        return ()  # none and some share a cell
+    first = np.flatnonzero(np.append(True, rows.number[1:] != rows.number[:-1])) if len(rows.number) else rows.number
+    return (
+        share_question(
+            evidence,
+            (place,),
+            chosen,
+            table=linked.name,
+            question=f"the first row has a row in {referring.name}",
+            of="persons with a row",
+            share=_mean(rows.codes[referring.number][first] > 0),
+        ),
+    )
