@@ -38,8 +38,8 @@ from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.price import event_of
 
-#: What all steps of one person weigh together, at most: a multiple of every number up to 12.
-WEIGHT = 27_720
+#: What all steps of one person weigh together, at most: a multiple of every number up to 10.
+WEIGHT = 5_040
 
 #: Sums of weights are taken in floats, and are whole numbers below this.
 _MOST_EXACT = 2**53
@@ -75,6 +75,13 @@ class _SortedRows:
     starts: Cells
     counts: Cells
 
+    def is_changing(self, values: Cells) -> NDArray[np.bool_]:
+        """Of each person, whether their rows have different values."""
+        if not len(values):
+            return np.zeros(0, dtype=np.bool_)
+        is_other = values != np.repeat(values[self.starts], self.counts)
+        return np.asarray(np.logical_or.reduceat(is_other, self.starts))
+
 
 class PersonReader:
     """The rows of a program's table with their persons, read once, when a draw first needs them.
@@ -99,13 +106,16 @@ class PersonReader:
             self._exact = _sort(self.program.read_person_rows(self.axes, self.codes), self.axes)
         return self._exact
 
-    def measure_changes(self, axes: Sequence[Axis], *, share: Fraction) -> tuple[NDArray[np.int64], Law]:
-        """Noisy numbers: of persons with several rows, and of those whose rows differ on each axis; as one step.
+    def measure_changes(
+        self, axes: Sequence[Axis], codes: Sequence[int], *, share: Fraction
+    ) -> tuple[NDArray[np.int64], Law]:
+        """Noisy numbers, as one step: of persons with several rows, and of those whose rows differ on each of `axes`
+        or in each of `codes`, which are meant by their places.
 
         Guarantee: the step's loss is the law's, for neighbours under the version's unit.
         Because: a person adds 0 or 1 to each number.
         """
-        width = len(axes) + 1
+        width = 1 + len(axes) + len(codes)
         moves = Sensitivity(
             l0=width, l1=width, l2_squared=width, linf=1, because=("a person adds at most 1 to each number",)
         )
@@ -113,17 +123,13 @@ class PersonReader:
 
         def draw(curator: Curator) -> tuple[Any, Event]:
             rows = self.sorted_rows()
-            several = rows.counts > 1
-            counts = [int(several.sum())]
-            for axis in axes:
-                cells = rows.columns[axis]
-                is_other = cells != np.repeat(cells[rows.starts], rows.counts)
-                others = np.add.reduceat(is_other.astype(np.int64), rows.starts) if len(cells) else np.zeros(0)
-                counts.append(int((others > 0).sum()))
-            noisy, event = curator.add_noise(law, np.array(counts, dtype=np.int64), moves)
+            values = [*(rows.columns[axis] for axis in axes), *(rows.codes[place] for place in codes)]
+            changed = [int(rows.is_changing(own).sum()) for own in values]
+            exact_counts = np.array([int((rows.counts > 1).sum()), *changed], dtype=np.int64)
+            noisy, event = curator.add_noise(law, exact_counts, moves)
             return noisy.tolist(), event
 
-        of = {"changes": [self.axes.index(axis) for axis in axes], "persons": self.to_data()}
+        of = {"changes": [[self.axes.index(axis) for axis in axes], list(codes)], "persons": self.to_data()}
         noisy = self.program.step(of, event_of(law, moves), draw, word="describing")
         return np.array(noisy, dtype=np.int64), law
 
