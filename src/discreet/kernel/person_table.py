@@ -85,6 +85,14 @@ class SortedRows(Secret):
         is_other = values != np.repeat(values[self.starts], self.counts)
         return np.asarray(np.logical_or.reduceat(is_other, self.starts))
 
+    def has_earlier(self, place: int) -> NDArray[np.bool_]:
+        """Of each person, whether in one of their rows a code is below the first one; NULL is neither."""
+        if not len(self.starts):
+            return np.zeros(0, dtype=np.bool_)
+        is_null = (self.codes[place] == NULL_CODE) | (self.codes[0] == NULL_CODE)
+        is_earlier = ~is_null & (self.codes[place] < self.codes[0])
+        return np.asarray(np.logical_or.reduceat(is_earlier, self.starts))
+
 
 class PersonReader:
     """The rows of a program's table with their persons, read once, when a draw first needs them.
@@ -114,26 +122,51 @@ class PersonReader:
     ) -> tuple[NDArray[np.int64], Law]:
         """Noisy numbers, as one step: of persons with several rows, and of those whose rows differ on each of `axes`
         or in each of `codes`, which are meant by their places.
+        """
+        of = {"changes": [[self.axes.index(axis) for axis in axes], list(codes)]}
+
+        def exact_persons(rows: SortedRows) -> list[NDArray[np.bool_]]:
+            values = [*(rows.columns[axis] for axis in axes), *(rows.codes[place] for place in codes)]
+            return [rows.counts > 1, *(rows.is_changing(own) for own in values)]
+
+        return self._measure_persons(of, 1 + len(axes) + len(codes), exact_persons, share=share)
+
+    def measure_earlier(self, codes: Sequence[int], *, share: Fraction) -> tuple[NDArray[np.int64], Law]:
+        """Noisy numbers, as one step: of all persons, and of those who have a row in which each of `codes` is earlier
+        than the row's time.
+        """
+
+        def exact_persons(rows: SortedRows) -> list[NDArray[np.bool_]]:
+            return [rows.counts > 0, *(rows.has_earlier(place) for place in codes)]
+
+        return self._measure_persons({"earlier": list(codes)}, 1 + len(codes), exact_persons, share=share)
+
+    def _measure_persons(
+        self,
+        of: dict[str, Any],
+        width: int,
+        exact_persons: Callable[[SortedRows], list[NDArray[np.bool_]]],
+        *,
+        share: Fraction,
+    ) -> tuple[NDArray[np.int64], Law]:
+        """So many noisy numbers of persons of whom something is true, as one step.
 
         Guarantee: the step's loss is the law's, for neighbours under the version's unit.
-        Because: a person adds 0 or 1 to each number.
+        Because: what is true of a person follows from that person's rows, so that one adds 0 or 1 to each number.
         """
-        width = 1 + len(axes) + len(codes)
         moves = Sensitivity(
             l0=width, l1=width, l2_squared=width, linf=1, because=("a person adds at most 1 to each number",)
         )
         law = law_of(self.program, moves, share)
 
         def draw(curator: Curator) -> tuple[Any, Event]:
-            rows = self.sorted_rows()
-            values = [*(rows.columns[axis] for axis in axes), *(rows.codes[place] for place in codes)]
-            changed = [int(rows.is_changing(own).sum()) for own in values]
-            exact_counts = np.array([int((rows.counts > 1).sum()), *changed], dtype=np.int64)
-            noisy, event = curator.add_noise(law, exact_counts, moves)
+            numbers = [int(own.sum()) for own in exact_persons(self.sorted_rows())]
+            if len(numbers) != width:
+                raise ValueError("the sensitivity of these numbers is not bounded")
+            noisy, event = curator.add_noise(law, np.array(numbers, dtype=np.int64), moves)
             return noisy.tolist(), event
 
-        of = {"changes": [[self.axes.index(axis) for axis in axes], list(codes)], "persons": self.to_data()}
-        noisy = self.program.step(of, event_of(law, moves), draw, word="describing")
+        noisy = self.program.step({**of, "persons": self.to_data()}, event_of(law, moves), draw, word="describing")
         return np.array(noisy, dtype=np.int64), law
 
 

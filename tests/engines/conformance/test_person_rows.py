@@ -121,6 +121,7 @@ def marginals(found):
             yield "steps", steps.count(own)
     for values in (*rows.columns.values(), *rows.codes):
         yield "changes", np.array([int(rows.is_changing(values).sum())])
+    yield "changes", np.array([int(rows.has_earlier(1).sum())])
 
 
 def moved(ground, random):

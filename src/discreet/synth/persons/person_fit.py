@@ -61,6 +61,9 @@ from discreet.synth.synthesis import (
 CHANGES, PURE_CHANGES = Fraction(1, 50), Fraction(3, 40)
 RECORDS = Fraction(9, 20)
 
+#: Of what is left then: to find out which moments are never earlier than the time of their row.
+EARLIER, PURE_EARLIER = Fraction(1, 100), Fraction(1, 40)
+
 #: A column is constant if at most this part of the persons with several rows have two values in it, or as many as noise
 #: makes; where the noise is larger than the second part, nothing is said.
 CHANGING, MOST_UNSURE = 0.01, 0.25
@@ -161,6 +164,7 @@ def fit_persons(
     time = time_column(shown, constants, request.time)
     layout = layout_of(attributes, constants=constants, time=time, rows=rows)
     reader = layout.reader(program)
+    layout = replace(layout, later=find_later(program, reader, layout))
     share = program.share_left * RECORDS
     record_program = RecordProgram(program, reader, layout.record_columns(), share=share)
     choice = choose_model(
@@ -273,6 +277,16 @@ def find_constants(
     return (*constants, *new), [note] if new else []
 
 
+def find_later(program: Program, reader: PersonReader, layout: PersonLayout) -> tuple[str, ...]:
+    """The moments that are not earlier than their row's time, but for as few persons as noise makes."""
+    if not layout.afters:
+        return ()
+    share = program.share_left * (PURE_EARLIER if program.is_pure else EARLIER)
+    noisy, law = reader.measure_earlier(range(1, 1 + len(layout.afters)), share=share)
+    limit = max(CHANGING * float(noisy[0]), SURE * math.sqrt(float(law.variance())))
+    return tuple(name for name, earlier in zip(layout.afters, noisy[1:], strict=True) if earlier <= limit)
+
+
 def find_most_rows(program: Program, most_rows: int, taken: Sequence[str]) -> Attribute:
     """The number of rows of a person, up to what more than noise has. Persons with more count as those who have it.
 
@@ -309,18 +323,7 @@ def _fit_records(
         progress=lambda word, done: progress(word, done / 2),
     )
     made = KINDS[choice.kind](task)
-    attributes = [_without_noise(attribute, layout) for attribute in made.attributes[:-1]]
-    return replace(made, attributes=(*attributes, _with_tail(made.attributes[-1])))
-
-
-def _without_noise(attribute: Attribute, layout: PersonLayout) -> Attribute:
-    """A difference that is hardly ever negative is never: its negative cells hold what noise left in them."""
-    if layout.time is None or attribute.name not in [after_name(name, layout.time) for name in layout.afters]:
-        return attribute
-    below = np.array([edge < 0 for edge in attribute.edges[:-1]] + [False] * attribute.null)
-    if attribute.weights[below].sum() > 0.02 * attribute.weights.sum():
-        return attribute
-    return replace(attribute, weights=np.where(below, 0.0, attribute.weights))
+    return replace(made, attributes=(*made.attributes[:-1], _with_tail(made.attributes[-1])))
 
 
 def _with_tail(rows: Attribute) -> Attribute:
@@ -403,7 +406,7 @@ def _fit_steps(
     return replace(
         made_chain,
         attributes=tuple(
-            _without_noise(renamed(attribute, variable_name(variable, layout)), layout)
+            renamed(attribute, variable_name(variable, layout))
             for variable, attribute in zip(made_chain.variables, made_chain.attributes, strict=True)
         ),
     )

@@ -34,7 +34,7 @@ class PersonLayout:
 
     `attributes`: those of the table, in its order. `constants`: names of columns that do not change within a person.
     `time`: the column that orders a person's rows, if there is one. `afters`: columns of moments kept as differences
-    from it. `rows`: the number of rows.
+    from it; `later`: those of them that are never earlier. `rows`: the number of rows.
     """
 
     attributes: tuple[Attribute, ...]
@@ -42,6 +42,7 @@ class PersonLayout:
     time: str | None
     afters: tuple[str, ...]
     rows: Attribute
+    later: tuple[str, ...] = ()
 
     @property
     def changing(self) -> tuple[Attribute, ...]:
@@ -64,7 +65,7 @@ class PersonLayout:
     def after(self, name: str) -> Attribute:
         """How much later a moment is than the row's time."""
         assert self.time is not None
-        return difference(self.attribute(self.time), after_name(name, self.time), signed=True)
+        return difference(self.attribute(self.time), after_name(name, self.time), signed=name not in self.later)
 
     def record_attributes(self) -> tuple[Attribute, ...]:
         """The attributes of a record: those of the first row, in the table's order, then the number of rows."""
