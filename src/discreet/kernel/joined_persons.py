@@ -12,8 +12,9 @@ Because: in every table a person's rows depend on that person alone (`engines`),
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,16 @@ from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines.engine import NULL_CODE, CodedRows, PersonRows, narrowest
-from discreet.kernel.person_table import WEIGHT, PersonColumn, PersonProgram, PersonReader, WeightedRows, check_axes
+from discreet.kernel.person_table import (
+    WEIGHT,
+    PersonColumn,
+    PersonProgram,
+    PersonReader,
+    SortedRows,
+    WeightedRows,
+    cells_of_rows,
+    check_axes,
+)
 from discreet.kernel.program import Program
 from discreet.plan import relation
 from discreet.plan.cells import Axis
@@ -87,37 +97,49 @@ class JoinedReader(PersonReader):
 
     def read(self) -> PersonRows:
         """For the tables of `person_table` alone."""
-        referring = self.rows.referring
-        counted = {each.axis for each in referring}
-        plain = tuple(axis for axis in self.axes if axis not in counted)
-        beside = (*(self.rows.same or ()), *(each.row_id for each in referring))
-        rows = self.program.read_joined_rows(self.rows.plan, plain, (*self.codes, *beside))
-        own, others = rows.exact_codes[: len(self.codes)], rows.exact_codes[len(self.codes) :]
-        columns: dict[Axis, NDArray[Any]] = dict(zip(plain, rows.exact_columns, strict=True))
-        ids = others[2:] if self.rows.same else others
-        for each, row_id in zip(referring, ids, strict=True):
-            columns[each.axis] = self._numbers(each, rows.exact_persons, row_id)
-        kept = np.ones(len(rows.exact_persons), dtype=np.bool_)
-        if self.rows.same is not None:
-            kept = (others[0] == others[1]) & (others[0] != NULL_CODE)
-        return PersonRows(
-            tuple(columns[axis][kept] for axis in self.axes),
-            tuple(code[kept] for code in own),
-            rows.exact_persons[kept],
-        )
+        assert isinstance(self.program, JoinedProgram)
+        return read_joined(self.program.read_joined_rows, self.rows, self.axes, self.codes)
 
-    def _numbers(self, referring: ReferringRows, persons: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        """The cell of each row: by how many rows of the other table it is referred to."""
-        found = self.program.read_joined_rows(referring.plan, (), (referring.row_id, referring.key, referring.number))
-        row_id, key, number = found.exact_codes
-        matched = (row_id == key) & (key != NULL_CODE)
-        pairs = np.stack([found.exact_persons[matched].astype(np.int64), key[matched]], axis=1)
-        whole = np.concatenate([pairs, np.stack([persons.astype(np.int64), ids], axis=1)])
-        names = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
-        numbers = np.zeros(len(whole), dtype=np.int64)
-        numbers[names[: len(pairs)]] = number[matched]
-        times = np.where(ids == NULL_CODE, 0, numbers[names[len(pairs) :]])
-        return narrowest(np.clip(times, 0, referring.axis.size - 1))
+
+#: Reads the rows of a plan on an engine: cells on axes, codes, persons.
+ReadRows = Callable[[Plan, tuple[Axis, ...], tuple[Expression, ...]], PersonRows]
+
+
+def read_joined(
+    read_rows: ReadRows, rows: JoinedRows, axes: tuple[Axis, ...], codes: tuple[Expression, ...]
+) -> PersonRows:
+    """The rows that are meant, on these axes, with these codes."""
+    counted = {each.axis for each in rows.referring}
+    plain = tuple(axis for axis in axes if axis not in counted)
+    beside = (*(rows.same or ()), *(each.row_id for each in rows.referring))
+    found = read_rows(rows.plan, plain, (*codes, *beside))
+    own, others = found.exact_codes[: len(codes)], found.exact_codes[len(codes) :]
+    columns: dict[Axis, NDArray[Any]] = dict(zip(plain, found.exact_columns, strict=True))
+    ids = others[2:] if rows.same else others
+    for each, row_id in zip(rows.referring, ids, strict=True):
+        columns[each.axis] = _referring_cells(read_rows, each, found.exact_persons, row_id)
+    kept = np.ones(len(found.exact_persons), dtype=np.bool_)
+    if rows.same is not None:
+        kept = (others[0] == others[1]) & (others[0] != NULL_CODE)
+    return PersonRows(
+        tuple(columns[axis][kept] for axis in axes), tuple(code[kept] for code in own), found.exact_persons[kept]
+    )
+
+
+def _referring_cells(
+    read_rows: ReadRows, referring: ReferringRows, persons: NDArray[Any], ids: NDArray[np.int64]
+) -> NDArray[Any]:
+    """The cell of each row: by how many rows of the other table it is referred to."""
+    found = read_rows(referring.plan, (), (referring.row_id, referring.key, referring.number))
+    row_id, key, number = found.exact_codes
+    matched = (row_id == key) & (key != NULL_CODE)
+    pairs = np.stack([found.exact_persons[matched].astype(np.int64), key[matched]], axis=1)
+    whole = np.concatenate([pairs, np.stack([persons.astype(np.int64), ids], axis=1)])
+    names = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
+    numbers = np.zeros(len(whole), dtype=np.int64)
+    numbers[names[: len(pairs)]] = number[matched]
+    times = np.where(ids == NULL_CODE, 0, numbers[names[len(pairs) :]])
+    return narrowest(np.clip(times, 0, referring.axis.size - 1))
 
 
 class JoinedProgram(Program):
@@ -133,26 +155,37 @@ class JoinedProgram(Program):
         return self._curator.engine.at(self.version.engine).person_rows(plan, axes, codes, self._region, tables=tables)
 
 
-class RowProgram(PersonProgram):
-    """Counts all rows of persons, each of k rows of a person with the weight floor(WEIGHT / k)."""
+def row_moves(most_rows: int) -> Sensitivity:
+    """How far a marginal of weighted rows moves when a person comes or goes."""
+    return Sensitivity(
+        l0=most_rows,
+        l1=WEIGHT,
+        l2_squared=WEIGHT**2,
+        linf=WEIGHT,
+        because=("the rows of a person weigh at most 1 together",),
+    )
 
-    def __init__(self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Any) -> None:
+
+def weighted_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> WeightedRows:
+    """All rows of persons; each of a person's k rows weighs floor(WEIGHT / k)."""
+    own = np.arange(int(rows.counts.sum()))
+    weights = np.repeat(WEIGHT // np.maximum(rows.counts, 1), rows.counts)
+    cells = [narrowest(cells_of_rows(column, rows, own)) for column in columns]
+    return WeightedRows(tuple(cells), tuple(column.axis.size for column in columns), weights)
+
+
+class RowProgram(PersonProgram):
+    """Counts all rows of persons, with weights."""
+
+    def __init__(
+        self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Fraction
+    ) -> None:
         super().__init__(program, reader, columns, share=share)
         if any(column.of in ("previous", "gap", "previous_after") for column in columns):
             raise ValueError("the rows before are not counted here")
-        self.moves = Sensitivity(
-            l0=reader.most_rows,
-            l1=WEIGHT,
-            l2_squared=WEIGHT**2,
-            linf=WEIGHT,
-            because=("the rows of a person weigh at most 1 together",),
-        )
+        self.moves = row_moves(reader.most_rows)
 
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """The rows with their weights, for `BinnedTable` alone."""
         check_axes(self._columns, axes)
-        rows = self._reader.sorted_rows()
-        own = np.arange(int(rows.counts.sum()))
-        weights = np.repeat(WEIGHT // np.maximum(rows.counts, 1), rows.counts)
-        cells = [narrowest(self._cells(column, rows, own)) for column in self._columns]
-        return WeightedRows(tuple(cells), tuple(axis.size for axis in axes), weights)
+        return weighted_rows(self._reader.sorted_rows(), self._columns)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.accounting.events import Event
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines.engine import NULL_CODE, CodedRows, PersonRows, narrowest
+from discreet.engines.secret import Secret
 from discreet.kernel.curator import Curator
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Program
@@ -38,8 +39,8 @@ from discreet.plan.expressions import Expression
 from discreet.plan.expressions import to_data as expression_data
 from discreet.plan.price import event_of
 
-#: What all steps of one person weigh together, at most: a multiple of every number up to 12.
-WEIGHT = 27_720
+#: What all steps of one person weigh together, at most: a multiple of every number up to 10.
+WEIGHT = 5_040
 
 #: Sums of weights are taken in floats, and are whole numbers below this.
 _MOST_EXACT = 2**53
@@ -66,14 +67,31 @@ class PersonColumn:
         return {"of": self.of, "code": self.code}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SortedRows:
-    """The rows, person by person and in order: cells of each axis, codes, and where each person's begin."""
+class SortedRows(Secret):
+    """The rows, person by person and in order: cells of each axis, codes, and where each person's begin. Exact."""
 
-    columns: dict[Axis, Cells]
-    codes: tuple[Cells, ...]
-    starts: Cells
-    counts: Cells
+    __slots__ = ("codes", "columns", "counts", "starts")
+
+    def __init__(self, columns: dict[Axis, Cells], codes: tuple[Cells, ...], starts: Cells, counts: Cells) -> None:
+        self.columns = columns
+        self.codes = codes
+        self.starts = starts
+        self.counts = counts
+
+    def is_changing(self, values: Cells) -> NDArray[np.bool_]:
+        """Of each person, whether their rows have different values."""
+        if not len(values):
+            return np.zeros(0, dtype=np.bool_)
+        is_other = values != np.repeat(values[self.starts], self.counts)
+        return np.asarray(np.logical_or.reduceat(is_other, self.starts))
+
+    def has_earlier(self, place: int) -> NDArray[np.bool_]:
+        """Of each person, whether in one of their rows a code is below the first one; NULL is neither."""
+        if not len(self.starts):
+            return np.zeros(0, dtype=np.bool_)
+        is_null = (self.codes[place] == NULL_CODE) | (self.codes[0] == NULL_CODE)
+        is_earlier = ~is_null & (self.codes[place] < self.codes[0])
+        return np.asarray(np.logical_or.reduceat(is_earlier, self.starts))
 
 
 class PersonReader:
@@ -87,16 +105,16 @@ class PersonReader:
         self.program = program
         self.axes = tuple(axes)
         self.codes = tuple(codes)
-        self._exact: _SortedRows | None = None
+        self._exact: SortedRows | None = None
 
     def to_data(self) -> dict[str, Any]:
         """What the rows are cut and ordered by, for the digest of a step."""
         return {"axes": [axis.to_data() for axis in self.axes], "codes": [expression_data(of) for of in self.codes]}
 
-    def sorted_rows(self) -> _SortedRows:
+    def sorted_rows(self) -> SortedRows:
         """For the tables of this file alone."""
         if self._exact is None:
-            self._exact = _sort(self.read(), self.axes)
+            self._exact = sort_rows(self.read(), self.axes)
         return self._exact
 
     def read(self) -> PersonRows:
@@ -108,43 +126,67 @@ class PersonReader:
         """How many rows a person has at most."""
         return self.program.version.schema.unit.rows
 
-    def measure_changes(self, axes: Sequence[Axis], *, share: Fraction) -> tuple[NDArray[np.int64], Law]:
-        """Noisy numbers: of persons with several rows, and of those whose rows differ on each axis; as one step.
+    def measure_changes(
+        self, axes: Sequence[Axis], codes: Sequence[int], *, share: Fraction
+    ) -> tuple[NDArray[np.int64], Law]:
+        """Noisy numbers, as one step: of persons with several rows, and of those whose rows differ on each of `axes`
+        or in each of `codes`, which are meant by their places.
+        """
+        of = {"changes": [[self.axes.index(axis) for axis in axes], list(codes)]}
+
+        def exact_persons(rows: SortedRows) -> list[NDArray[np.bool_]]:
+            values = [*(rows.columns[axis] for axis in axes), *(rows.codes[place] for place in codes)]
+            return [rows.counts > 1, *(rows.is_changing(own) for own in values)]
+
+        return self._measure_persons(of, 1 + len(axes) + len(codes), exact_persons, share=share)
+
+    def measure_earlier(self, codes: Sequence[int], *, share: Fraction) -> tuple[NDArray[np.int64], Law]:
+        """Noisy numbers, as one step: of all persons, and of those who have a row in which each of `codes` is earlier
+        than the row's time.
+        """
+
+        def exact_persons(rows: SortedRows) -> list[NDArray[np.bool_]]:
+            return [rows.counts > 0, *(rows.has_earlier(place) for place in codes)]
+
+        return self._measure_persons({"earlier": list(codes)}, 1 + len(codes), exact_persons, share=share)
+
+    def _measure_persons(
+        self,
+        of: dict[str, Any],
+        width: int,
+        exact_persons: Callable[[SortedRows], list[NDArray[np.bool_]]],
+        *,
+        share: Fraction,
+    ) -> tuple[NDArray[np.int64], Law]:
+        """So many noisy numbers of persons of whom something is true, as one step.
 
         Guarantee: the step's loss is the law's, for neighbours under the version's unit.
-        Because: a person adds 0 or 1 to each number.
+        Because: what is true of a person follows from that person's rows, so that one adds 0 or 1 to each number.
         """
-        width = len(axes) + 1
         moves = Sensitivity(
             l0=width, l1=width, l2_squared=width, linf=1, because=("a person adds at most 1 to each number",)
         )
         law = law_of(self.program, moves, share)
 
         def draw(curator: Curator) -> tuple[Any, Event]:
-            rows = self.sorted_rows()
-            several = rows.counts > 1
-            counts = [int(several.sum())]
-            for axis in axes:
-                cells = rows.columns[axis]
-                is_other = cells != np.repeat(cells[rows.starts], rows.counts)
-                others = np.add.reduceat(is_other.astype(np.int64), rows.starts) if len(cells) else np.zeros(0)
-                counts.append(int((others > 0).sum()))
-            noisy, event = curator.add_noise(law, np.array(counts, dtype=np.int64), moves)
+            numbers = [int(own.sum()) for own in exact_persons(self.sorted_rows())]
+            if len(numbers) != width:
+                raise ValueError("the sensitivity of these numbers is not bounded")
+            noisy, event = curator.add_noise(law, np.array(numbers, dtype=np.int64), moves)
             return noisy.tolist(), event
 
-        of = {"changes": [self.axes.index(axis) for axis in axes], "persons": self.to_data()}
-        noisy = self.program.step(of, event_of(law, moves), draw, word="describing")
+        noisy = self.program.step({**of, "persons": self.to_data()}, event_of(law, moves), draw, word="describing")
         return np.array(noisy, dtype=np.int64), law
 
 
-def _sort(rows: PersonRows, axes: Sequence[Axis]) -> _SortedRows:
+def sort_rows(rows: PersonRows, axes: Sequence[Axis]) -> SortedRows:
     """Rows by person, time and cells, where NULL is the last time."""
     times = [np.where(code == NULL_CODE, -NULL_CODE, code) for code in rows.exact_codes]
     keys = [*times[1:][::-1], *rows.exact_columns[::-1], *times[:1], rows.exact_persons]
     order = np.lexsort(keys)
     persons = rows.exact_persons[order]
     starts = np.flatnonzero(np.diff(persons, prepend=persons[:1] - 1))
-    return _SortedRows(
+    return SortedRows(
         columns={axis: column[order].astype(np.int64) for axis, column in zip(axes, rows.exact_columns, strict=True)},
         codes=tuple(code[order] for code in rows.exact_codes),
         starts=starts,
@@ -218,22 +260,23 @@ class PersonProgram(Program):
         made = {"of": type(self).__name__, "columns": [column.to_data() for column in self._columns]}
         return super().step({**of, "persons": {**made, **self._reader.to_data()}}, event, draw, word=word)
 
-    def _cells(self, column: PersonColumn, rows: _SortedRows, own: Cells) -> Cells:
-        """The cells of the rows numbered `own`; `previous` looks one row back."""
-        match column.of:
-            case "row":
-                return rows.columns[column.axis][own]
-            case "previous":
-                return rows.columns[column.axis][own - 1]
-            case "rows":
-                person = np.searchsorted(rows.starts, own, side="right") - 1
-                return _clipped(column.axis, rows.counts[person])
-            case "gap":
-                return _difference(column.axis, rows.codes[0][own], rows.codes[0][own - 1])
-            case "after" | "previous_after":
-                assert column.code is not None
-                at = own - (column.of == "previous_after")
-                return _difference(column.axis, rows.codes[column.code][at], rows.codes[0][at])
+
+def cells_of_rows(column: PersonColumn, rows: SortedRows, own: Cells) -> Cells:
+    """The cells of the rows numbered `own` in a column; `previous` looks one row back."""
+    match column.of:
+        case "row":
+            return rows.columns[column.axis][own]
+        case "previous":
+            return rows.columns[column.axis][own - 1]
+        case "rows":
+            person = np.searchsorted(rows.starts, own, side="right") - 1
+            return _clipped(column.axis, rows.counts[person])
+        case "gap":
+            return _difference(column.axis, rows.codes[0][own], rows.codes[0][own - 1])
+        case "after" | "previous_after":
+            assert column.code is not None
+            at = own - (column.of == "previous_after")
+            return _difference(column.axis, rows.codes[column.code][at], rows.codes[0][at])
 
 
 def _clipped(axis: Axis, codes: Cells) -> Cells:
@@ -249,6 +292,37 @@ def _difference(axis: Axis, codes: Cells, others: Cells) -> Cells:
     return np.where(is_null, axis.size - 1, cells)
 
 
+#: How far a marginal of records moves when a person comes or goes.
+RECORD_MOVES = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=("a person has one record",))
+
+
+def step_moves(most_rows: int) -> Sensitivity:
+    """How far a marginal of steps moves when a person of at most so many rows comes or goes."""
+    return Sensitivity(
+        l0=max(1, most_rows - 1),
+        l1=WEIGHT,
+        l2_squared=WEIGHT**2,
+        linf=WEIGHT,
+        because=("the steps of a person weigh at most 1 together",),
+    )
+
+
+def record_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> CodedRows:
+    """One record for each person."""
+    cells = [narrowest(cells_of_rows(column, rows, rows.starts)) for column in columns]
+    return CodedRows(tuple(cells), tuple(column.axis.size for column in columns))
+
+
+def step_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> WeightedRows:
+    """The steps of all persons, with their weights."""
+    is_step = np.ones(int(rows.counts.sum()), dtype=np.bool_)
+    is_step[rows.starts] = False
+    own = np.flatnonzero(is_step)
+    weights = np.repeat(WEIGHT // np.maximum(rows.counts - 1, 1), rows.counts)[own]
+    cells = [narrowest(cells_of_rows(column, rows, own)) for column in columns]
+    return WeightedRows(tuple(cells), tuple(column.axis.size for column in columns), weights)
+
+
 class RecordProgram(PersonProgram):
     """Counts one record for each person."""
 
@@ -258,14 +332,12 @@ class RecordProgram(PersonProgram):
         super().__init__(program, reader, columns, share=share)
         if any(column.of in ("previous", "gap", "previous_after") for column in columns):
             raise ValueError("nothing is before a person's first row")
-        self.moves = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=("a person has one record",))
+        self.moves = RECORD_MOVES
 
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """One record for each person, for `BinnedTable` alone."""
         check_axes(self._columns, axes)
-        rows = self._reader.sorted_rows()
-        cells = [narrowest(self._cells(column, rows, rows.starts)) for column in self._columns]
-        return CodedRows(tuple(cells), tuple(axis.size for axis in axes))
+        return record_rows(self._reader.sorted_rows(), self._columns)
 
 
 class StepProgram(PersonProgram):
@@ -275,25 +347,12 @@ class StepProgram(PersonProgram):
         self, program: Program, reader: PersonReader, columns: Sequence[PersonColumn], *, share: Fraction
     ) -> None:
         super().__init__(program, reader, columns, share=share)
-        self.moves = Sensitivity(
-            l0=max(1, reader.most_rows - 1),
-            l1=WEIGHT,
-            l2_squared=WEIGHT**2,
-            linf=WEIGHT,
-            because=("the steps of a person weigh at most 1 together",),
-        )
+        self.moves = step_moves(reader.most_rows)
 
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """The steps, for `BinnedTable` alone."""
         check_axes(self._columns, axes)
-        rows = self._reader.sorted_rows()
-        number = int(rows.counts.sum())
-        is_step = np.ones(number, dtype=np.bool_)
-        is_step[rows.starts] = False
-        own = np.flatnonzero(is_step)
-        weights = np.repeat(WEIGHT // np.maximum(rows.counts - 1, 1), rows.counts)[own]
-        cells = [narrowest(self._cells(column, rows, own)) for column in self._columns]
-        return WeightedRows(tuple(cells), tuple(axis.size for axis in axes), weights)
+        return step_rows(self._reader.sorted_rows(), self._columns)
 
 
 def check_axes(columns: Sequence[PersonColumn], axes: Sequence[Axis]) -> None:

@@ -83,7 +83,7 @@ def synthesize(
     prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
     earlier = earlier_reservation(request, prices, session)
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
-    refuse_noise(request, columns, event, version)
+    _refuse_noise(request, columns, event, version)
     refuse_contradiction(request.constraints, columns, from_constraints)
     choice = choose_model(request, columns, event, most_rows=version.schema.unit.rows)
     refuse_large_marginals(request, columns, from_constraints, model_mb=choice.model_mb)
@@ -156,7 +156,7 @@ def _places(attributes: Sequence[Attribute], names: Sequence[str]) -> tuple[int,
     return tuple(place for place, attribute in enumerate(attributes) if attribute.name.lower() in lowered_names)
 
 
-def refuse_noise(request: FitRequest, columns: Sequence[Column], event: ReservationEvent, version: Version) -> None:
+def _refuse_noise(request: FitRequest, columns: Sequence[Column], event: ReservationEvent, version: Version) -> None:
     """An epsilon so small that its noise cannot be drawn is refused before anything is paid."""
     finest = noise_sd(event, most_rows=version.schema.unit.rows, share=Fraction(1, 30 * len(columns)))
     if finest > MOST_NOISE:

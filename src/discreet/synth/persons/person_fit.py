@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from discreet import exact
+from discreet.accounting.events import ReservationEvent
 from discreet.answers.reservation_choice import keys_delta
 from discreet.errors import Flag, Message, Refused, UsageError
+from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.curator import Version
-from discreet.kernel.person_table import PersonColumn, PersonReader, RecordProgram
-from discreet.kernel.program import Program
+from discreet.kernel.person_table import WEIGHT, PersonColumn, PersonReader, RecordProgram
+from discreet.kernel.program import Program, noise_sd
 from discreet.kernel.project_session import Session
 from discreet.schema.address import engine_kind
-from discreet.schema.column import Column
+from discreet.schema.column import Column, TextColumn
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, undeclared_columns
@@ -36,10 +39,12 @@ from discreet.synth.persons.person_layout import (
     gap_name,
     layout_of,
     renamed,
+    rows_attribute,
     time_column,
 )
 from discreet.synth.persons.person_model import PersonModel
 from discreet.synth.synthesis import (
+    MOST_NOISE,
     MOST_OUTSIDE,
     card_delta,
     choose_noise,
@@ -49,18 +54,31 @@ from discreet.synth.synthesis import (
     make_card,
     modelled_columns,
     possible_reservations,
-    refuse_noise,
     reserve,
 )
 
 #: Of what is left after describing: to find out which columns are constant; then of the rest, for records.
-CHANGES = Fraction(1, 50)
+CHANGES, PURE_CHANGES = Fraction(1, 50), Fraction(3, 40)
 RECORDS = Fraction(9, 20)
+
+#: Of what is left then: to find out which moments are never earlier than the time of their row.
+EARLIER, PURE_EARLIER = Fraction(1, 100), Fraction(1, 40)
 
 #: A column is constant if at most this part of the persons with several rows have two values in it, or as many as noise
 #: makes; where the noise is larger than the second part, nothing is said.
-CHANGING, MOST_UNSURE = 0.01, 0.1
+CHANGING, MOST_UNSURE = 0.01, 0.25
 SURE = 2.5
+
+#: Where a person may have more rows than this, a share finds how many are had: up to where as many as this number of
+#: standard deviations of the noise have so many or more.
+FEW_ROWS, CLEAR = 4, 3.0
+MOST_ROWS, PURE_MOST_ROWS = Fraction(1, 50), Fraction(1, 20)
+
+#: Noise is drawn for no smaller part of a fit than this, for each column.
+SMALLEST = Fraction(1, 5000)
+
+#: A model of fewer persons than this many standard deviations of its noise is mostly noise.
+MOSTLY_NOISE = 10
 
 
 def settle_kind(request: FitRequest, session: Session) -> FitRequest:
@@ -126,20 +144,27 @@ def fit_persons(
     needs = undeclared_columns(columns, keys=keys_delta(guarantee, request.delta) > 0)
     _refuse_nothing(columns, needs)
     constants = declared_constants(columns, request.constant)
-    time = time_column(columns, constants, request.time)
+    time_column(columns, constants, request.time)
     prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
     earlier = earlier_reservation(request, prices, session)
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
-    refuse_noise(request, columns, event, version)
+    _refuse_noise(request, event, columns=len(columns))
     if noise:
         announce(noise)
     reservation_id = reserve(request, event, session) if earlier is None else earlier.id
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
     attributes = describe_attributes(program, columns, needs, from_constraints={})
-    constants, notes = _find_constants(program, attributes, constants, time)
-    layout = layout_of(attributes, constants=constants, time=time, most_rows=version.schema.unit.rows)
+    shown = in_shown_order(columns, order)
+    asked = [] if request.time is None else [request.time.lower()]
+    constants, notes = find_constants(
+        program, columns, [each for each in attributes if each.name.lower() not in asked], constants
+    )
+    rows = find_most_rows(program, version.schema.unit.rows, [column.name for column in columns])
+    time = time_column(shown, constants, request.time)
+    layout = layout_of(attributes, constants=constants, time=time, rows=rows)
     reader = layout.reader(program)
+    layout = replace(layout, later=find_later(program, reader, layout))
     share = program.share_left * RECORDS
     record_program = RecordProgram(program, reader, layout.record_columns(), share=share)
     choice = choose_model(
@@ -159,7 +184,12 @@ def fit_persons(
         repeat=earlier is not None,
         outside=outside,
         doubtful=tuple(name for name, rows in outside.items() if rows > MOST_OUTSIDE * made.total),
-        warnings=(*choice.warnings, *notes, *column_warnings(columns, attributes, needs, version, linked=True)),
+        warnings=(
+            *choice.warnings,
+            *_noise_warnings(made.total, event, width=len(made.attributes)),
+            *notes,
+            *column_warnings(columns, attributes, needs, version, linked=True),
+        ),
     )
     model = assemble(card, columns, order, version, layout, made, chain, choice)
     program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps}))
@@ -186,6 +216,23 @@ def _refuse(request: FitRequest, version: Version) -> None:
         )
 
 
+def _refuse_noise(request: FitRequest, event: ReservationEvent, *, columns: int) -> None:
+    """An epsilon so small that its noise cannot be drawn is refused before anything is paid."""
+    if noise_sd(event, most_rows=WEIGHT, share=SMALLEST / columns) > MOST_NOISE:
+        epsilon = exact.show(request.epsilon or Fraction(0))
+        raise UsageError(f"epsilon {epsilon} is too small: the result would be only noise")
+
+
+def _noise_warnings(noisy_total: float, event: ReservationEvent, *, width: int) -> Iterator[str]:
+    """Where noise hides the data, by the noisy number of persons."""
+    sd = noise_sd(event, most_rows=1, share=RECORDS / (3 * width))
+    if noisy_total < MOSTLY_NOISE * sd:
+        yield (
+            f"this model is mostly noise: at this epsilon each of its counts is off by about ±{2 * sd:,.0f}, and the "
+            f"table has about {max(noisy_total, 0):,.0f} persons; use a larger epsilon or fewer columns"
+        )
+
+
 def _refuse_nothing(columns: Sequence[Column], needs: UndeclaredColumns) -> None:
     open_ = {*needs.numbers, *needs.texts}
     if all(attribute_of(column) is None and column.name not in open_ for column in columns):
@@ -196,27 +243,69 @@ def _refuse_nothing(columns: Sequence[Column], needs: UndeclaredColumns) -> None
         )
 
 
-def _find_constants(
-    program: Program, attributes: Sequence[Attribute], constants: tuple[str, ...], time: str | None
+def find_constants(
+    program: Program, columns: Sequence[Column], attributes: Sequence[Attribute], constants: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """The constants, those that are found among them; and what to tell about these."""
-    unsure = [each for each in attributes if each.name not in constants and each.name != time]
+    """The constants, those that are found among them; and what to tell about these.
+
+    Numbers and moments are compared by their codes, text by the words that are told apart.
+    """
+    declared = {column.name: column for column in columns}
+    unsure = [each for each in attributes if each.name not in constants]
+    texts = [each for each in unsure if isinstance(declared[each.name], TextColumn)]
+    coded = [each for each in unsure if not isinstance(declared[each.name], TextColumn)]
     if not unsure:
         return constants, []
-    axes = [axis_of(each) for each in attributes]
-    column = None if time is None else program.version.schema.column(time)
-    reader = PersonReader(program, axes, [] if column is None else [column_expression(column).expression])
-    noisy, law = reader.measure_changes([axis_of(each) for each in unsure], share=program.share_left * CHANGES)
+    reader = PersonReader(
+        program,
+        [axis_of(each) for each in texts],
+        [column_expression(declared[each.name]).expression for each in coded],
+    )
+    noisy, law = reader.measure_changes(
+        reader.axes, range(len(coded)), share=program.share_left * (PURE_CHANGES if program.is_pure else CHANGES)
+    )
     several, sd = float(noisy[0]), math.sqrt(float(law.variance()))
-    if SURE * sd > MOST_UNSURE * several:
-        return constants, []
     limit = max(CHANGING * several, SURE * sd)
-    new = [each.name for each, changed in zip(unsure, noisy[1:], strict=True) if changed <= limit]
+    if limit > MOST_UNSURE * several:
+        return constants, []
+    new = [each.name for each, changed in zip([*texts, *coded], noisy[1:], strict=True) if changed <= limit]
     note = (
-        f"{', '.join(new)} seem{'s' if len(new) == 1 else ''} not to change within a person, and is kept constant: "
-        f"fewer than about {100 * limit / max(several, 1.0):.1f}% of the persons with several rows have two values"
+        f"{', '.join(new)} {'seems' if len(new) == 1 else 'seem'} to be constant for a person, and "
+        f"{'is' if len(new) == 1 else 'are'} kept so: fewer than about {100 * limit / several:.1f}% of the persons "
+        "with several rows have two values"
     )
     return (*constants, *new), [note] if new else []
+
+
+def find_later(program: Program, reader: PersonReader, layout: PersonLayout) -> tuple[str, ...]:
+    """The moments that are not earlier than their row's time, but for as few persons as noise makes."""
+    if not layout.afters:
+        return ()
+    share = program.share_left * (PURE_EARLIER if program.is_pure else EARLIER)
+    noisy, law = reader.measure_earlier(range(1, 1 + len(layout.afters)), share=share)
+    limit = max(CHANGING * float(noisy[0]), SURE * math.sqrt(float(law.variance())))
+    return tuple(name for name, earlier in zip(layout.afters, noisy[1:], strict=True) if earlier <= limit)
+
+
+def find_most_rows(program: Program, most_rows: int, taken: Sequence[str]) -> Attribute:
+    """The number of rows of a person, up to what more than noise has. Persons with more count as those who have it.
+
+    A limit that was declared generously would else leave many cells that hold noise alone, for very many rows.
+    """
+    rows = rows_attribute(most_rows, taken)
+    if most_rows <= FEW_ROWS:
+        return rows
+    axis = axis_of(rows)
+    share = program.share_left * (PURE_MOST_ROWS if program.is_pure else MOST_ROWS)
+    counted = RecordProgram(program, PersonReader(program, ()), [PersonColumn(of="rows", axis=axis)], share=share)
+    law = counted.law(share)
+    (noisy,) = BinnedTable(counted, (axis,)).measure([(0,)], [law], word="describing")
+    beyond = np.cumsum(noisy[::-1].astype(np.float64))[::-1]
+    sds = math.sqrt(float(law.variance())) * np.sqrt(np.arange(len(noisy), 0, -1))
+    clear = np.flatnonzero(beyond > CLEAR * sds)
+    last = max(int(clear[-1]) if len(clear) else 0, FEW_ROWS - 1)
+    most = rows.edges[min(last, len(noisy) - 1) + 1] - 1
+    return rows_attribute(most, taken)
 
 
 def fit_records(
@@ -234,18 +323,7 @@ def fit_records(
         progress=lambda word, done: progress(word, done / 2),
     )
     made = KINDS[choice.kind](task)
-    attributes = [_without_noise(attribute, layout) for attribute in made.attributes[:-1]]
-    return replace(made, attributes=(*attributes, _with_tail(made.attributes[-1])))
-
-
-def _without_noise(attribute: Attribute, layout: PersonLayout) -> Attribute:
-    """A difference that is hardly ever negative is never: its negative cells hold what noise left in them."""
-    if layout.time is None or attribute.name not in [after_name(name, layout.time) for name in layout.afters]:
-        return attribute
-    below = np.array([edge < 0 for edge in attribute.edges[:-1]] + [False] * attribute.null)
-    if attribute.weights[below].sum() > 0.02 * attribute.weights.sum():
-        return attribute
-    return replace(attribute, weights=np.where(below, 0.0, attribute.weights))
+    return replace(made, attributes=(*made.attributes[:-1], _with_tail(made.attributes[-1])))
 
 
 def _with_tail(rows: Attribute) -> Attribute:
@@ -334,7 +412,7 @@ def fit_steps(
     return replace(
         made_chain,
         attributes=tuple(
-            _without_noise(renamed(attribute, variable_name(variable, layout)), layout)
+            renamed(attribute, variable_name(variable, layout))
             for variable, attribute in zip(made_chain.variables, made_chain.attributes, strict=True)
         ),
     )

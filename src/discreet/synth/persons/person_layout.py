@@ -34,7 +34,7 @@ class PersonLayout:
 
     `attributes`: those of the table, in its order. `constants`: names of columns that do not change within a person.
     `time`: the column that orders a person's rows, if there is one. `afters`: columns of moments kept as differences
-    from it. `rows_name`: what the number of rows is called.
+    from it; `later`: those of them that are never earlier. `rows`: the number of rows.
     """
 
     attributes: tuple[Attribute, ...]
@@ -42,7 +42,7 @@ class PersonLayout:
     time: str | None
     afters: tuple[str, ...]
     rows: Attribute
-    most_rows: int
+    later: tuple[str, ...] = ()
 
     @property
     def changing(self) -> tuple[Attribute, ...]:
@@ -65,7 +65,7 @@ class PersonLayout:
     def after(self, name: str) -> Attribute:
         """How much later a moment is than the row's time."""
         assert self.time is not None
-        return difference(self.attribute(self.time), after_name(name, self.time), signed=True)
+        return difference(self.attribute(self.time), after_name(name, self.time), signed=name not in self.later)
 
     def record_attributes(self) -> tuple[Attribute, ...]:
         """The attributes of a record: those of the first row, in the table's order, then the number of rows."""
@@ -136,17 +136,16 @@ def rows_attribute(most_rows: int, taken: Sequence[str]) -> Attribute:
 
 
 def layout_of(
-    attributes: Sequence[Attribute], *, constants: Sequence[str], time: str | None, most_rows: int
+    attributes: Sequence[Attribute], *, constants: Sequence[str], time: str | None, rows: Attribute
 ) -> PersonLayout:
-    """The layout of a table whose constants are known."""
+    """The layout of a table whose constants are known. `rows`: the number of rows of a person."""
     moments = [each.name for each in attributes if isinstance(each.column, MomentColumn) and each.name not in constants]
     return PersonLayout(
         attributes=tuple(attributes),
         constants=tuple(each.name for each in attributes if each.name in constants),
         time=time if time in moments else None,
         afters=_afters(attributes, moments, time),
-        rows=rows_attribute(most_rows, [each.name for each in attributes]),
-        most_rows=most_rows,
+        rows=rows,
     )
 
 

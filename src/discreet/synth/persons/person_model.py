@@ -46,7 +46,7 @@ class PersonModel:
 
     `columns`: the table's, as they come out, after those of `person`, which hold new numbers. `records`: a model of one
     record a person: the first row and the number of rows, called `rows_name`. `steps`: the following rows, each given
-    the one before; None where nobody has two. `constants`, `time`, `afters`: see `person_layout`.
+    the one before; None where all columns are constant. `constants`, `time`, `afters`: see `person_layout`.
     """
 
     card: ModelCard
@@ -206,8 +206,6 @@ class _Histories:
         self.records = records
         self.generator = generator
         self.counts = records[model.rows_name]
-        if model.steps is None:
-            self.counts = np.minimum(self.counts, 1)
         self.starts = np.cumsum(self.counts) - self.counts
         size = int(self.counts.sum())
         names = [column.name for column in model.columns if self._is_coded(column.name)]

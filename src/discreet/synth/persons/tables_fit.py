@@ -29,7 +29,15 @@ from discreet.synth.model_kinds import KINDS
 from discreet.synth.persons.chain import Chain, ChainVariable
 from discreet.synth.persons.chain_fit import StepVariable, fit_chain
 from discreet.synth.persons.person_fit import assemble, fit_records, fit_steps, person_names
-from discreet.synth.persons.person_layout import PersonLayout, after_name, difference, layout_of, renamed, time_column
+from discreet.synth.persons.person_layout import (
+    PersonLayout,
+    after_name,
+    difference,
+    layout_of,
+    renamed,
+    rows_attribute,
+    time_column,
+)
 from discreet.synth.persons.person_model import PersonModel
 from discreet.synth.persons.table_links import (
     LinkedTable,
@@ -202,7 +210,7 @@ class _TablesFit:
             (*brought, *own, *numbers),
             constants=constants,
             time=time_column([attribute.column for attribute in own], (), None),
-            most_rows=version.schema.unit.rows,
+            rows=rows_attribute(version.schema.unit.rows, [each.name for each in (*brought, *own, *numbers)]),
         )
         reader = JoinedReader(
             self.program,
