@@ -148,7 +148,7 @@ def fit_persons(
     prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
     earlier = earlier_reservation(request, prices, session)
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
-    _refuse_noise(request, event, columns=len(columns))
+    refuse_noise(request, event, columns=len(columns))
     if noise:
         announce(noise)
     reservation_id = reserve(request, event, session) if earlier is None else earlier.id
@@ -216,7 +216,7 @@ def _refuse(request: FitRequest, version: Version) -> None:
         )
 
 
-def _refuse_noise(request: FitRequest, event: ReservationEvent, *, columns: int) -> None:
+def refuse_noise(request: FitRequest, event: ReservationEvent, *, columns: int) -> None:
     """An epsilon so small that its noise cannot be drawn is refused before anything is paid."""
     if noise_sd(event, most_rows=WEIGHT, share=SMALLEST / columns) > MOST_NOISE:
         epsilon = exact.show(request.epsilon or Fraction(0))

@@ -28,7 +28,7 @@ from discreet.synth.model_choice import choose_model
 from discreet.synth.model_kinds import KINDS
 from discreet.synth.persons.chain import Chain, ChainVariable
 from discreet.synth.persons.chain_fit import StepVariable, fit_chain
-from discreet.synth.persons.person_fit import assemble, fit_records, fit_steps, person_names
+from discreet.synth.persons.person_fit import assemble, fit_records, fit_steps, person_names, refuse_noise
 from discreet.synth.persons.person_layout import (
     PersonLayout,
     after_name,
@@ -62,7 +62,6 @@ from discreet.synth.synthesis import (
     in_shown_order,
     make_card,
     possible_reservations,
-    refuse_noise,
     reserve,
 )
 
@@ -101,7 +100,7 @@ def fit_tables(
     earlier = earlier_reservation(request, prices, session)
     columns = [column for version in links.versions for column in version.schema.columns]
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
-    refuse_noise(request, columns, event, links.main)
+    refuse_noise(request, event, columns=len(columns) * len(links.versions))
     if noise:
         announce(noise)
     id_ = reserve(request, event, session) if earlier is None else earlier.id
