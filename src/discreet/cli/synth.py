@@ -348,7 +348,7 @@ def _fit_output(made: AnyModel, path: Path, project: Project) -> tuple[dict[str,
     spent = "" if card.release is None else f"; {terminal.spent_words(project.budget(card.table))}"
     by_itself = "" if card.epsilon is None else f". By itself the model has {_guarantee_words(card)}"
     lines = [
-        f"fitted {card.kind} to {card.table!r}, version {card.version}: {card.because}".rstrip(": "),
+        f"fitted {card.kind} to {_fitted_words(made)}: {card.because}".rstrip(": "),
         f"{paid}{spent}{by_itself}.",
     ]
     if card.shares:
@@ -359,6 +359,14 @@ def _fit_output(made: AnyModel, path: Path, project: Project) -> tuple[dict[str,
         _next_words(made),
     ]
     return data, lines
+
+
+def _fitted_words(made: AnyModel) -> str:
+    from discreet.synth.persons.tables_model import TablesModel
+
+    if isinstance(made, TablesModel):
+        return ", ".join(map(repr, made.tables))
+    return f"{made.card.table!r}, version {made.card.version}"
 
 
 def _size(made: AnyModel) -> dict[str, Any]:

@@ -61,7 +61,8 @@ class PersonReport:
 
     def page(self) -> str:
         """The report as one HTML page that needs nothing else."""
-        return persons_page(self.card, [self], facts={"persons, about": f"{self.persons:,.0f}"})
+        title = f"Synthetic persons from {self.card.table}"
+        return persons_page(self.card, [self], title=title, facts={"persons, about": f"{self.persons:,.0f}"})
 
 
 def question_lines(questions: tuple[PersonQuestion, ...], *, with_table: bool = False) -> list[str]:
@@ -94,11 +95,11 @@ def inspect_persons(model: PersonModel) -> PersonReport:
     )
 
 
-def persons_page(card: ModelCard, reports: list[PersonReport], *, facts: dict[str, str]) -> str:
+def persons_page(card: ModelCard, reports: list[PersonReport], *, title: str, facts: dict[str, str]) -> str:
     """A page about one table of persons, or about several that share them."""
     return render(
         "synthetic/persons.html",
-        title=f"Synthetic persons from {card.table}",
+        title=title,
         card=card,
         facts=facts,
         reports=[

@@ -11,6 +11,7 @@ from discreet import exact
 from discreet.present.cell_text import visible_text
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.inspect.model_evidence import CONFIDENCE, ModelEvidence
+from discreet.synth.inspect.model_findings import plain_data
 from discreet.synth.inspect.model_histograms import histograms
 from discreet.synth.inspect.person_questions import (
     NEAR_POINTS,
@@ -32,6 +33,7 @@ class TablesReport:
     """What a model of several tables says about persons, and what it cost. `tables`: a report for each linked table."""
 
     card: ModelCard
+    names: tuple[str, ...]
     persons: float
     persons_plus_minus: float
     tables: tuple[PersonReport, ...]
@@ -42,7 +44,8 @@ class TablesReport:
         """The report as JSON data."""
         reports = [report.to_data() for report in self.tables]
         return {
-            **({"card": reports[0]["card"]} if reports else {}),
+            "card": plain_data(self.card),
+            "names": list(self.names),
             "persons": float(f"{self.persons:.6g}"),
             "persons_plus_minus": float(f"{self.persons_plus_minus:.6g}"),
             "tables": reports,
@@ -57,7 +60,7 @@ class TablesReport:
         return [
             visible_text(line)
             for line in (
-                f"{self.card.kind} model of {self.card.table}: about {rounded(self.persons)} persons, {paid}",
+                f"{self.card.kind} model of {', '.join(self.names)}: about {rounded(self.persons)} persons, {paid}",
                 f"questions about persons (good: within {100 * self.near_points:.0f} points, at "
                 f"{percent(self.confidence)} confidence):",
                 *question_lines(questions, with_table=True),
@@ -66,7 +69,8 @@ class TablesReport:
 
     def page(self) -> str:
         """The report as one HTML page that needs nothing else."""
-        return persons_page(self.card, list(self.tables), facts={"persons, about": f"{self.persons:,.0f}"})
+        title = f"Synthetic persons from {', '.join(self.names)}"
+        return persons_page(self.card, list(self.tables), title=title, facts={"persons, about": f"{self.persons:,.0f}"})
 
 
 def inspect_tables(model: TablesModel) -> TablesReport:
@@ -79,6 +83,7 @@ def inspect_tables(model: TablesModel) -> TablesReport:
     sampled = next(model.coded_batches(count, seed=0))
     return TablesReport(
         card=model.card,
+        names=model.tables,
         persons=model.total,
         persons_plus_minus=evidence.widths * evidence.total_sd,
         tables=tuple(_linked_report(model, each, evidence, sampled, count) for each in model.linked),

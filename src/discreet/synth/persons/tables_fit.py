@@ -111,7 +111,6 @@ def fit_tables(
     card = replace(
         make_card(choice, request, event, program, links.main, delta=card_delta(session.guarantee, request, event)),
         kind=PERSONS,
-        table=", ".join(version.table for version in links.versions),
         unit=f"person, with all rows in {len(links.versions)} tables",
         because="traits of persons, the rows of each table one after the other, and what refers to a row given it",
         repeat=earlier is not None,
