@@ -345,8 +345,8 @@ class _TablesFit:
         if not names:
             return []
         return [
-            f"{', '.join(names)} contain only placeholders: a fit of several tables models only columns whose "
-            "bounds or values are declared"
+            f"{', '.join(names)} {'holds' if len(names) == 1 else 'hold'} only placeholders: a fit of several tables "
+            "models only columns whose bounds or values are declared"
         ]
 
 
