@@ -287,6 +287,8 @@ def test_command_line(world, capsys, tmp_path, monkeypatch):
     assert code == 0 and (folder / "visits.parquet").exists()
     code, told, _ = run(capsys, world.folder, "synth", "sample")
     assert code == 2 and "need a folder" in str(told)
+    code, told, _ = run(capsys, world.folder, "synth", "sample", "-o", str(world.folder), "--overwrite")
+    assert code == 2 and "belongs to the project" in str(told)
     page = tmp_path / "page.html"
     code, told, _ = run(capsys, world.folder, "synth", "inspect", "-o", str(page))
     assert code == 0 and told["tables"][0]["person_questions"]

@@ -159,12 +159,14 @@ def sample(
 
     if output is None and format_ is not None:
         raise UsageError("--format needs a file to write", hint="-o rows.csv")
-    made, source = _any_model(model, project, output)
+    made, source = _any_model(model, project, None if output is not None and output.is_dir() else output)
     n = _sample_size(made, n, persons)
     if isinstance(made, TablesModel):
-        target = TablesTarget(folder=output, format_=format_, overwrite=overwrite)
+        target = TablesTarget(folder=output, format_=format_, overwrite=overwrite, project=project)
         sample_tables(made, target, persons=n, given=_pairs(given or []), seed=seed, as_json=as_json)
         return
+    if output is not None:
+        refuse_unwritable_path(output)
     target_format = None if output is None else file_format(output, format_)
     if output is not None:
         refuse_overwriting(output, overwrite=overwrite)

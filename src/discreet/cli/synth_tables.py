@@ -8,20 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.cli import terminal
-from discreet.cli.flags import refuse_overwriting
+from discreet.cli.flags import refuse_overwriting, refuse_unwritable_output, refuse_unwritable_path
 from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
+    from discreet.project.project import Project
     from discreet.synth.persons.tables_model import TablesModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesTarget:
-    """Where sampled tables go: a folder, the format of its files, and whether files there may be replaced."""
+    """Where sampled tables go: a folder, the format of its files, and whether files there may be replaced.
+
+    Files of `project` never are.
+    """
 
     folder: Path | None
     format_: str | None
     overwrite: bool
+    project: Path
 
     def files(self, model: TablesModel) -> dict[str, Path]:
         """The file of each table; refused where one is in the way."""
@@ -41,9 +46,23 @@ class TablesTarget:
         if any("/" in name or "\\" in name or name.startswith(".") for name in model.tables):
             raise UsageError("a table has a name that no file can have")
         files = {name: self.folder / f"{name}.{ending}" for name in model.tables}
+        opened_project = self._project()
         for file in files.values():
+            if file.parent.exists():
+                refuse_unwritable_path(file)
+                if opened_project is not None:
+                    refuse_unwritable_output(file, opened_project)
             refuse_overwriting(file, overwrite=self.overwrite)
         return files
+
+    def _project(self) -> Project | None:
+        import discreet
+        from discreet.errors import ProjectError
+
+        try:
+            return discreet.open(self.project)
+        except ProjectError:
+            return None  # a model's file is enough
 
 
 def sample_tables(
