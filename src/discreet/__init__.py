@@ -72,7 +72,7 @@ def init(
 
 def load(path: str | PathLike[str]) -> Model | PersonModel:
     """Load a saved model, of rows or of persons. It needs no project and no budget."""
-    from discreet.synth.persons.person_file import load_any
+    from discreet.synth.persons.model_loading import load_any
 
     return load_any(Path(path))
 

@@ -235,7 +235,7 @@ def _any_model(path: Path | None, project: Path, output: Path | None) -> tuple[M
     import discreet
     from discreet.errors import ProjectError
     from discreet.synth.model_folder import newest_model
-    from discreet.synth.persons.person_file import load_any
+    from discreet.synth.persons.model_loading import load_any
 
     opened_project: Project | None
     try:
