@@ -73,7 +73,7 @@ def init(
 
 def load(path: str | PathLike[str]) -> Model | PersonModel | TablesModel:
     """Load a saved model, of rows, of persons or of several tables. It needs no project and no budget."""
-    from discreet.synth.persons.tables_file import load_any
+    from discreet.synth.persons.model_loading import load_any
 
     return load_any(Path(path))
 

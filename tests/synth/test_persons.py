@@ -27,7 +27,7 @@ from discreet.synth.persons.person_fit import settle_kind
 from discreet.synth.persons.person_layout import DAYS, difference, rows_attribute
 from discreet.synth.persons.person_model import PersonModel
 from discreet.synth.synthesis import synthesize
-from synth.person_tables import COLUMNS, histories, person_lines, person_project
+from synth.person_tables import COLUMNS, histories, person_lines, person_project, small_project
 from synth.worlds import elsewhere, open_project
 
 
@@ -160,7 +160,7 @@ def test_given_is_for_what_is_constant(world):
 
 
 def test_batches_are_whole_persons(world, monkeypatch):
-    monkeypatch.setattr("discreet.synth.persons.person_model.AT_ONCE", 7)
+    monkeypatch.setattr("discreet.synth.persons.person_contents.AT_ONCE", 7)
     parts = list(world.model.batches(20, seed=1))
     assert len(parts) == 3
     numbers = pa.concat_tables(parts)["id"].to_pylist()
@@ -168,7 +168,7 @@ def test_batches_are_whole_persons(world, monkeypatch):
 
 
 def test_which_fits_are_of_persons(tmp_path):
-    project = person_project(tmp_path, person_lines(60))
+    project = small_project(tmp_path, 60)
     session = open_session(project, "people", project.asker(None))
     plain = FitRequest(epsilon=Fraction(1))
     assert settle_kind(plain, session).kind == "persons"
@@ -202,7 +202,7 @@ def test_a_table_of_rows_has_no_persons(tmp_path):
 
 def test_a_fit_of_rows_that_is_stored_is_read_back(tmp_path):
     """As an earlier version of Discreet stored it: as `auto`."""
-    project = person_project(tmp_path, person_lines(60))
+    project = small_project(tmp_path, 60)
     session = open_session(project, "people", project.asker(None))
     synthesize(FitRequest(epsilon=Fraction(1)), session)
     spent = project.budget("people").spent
@@ -214,7 +214,7 @@ def test_a_fit_of_rows_that_is_stored_is_read_back(tmp_path):
 
 
 def test_rows_only_and_persons_are_two_fits(tmp_path):
-    project = person_project(tmp_path, person_lines(60))
+    project = small_project(tmp_path, 60)
     rows = project.synthesize("people", epsilon=1, rows_only=True)
     persons = project.synthesize("people", epsilon=1)
     assert isinstance(rows, Model) and isinstance(persons, PersonModel)
@@ -224,7 +224,7 @@ def test_rows_only_and_persons_are_two_fits(tmp_path):
 
 
 def test_a_fit_that_was_broken_off_goes_on(tmp_path):
-    project = person_project(tmp_path, person_lines(200))
+    project = small_project(tmp_path, 100)
 
     class Stopped(Exception):
         pass
@@ -261,14 +261,14 @@ def test_where_all_is_constant_rows_repeat(tmp_path):
 
 
 def test_an_empty_table_gives_noise_and_says_so(tmp_path):
-    model = person_project(tmp_path, []).synthesize("people", epsilon=1)
+    model = small_project(tmp_path, 0).synthesize("people", epsilon=1)
     assert any("mostly noise" in warning for warning in model.card.warnings)
 
 
 def test_records_and_steps_share_nothing(tmp_path):
     """What is taken from one part is not there for the other, nor twice under another cut; and no stored record is read
     back as a step."""
-    project = person_project(tmp_path, person_lines(60))
+    project = small_project(tmp_path, 60)
     seen, digests = [], {}
     known = Program.step
 

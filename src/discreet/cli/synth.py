@@ -247,7 +247,7 @@ def _any_model(path: Path | None, project: Path, output: Path | None) -> tuple[A
     import discreet
     from discreet.errors import ProjectError
     from discreet.synth.model_folder import newest_model
-    from discreet.synth.persons.tables_file import load_any
+    from discreet.synth.persons.model_loading import load_any
 
     opened_project: Project | None
     try:

@@ -202,7 +202,7 @@ def law_of(program: Program, moves: Sensitivity, share: Fraction) -> Law:
     return DiscreteGaussian(sigma2=Fraction(moves.l2_squared) / (2 * event.rho * share))
 
 
-class WeightedRows(CodedRows):
+class WeightedSteps(CodedRows):
     """Coded rows that weigh differently: a marginal is a sum of whole weights."""
 
     __slots__ = ("exact_weights",)
@@ -222,10 +222,10 @@ class WeightedRows(CodedRows):
         cells = math.prod(self.sizes[place] for place in places)
         return np.bincount(number, weights=self.exact_weights, minlength=cells).astype(np.int64)
 
-    def merged(self, groups: tuple[NDArray[np.int64], ...]) -> WeightedRows:
+    def merged(self, groups: tuple[NDArray[np.int64], ...]) -> WeightedSteps:
         """The same rows over coarser cells: cell c of axis i becomes `groups[i][c]`."""
         columns = tuple(narrowest(group)[column] for column, group in zip(self.exact_columns, groups, strict=True))
-        return WeightedRows(columns, tuple(int(group.max()) + 1 for group in groups), self.exact_weights)
+        return WeightedSteps(columns, tuple(int(group.max()) + 1 for group in groups), self.exact_weights)
 
 
 class PersonProgram(Program):
@@ -313,14 +313,14 @@ def record_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> CodedRows:
     return CodedRows(tuple(cells), tuple(column.axis.size for column in columns))
 
 
-def step_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> WeightedRows:
+def step_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> WeightedSteps:
     """The steps of all persons, with their weights."""
     is_step = np.ones(int(rows.counts.sum()), dtype=np.bool_)
     is_step[rows.starts] = False
     own = np.flatnonzero(is_step)
     weights = np.repeat(WEIGHT // np.maximum(rows.counts - 1, 1), rows.counts)[own]
     cells = [narrowest(cells_of_rows(column, rows, own)) for column in columns]
-    return WeightedRows(tuple(cells), tuple(column.axis.size for column in columns), weights)
+    return WeightedSteps(tuple(cells), tuple(column.axis.size for column in columns), weights)
 
 
 class RecordProgram(PersonProgram):

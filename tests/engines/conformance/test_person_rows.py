@@ -167,7 +167,7 @@ def test_a_gap_is_never_negative_and_the_first_row_is_the_earliest(quick_ground)
 def no_weights(monkeypatch):
     """Every step weighs as much as all of a person's may."""
     monkeypatch.setattr(
-        person_table.WeightedRows,
+        person_table.WeightedSteps,
         "_count_marginal",
         lambda self, places: (
             np.bincount(

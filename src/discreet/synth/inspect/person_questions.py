@@ -20,7 +20,7 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.inspect.model_evidence import ModelEvidence
 from discreet.synth.persons.person_model import PersonModel
-from discreet.synth.persons.tables_model import LinkedModel, ReferringModel
+from discreet.synth.persons.tables_contents import LinkedModel, ReferringModel
 
 #: An answer is good if it is within so many points of the truth, at 95%.
 NEAR_POINTS = 0.03

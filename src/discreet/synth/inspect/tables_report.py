@@ -25,7 +25,8 @@ from discreet.synth.inspect.person_questions import (
 from discreet.synth.inspect.person_report import PersonReport, persons_page, question_lines
 from discreet.synth.inspect.report_text import percent, rounded
 from discreet.synth.model_contents import ModelCard
-from discreet.synth.persons.tables_model import LinkedModel, SampledTables, TablesModel
+from discreet.synth.persons.tables_contents import LinkedModel, SampledTables
+from discreet.synth.persons.tables_model import TablesModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,4 +69,5 @@ def falling(weights: NDArray[np.float64]) -> NDArray[np.float64]:
             mean, size = (before * count + mean * size) / (count + size), count + size
         means.append(mean)
         sizes.append(size)
-    return np.maximum(np.repeat(means, sizes), 0.0)
+    falling_weights: NDArray[np.float64] = np.maximum(np.repeat(means, sizes), 0.0)
+    return falling_weights

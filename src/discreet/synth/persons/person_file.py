@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.synth import archive
 from discreet.synth.archive import DocumentArrays
@@ -12,12 +12,15 @@ from discreet.synth.model import Model
 from discreet.synth.model_document import NAME, PERSONS_FORMAT, card_data, card_of, model_data, model_of
 from discreet.synth.model_file import read_document, refuse_other
 from discreet.synth.persons.chain import Chain, ChainVariable, chain_data
-from discreet.synth.persons.person_model import PersonModel
+from discreet.synth.persons.person_contents import PersonContents
+
+#: The class that a document is read as: `PersonModel`, which its file does not know.
+AnyPersons = TypeVar("AnyPersons", bound=PersonContents)
 
 _ROLES = ("trait", "rows", "time", "previous", "next", "gap")
 
 
-def save(model: PersonModel, path: Path) -> None:
+def save(model: PersonContents, path: Path) -> None:
     """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
     if path.exists():
         refuse_other(path)
@@ -25,12 +28,12 @@ def save(model: PersonModel, path: Path) -> None:
     archive.write(path, person_data(model, arrays), arrays)
 
 
-def load(path: Path) -> PersonModel:
+def load(path: Path, kind: type[AnyPersons]) -> AnyPersons:
     """The model of persons that `save` wrote; one sentence where the file is none."""
-    return read_document(path, person_of, newest=PERSONS_FORMAT)
+    return read_document(path, lambda document, arrays: person_of(document, arrays, kind), newest=PERSONS_FORMAT)
 
 
-def person_data(model: PersonModel, arrays: DocumentArrays) -> dict[str, Any]:
+def person_data(model: PersonContents, arrays: DocumentArrays) -> dict[str, Any]:
     """A model of persons as data."""
     return {
         "format": NAME,
@@ -52,13 +55,13 @@ def person_data(model: PersonModel, arrays: DocumentArrays) -> dict[str, Any]:
     }
 
 
-def person_of(document: dict[str, Any], arrays: DocumentArrays) -> PersonModel:
+def person_of(document: dict[str, Any], arrays: DocumentArrays, kind: type[AnyPersons]) -> AnyPersons:
     """The model that was written. What does not fit together raises, as in `model_document`."""
     if document["version"] != PERSONS_FORMAT:
         raise ValueError("it is a model of rows")
     records = model_of(document["records"], arrays, Model)
     steps = document["steps"]
-    model = PersonModel(
+    model = kind(
         card=card_of(document["card"]),
         columns=tuple(column_of(entry) for entry in document["columns"]),
         person=tuple(text_of(name) for name in document["person"]),

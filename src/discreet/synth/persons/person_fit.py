@@ -156,9 +156,9 @@ def fit_persons(
     progress("describing", 0.0)
     attributes = describe_attributes(program, columns, needs, from_constraints={})
     shown = in_shown_order(columns, order)
-    asked = [] if request.time is None else [request.time.lower()]
+    requested = [] if request.time is None else [request.time.lower()]
     constants, notes = find_constants(
-        program, columns, [each for each in attributes if each.name.lower() not in asked], constants
+        program, columns, [each for each in attributes if each.name.lower() not in requested], constants
     )
     rows = find_most_rows(program, version.schema.unit.rows, [column.name for column in columns])
     time = time_column(shown, constants, request.time)

@@ -152,39 +152,39 @@ def layout_of(
 def _afters(attributes: Sequence[Attribute], moments: Sequence[str], time: str | None) -> tuple[str, ...]:
     """The other moments of the time's own type."""
     types = {each.name: each.column.type for each in attributes if isinstance(each.column, MomentColumn)}
-    if time not in moments:
+    if time is None or time not in moments:
         return ()
     return tuple(name for name in moments if name != time and types[name] == types[time])
 
 
-def time_column(columns: Sequence[Column], constants: Sequence[str], asked: str | None) -> str | None:
+def time_column(columns: Sequence[Column], constants: Sequence[str], named: str | None) -> str | None:
     """The column that orders a person's rows: the one that is named, or the first of moments that may change."""
     moments = [
         column.name
         for column in columns
         if isinstance(column, MomentColumn) and not column.constant and column.name not in constants
     ]
-    if asked is None:
-        return moments[0] if moments else None
-    named = next((name for name in moments if name.lower() == asked.lower()), None)
     if named is None:
+        return moments[0] if moments else None
+    column_name = next((name for name in moments if name.lower() == named.lower()), None)
+    if column_name is None:
         raise UsageError(
-            f"{asked[:60]!r} cannot order a person's rows: it must be a date or a timestamp that changes from row to "
+            f"{named[:60]!r} cannot order a person's rows: it must be a date or a timestamp that changes from row to "
             "row",
-            hint=closest_name_hint(asked, moments),
+            hint=closest_name_hint(named, moments),
         )
-    return named
+    return column_name
 
 
-def declared_constants(columns: Sequence[Column], asked: Sequence[str]) -> tuple[str, ...]:
+def declared_constants(columns: Sequence[Column], named: Sequence[str]) -> tuple[str, ...]:
     """Columns that do not change within a person, as declared and as named now."""
     names = {column.name.lower(): column.name for column in columns}
-    for name in asked:
+    for name in named:
         if name.lower() not in names:
             raise UsageError(
                 f"column {name[:60]!r} is not modelled", hint=closest_name_hint(name, list(names.values()))
             )
-    lowered = {name.lower() for name in asked}
+    lowered = {name.lower() for name in named}
     return tuple(column.name for column in columns if column.constant or column.name.lower() in lowered)
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.synth import archive
 from discreet.synth.archive import DocumentArrays
 from discreet.synth.column_data import column_data, column_of, text_of
 from discreet.synth.model import Model
-from discreet.synth.model_document import FORMAT, NAME, TABLES_FORMAT, card_data, card_of, model_data, model_of
+from discreet.synth.model_document import NAME, TABLES_FORMAT, card_data, card_of, model_data, model_of
 from discreet.synth.model_file import read_document, refuse_other
 from discreet.synth.persons.chain import Chain, chain_data
 from discreet.synth.persons.person_file import person_data, person_of, variable_of
 from discreet.synth.persons.person_model import PersonModel
-from discreet.synth.persons.tables_model import LinkedModel, ReferringModel, TablesModel
+from discreet.synth.persons.tables_contents import LinkedModel, ReferringModel, TablesContents
+
+#: The class that a document is read as: `TablesModel`, which its file does not know.
+AnyTables = TypeVar("AnyTables", bound=TablesContents)
 
 
-def save(model: TablesModel, path: Path) -> None:
+def save(model: TablesContents, path: Path) -> None:
     """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
     if path.exists():
         refuse_other(path)
@@ -25,23 +28,12 @@ def save(model: TablesModel, path: Path) -> None:
     archive.write(path, tables_data(model, arrays), arrays)
 
 
-def load(path: Path) -> TablesModel:
+def load(path: Path, kind: type[AnyTables]) -> AnyTables:
     """The model of several tables that `save` wrote; one sentence where the file is none."""
-    return read_document(path, tables_of, newest=TABLES_FORMAT)
+    return read_document(path, lambda document, arrays: tables_of(document, arrays, kind), newest=TABLES_FORMAT)
 
 
-def load_any(path: Path) -> Model | PersonModel | TablesModel:
-    """A model of rows, of persons, or of several tables."""
-    return read_document(path, _any_of, newest=TABLES_FORMAT)
-
-
-def _any_of(document: dict[str, Any], arrays: DocumentArrays) -> Model | PersonModel | TablesModel:
-    if document["version"] == FORMAT:
-        return model_of(document, arrays, Model)
-    return tables_of(document, arrays) if document["version"] == TABLES_FORMAT else person_of(document, arrays)
-
-
-def tables_data(model: TablesModel, arrays: DocumentArrays) -> dict[str, Any]:
+def tables_data(model: TablesContents, arrays: DocumentArrays) -> dict[str, Any]:
     """A model of several tables as data."""
     return {
         "format": NAME,
@@ -78,11 +70,11 @@ def _linked_data(linked: LinkedModel, arrays: DocumentArrays) -> dict[str, Any]:
     }
 
 
-def tables_of(document: dict[str, Any], arrays: DocumentArrays) -> TablesModel:
+def tables_of(document: dict[str, Any], arrays: DocumentArrays, kind: type[AnyTables]) -> AnyTables:
     """The model that was written. What does not fit together raises, as in `model_document`."""
     if document["version"] != TABLES_FORMAT:
         raise ValueError("it is a model of one table")
-    model = TablesModel(
+    model = kind(
         card=card_of(document["card"]),
         main=text_of(document["main"]),
         columns=tuple(column_of(entry) for entry in document["columns"]),
@@ -100,7 +92,7 @@ def _linked_of(entry: dict[str, Any], arrays: DocumentArrays) -> LinkedModel:
         columns=tuple(column_of(column) for column in entry["columns"]),
         person=_texts(entry["person"]),
         number=text_of(entry["number"]),
-        model=person_of(entry["model"], arrays),
+        model=person_of(entry["model"], arrays, PersonModel),
         repeated=_texts(entry["repeated"]),
         referring=tuple(_referring_of(each, arrays) for each in entry["referring"]),
     )

@@ -54,7 +54,8 @@ from discreet.synth.persons.table_links import (
     referring_rows,
     shared_columns,
 )
-from discreet.synth.persons.tables_model import LinkedModel, ReferringModel, TablesModel
+from discreet.synth.persons.tables_contents import LinkedModel, ReferringModel
+from discreet.synth.persons.tables_model import TablesModel
 from discreet.synth.synthesis import (
     card_delta,
     choose_noise,
