@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.project.remote import Remote
     from discreet.synth.model import Model
     from discreet.synth.persons.person_model import PersonModel
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
 __version__ = "0.2.0"
 __all__ = [
@@ -71,7 +71,7 @@ def init(
     return Project.make(path, epsilon=epsilon, delta=delta, practice=practice)
 
 
-def load(path: str | PathLike[str]) -> Model | PersonModel | TablesModel:
+def load(path: str | PathLike[str]) -> Model | PersonModel | PersonTablesModel:
     """Load a saved model, of rows, of persons or of several tables. It needs no project and no budget."""
     from discreet.synth.persons.model_loading import load_any
 

@@ -20,7 +20,7 @@ from discreet.schema.schema import Schema
 from discreet.synth.inspect import inspect_any
 from discreet.synth.inspect.person_questions import PersonQuestion
 from discreet.synth.persons.table_links import link_tables
-from discreet.synth.persons.tables_model import TablesModel
+from discreet.synth.persons.tables_model import PersonTablesModel
 from synth.worlds import elsewhere
 
 DECLARED = """
@@ -123,7 +123,7 @@ def world():
 
 
 def test_one_charge_for_all_tables(world):
-    assert isinstance(world.model, TablesModel) and world.model.tables == ("patients", "visits", "prescriptions")
+    assert isinstance(world.model, PersonTablesModel) and world.model.tables == ("patients", "visits", "prescriptions")
     assert 59 < float(world.project.budget("visits").spent.epsilon) <= 60
     again = world.project.synthesize(TABLES, epsilon=60)
     assert again.card.repeat and again.card.release == world.model.card.release
@@ -192,7 +192,7 @@ def test_a_saved_model_is_the_same(world, tmp_path):
     for name in ("model.npz", "model.json"):
         world.model.save(tmp_path / name)
         loaded = discreet.load(tmp_path / name)
-        assert isinstance(loaded, TablesModel) and loaded.sample(60, seed=2) == world.model.sample(60, seed=2)
+        assert isinstance(loaded, PersonTablesModel) and loaded.sample(60, seed=2) == world.model.sample(60, seed=2)
     document = json.loads((tmp_path / "model.json").read_text())
     assert document["version"] == 3
     document["linked"][0]["number"] = "sex of nobody"

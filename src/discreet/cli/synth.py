@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.synth.model import Model, ModelCard
     from discreet.synth.persons.person_model import PersonModel
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
-    AnyModel = Model | PersonModel | TablesModel
+    AnyModel = Model | PersonModel | PersonTablesModel
 
 synth_app = VerbApp(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
 
@@ -154,14 +154,14 @@ def sample(
 ) -> None:
     """Sample rows from a model. Free: as many as you like, as often as you like."""
     from discreet.cli.synth_tables import TablesTarget, sample_tables
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
     from discreet.synth.sample_files import write_rows
 
     if output is None and format_ is not None:
         raise UsageError("--format needs a file to write", hint="-o rows.csv")
     made, source = _any_model(model, project, None if output is not None and output.is_dir() else output)
     n = _sample_size(made, n, persons)
-    if isinstance(made, TablesModel):
+    if isinstance(made, PersonTablesModel):
         target = TablesTarget(folder=output, format_=format_, overwrite=overwrite, project=project)
         sample_tables(made, target, persons=n, given=_pairs(given or []), seed=seed, as_json=as_json)
         return
@@ -364,9 +364,9 @@ def _fit_output(made: AnyModel, path: Path, project: Project) -> tuple[dict[str,
 
 
 def _fitted_words(made: AnyModel) -> str:
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
-    if isinstance(made, TablesModel):
+    if isinstance(made, PersonTablesModel):
         return ", ".join(map(repr, made.tables))
     return f"{made.card.table!r}, version {made.card.version}"
 
@@ -374,22 +374,22 @@ def _fitted_words(made: AnyModel) -> str:
 def _size(made: AnyModel) -> dict[str, Any]:
     """About how many rows the table has, and how many persons where the model has any."""
     from discreet.synth.model import Model
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
     if isinstance(made, Model):
         return {"rows": round(made.total)}
-    if isinstance(made, TablesModel):
+    if isinstance(made, PersonTablesModel):
         return {"rows": round(made.total), "persons": round(made.total), "tables": list(made.tables)}
     return {"rows": round(made.total_rows), "persons": round(made.total), "constant": list(made.constants)}
 
 
 def _next_words(made: AnyModel) -> str:
     from discreet.synth.model import Model
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
     if isinstance(made, Model):
         return "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html"
-    target = "FOLDER" if isinstance(made, TablesModel) else "rows.csv"
+    target = "FOLDER" if isinstance(made, PersonTablesModel) else "rows.csv"
     return f"next: discreet synth sample --persons 1000 -o {target}; discreet synth inspect -o page.html"
 
 

@@ -13,7 +13,7 @@ from discreet.errors import Flag, Message, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class TablesTarget:
     overwrite: bool
     project: Path
 
-    def files(self, model: TablesModel) -> dict[str, Path]:
+    def files(self, model: PersonTablesModel) -> dict[str, Path]:
         """The file of each table; refused where one is in the way."""
         from discreet.cli.row_file import named_format
 
@@ -66,7 +66,7 @@ class TablesTarget:
 
 
 def sample_tables(
-    model: TablesModel,
+    model: PersonTablesModel,
     target: TablesTarget,
     *,
     persons: int | None,

@@ -112,17 +112,17 @@ def read_joined(
     counted = {each.axis for each in rows.referring}
     plain = tuple(axis for axis in axes if axis not in counted)
     beside = (*(rows.same or ()), *(each.row_id for each in rows.referring))
-    found = read_rows(rows.plan, plain, (*codes, *beside))
-    own, others = found.exact_codes[: len(codes)], found.exact_codes[len(codes) :]
-    columns: dict[Axis, NDArray[Any]] = dict(zip(plain, found.exact_columns, strict=True))
+    coded = read_rows(rows.plan, plain, (*codes, *beside))
+    own, others = coded.exact_codes[: len(codes)], coded.exact_codes[len(codes) :]
+    columns: dict[Axis, NDArray[Any]] = dict(zip(plain, coded.exact_columns, strict=True))
     ids = others[2:] if rows.same else others
     for each, row_id in zip(rows.referring, ids, strict=True):
-        columns[each.axis] = _referring_cells(read_rows, each, found.exact_persons, row_id)
-    kept = np.ones(len(found.exact_persons), dtype=np.bool_)
+        columns[each.axis] = _referring_cells(read_rows, each, coded.exact_persons, row_id)
+    kept = np.ones(len(coded.exact_persons), dtype=np.bool_)
     if rows.same is not None:
         kept = (others[0] == others[1]) & (others[0] != NULL_CODE)
     return PersonRows(
-        tuple(columns[axis][kept] for axis in axes), tuple(code[kept] for code in own), found.exact_persons[kept]
+        tuple(columns[axis][kept] for axis in axes), tuple(code[kept] for code in own), coded.exact_persons[kept]
     )
 
 
@@ -130,10 +130,10 @@ def _referring_cells(
     read_rows: ReadRows, referring: ReferringRows, persons: NDArray[Any], ids: NDArray[np.int64]
 ) -> NDArray[Any]:
     """The cell of each row: by how many rows of the other table it is referred to."""
-    found = read_rows(referring.plan, (), (referring.row_id, referring.key, referring.number))
-    row_id, key, number = found.exact_codes
+    coded = read_rows(referring.plan, (), (referring.row_id, referring.key, referring.number))
+    row_id, key, number = coded.exact_codes
     matched = (row_id == key) & (key != NULL_CODE)
-    pairs = np.stack([found.exact_persons[matched].astype(np.int64), key[matched]], axis=1)
+    pairs = np.stack([coded.exact_persons[matched].astype(np.int64), key[matched]], axis=1)
     whole = np.concatenate([pairs, np.stack([persons.astype(np.int64), ids], axis=1)])
     names = np.unique(whole, axis=0, return_inverse=True)[1].ravel()
     numbers = np.zeros(len(whole), dtype=np.int64)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.synth.inspect.model_comparison import Comparison
     from discreet.synth.model import Model
     from discreet.synth.persons.person_model import PersonModel
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
     from discreet.tables.description.description import Description
     from discreet.tables.description.description_plan import DescriptionPlan
     from discreet.tables.marginals.marginals_release import MarginalsRelease
@@ -372,11 +372,11 @@ def synthesize(
     progress: Callable[[str, float], None] | None = None,
     announce: Callable[[str], None] | None = None,
     **more: Unpack[FitOptions],
-) -> Model | PersonModel | TablesModel:
+) -> Model | PersonModel | PersonTablesModel:
     """Fit a model of a table. Sampling rows from it is free. Charged once; a repeat of the same fit is free.
 
     Several names, of tables that share their persons: one model of all of them, for one charge. See
-    `persons.TablesModel`.
+    `persons.PersonTablesModel`.
 
     Where a person of the table may have several rows, `auto` fits a model of persons: see `persons.PersonModel`.
     `constant`: columns that do not change within a person; `time`: the column that orders a person's rows; `rows_only`:

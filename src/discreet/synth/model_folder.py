@@ -10,14 +10,14 @@ from discreet.synth.model import Model
 
 if TYPE_CHECKING:
     from discreet.synth.persons.person_model import PersonModel
-    from discreet.synth.persons.tables_model import TablesModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
 
 #: What the files of models of persons end in.
 PERSONS_ENDING = ".persons.npz"
 
 
-def save_in_project(project: Path, model: Model | PersonModel | TablesModel) -> Path:
+def save_in_project(project: Path, model: Model | PersonModel | PersonTablesModel) -> Path:
     """Keep a model in a project's folder, as the newest; where it lies."""
     folder = project / ".discreet" / "models"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

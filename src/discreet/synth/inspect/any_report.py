@@ -8,11 +8,11 @@ from discreet.synth.inspect.person_report import PersonReport, inspect_persons
 from discreet.synth.inspect.tables_report import TablesReport, inspect_tables
 from discreet.synth.model import Model
 from discreet.synth.persons.person_model import PersonModel
-from discreet.synth.persons.tables_model import TablesModel
+from discreet.synth.persons.tables_model import PersonTablesModel
 
 
 def inspect_any(
-    model: Model | PersonModel | TablesModel, *, comparison: Comparison | None = None
+    model: Model | PersonModel | PersonTablesModel, *, comparison: Comparison | None = None
 ) -> ModelReport | PersonReport | TablesReport:
     """Look at a model of rows, of persons, or of several tables.
 

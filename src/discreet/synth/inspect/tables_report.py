@@ -26,7 +26,7 @@ from discreet.synth.inspect.person_report import PersonReport, persons_page, que
 from discreet.synth.inspect.report_text import percent, rounded
 from discreet.synth.model_contents import ModelCard
 from discreet.synth.persons.tables_contents import LinkedModel, SampledTables
-from discreet.synth.persons.tables_model import TablesModel
+from discreet.synth.persons.tables_model import PersonTablesModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class TablesReport:
         return persons_page(self.card, list(self.tables), title=title, facts={"persons, about": f"{self.persons:,.0f}"})
 
 
-def inspect_tables(model: TablesModel) -> TablesReport:
+def inspect_tables(model: PersonTablesModel) -> TablesReport:
     """Look at a model of several tables.
 
     Guarantee: none is spent; a function of the model, which holds noisy values and public facts.
@@ -92,7 +92,7 @@ def inspect_tables(model: TablesModel) -> TablesReport:
 
 
 def _linked_report(
-    model: TablesModel, linked: LinkedModel, evidence: ModelEvidence, sampled: SampledTables, persons: int
+    model: PersonTablesModel, linked: LinkedModel, evidence: ModelEvidence, sampled: SampledTables, persons: int
 ) -> PersonReport:
     own = ModelEvidence(linked.model.records)
     rows = SampledRows(persons=persons, number=sampled.persons[linked.name], codes=sampled.codes[linked.name])

@@ -12,17 +12,17 @@ from discreet.synth.model_file import read_document
 from discreet.synth.persons.person_file import person_of
 from discreet.synth.persons.person_model import PersonModel
 from discreet.synth.persons.tables_file import tables_of
-from discreet.synth.persons.tables_model import TablesModel
+from discreet.synth.persons.tables_model import PersonTablesModel
 
 
-def load_any(path: Path) -> Model | PersonModel | TablesModel:
+def load_any(path: Path) -> Model | PersonModel | PersonTablesModel:
     """The model that a file holds; one sentence where it is none."""
     return read_document(path, _model_of, newest=TABLES_FORMAT)
 
 
-def _model_of(document: dict[str, Any], arrays: DocumentArrays) -> Model | PersonModel | TablesModel:
+def _model_of(document: dict[str, Any], arrays: DocumentArrays) -> Model | PersonModel | PersonTablesModel:
     if document["version"] == FORMAT:
         return model_of(document, arrays, Model)
     if document["version"] == TABLES_FORMAT:
-        return tables_of(document, arrays, TablesModel)
+        return tables_of(document, arrays, PersonTablesModel)
     return person_of(document, arrays, PersonModel)

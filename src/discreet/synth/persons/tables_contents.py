@@ -84,7 +84,7 @@ class SampledTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TablesContents:
+class PersonTablesContents:
     """Synthetic persons in several tables. `records`: the traits of persons, and their numbers of rows.
 
     `columns`: those of the main table, as they come out, after those of `person`, which hold new numbers.
@@ -177,7 +177,7 @@ class TablesContents:
                     raise ValueError("its tables do not match")
 
 
-def _height(model: TablesContents, sampled: SampledTables, name: str) -> int:
+def _height(model: PersonTablesContents, sampled: SampledTables, name: str) -> int:
     """How many rows a sampled table has."""
     if name == model.main:
         return len(next(iter(sampled.traits.values())))
@@ -188,7 +188,7 @@ class _Sampling:
     """The rows of one linked table, and of those that refer to it, in the making."""
 
     def __init__(
-        self, model: TablesContents, linked: LinkedModel, first: Chain, generator: np.random.Generator
+        self, model: PersonTablesContents, linked: LinkedModel, first: Chain, generator: np.random.Generator
     ) -> None:
         self.model = model
         self.linked = linked
@@ -267,7 +267,7 @@ def _later(times: Codes, differences: Codes, column: Column) -> Codes:
 class _TableWriter:
     """Sampled codes as Arrow tables, with ids that join."""
 
-    def __init__(self, model: TablesContents, sampled: SampledTables, starts: Mapping[str, int]) -> None:
+    def __init__(self, model: PersonTablesContents, sampled: SampledTables, starts: Mapping[str, int]) -> None:
         self.model = model
         self.sampled = sampled
         self.starts = starts

@@ -14,13 +14,13 @@ from discreet.synth.model_file import read_document, refuse_other
 from discreet.synth.persons.chain import Chain, chain_data
 from discreet.synth.persons.person_file import person_data, person_of, variable_of
 from discreet.synth.persons.person_model import PersonModel
-from discreet.synth.persons.tables_contents import LinkedModel, ReferringModel, TablesContents
+from discreet.synth.persons.tables_contents import LinkedModel, PersonTablesContents, ReferringModel
 
-#: The class that a document is read as: `TablesModel`, which its file does not know.
-AnyTables = TypeVar("AnyTables", bound=TablesContents)
+#: The class that a document is read as: `PersonTablesModel`, which its file does not know.
+AnyTables = TypeVar("AnyTables", bound=PersonTablesContents)
 
 
-def save(model: TablesContents, path: Path) -> None:
+def save(model: PersonTablesContents, path: Path) -> None:
     """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
     if path.exists():
         refuse_other(path)
@@ -33,7 +33,7 @@ def load(path: Path, kind: type[AnyTables]) -> AnyTables:
     return read_document(path, lambda document, arrays: tables_of(document, arrays, kind), newest=TABLES_FORMAT)
 
 
-def tables_data(model: TablesContents, arrays: DocumentArrays) -> dict[str, Any]:
+def tables_data(model: PersonTablesContents, arrays: DocumentArrays) -> dict[str, Any]:
     """A model of several tables as data."""
     return {
         "format": NAME,

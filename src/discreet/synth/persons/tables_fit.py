@@ -55,7 +55,7 @@ from discreet.synth.persons.table_links import (
     shared_columns,
 )
 from discreet.synth.persons.tables_contents import LinkedModel, ReferringModel
-from discreet.synth.persons.tables_model import TablesModel
+from discreet.synth.persons.tables_model import PersonTablesModel
 from discreet.synth.synthesis import (
     card_delta,
     choose_noise,
@@ -80,7 +80,7 @@ def fit_tables(
     orders: Mapping[str, Sequence[str]],
     progress: Progress = no_progress,
     announce: Callable[[str], None] = lambda note: None,
-) -> TablesModel:
+) -> PersonTablesModel:
     """Fit a model of tables that share their persons: that of the session, and those that it joins.
 
     `orders`: the columns of each table as people know them. The same fit of the same versions is read back from the
@@ -117,7 +117,7 @@ def fit_tables(
         repeat=earlier is not None,
         warnings=tuple(fitting.warnings(left_out)),
     )
-    model = TablesModel(
+    model = PersonTablesModel(
         card=card,
         main=links.main.table,
         columns=fitting.shown(links.main),

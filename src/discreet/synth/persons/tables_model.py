@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.synth.persons.tables_contents import TablesContents
+from discreet.synth.persons.tables_contents import PersonTablesContents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class TablesModel(TablesContents):
+class PersonTablesModel(PersonTablesContents):
     """A fitted model of several tables that share their persons: `sample` is free."""
 
     def save(self, path: str | Path) -> None:
@@ -22,11 +22,11 @@ class TablesModel(TablesContents):
         save(self, Path(path))
 
     @staticmethod
-    def load(path: str | Path) -> TablesModel:
+    def load(path: str | Path) -> PersonTablesModel:
         """The model that `save` wrote."""
         from discreet.synth.persons.tables_file import load
 
-        return load(Path(path), TablesModel)
+        return load(Path(path), PersonTablesModel)
 
     def __repr__(self) -> str:
-        return f"<TablesModel of {', '.join(self.tables)}>"
+        return f"<PersonTablesModel of {', '.join(self.tables)}>"

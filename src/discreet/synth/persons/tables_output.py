@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import UsageError
-from discreet.synth.persons.tables_model import TablesModel
+from discreet.synth.persons.tables_model import PersonTablesModel
 from discreet.synth.sample_files import append_csv
 
 
 def write_tables(
-    model: TablesModel,
+    model: PersonTablesModel,
     files: Mapping[str, Path],
     *,
     persons: int | None,
