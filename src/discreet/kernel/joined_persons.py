@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
+from discreet.answers.reconcile.released_tables import WeightedRows
 from discreet.engines.engine import NULL_CODE, CodedRows, PersonRows, narrowest
 from discreet.kernel.person_table import (
     WEIGHT,
@@ -28,7 +29,6 @@ from discreet.kernel.person_table import (
     PersonProgram,
     PersonReader,
     SortedRows,
-    WeightedRows,
     cells_of_rows,
     check_axes,
 )
