@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.answers.reconcile.released_tables import WeightedRows
 from discreet.engines.engine import NULL_CODE, CodedRows, PersonRows, narrowest
 from discreet.kernel.person_table import (
     WEIGHT,
@@ -29,6 +28,7 @@ from discreet.kernel.person_table import (
     PersonProgram,
     PersonReader,
     SortedRows,
+    WeightedSteps,
     cells_of_rows,
     check_axes,
 )
@@ -166,12 +166,12 @@ def row_moves(most_rows: int) -> Sensitivity:
     )
 
 
-def weighted_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> WeightedRows:
+def weighted_rows(rows: SortedRows, columns: Sequence[PersonColumn]) -> WeightedSteps:
     """All rows of persons; each of a person's k rows weighs floor(WEIGHT / k)."""
     own = np.arange(int(rows.counts.sum()))
     weights = np.repeat(WEIGHT // np.maximum(rows.counts, 1), rows.counts)
     cells = [narrowest(cells_of_rows(column, rows, own)) for column in columns]
-    return WeightedRows(tuple(cells), tuple(column.axis.size for column in columns), weights)
+    return WeightedSteps(tuple(cells), tuple(column.axis.size for column in columns), weights)
 
 
 class RowProgram(PersonProgram):
