@@ -190,7 +190,7 @@ def _service(folder: Path, name: str) -> str:
     return address
 
 
-def hospital(folder: Path) -> None:
+def shared_persons(folder: Path) -> None:
     """patients.csv, visits.csv and prescriptions.csv, which share their persons; an empty project."""
     import discreet
 
