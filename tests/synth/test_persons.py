@@ -15,7 +15,7 @@ import pytest
 import discreet
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import Refused, UsageError
-from discreet.kernel.person_table import RecordProgram, StepProgram
+from discreet.kernel.person_table import RECORD_MOVES, RecordProgram, StepProgram, step_moves
 from discreet.kernel.program import Program
 from discreet.kernel.project_session import open_session
 from discreet.synth.cell_decoder import NULL
@@ -277,6 +277,7 @@ def test_records_and_steps_share_nothing(tmp_path):
         digests.setdefault(json.dumps(of, sort_keys=True), set()).add(type(self).__name__)
         if isinstance(self, (RecordProgram, StepProgram)):
             seen.append((type(self).__name__, self.share_left, Program.share_left.fget(self)))
+            assert self.moves == (RECORD_MOVES if isinstance(self, RecordProgram) else step_moves(8))
         return drawn
 
     with pytest.MonkeyPatch.context() as patch:

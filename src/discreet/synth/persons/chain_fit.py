@@ -42,8 +42,8 @@ from discreet.synth.persons.coarse_cells import coarsen
 #: Shares of what the steps may cost: for fine histograms, for each variable alone; and of each round, for its choice.
 FINE, ALONE, CHOICE = Fraction(3, 20), Fraction(1, 10), Fraction(1, 10)
 
-#: Rounds for each variable of the next row, were none to double.
-ROUNDS = 4
+#: Rounds for each variable of the next row, were none to double; and in all, at most.
+ROUNDS, MOST_ROUNDS = 4, 32
 
 #: A table is measured if its noise is at most this part of what it holds, in all.
 MOST_NOISE = 0.25
@@ -96,7 +96,7 @@ def fit_chain(
     steps = counting(program, reader, [each.column for each, _ in following], share=share)
     fine = measure_histograms(steps, [each.attribute for each, _ in following], share * FINE)
     rest = share * (1 - FINE - ALONE)
-    rounds = max(2, ROUNDS * len(following))
+    rounds = max(2, min(MOST_ROUNDS, ROUNDS * len(following)))
     sd = math.sqrt(float(steps.law(rest / rounds * (1 - CHOICE)).variance()))
     most = max(FEWEST, min(MOST, int(math.sqrt(MOST_NOISE * max(fine.total, 0.0) / sd))))
     following_now, before = [], []
@@ -168,12 +168,13 @@ class _ChainSearch:
         model = self.model
         assert model is not None
         place = 0
-        if len(sets) > 1:
+        if len(sets) > 1:  # one alone fits, for some does
             place = self.cut.choose(
                 sets,
                 lambda: candidates(model, sets, law, weight=lambda own: 1),
                 epsilon=self.steps.choice_epsilon(part * CHOICE),
                 most_weight=1,
+                fits=lambda place: self._fits(sets[place]),
             )
         own = sets[place]
         before = model.calibrated.project(own)
@@ -193,11 +194,14 @@ class _ChainSearch:
         sets = []
         for own in [*pairs, *sorted(own for own in triples if len(own) == 3)]:
             cells = math.prod(self.sizes[place] for place in own)
-            if not following & set(own) or own in measured or cells * noise > 2 * MOST_NOISE * self.total:
-                continue
-            if model_cells(self.sizes, [*measured, own]) <= cells_in(MODEL_MB):
+            if following & set(own) and own not in measured and cells * noise <= 2 * MOST_NOISE * self.total:
                 sets.append(own)
-        return sets
+        return sets if any(map(self._fits, sets)) else []
+
+    def _fits(self, own: Axes) -> bool:
+        """Whether the model stays small with one more table."""
+        tables = [each.attributes for each in self.measured if len(each.attributes) > 1]
+        return model_cells(self.sizes, [*tables, own]) <= cells_in(MODEL_MB)
 
     def _final(self) -> ChainFit:
         measured = tuple(
