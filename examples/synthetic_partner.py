@@ -12,6 +12,7 @@ from pathlib import Path
 
 import discreet
 from discreet.synth.inspect import inspect_model
+from discreet.synth.model import Model
 
 DECLARED = """
 [tables.customers]
@@ -40,7 +41,7 @@ def owner(scratch: Path) -> Path:
 
 
 def partner(path: Path) -> None:
-    model = discreet.load(path)
+    model = Model.load(path)
     rows = model.sample(20_000).to_pandas()  # free: as many as you like
     print(rows.head(3).to_string(index=False))
     print("students who left:", round(rows.left[rows.plan == "student"].mean(), 3))

@@ -142,6 +142,8 @@ CALLS = [
         "graph synth links --nodes people --key name --by city --epsilon 50 -o edges.csv --model network.json",
     ),
     ("graph spread", "graph spread network.json --runs 2 --seed 1"),
+    ("synth fit", "synth fit visits --epsilon 50"),
+    ("synth sample", "synth sample --persons 5 -o persons.csv"),
     ("synth fit", "synth fit patients --epsilon 50 --model privbayes -o model.json"),
     ("synth sample", "synth sample -n 5 -o rows.csv"),
     ("synth inspect", "synth inspect -o page.html --graph network.svg"),

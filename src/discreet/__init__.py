@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.project.remote import Remote
     from discreet.synth.model import Model
+    from discreet.synth.persons.person_model import PersonModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
 __version__ = "0.2.0"
 __all__ = [
@@ -69,11 +71,11 @@ def init(
     return Project.make(path, epsilon=epsilon, delta=delta, practice=practice)
 
 
-def load(path: str | PathLike[str]) -> Model:
-    """Load a saved model. It needs no project and no budget."""
-    from discreet.synth.model import Model
+def load(path: str | PathLike[str]) -> Model | PersonModel | PersonTablesModel:
+    """Load a saved model, of rows, of persons or of several tables. It needs no project and no budget."""
+    from discreet.synth.persons.model_loading import load_any
 
-    return Model.load(Path(path))
+    return load_any(Path(path))
 
 
 def sample_data(name: str, folder: str | PathLike[str] = ".", *, rows: int | None = None) -> list[Path]:

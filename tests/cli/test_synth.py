@@ -261,3 +261,44 @@ def test_what_is_public_is_known_exactly(project, tmp_path, capsys):
     partial = {**facts, "dependencies": [{"from": "sex", "to": "ward", "map": {"F": "maternity"}}]}
     model = project.synthesize("visits", epsilon="0.05", columns=["sex", "ward", "age"], constraints=partial)
     assert not ModelEvidence(model).public((model.place("ward"),))
+
+
+PERSONS = """
+[tables.visits]
+source = "visits.csv"
+budget = { epsilon = 90, delta = 1e-6 }
+person = "patient"
+rows_per_person = 4
+[tables.visits.columns.sex]
+type = "category"
+values = ["F", "M"]
+constant = true
+[tables.visits.columns.ward]
+type = "category"
+values = ["cardio", "surgery"]
+"""
+
+
+def test_persons_with_their_rows(tmp_path, capsys):
+    """A table of persons gives persons, as a file with their numbers; --rows-only gives rows, as before."""
+    lines = [f"p{n},{'FM'[n % 2]},{'cardio' if (n + turn) % 3 else 'surgery'}" for n in range(200) for turn in range(n % 4 + 1)]  # fmt: skip
+    (tmp_path / "visits.csv").write_text("\n".join(["patient,sex,ward", *lines]) + "\n")
+    (tmp_path / "discreet.toml").write_text(PERSONS)
+    discreet.init(tmp_path)
+    code, data, _ = run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "20", "--constant", "sex")
+    assert code == 0 and data["kind"] == "persons" and data["constant"] == ["sex"]
+    assert abs(data["persons"] - 200) < 30 and abs(data["rows"] - 500) < 100
+    file = tmp_path / "persons.csv"
+    code, data, _ = run(capsys, tmp_path, "synth", "sample", "--persons", "40", "--seed", "1", "-o", str(file))
+    with file.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert (
+        code == 0 and data["rows"] == len(rows) and {row["patient"] for row in rows} == {str(n) for n in range(1, 41)}
+    )
+    assert len({(row["patient"], row["sex"]) for row in rows}) == 40
+    code, _, err = say(capsys, tmp_path, "synth", "sample", "-n", "5")
+    assert code == 2 and "whole persons" in err and "--persons" in err
+    code, data, _ = run(capsys, tmp_path, "synth", "fit", "visits", "--epsilon", "5", "--rows-only", "--model", "mst")
+    assert code == 0 and data["kind"] == "mst" and "persons" not in data
+    code, _, err = say(capsys, tmp_path, "synth", "sample", "--persons", "5")
+    assert code == 2 and "model of rows" in err

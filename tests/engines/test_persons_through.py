@@ -263,3 +263,36 @@ def test_one_person_for_each_row_breaks_the_law_too(folder, monkeypatch):
     assert Counter(mark for mark, _ in rows) == {tag("x"): 4, tag("z"): 1}
     with pytest.raises(AssertionError):
         left(DUCKDB, folder, SHOP, rows)
+
+
+def test_ids_are_joined_without_comparing_all_with_all() -> None:
+    """A list of marks in the condition of a join would make DuckDB compare every row with every link."""
+    import duckdb
+
+    from discreet.engines.duckdb_person_path import _named_sql
+    from discreet.engines.missing_values import MISSING
+
+    with duckdb.connect() as connection:
+        for name in ("s", "links"):
+            connection.execute(f"CREATE TABLE {name} AS SELECT CAST(i AS VARCHAR) AS id FROM range(10) AS t(i)")
+        condition = f"{_named_sql('s.id', MISSING)} = links.id"
+        sql = f"SELECT count(links.id) FROM s LEFT JOIN links ON {condition} WHERE links.id IS NOT NULL"
+        [(_, plan)] = connection.execute(f"EXPLAIN {sql}").fetchall()
+        words = plan.lower().replace("_", " ")
+        assert "hash join" in words and "cross product" not in words and "nl join" not in words
+        assert connection.execute(sql).fetchall() == [(10,)]
+
+
+def test_marks_in_ids_are_nobody_whatever_signs_they_have() -> None:
+    """Marks are matched as they are written: a full stop is no pattern."""
+    import duckdb
+
+    from discreet.engines.duckdb_person_path import _named_sql
+
+    texts, marks = ["", ".", "x", "a|b", "N/A", "(", "N\nA"], ["", ".", "a|b", "N/A", "("]
+    with duckdb.connect() as connection:
+        named = [
+            connection.execute(f"SELECT {_named_sql('t.id', marks)} FROM (SELECT $1 AS id) AS t", [text]).fetchone()
+            for text in texts
+        ]
+    assert named == [(None,), (None,), ("x",), (None,), (None,), (None,), ("N\nA",)]

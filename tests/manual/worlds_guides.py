@@ -188,3 +188,20 @@ def _service(folder: Path, name: str) -> str:
     services.write_text("\n".join([f"[{name}]", *told, ""]))
     os.environ["PGSERVICEFILE"] = str(services)
     return address
+
+
+def shared_persons(folder: Path) -> None:
+    """patients.csv, visits.csv and prescriptions.csv, which share their persons; an empty project."""
+    import discreet
+
+    chance = random.Random(3)
+    patients, visits, prescriptions = ["id,sex"], ["id,visit,day,kind"], ["visit,drug"]
+    for person in range(400):
+        patients.append(f"p{person},{'FM'[person % 2]}")
+        for _ in range(chance.randrange(4)):
+            kind, day = chance.choice("ab"), f"2024-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
+            visits.append(f"p{person},{len(visits)},{day},{kind}")
+            prescriptions += [f"{len(visits) - 1},{drug}" for drug in ("xy" if kind == "a" else "z")]
+    for name, lines in (("patients", patients), ("visits", visits), ("prescriptions", prescriptions)):
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    discreet.init(folder)

@@ -83,9 +83,9 @@ def test_a_repeat_is_free_whichever_noise_would_be_chosen_now(tmp_path, monkeypa
 
 
 def test_a_repeat_that_looks_for_one_noise_only_is_caught(tmp_path, monkeypatch):
-    find = synthesis._earlier_reservation
+    find = synthesis.earlier_reservation
     monkeypatch.setattr(
-        synthesis, "_earlier_reservation", lambda request, prices, session: find(request, prices[:1], session)
+        synthesis, "earlier_reservation", lambda request, prices, session: find(request, prices[:1], session)
     )
     assert repeat_after_the_choice_changed(tmp_path, monkeypatch) == (False, 2)
 

@@ -138,7 +138,7 @@ def bomb():
         (b'"discreet model"', "something else"),
         (b'{"format": "discreet model"}', "format version"),
         (b'{"format": "discreet model", "version": 1}', "the key 'columns' is missing"),
-        (b'{"format": "discreet model", "version": 2}', "format 2"),
+        (b'{"format": "discreet model", "version": 3}', "format 3"),
         (b'{"format": "discreet model", "version": true}', "format version"),
         (b"[" * 100_000, "not valid JSON"),
         (b"1" * 10_000, "not valid JSON"),

@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     from discreet.project.project import Project
     from discreet.synth.inspect import ModelReport, TwoModels
     from discreet.synth.inspect.model_comparison import Comparison
+    from discreet.synth.inspect.person_report import PersonReport
+    from discreet.synth.inspect.tables_report import TablesReport
     from discreet.synth.model import Model, ModelCard
+    from discreet.synth.persons.person_model import PersonModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
+
+    AnyModel = Model | PersonModel | PersonTablesModel
+    AnyReport = ModelReport | PersonReport | TablesReport
 
 synth_app = VerbApp(no_args_is_help=True, help="Synthetic data: fit a model, sample rows, inspect it.")
 
@@ -41,13 +48,15 @@ MODEL = typer.Argument(help="Model file. Default: the newest model fitted in thi
 
 @synth_app.command()
 def fit(
-    table: Annotated[str, typer.Argument(help="A declared table.")],
+    table: Annotated[
+        list[str], typer.Argument(metavar="TABLE...", help="A declared table; or several that share their persons.")
+    ],
     epsilon: Epsilon = None,
     delta: Annotated[
         str | None, typer.Option("--delta", help="Delta of the guarantee. Default: the table's delta.")
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", help="Model: auto, random, independent, privbayes, mst or aim.")
+        str, typer.Option("--model", help="Model: auto, random, independent, privbayes, mst, aim or persons.")
     ] = "auto",
     columns: Annotated[str | None, typer.Option("--columns", help="Only these columns, separated by commas.")] = None,
     degree: Annotated[
@@ -67,6 +76,15 @@ def fit(
     constraints: Annotated[
         Path | None, typer.Option("--constraints", help="File of public facts that the model keeps exactly.")
     ] = None,
+    constant: Annotated[
+        str | None, typer.Option("--constant", help="With persons: columns that do not change within a person.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", help="With persons: the date or timestamp that orders a person's rows.")
+    ] = None,
+    rows_only: Annotated[
+        bool, typer.Option("--rows-only", help="Model rows without their persons, where persons have several rows.")
+    ] = False,
     analyst: Analyst = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ignore the stored model; fit a new one and charge again.")
@@ -86,7 +104,7 @@ def fit(
         refuse_overwriting(output, overwrite=overwrite)
     with _progress() as tell:
         made = opened_project.synthesize(
-            table,
+            table[0] if len(table) == 1 else table,
             epsilon=epsilon,
             delta=delta,
             model=model,
@@ -98,6 +116,9 @@ def fit(
             marginals=[_names(text) for text in marginal or []],
             weights=dict(_weight(text) for text in weight or []),
             constraints=constraints,
+            constant=_names(constant or ""),
+            time=time,
+            rows_only=rows_only,
             analyst=analyst,
             fresh=fresh,
             progress=tell,
@@ -118,8 +139,14 @@ def sample(
     n: Annotated[
         int | None, typer.Option("-n", "--rows", help="Number of rows. Default: about as many as the table has.")
     ] = None,
+    persons: Annotated[int | None, typer.Option("--persons", help="Of a model of persons: number of persons.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A .csv or .parquet file. Default: CSV on standard output.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="A .csv or .parquet file; of several tables, a folder. Default: CSV on standard output.",
+        ),
     ] = None,
     format_: Format = None,
     overwrite: Overwrite = False,
@@ -131,12 +158,21 @@ def sample(
     as_json: Json = False,
 ) -> None:
     """Sample rows from a model. Free: as many as you like, as often as you like."""
+    from discreet.cli.synth_tables import TablesTarget, sample_tables
+    from discreet.synth.persons.tables_model import PersonTablesModel
     from discreet.synth.sample_files import write_rows
 
     if output is None and format_ is not None:
         raise UsageError("--format needs a file to write", hint="-o rows.csv")
+    made, source = _any_model(model, project, None if output is not None and output.is_dir() else output)
+    n = _sample_size(made, n, persons)
+    if isinstance(made, PersonTablesModel):
+        target = TablesTarget(folder=output, format_=format_, overwrite=overwrite, project=project)
+        sample_tables(made, target, persons=n, given=_pairs(given or []), seed=seed, as_json=as_json)
+        return
+    if output is not None:
+        refuse_unwritable_path(output)
     target_format = None if output is None else file_format(output, format_)
-    made, source = _model(model, project, output)
     if output is not None:
         refuse_overwriting(output, overwrite=overwrite)
     conditions = _pairs(given or [])
@@ -186,13 +222,19 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Show what a model is good and bad for, from its noisy measurements only. Free without --epsilon."""
+    from discreet.synth.inspect import ModelReport, TwoModels
+
     if models is not None and len(models) > 2:
         raise UsageError(f"at most two models can be inspected together, got {len(models)}")
     outputs = [path for path in (output, graph) if path is not None]
     if len({path.resolve() for path in outputs}) < len(outputs):
         raise UsageError("the page and the graph need two files")
     paths: list[Path | None] = [*models] if models else [None]
-    opened_models = [_model(path, project, None) for path in paths]
+    opened_models = [_any_model(path, project, None) for path in paths]
+    if graph is not None:
+        _models_of_rows(opened_models, "a model of persons has no network to draw")
+    if len(opened_models) > 1:
+        _models_of_rows(opened_models, "two models are shown together only if both are models of rows")
     for path in outputs:
         for model_path in (each[1] for each in opened_models):
             _refuse_output(path, model_path, project)
@@ -201,38 +243,63 @@ def inspect(
     if epsilon is not None:
         import discreet
 
+        rows_models = _models_of_rows(opened_models, "a model of persons cannot be compared with the real table")
         with terminal.progress("comparing"):
             comparisons = [
                 discreet.open(project).compare(made, epsilon=epsilon, delta=delta, analyst=analyst)
-                for made, _ in opened_models
+                for made in rows_models
             ]
     report = _inspection(opened_models, comparisons)
     with terminal.explain_write_failure("the comparison is" if epsilon is not None else "the model is"):
         if output is not None:
             output.write_text(report.page(), encoding="utf-8")
-        if graph is not None:
+        if graph is not None and isinstance(report, ModelReport | TwoModels):
             graph.write_text(report.graph_file(), encoding="utf-8")
     text = "\n".join([*report.lines(), *(f"wrote {path}" for path in outputs)])
     terminal.print_result(report.to_data(), text, as_json=as_json)
 
 
 def _inspection(
-    opened_models: list[tuple[Model, Path]], comparisons: list[Comparison | None]
-) -> ModelReport | TwoModels:
+    opened_models: list[tuple[AnyModel, Path]], comparisons: list[Comparison | None]
+) -> AnyReport | TwoModels:
     """The report of one model, or of two beside each other, which are called by their files."""
-    from discreet.synth.inspect import inspect_model, inspect_two_models
+    from discreet.synth.inspect import inspect_any, inspect_two_models
 
     if len(opened_models) == 1:
-        return inspect_model(opened_models[0][0], comparison=comparisons[0])
-    (first, one), (second, other) = opened_models
+        return inspect_any(opened_models[0][0], comparison=comparisons[0])
+    (_, one), (_, other) = opened_models
     names = (one.name, other.name) if one.name != other.name else (str(one), str(other))
+    first, second = _models_of_rows(opened_models, "two models are shown together only if both are models of rows")
     return inspect_two_models(first, second, names=names, comparisons=comparisons)
 
 
-def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model, Path]:
-    """The model that is meant; an output must not overwrite the project."""
+def _models_of_rows(opened_models: list[tuple[AnyModel, Path]], refusal: str) -> list[Model]:
+    """The models, where all are of rows; else the refusal."""
     from discreet.synth.model import Model
+
+    models = [made for made, _ in opened_models if isinstance(made, Model)]
+    if len(models) < len(opened_models):
+        raise UsageError(refusal)
+    return models
+
+
+def _sample_size(made: AnyModel, rows: int | None, persons: int | None) -> int | None:
+    """How many rows, or persons, a sample has: what the model gives is what is counted."""
+    from discreet.synth.model import Model
+
+    if isinstance(made, Model):
+        if persons is not None:
+            raise UsageError("this is a model of rows, not of persons", hint="-n 1000")
+        return rows
+    if rows is not None:
+        raise UsageError("this model gives whole persons, not a number of rows", hint=Message(Flag("persons", 1000)))
+    return persons
+
+
+def _any_model(path: Path | None, project: Path, output: Path | None) -> tuple[AnyModel, Path]:
+    """The model that is meant; an output must not overwrite the project."""
     from discreet.synth.model_folder import newest_model
+    from discreet.synth.persons.model_loading import load_any
 
     opened_project = _project_or_none(project, needed=path is None)
     if path is None:
@@ -240,7 +307,7 @@ def _model(path: Path | None, project: Path, output: Path | None) -> tuple[Model
         path = newest_model(opened_project.folder)
     if output is not None:
         _refuse_output(output, path, project)
-    return Model.load(path), path
+    return load_any(path), path
 
 
 def _project_or_none(project: Path, *, needed: bool) -> Project | None:
@@ -327,7 +394,7 @@ def _progress() -> Iterator[Any]:
         yield lambda word, done: bar.update(task, description=word, completed=done)
 
 
-def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
+def _fit_output(made: AnyModel, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
     card = made.card
     data = {
         "model": str(path),
@@ -335,7 +402,7 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
         "release": card.release,
         "table": card.table,
         "version": card.version,
-        "rows": round(made.total),
+        **_size(made),
         "columns": [column.name for column in made.columns],
         "cost": _cost(card) | {"budget": 0.0 if card.repeat else terminal.budget_cost(project, card.release)},
         **_status(project, card),
@@ -349,7 +416,7 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
     spent = "" if card.release is None else f"; {terminal.spent_words(project.budget(card.table))}"
     by_itself = "" if card.epsilon is None else f". By itself the model has {_guarantee_words(card)}"
     lines = [
-        f"fitted {card.kind} to {card.table!r}, version {card.version}: {card.because}".rstrip(": "),
+        f"fitted {card.kind} to {_fitted_words(made)}: {card.because}".rstrip(": "),
         f"{paid}{spent}{by_itself}.",
     ]
     if card.shares:
@@ -357,9 +424,39 @@ def _fit_output(made: Model, path: Path, project: Project) -> tuple[dict[str, An
     lines += [f"note: {warning}" for warning in card.warnings]
     lines += [
         f"saved {path}" + ("" if card.release is None else f"; release {card.release}"),
-        "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html",
+        _next_words(made),
     ]
     return data, lines
+
+
+def _fitted_words(made: AnyModel) -> str:
+    from discreet.synth.persons.tables_model import PersonTablesModel
+
+    if isinstance(made, PersonTablesModel):
+        return ", ".join(map(repr, made.tables))
+    return f"{made.card.table!r}, version {made.card.version}"
+
+
+def _size(made: AnyModel) -> dict[str, Any]:
+    """About how many rows the table has, and how many persons where the model has any."""
+    from discreet.synth.model import Model
+    from discreet.synth.persons.tables_model import PersonTablesModel
+
+    if isinstance(made, Model):
+        return {"rows": round(made.total)}
+    if isinstance(made, PersonTablesModel):
+        return {"rows": round(made.total), "persons": round(made.total), "tables": list(made.tables)}
+    return {"rows": round(made.total_rows), "persons": round(made.total), "constant": list(made.constants)}
+
+
+def _next_words(made: AnyModel) -> str:
+    from discreet.synth.model import Model
+    from discreet.synth.persons.tables_model import PersonTablesModel
+
+    if isinstance(made, Model):
+        return "next: discreet synth sample -n 1000 -o rows.csv; discreet synth inspect -o page.html"
+    target = "FOLDER" if isinstance(made, PersonTablesModel) else "rows.csv"
+    return f"next: discreet synth sample --persons 1000 -o {target}; discreet synth inspect -o page.html"
 
 
 def _status(project: Project, card: ModelCard) -> dict[str, Any]:

@@ -27,12 +27,14 @@ from discreet.engines import deadline, stop_signal
 from discreet.engines import file_source as sources
 from discreet.engines.dense_cells import dense_cells
 from discreet.engines.engine import (
+    NULL_CODE,
     CodedRows,
     DeclarationOutcome,
     Engine,
     EngineFailure,
     ExactCells,
     ExactKeys,
+    PersonRows,
     TableLocations,
 )
 from discreet.engines.file_backed_engine import FileBackedEngine, folders, path_of
@@ -166,6 +168,26 @@ class DuckDBEngine(FileBackedEngine):
                 )
                 columns = _concatenate_batches(cursor.sql(sql, params=names.files).to_arrow_reader(_ROWS_AT_ONCE))
             return CodedRows(columns, tuple(axis.size for axis in axes))
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
+
+    def person_rows(
+        self,
+        plan: Plan,
+        axes: tuple[Axis, ...],
+        codes: tuple[Expression, ...],
+        region: Region,
+        *,
+        tables: TableLocations,
+    ) -> PersonRows:
+        """The rows as numbers of cells, with codes and persons. Fails only as EngineFailure."""
+        try:
+            with self._cursor(folders(tables)) as cursor, self._deadline(cursor):
+                names = _DuckDBTableNames(tables=tables)
+                writer = SqlWriter(emitter=Emitter(dialect=DuckDBDialect()), names=names.names())
+                sql = writer.person_places(plan, axes, codes, region, null=NULL_CODE)
+                columns = _concatenate_batches(cursor.sql(sql, params=names.files).to_arrow_reader(_ROWS_AT_ONCE))
+            return PersonRows(columns[: len(axes)], columns[len(axes) : -1], columns[-1])
         except Exception as problem:
             raise EngineFailure("the declared table could not be read") from problem
 

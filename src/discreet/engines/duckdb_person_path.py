@@ -8,12 +8,13 @@ Because: keys are compared as they are, byte for byte, and NULL meets nobody; li
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
-from discreet.engines.duckdb_conversion import missing_text_sql, whole_sql
+from discreet.engines.duckdb_conversion import matches, whole_sql
 from discreet.engines.duckdb_declared_table import retry_single_threaded, source_columns, translate_read_errors
 from discreet.engines.file_source import FileSource
 from discreet.engines.missing_values import declared_marks
@@ -157,8 +158,12 @@ def _named_sql(text: str, marks: Sequence[str]) -> str:
     """An id as it is; NULL where it is missing or damaged.
 
     Two damaged ids may be two persons': as one they would share a limit, and each move the other's rows.
+
+    Marks are matched by a pattern: in the condition of a join DuckDB turns a list of them into a cross product of both
+    sides.
     """
-    return f"CASE WHEN NOT {missing_text_sql(text, marks)} THEN {whole_sql(text)} END"
+    pattern = "|".join(re.escape(mark) for mark in marks)
+    return f"CASE WHEN NOT {matches(text, pattern)} THEN {whole_sql(text)} END" if marks else whole_sql(text)
 
 
 def _all(conditions: Iterable[str]) -> str:

@@ -35,6 +35,10 @@ _MOST_KEPT = 2**25
 _ROWS_AT_ONCE = 2**18
 
 
+#: NULL among the codes of `PersonRows`: below every other.
+NULL_CODE = -(2**62)
+
+
 class EngineFailure(Exception):
     """The engine could not finish. Its cause may hold data: for the owner's eyes, never in an answer."""
 
@@ -66,6 +70,26 @@ class ExactPersons(Secret):
     def __init__(self, exact_tags: Any, exact_rows: NDArray[np.int64]) -> None:
         self.exact_tags = exact_tags
         self.exact_rows = exact_rows
+
+
+class PersonRows(Secret):
+    """The rows of a declared table with their persons: numbers of cells, a column for each axis; and codes.
+
+    A person's number is a name: only whether two are equal matters. `NULL_CODE` stands for NULL among codes. The rows
+    come in no order. Exact: only a program counts in it.
+    """
+
+    __slots__ = ("exact_codes", "exact_columns", "exact_persons")
+
+    def __init__(
+        self,
+        exact_columns: tuple[NDArray[Any], ...],
+        exact_codes: tuple[NDArray[np.int64], ...],
+        exact_persons: NDArray[np.int64],
+    ) -> None:
+        self.exact_columns = exact_columns
+        self.exact_codes = exact_codes
+        self.exact_persons = exact_persons
 
 
 class CodedRows(Secret):
@@ -265,6 +289,17 @@ class Engine(Protocol):
 
     def coded(self, plan: Plan, axes: tuple[Axis, ...], region: Region, *, tables: TableLocations) -> CodedRows:
         """The rows as numbers of cells; units outside `region` have none, nor has a row outside an axis."""
+
+    def person_rows(
+        self,
+        plan: Plan,
+        axes: tuple[Axis, ...],
+        codes: tuple[Expression, ...],
+        region: Region,
+        *,
+        tables: TableLocations,
+    ) -> PersonRows:
+        """The rows as `coded` gives them, and of each its person and the codes of some columns of whole numbers."""
 
     def keys(
         self,

@@ -21,6 +21,7 @@ from discreet.engines.engine import (
     EngineFailure,
     ExactCells,
     ExactKeys,
+    PersonRows,
     TableLocations,
     narrowest,
 )
@@ -132,6 +133,28 @@ class MemoryEngine(FileBackedEngine):
             rows = MemoryCounter(tables=tables, region=region).places(plan, axes)
             numbers = np.array(rows, dtype=np.int64).reshape(len(rows), len(axes))
             return CodedRows(tuple(narrowest(column) for column in numbers.T), tuple(axis.size for axis in axes))
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
+
+    def person_rows(
+        self,
+        plan: Plan,
+        axes: tuple[Axis, ...],
+        codes: tuple[Expression, ...],
+        region: Region,
+        *,
+        tables: TableLocations,
+    ) -> PersonRows:
+        """The rows as numbers of cells, with codes and persons."""
+        try:
+            rows = MemoryCounter(tables=tables, region=region).person_places(plan, axes, codes)
+            numbers = np.array([own for own, _, _ in rows], dtype=np.int64).reshape(len(rows), len(axes))
+            exact_codes = np.array([own for _, own, _ in rows], dtype=np.int64).reshape(len(rows), len(codes))
+            return PersonRows(
+                tuple(narrowest(column) for column in numbers.T),
+                tuple(np.ascontiguousarray(column) for column in exact_codes.T),
+                np.array([person for _, _, person in rows], dtype=np.int64),
+            )
         except Exception as problem:
             raise EngineFailure("the declared table could not be read") from problem
 

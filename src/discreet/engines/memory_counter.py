@@ -12,7 +12,7 @@ from typing import Any, assert_never
 import numpy as np
 
 from discreet.accounting.region import Region, Value
-from discreet.engines.engine import Integers, TableLocations
+from discreet.engines.engine import NULL_CODE, Integers, TableLocations
 from discreet.engines.file_backed_engine import path_of
 from discreet.engines.keyed_hashes import limit_digest
 from discreet.engines.table_file import PERSON, persons_file
@@ -67,6 +67,20 @@ class MemoryCounter:
             cells_of_row = [number for number in places if number is not None]
             if len(cells_of_row) == len(axes):
                 rows_of_cells.append(cells_of_row)
+        return rows_of_cells
+
+    def person_places(
+        self, plan: Plan, axes: tuple[Axis, ...], codes: tuple[Expression, ...]
+    ) -> list[tuple[list[int], list[int], int]]:
+        """The same with the codes of some columns, and the number of the row's person."""
+        rows_of_cells = []
+        for row in self.rows(plan, only_region=True):
+            places = [place(axis, value(axis.of, row)) for axis in axes]
+            cells_of_row = [number for number in places if number is not None]
+            if len(cells_of_row) == len(axes):
+                own_codes = [value(of, row) for of in codes]
+                numbers = [NULL_CODE if code is None else int(code) for code in own_codes]
+                rows_of_cells.append((cells_of_row, numbers, int(row[PERSON])))
         return rows_of_cells
 
     def _vector(self, statistic: Statistic, groups: dict[int, list[Record]], size: int) -> Integers:

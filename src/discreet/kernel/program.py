@@ -28,7 +28,7 @@ from discreet.accounting.events import Event, ReservationEvent, compose
 from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines import deadline, stop_signal
-from discreet.engines.engine import CodedRows, TableLocations
+from discreet.engines.engine import CodedRows, PersonRows, TableLocations
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, Measurement
@@ -39,6 +39,7 @@ from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
 from discreet.plan import relation
 from discreet.plan.cell_statistics import RowCount, Sum, statistic_data
 from discreet.plan.cells import Axis, Cells
+from discreet.plan.expressions import Expression
 from discreet.plan.price import Price, event_of
 from discreet.plan.relation import Filter, Plan, Scan, scans
 from discreet.plan.stability import UnitReach, reach, reach_by_keys, sensitivity
@@ -299,6 +300,11 @@ class Program(ReservationSteps):
     def read_coded_rows(self, axes: tuple[Axis, ...]) -> CodedRows:
         """The rows as numbers of cells, for `BinnedTable` alone."""
         return self._curator.engine.at(self.version.engine).coded(self._plan, axes, self._region, tables=self._tables)
+
+    def read_person_rows(self, axes: tuple[Axis, ...], codes: tuple[Expression, ...]) -> PersonRows:
+        """The rows as numbers of cells, with codes and persons, for `PersonReader` alone."""
+        engine = self._curator.engine.at(self.version.engine)
+        return engine.person_rows(self._plan, axes, codes, self._region, tables=self._tables)
 
 
 def step_digest(of: Any) -> str:

@@ -7,6 +7,7 @@ One short function for each verb, and each is a method of `Project`; what they d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.synth.fit_request import FitOptions
     from discreet.synth.inspect.model_comparison import Comparison
     from discreet.synth.model import Model
+    from discreet.synth.persons.person_model import PersonModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
     from discreet.tables.description.description import Description
     from discreet.tables.description.description_plan import DescriptionPlan
     from discreet.tables.marginals.marginals_release import MarginalsRelease
@@ -356,7 +359,7 @@ def reconcile(project: QueryProject, name: str, releases: Sequence[str] = (), *,
 
 def synthesize(
     project: QueryProject,
-    name: str,
+    name: str | Sequence[str],
     *,
     epsilon: object = None,
     delta: object = None,
@@ -369,19 +372,33 @@ def synthesize(
     progress: Callable[[str, float], None] | None = None,
     announce: Callable[[str], None] | None = None,
     **more: Unpack[FitOptions],
-) -> Model:
+) -> Model | PersonModel | PersonTablesModel:
     """Fit a model of a table. Sampling rows from it is free. Charged once; a repeat of the same fit is free.
+
+    Several names, of tables that share their persons: one model of all of them, for one charge. See
+    `persons.PersonTablesModel`.
+
+    Where a person of the table may have several rows, `auto` fits a model of persons: see `persons.PersonModel`.
+    `constant`: columns that do not change within a person; `time`: the column that orders a person's rows; `rows_only`:
+    a model of rows all the same.
 
     `public`: a public table with the same columns; mst selects its marginals from it, free. `announce`: called
     with a note, before anything is paid: which noise was chosen, and why. `more`: degree, seconds, model_mb,
     workload, rows, weights, marginals, adjacent; see `synth.fit_request.FitRequest`.
     """
-    from discreet.synth.fit_request import FitRequest, constraints_of
+    from discreet.synth.fit_request import PERSONS, FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress
+    from discreet.synth.persons.person_fit import fit_persons, settle_kind
+    from discreet.synth.persons.tables_fit import fit_tables
     from discreet.synth.synthesis import synthesize
 
     asker = project.asker(analyst)
-    project.private(name)
+    names = [name] if isinstance(name, str) else list(name)
+    if not names:
+        raise UsageError("no table is named")
+    for each in names:
+        project.private(each)
+    name = names[0]
     parsed_constraints = constraints_of(constraints, project.peek_version(name).schema)
     request = FitRequest.of(
         epsilon=epsilon,
@@ -393,9 +410,27 @@ def synthesize(
         fresh=fresh,
         **more,
     )
+    session = open_session(project, name, asker)
+    if len(names) > 1:
+        return fit_tables(
+            request,
+            replace(session, joined=tuple(project.version(each) for each in names[1:])),
+            orders={each: [column.name for column in project.table(each).schema.columns] for each in names},
+            progress=progress or no_progress,
+            announce=announce or (lambda note: None),
+        )
+    request = settle_kind(request, session)
+    if request.kind == PERSONS:
+        return fit_persons(
+            request,
+            session,
+            order=[column.name for column in project.table(name).schema.columns],
+            progress=progress or no_progress,
+            announce=announce or (lambda note: None),
+        )
     return synthesize(
         request,
-        open_session(project, name, asker),
+        session,
         order=[column.name for column in project.table(name).schema.columns],
         public=None if public is None else project.public(public),
         progress=progress or no_progress,

@@ -139,6 +139,25 @@ class SqlWriter:
         conditions = [*rows.conditions, *(self._within(axis) for axis in axes)]
         return "\n".join([f"SELECT {', '.join(listed)}", f"FROM {rows.text}", *_where(conditions)])
 
+    def person_places(
+        self, plan: Plan, axes: tuple[Axis, ...], codes: tuple[Expression, ...], region: Region, *, null: int
+    ) -> str:
+        """As `places`, and of each row some codes, c0, c1, ... (`null` where there is none), and its person's number.
+
+        Guarantee: as `places`.
+        """
+        rows = self._relation(plan, region)
+        listed = [
+            *(
+                f"CAST({self._place(axis)} AS {self.dialect.numbers(axis.size)}) AS p{turn}"
+                for turn, axis in enumerate(axes)
+            ),
+            *(f"CAST(coalesce({self._plain(of)}, {null}) AS BIGINT) AS c{turn}" for turn, of in enumerate(codes)),
+            f"CAST({self._name(PERSON)} AS BIGINT) AS whose",
+        ]
+        conditions = [*rows.conditions, *(self._within(axis) for axis in axes)]
+        return "\n".join([f"SELECT {', '.join(listed)}", f"FROM {rows.text}", *_where(conditions)])
+
     def _counted_column(self, statistic: Statistic, others: tuple[Statistic, ...]) -> tuple[str, Predicate]:
         """What a count counts, and its condition. Where a summed column is not NULL, it is a count of that column."""
         if isinstance(statistic, RowCount):

@@ -90,6 +90,13 @@ def _fixed(values: NDArray[Any], type_: pa.DataType, missing: NDArray[np.bool_])
     return pa.Array.from_buffers(type_, len(values), [_valid(missing), pa.py_buffer(np.ascontiguousarray(values))])
 
 
+def whole_numbers(values: NDArray[np.int64]) -> pa.Array:
+    """Whole numbers as a column without NULL."""
+    import pyarrow as pa
+
+    return _fixed(values, pa.int64(), np.zeros(len(values), dtype=np.bool_))
+
+
 def _bits(values: NDArray[np.bool_], missing: NDArray[np.bool_]) -> pa.Array:
     import pyarrow as pa
 

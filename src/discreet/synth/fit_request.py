@@ -17,6 +17,9 @@ from discreet.synth.constraints import PublicConstraints
 from discreet.synth.constraints_file import read_constraint_file, read_constraints
 from discreet.synth.model_kinds import KINDS
 
+#: The model that gives whole persons: see `persons`.
+PERSONS = "persons"
+
 #: A weight beyond this is no wish any more; a table of more columns is only noise.
 MOST_WEIGHT = 1000
 MOST_TOGETHER = 6
@@ -36,6 +39,9 @@ class FitOptions(TypedDict, total=False):
     weights: Mapping[Sequence[str], int] | None
     marginals: Sequence[Sequence[str]]
     adjacent: bool
+    constant: Sequence[str]
+    time: str | None
+    rows_only: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +63,15 @@ class FitRequest:
     rows: int | None = None
     constraints: PublicConstraints = field(default_factory=PublicConstraints)
     fresh: bool = False
+    constant: tuple[str, ...] = ()
+    time: str | None = None
+    rows_only: bool = False
+    tables: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in ("auto", "random", *KINDS):
-            raise UsageError(
-                f"unknown model {self.kind[:40]!r}", hint=closest_name_hint(self.kind, ["auto", "random", *KINDS])
-            )
+        kinds = ["auto", "random", *KINDS, PERSONS]
+        if self.kind not in kinds:
+            raise UsageError(f"unknown model {self.kind[:40]!r}", hint=closest_name_hint(self.kind, kinds))
         if self.kind == "random":
             return
         if self.epsilon is None:
@@ -124,11 +133,37 @@ class FitRequest:
             public=public,
             constraints=constraints or PublicConstraints(),
             fresh=fresh,
+            constant=_names(more.get("constant", ())),
+            time=more.get("time"),
+            rows_only=more.get("rows_only", False),
         )
+
+    @property
+    def row_options(self) -> tuple[str, ...]:
+        """The options that were given and that only models of rows have."""
+        given = {
+            "constraints": self.constraints != PublicConstraints(),
+            "public": self.public is not None,
+            "marginals": bool(self.marginals),
+            "weights": bool(self.weights),
+            "degree": self.degree is not None,
+            "workload": self.workload is not None,
+            "rows": self.rows is not None,
+        }
+        return tuple(name for name, is_given in given.items() if is_given)
+
+    @property
+    def person_options(self) -> tuple[str, ...]:
+        """The options that were given and that only models of persons have."""
+        return (*(["constant"] if self.constant else []), *(["time"] if self.time is not None else []))
 
     def data(self) -> dict[str, Any]:
         """What makes two fits the same one, as JSON data."""
+        persons = {"constant": sorted(name.lower() for name in self.constant), "time": self.time}
         return {
+            **({"persons": persons} if self.kind == PERSONS else {}),
+            **({"tables": [list(each) for each in self.tables]} if self.tables else {}),
+            **({"rows_only": True} if self.rows_only else {}),
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
             "kind": self.kind,

@@ -135,7 +135,7 @@ class ModelContents:
         if seed is not None and (type(seed) is not int or seed < 0):
             raise UsageError(f"the seed must be a whole number, 0 or more, got {seed!r}")
         generator = np.random.default_rng(seed)
-        fixed = {self.place(name): self._code(self.place(name), value) for name, value in (given or {}).items()}
+        fixed = self.fixed_codes(given or {})
         drawing = RowSampler.of(self.attributes, self.constraints, self.calibrated, fixed)
         return self._tables(drawing.batches(row_count, generator, at_once=AT_ONCE))
 
@@ -157,6 +157,10 @@ class ModelContents:
         if not isinstance(row_count, int) or isinstance(row_count, bool) or not 0 <= row_count <= MOST_ROWS:
             raise UsageError(f"a sample can have 0 to {MOST_ROWS:,} rows, got {n!r}", hint="-n 10000")
         return row_count
+
+    def fixed_codes(self, given: Mapping[str, object]) -> dict[int, int]:
+        """The values of some columns, as places and codes."""
+        return {self.place(name): self._code(self.place(name), value) for name, value in given.items()}
 
     def _code(self, place: int, value: object) -> int:
         """A value as the code of its column."""

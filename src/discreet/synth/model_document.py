@@ -32,6 +32,12 @@ AnyModel = TypeVar("AnyModel", bound=ModelContents)
 NAME = "discreet model"
 FORMAT = 1
 
+#: The format of models of persons: see `persons.person_file`.
+PERSONS_FORMAT = 2
+
+#: The format of models of several tables.
+TABLES_FORMAT = 3
+
 #: A file that makes a model of more cells is refused: 2**25 cells take 256 megabytes.
 MOST_CELLS = 2**25
 
@@ -41,7 +47,7 @@ def model_data(model: ModelContents, arrays: DocumentArrays) -> dict[str, Any]:
     return {
         "format": NAME,
         "version": FORMAT,
-        "card": _card_data(model.card),
+        "card": card_data(model.card),
         "columns": [column_data(column) for column in model.columns],
         "attributes": [_attribute_data(attribute, arrays) for attribute in model.attributes],
         "total": model.fitted.total,
@@ -74,7 +80,7 @@ def model_of(data: dict[str, Any], arrays: DocumentArrays, kind: type[AnyModel])
     sizes = tuple(attribute.size for attribute in attributes)
     constraints = PublicConstraints.from_saved(data["constraints"])
     return kind(
-        card=_card_of(data["card"]),
+        card=card_of(data["card"]),
         columns=columns,
         attributes=attributes,
         fitted=_fitted_of(data, sizes, attributes, constraints, arrays),
@@ -84,7 +90,7 @@ def model_of(data: dict[str, Any], arrays: DocumentArrays, kind: type[AnyModel])
     )
 
 
-def _card_data(card: ModelCard) -> dict[str, Any]:
+def card_data(card: ModelCard) -> dict[str, Any]:
     return {
         "kind": card.kind,
         "table": card.table,
@@ -103,7 +109,7 @@ def _card_data(card: ModelCard) -> dict[str, Any]:
     }
 
 
-def _card_of(data: dict[str, Any]) -> ModelCard:
+def card_of(data: dict[str, Any]) -> ModelCard:
     return ModelCard(
         kind=text_of(data["kind"]),
         table=text_of(data["table"]),

@@ -6,35 +6,51 @@ same seed gives the same rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.errors import Command, DiscreetError, Flag, Message, UsageError
 from discreet.synth import archive
 from discreet.synth.archive import DocumentArrays
 from discreet.synth.model_contents import ModelContents
-from discreet.synth.model_document import FORMAT, NAME, AnyModel, model_data, model_of
+from discreet.synth.model_document import FORMAT, NAME, PERSONS_FORMAT, AnyModel, model_data, model_of
+
+#: What is made of a document.
+Made = TypeVar("Made")
 
 
 def save(model: ModelContents, path: Path) -> None:
     """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
     path = Path(path)
     if path.exists():
-        _refuse_other(path)
+        refuse_other(path)
     arrays = DocumentArrays({} if path.suffix.lower() == ".npz" else None)
     archive.write(path, model_data(model, arrays), arrays)
 
 
 def load(path: Path, kind: type[AnyModel]) -> AnyModel:
     """The model that `save` wrote; one sentence where the file is none."""
-    path = Path(path)
+    return read_document(
+        Path(path), lambda document, arrays: _rows_model(document, arrays, kind), newest=PERSONS_FORMAT
+    )
+
+
+def _rows_model(document: Any, arrays: DocumentArrays, kind: type[AnyModel]) -> AnyModel:
+    if document["version"] > FORMAT:
+        raise UsageError("it is a model of persons", hint=Message(Command("synth sample", "MODEL")))
+    return model_of(document, arrays, kind)
+
+
+def read_document(path: Path, make: Callable[[Any, DocumentArrays], Made], *, newest: int) -> Made:
+    """What is made of a model's document; one sentence where the file is none."""
     try:
         document, arrays = archive.read(path)
-        check_format(document, path, name=NAME, newest=FORMAT)
+        check_format(document, path, name=NAME, newest=newest)
     except ValueError as problem:
         raise _no_model(path, str(problem)) from None
     try:
-        return model_of(document, arrays, kind)
+        return make(document, arrays)
     except DiscreetError as problem:
         raise _no_model(path, problem.reason) from None
     except KeyError as problem:
@@ -64,7 +80,7 @@ def check_format(document: Any, path: Path, *, name: str, newest: int) -> None:
         )
 
 
-def _refuse_other(path: Path) -> None:
+def refuse_other(path: Path) -> None:
     """Refuse to overwrite what is not a model. A model of a newer format is one."""
     try:
         document, _ = archive.read(path)

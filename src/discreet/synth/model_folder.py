@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.synth.model import Model
 
+if TYPE_CHECKING:
+    from discreet.synth.persons.person_model import PersonModel
+    from discreet.synth.persons.tables_model import PersonTablesModel
 
-def save_in_project(project: Path, model: Model) -> Path:
+
+#: What the files of models of persons end in.
+PERSONS_ENDING = ".persons.npz"
+
+
+def save_in_project(project: Path, model: Model | PersonModel | PersonTablesModel) -> Path:
     """Keep a model in a project's folder, as the newest; where it lies."""
     folder = project / ".discreet" / "models"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = folder / f"{model.card.release or f'random-{model.card.table}-{model.card.version}'}.npz"
+    ending = ".npz" if isinstance(model, Model) else PERSONS_ENDING
+    path = folder / f"{model.card.release or f'random-{model.card.table}-{model.card.version}'}{ending}"
     model.save(path)
     return path
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -11,10 +11,11 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.synth.model import Model
+    from discreet.synth.persons.person_model import PersonModel
 
 
 def write_rows(
-    model: Model,
+    model: Model | PersonModel,
     target: Path | BinaryIO,
     *,
     n: int | None,
@@ -22,12 +23,23 @@ def write_rows(
     seed: int | None,
     format_: str | None = None,
 ) -> int:
-    """Write a sample; how many rows it has. `format_`: csv or parquet; default: by the file's name."""
-    row_count = model.rows(n)
-    parts = model.batches(row_count, given=given, seed=seed)
+    """Write a sample; how many rows it has.
+
+    `n`: the number of rows, or of persons where the model has them. `format_`: csv or parquet; default: by the file's
+    name.
+    """
+    counted = 0
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        nonlocal counted
+        for batch in batches:
+            counted += batch.num_rows
+            yield batch
+
+    parts = count(model.batches(n, given=given, seed=seed))
     if not isinstance(target, Path):
         _csv(parts, target)
-        return row_count
+        return counted
     suffix = target.suffix.lower() if format_ is None else f".{format_}"
     if suffix not in (".csv", ".parquet"):
         raise UsageError(f"{str(target)!r} must end in .csv or .parquet", hint="-o rows.csv")
@@ -40,23 +52,28 @@ def write_rows(
         raise UsageError(f"{target.name!r} cannot be written: {problem.strerror}") from None
     finally:
         draft.unlink(missing_ok=True)
-    return row_count
+    return counted
 
 
 def _csv(parts: Any, stream: BinaryIO) -> None:
-    """Quotes stand only where a value needs them."""
+    """All parts, below one header."""
+    for place, part in enumerate(parts):
+        append_csv(part, stream, with_header=place == 0)
+
+
+def append_csv(part: Any, stream: BinaryIO, *, with_header: bool) -> None:
+    """Rows at the end of a CSV file. Quotes stand only where a value needs them."""
     import csv
     import io
 
     import pyarrow.csv as pc
 
-    for place, part in enumerate(parts):
-        if place == 0:
-            header = io.StringIO()
-            csv.writer(header, lineterminator="\n").writerow(part.column_names)
-            stream.write(header.getvalue().encode())
-        quoting = "needed" if any(_needs_quotes(column) for column in part.columns) else "none"
-        pc.write_csv(part, stream, pc.WriteOptions(include_header=False, quoting_style=quoting))
+    if with_header:
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(part.column_names)
+        stream.write(header.getvalue().encode())
+    quoting = "needed" if any(_needs_quotes(column) for column in part.columns) else "none"
+    pc.write_csv(part, stream, pc.WriteOptions(include_header=False, quoting_style=quoting))
 
 
 def _needs_quotes(column: Any) -> bool:

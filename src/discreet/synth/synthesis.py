@@ -81,7 +81,7 @@ def synthesize(
         )
     _refuse_unknown(request, columns, public)
     prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
-    earlier = _earlier_reservation(request, prices, session)
+    earlier = earlier_reservation(request, prices, session)
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
     _refuse_noise(request, columns, event, version)
     refuse_contradiction(request.constraints, columns, from_constraints)
@@ -89,7 +89,7 @@ def synthesize(
     refuse_large_marginals(request, columns, from_constraints, model_mb=choice.model_mb)
     if noise:
         announce(noise)
-    reservation_id = _reserve(request, event, session) if earlier is None else earlier.id
+    reservation_id = reserve(request, event, session) if earlier is None else earlier.id
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
     attributes = stretch_to_constraints(
@@ -114,7 +114,7 @@ def synthesize(
     doubted = tuple(name for name, rows in outside.items() if rows > MOST_OUTSIDE * made.total)
     model = Model(
         card=replace(
-            _card(choice, request, event, program, version, delta=_card_delta(guarantee, request, event)),
+            make_card(choice, request, event, program, version, delta=card_delta(guarantee, request, event)),
             repeat=earlier is not None,
             doubtful=doubted,
             outside=outside,
@@ -122,7 +122,7 @@ def synthesize(
                 *choice.warnings,
                 *_noise_warnings(request, made.total, event, version, width=len(columns)),
                 *_bounds_warnings(doubted),
-                *_column_warnings(columns, attributes, needs, version),
+                *column_warnings(columns, attributes, needs, version),
             ),
         ),
         columns=in_shown_order(columns, order),
@@ -203,7 +203,7 @@ def choose_noise(prices: Sequence[ReservationEvent], session: Session, *, column
     return cheapest_noise(prices, session, share=Fraction(1, 3 * columns), what="fit")
 
 
-def _card_delta(guarantee: Guarantee, request: FitRequest, event: ReservationEvent) -> Fraction:
+def card_delta(guarantee: Guarantee, request: FitRequest, event: ReservationEvent) -> Fraction:
     """The delta of a fit's guarantee, by the noise that was chosen: with Laplace noise only keys need one."""
     is_choice = event.epsilon is not None and guarantee.delta_rho > 0 and request.delta is None
     return event.delta if is_choice else guarantee_delta(guarantee, request.delta)
@@ -237,10 +237,18 @@ def _bounds_warnings(doubted: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _column_warnings(
-    columns: Sequence[Column], attributes: Sequence[Attribute], needs: UndeclaredColumns, version: Version
+def column_warnings(
+    columns: Sequence[Column],
+    attributes: Sequence[Attribute],
+    needs: UndeclaredColumns,
+    version: Version,
+    *,
+    linked: bool = False,
 ) -> Iterator[str]:
-    """What the owner should know about the columns of a model. Public: what was found is noisy."""
+    """What the owner should know about the columns of a model. Public: what was found is noisy.
+
+    `linked`: sampled rows belong to synthetic persons.
+    """
     modelled_names = {attribute.name for attribute in attributes if not has_no_words(attribute)}
     bought = [name for name in (*needs.numbers, *needs.texts) if name in modelled_names]
     if bought:
@@ -258,7 +266,7 @@ def _column_warnings(
                 else "finding its values needs a delta"
             )
             yield f"{column.name} contains only placeholders: it is text, and {why}; or declare it as a category"
-    if not version.schema.unit.is_row:
+    if not linked and not version.schema.unit.is_row:
         yield "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
 
 
@@ -273,7 +281,7 @@ def _question(request: FitRequest, event: ReservationEvent, version: Version) ->
     return hashlib.sha256(json.dumps(question_data, sort_keys=True).encode()).hexdigest()
 
 
-def _earlier_reservation(
+def earlier_reservation(
     request: FitRequest, prices: Sequence[ReservationEvent], session: Session
 ) -> Reservation | None:
     """An earlier reservation for the same fit, whichever noise would be chosen now."""
@@ -287,7 +295,7 @@ def _earlier_reservation(
     return next((each for each in reservations if each is not None), None)
 
 
-def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> str:
+def reserve(request: FitRequest, event: ReservationEvent, session: Session) -> str:
     """Charge a fit; return the id of its reservation."""
     question = _question(request, event, session.version)
     try:
@@ -331,7 +339,7 @@ def _affordable_hint(request: FitRequest, session: Session, *, texts: bool) -> M
     )
 
 
-def _card(
+def make_card(
     choice: ModelChoice,
     request: FitRequest,
     event: ReservationEvent,

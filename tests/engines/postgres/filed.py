@@ -71,6 +71,9 @@ class Filed:
     def coded(self, plan: Any, axes: Any, region: Any, *, tables: TableLocations) -> Any:
         return self.engine.coded(plan, axes, region, tables=self._lying(tables))
 
+    def person_rows(self, plan: Any, axes: Any, codes: Any, region: Any, *, tables: TableLocations) -> Any:
+        return self.engine.person_rows(plan, axes, codes, region, tables=self._lying(tables))
+
     def _lying(self, tables: TableLocations) -> TableLocations:
         files: Mapping[Any, Any] = {scan: self._places[file] for scan, file in tables.files.items()}
         return replace(tables, files=files)

@@ -26,6 +26,7 @@ from discreet.synth.inspect.model_evidence import NEAR
 from discreet.synth.inspect.two_models_page import both_facts
 from discreet.synth.model import Model
 from discreet.synth.model_choice import choose_model
+from discreet.synth.model_folder import PERSONS_ENDING
 from discreet.synth.synthesis import choose_noise, modelled_columns, possible_reservations, reservation
 
 #: The models that can be asked for, and what each is.
@@ -104,7 +105,7 @@ def _expected_error(event: ReservationEvent, *, columns: int, most_rows: int) ->
 
 def fit_model(project: Project, wish: Mapping[str, Any], *, analyst: str | None, progress: Any) -> Model:
     """Fit, and pay, or find the fit that is there."""
-    return project.synthesize(
+    made = project.synthesize(
         wish["table"],
         epsilon=wish["epsilon"],
         delta=wish["delta"],
@@ -112,12 +113,16 @@ def fit_model(project: Project, wish: Mapping[str, Any], *, analyst: str | None,
         columns=wish["columns"] or None,
         analyst=analyst,
         progress=progress,
+        rows_only=True,
     )
+    assert isinstance(made, Model)
+    return made
 
 
 def model_files(project: Path) -> dict[str, Path]:
-    """The models that a project keeps, by name."""
-    return {path.stem: path for path in sorted((project / ".discreet" / "models").glob("*.npz"))}
+    """The models of rows that a project keeps, by name."""
+    files = sorted((project / ".discreet" / "models").glob("*.npz"))
+    return {path.stem: path for path in files if not path.name.endswith(PERSONS_ENDING)}
 
 
 def find_model(project: Path, name: str) -> StoredModel | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Region, Value
-from discreet.engines.engine import TableLocations
+from discreet.engines.engine import NULL_CODE, PersonRows, TableLocations
 from discreet.engines.postgres.postgres_source import qualified_name, stream_rows
 from discreet.engines.postgres.schema_tables import side_table
 from discreet.engines.postgres.session import PostgresSession
@@ -102,6 +102,38 @@ def coded(
                 for place, values in _unpacked(numbers[:, column], pack, axes).items():
                     parts[place].append(values.astype(parts[place][0].dtype))
     return tuple(map(np.concatenate, parts))
+
+
+def person_rows(
+    session: PostgresSession,
+    plan: Plan,
+    axes: Sequence[Axis],
+    codes: Sequence[Expression],
+    region: Region,
+    tables: TableLocations,
+    *,
+    deadline_s: float,
+) -> PersonRows:
+    """The rows as numbers of cells, with codes and persons."""
+    named_ = _PostgresTableNames(tables)
+    sql = _writer(named_).person_places(plan, tuple(axes), tuple(codes), region, null=NULL_CODE)
+    if named_.parameters:
+        raise ValueError("coding rows does not use public tables")
+    packs = _packs([axis.size for axis in axes])
+    others = [*(f"c{turn}" for turn in range(len(codes))), "whose"]
+    listed = ", ".join([*(_packed(pack, axes) for pack in packs), *others])
+    parts: list[list[NDArray[Any]]] = [[np.zeros(0, dtype=np.min_scalar_type(axis.size - 1))] for axis in axes]
+    beside: list[list[NDArray[np.int64]]] = [[np.zeros(0, dtype=np.int64)] for _ in others]
+    with session.transaction(read_only=True, deadline_s=deadline_s, locks=named_.locks):
+        for rows in stream_rows(session, f"SELECT {listed} FROM ({sql}) AS placed"):
+            numbers = np.array(rows, dtype=np.int64)
+            for column, pack in enumerate(packs):
+                for place, values in _unpacked(numbers[:, column], pack, axes).items():
+                    parts[place].append(values.astype(parts[place][0].dtype))
+            for turn, own in enumerate(beside):
+                own.append(numbers[:, len(packs) + turn].copy())
+    whole = [np.concatenate(own) for own in beside]
+    return PersonRows(tuple(map(np.concatenate, parts)), tuple(whole[:-1]), whole[-1])
 
 
 def _packs(sizes: Sequence[int]) -> list[list[int]]:

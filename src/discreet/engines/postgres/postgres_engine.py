@@ -21,6 +21,7 @@ from discreet.engines.engine import (
     ExactCells,
     ExactKeys,
     ExactPersons,
+    PersonRows,
     SourceTrace,
     TableLocations,
 )
@@ -195,6 +196,23 @@ class PostgresEngine:
             with self._sessions.session() as session:
                 columns = cell_queries.coded(session, plan, axes, region, tables, deadline_s=self._deadline_s)
             return CodedRows(columns, tuple(axis.size for axis in axes))
+
+        return as_engine_failure("the declared table could not be read", read)
+
+    def person_rows(
+        self,
+        plan: Plan,
+        axes: tuple[Axis, ...],
+        codes: tuple[Expression, ...],
+        region: Region,
+        *,
+        tables: TableLocations,
+    ) -> PersonRows:
+        """The rows as numbers of cells, with codes and persons. Fails only as EngineFailure."""
+
+        def read() -> PersonRows:
+            with self._sessions.session() as session:
+                return cell_queries.person_rows(session, plan, axes, codes, region, tables, deadline_s=self._deadline_s)
 
         return as_engine_failure("the declared table could not be read", read)
 

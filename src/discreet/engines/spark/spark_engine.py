@@ -27,6 +27,7 @@ from discreet.engines.engine import (
     ExactCells,
     ExactKeys,
     ExactPersons,
+    PersonRows,
     SourceTrace,
     TableLocations,
 )
@@ -233,6 +234,18 @@ class SparkEngine:
             return self.count(cells, region, tables=tables).exact_values[0]
 
         return RemoteCodedRows(tally, axes)
+
+    def person_rows(
+        self,
+        plan: Plan,
+        axes: tuple[Axis, ...],
+        codes: tuple[Expression, ...],
+        region: Region,
+        *,
+        tables: TableLocations,
+    ) -> PersonRows:
+        """None: no row leaves the lake, and `refuse_far_rows` of `synth.persons` says so before any charge."""
+        raise EngineFailure("rows cannot be read from Spark")
 
     def keys(
         self,

@@ -92,7 +92,9 @@ class SynthesizerFits:
 
 
 def _fit_model(opened: Project, kind: str) -> Model:
-    return opened.synthesize("people", epsilon=EPSILON, delta=str(DELTA), model=kind, fresh=True)
+    made = opened.synthesize("people", epsilon=EPSILON, delta=str(DELTA), model=kind, fresh=True)
+    assert isinstance(made, Model)
+    return made
 
 
 def _has_more_rows(model: Model) -> bool:

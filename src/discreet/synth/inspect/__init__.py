@@ -7,7 +7,8 @@ All of it is a function of a Model, which holds noisy measurements and public fa
 `model_comparison` alone goes back to the real table, through a program, and pays for it.
 """
 
+from discreet.synth.inspect.any_report import inspect_any
 from discreet.synth.inspect.model_report import ModelReport, inspect_model
 from discreet.synth.inspect.two_models import TwoModels, inspect_two_models
 
-__all__ = ["ModelReport", "TwoModels", "inspect_model", "inspect_two_models"]
+__all__ = ["ModelReport", "TwoModels", "inspect_any", "inspect_model", "inspect_two_models"]

@@ -62,19 +62,19 @@ class ModelFindings:
 
     def to_data(self) -> dict[str, Any]:
         """The report as JSON data."""
-        report_data = _plain(self)
+        report_data = plain_data(self)
         assert isinstance(report_data, dict)
         return report_data
 
 
-def _plain(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
     """Dataclasses as objects, tuples as lists, exact numbers as floats rounded up, floats to six digits."""
     if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: plain_data(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain_data(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [plain_data(each) for each in value]
     if isinstance(value, Fraction):
         return exact.as_float(value, up=True)
     if isinstance(value, float | np.floating):
