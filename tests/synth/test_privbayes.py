@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.errors import UsageError
 from synth.model_tables import planted, spent
 from synth.worlds import fit
 
@@ -33,3 +34,15 @@ def test_noise_leaves_one_parent(tmp_path):
     for each in model.measured:
         sd = each.variance**0.5
         assert len(each.attributes) <= 2 or each.values.size <= model.total / (3.9 * sd) + 1
+
+
+def test_the_name_of_another_tool_is_the_same_fit(tmp_path):
+    """`correlated` is PrivBayes in DataSynthesizer: the same question, so that a repeat under either name is free."""
+    project = planted(tmp_path, sizes=(3, 2), rows=200)
+    first = fit(project, kind="correlated", epsilon="5", degree=1)
+    assert first.card.kind == "privbayes"
+    again = fit(project, kind="privbayes", epsilon="5", degree=1)
+    assert again.card.repeat and again.card.release == first.card.release
+    with pytest.raises(UsageError, match="unknown model 'corelated'") as refused:
+        fit(project, kind="corelated")
+    assert "correlated" in str(refused.value.hint)

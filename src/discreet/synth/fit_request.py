@@ -15,7 +15,7 @@ from discreet.inference.axes import MOST_CELLS
 from discreet.schema.schema import Schema, closest_name_hint
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.constraints_file import read_constraint_file, read_constraints
-from discreet.synth.model_kinds import KINDS
+from discreet.synth.model_kinds import KINDS, OTHER_NAMES
 
 #: A weight beyond this is no wish any more; a table of more columns is only noise.
 MOST_WEIGHT = 1000
@@ -59,10 +59,10 @@ class FitRequest:
     fresh: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", OTHER_NAMES.get(self.kind, self.kind))
         if self.kind not in ("auto", "random", *KINDS):
-            raise UsageError(
-                f"unknown model {self.kind[:40]!r}", hint=closest_name_hint(self.kind, ["auto", "random", *KINDS])
-            )
+            names = ["auto", "random", *KINDS, *OTHER_NAMES]
+            raise UsageError(f"unknown model {self.kind[:40]!r}", hint=closest_name_hint(self.kind, names))
         if self.kind == "random":
             return
         if self.epsilon is None:
