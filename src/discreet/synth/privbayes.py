@@ -33,7 +33,7 @@ from discreet.synth.fit_task import (
 from discreet.synth.independent import independent
 
 #: What the histograms and the structure get of the guarantee; the rest measures the network's tables.
-HISTOGRAMS, STRUCTURE = Fraction(1, 5), Fraction(3, 20)
+HISTOGRAMS, COARSE, STRUCTURE = Fraction(1, 10), Fraction(3, 20), Fraction(3, 20)
 
 #: The largest degree that is tried where none is asked for.
 MOST_DEGREE = 3
@@ -52,10 +52,11 @@ def privbayes(task: FitTask) -> ModelFit:
     if width == 1:
         return independent(task)
     fine = task.measure_histograms(budget * HISTOGRAMS)
-    law = program.law(budget * (1 - HISTOGRAMS - STRUCTURE) / (width - 1))
+    law = program.law(budget * (1 - HISTOGRAMS - COARSE - STRUCTURE) / (width - 1))
     epsilon = program.choice_epsilon(budget * STRUCTURE / (width - 1))
     histograms = coarsen(task.attributes, fine, pair_cells(fine.total, law))
-    measured = list(histograms.measured)
+    alone: list[Axes] = [(place,) for place in range(width)]
+    measured = [*histograms.measured, *measure_marginals(task, histograms, alone, budget * COARSE)]
     model = interim_fit(task, histograms, measured, iterations=200)
     network_attributes = [_start(histograms)]
     while families := _families(task, histograms, network_attributes, law):
