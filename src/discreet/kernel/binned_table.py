@@ -78,7 +78,7 @@ class BinnedTable:
         return coarser
 
     def regrouped(self, groups: tuple[NDArray[np.int64], ...]) -> BinnedTable:
-        """The same table over other coarser cells than now: cell c of axis i, as it is counted, becomes `groups[i][c]`."""
+        """The same table over other coarser cells than now: cell c of axis i, as counted, becomes `groups[i][c]`."""
         return (self if self._finer is None else self._finer).merged(groups)
 
     def measure(

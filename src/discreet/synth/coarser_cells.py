@@ -43,7 +43,7 @@ def coarsen(attributes: tuple[Attribute, ...], histograms: MeasuredHistograms, m
         values, weights = _fine_counts(attribute, pair, histograms.total)
         groups = split_groups(_groups(attribute, values, weights, most), attribute.apart)
         if _is_ordered(attribute):
-            weights = _within(groups, values, weights, pair.both.variance)
+            weights = _within(groups, values, weights, attribute.fine - attribute.null, pair.both.variance)
         grouped.append(attribute.with_groups(groups, weights))
         counted.append(groups[fine])
         measured.append(
@@ -107,11 +107,14 @@ def _groups(attribute: Attribute, values: Floats, weights: Floats, most: int) ->
     return np.append(groups, groups[-1] + has_null) if attribute.null else groups
 
 
-def _within(groups: Integers, values: Floats, weights: Floats, variance: float) -> Floats:
-    """The weights of fine cells within each of the model's cells: even, as far as noise explains that they are not."""
-    within = weights.copy()
+def _within(groups: Integers, values: Floats, weights: Floats, cells: int, variance: float) -> Floats:
+    """The weights of fine cells within each of the model's cells: even, as far as noise explains that they are not.
+
+    Only the first so many are cells of values; NULL stays as it is.
+    """
+    within, is_value = weights.copy(), np.arange(len(weights)) < cells
     for group in range(int(groups.max()) + 1):
-        own = np.flatnonzero((groups == group) & ((weights > 0) | (np.arange(len(groups)) < len(groups) - 1)))
+        own = np.flatnonzero((groups == group) & is_value)
         if len(own) > 1:
             within[own] = rising_steps(shrink_to_mean(values[own], variance), max(float(weights[own].sum()), 1e-9))
     return within
@@ -120,8 +123,10 @@ def _within(groups: Integers, values: Floats, weights: Floats, variance: float) 
 def shrink_to_mean(values: Floats, variance: float) -> Floats:
     """Noisy numbers drawn to their mean by the share of their spread that is noise (James and Stein).
 
-    >>> shrink_to_mean(np.array([9.0, 11.0, 10.0, 10.0]), 1.0).tolist(), shrink_to_mean(np.array([0.0, 8.0]), 16.0).tolist()
-    ([10.0, 10.0, 10.0, 10.0], [2.0, 6.0])
+    >>> shrink_to_mean(np.array([9.0, 11.0, 10.0, 10.0]), 1.0).tolist()
+    [10.0, 10.0, 10.0, 10.0]
+    >>> shrink_to_mean(np.array([0.0, 8.0]), 16.0).tolist()
+    [2.0, 6.0]
     """
     mean = values.mean()
     spread = float(((values - mean) ** 2).sum())

@@ -1,9 +1,15 @@
 """PrivBayes (Zhang, Cormode, Procopiuc, Srivastava and Xiao 2017): a Bayesian network, grown attribute by attribute.
 
-Half of the guarantee goes to histograms and structure, half to the network's tables. The next attribute and its
-parents are chosen by the exponential mechanism; the score is how far the exact counts of (attribute, parents) are
-from what the model makes of them as long as the attribute stands alone, in rows: it needs no n, no mutual
-information, no "is it binary", and one row moves it by one. The tables, which disagree, are made one consistent model.
+The next attribute and its parents are chosen by the exponential mechanism; the score is how far the exact counts of
+(attribute, parents) are from what the model makes of them as long as the attribute stands alone, in rows, less what
+noise would add: it needs no n, no mutual information, no "is it binary", and one row moves it by one. An attribute
+whose tables with all others would be noise is chosen without parents. The tables, which disagree, are made one
+consistent model.
+
+Dependence drowns where tables are fine: 32 x 32 cells of 7,000 rows at epsilon 1 are noise. So columns are made coarser
+first (`coarser_cells`), until a table of two of them stands out, and their histograms are measured once more on those
+cells, of which there are few: otherwise their errors would look like dependence. What is not spent on attributes
+without parents measures the network's tables a second time.
 """
 
 from __future__ import annotations
@@ -32,8 +38,8 @@ from discreet.synth.fit_task import (
 )
 from discreet.synth.independent import independent
 
-#: What the histograms and the structure get of the guarantee; the rest measures the network's tables.
-HISTOGRAMS, COARSE, STRUCTURE = Fraction(1, 10), Fraction(3, 20), Fraction(3, 20)
+#: What the histograms, those on coarser cells and the structure get of the guarantee; the rest measures the tables.
+HISTOGRAMS, COARSE, STRUCTURE = Fraction(1, 5), Fraction(1, 10), Fraction(1, 10)
 
 #: The largest degree that is tried where none is asked for.
 MOST_DEGREE = 3
@@ -42,7 +48,7 @@ MOST_DEGREE = 3
 USEFUL = 4.0
 
 #: Columns are made coarser until the average cell of a pair of them holds so many; but no column coarser than this.
-CLEAR, FEWEST_CELLS = 8.0, 4
+CLEAR, FEWEST_CELLS = 6.0, 4
 
 
 def privbayes(task: FitTask) -> ModelFit:
@@ -62,11 +68,10 @@ def privbayes(task: FitTask) -> ModelFit:
     while families := _families(task, histograms, network_attributes, law):
         task.progress("network", len(network_attributes) / width)
         own = _choose_family(task, histograms, model, families, measured, law, epsilon)
-        if len(own) == 1:
-            break
-        (noisy,) = histograms.cut.measure([own], [law])
-        measured.append(as_measurement(histograms.sizes, own, noisy, law))
-        model = interim_fit(task, histograms, measured, start=model)
+        if len(own) > 1:
+            (noisy,) = histograms.cut.measure([own], [law])
+            measured.append(as_measurement(histograms.sizes, own, noisy, law))
+            model = interim_fit(task, histograms, measured, start=model)
         network_attributes += [place for place in own if place not in network_attributes]
     return final_fit(task, histograms, _measure_again(task, histograms, measured), start=model)
 
