@@ -38,6 +38,7 @@ def test_table_b_becomes_table_c():
         assert table.counts == pytest.approx(np.array(expected), abs=0.0015)
     estimated = discreet.infer(given())
     assert estimated.total == pytest.approx(982.4215)
+    assert estimated.total_error == pytest.approx(40 * np.sqrt(6 / 2))
     for table, expected in zip(estimated.tables, CONSISTENT, strict=True):
         assert table.counts == pytest.approx(np.array(expected), abs=0.02)
 
@@ -82,6 +83,15 @@ def test_intervals_hold_the_exact_count_and_errors_are_right(monkeypatch):
         least = 0.95 if law == "any" else 0.95 - 5 * np.sqrt(0.05 / runs)
         assert inside >= least * 12 * runs
         assert np.mean(np.square(away)) == pytest.approx(1, abs=8 / np.sqrt(runs))
+
+
+def test_a_table_may_name_its_columns_in_any_order():
+    tables = given()
+    turned = {**tables["tables"][1], "columns": ["SCHOOL", "LABFORCE"], "counts": np.transpose(NOISY[1]).tolist()}
+    turned = discreet.infer({**tables, "tables": [tables["tables"][0], turned]}).tables[1]
+    straight = discreet.infer(tables).tables[1]
+    for name in ("noisy", "agreed", "standard_error", "counts", "low", "high"):
+        assert pytest.approx(getattr(straight, name), abs=1e-3) == getattr(turned, name).T
 
 
 def test_an_exact_table_is_kept_and_has_no_error():
