@@ -33,7 +33,7 @@ def agreement_variances(
     array([0.75, 0.75])
     """
     weights = {axes: 1 / float(variances.mean()) / variances.size for axes, variances in noisy.items()}
-    known = {subset for axes in exact_sets for subset in _subsets(axes)} | ({()} if total_is_exact else set())
+    exact_effects = {subset for axes in exact_sets for subset in _subsets(axes)} | ({()} if total_is_exact else set())
     precisions: dict[Axes, float] = {}
     for axes, weight in weights.items():
         for subset in _subsets(axes):
@@ -46,7 +46,7 @@ def agreement_variances(
             shares = {
                 subset: cells_of(sizes, subset) ** 2 * weights[other] / (variances.size * precisions[subset])
                 for subset in _subsets(shared)
-                if subset not in known
+                if subset not in exact_effects
             }
             for subset, factor in _squared(sizes, shared, shares).items():
                 table += factor * broadcast_over(sum_to(other_variances, other, subset), subset, axes)
@@ -74,8 +74,8 @@ def degrees_of_disagreement(
     sizes: Sequence[int], noisy: Sequence[Axes], exact_sets: Sequence[Axes], *, total_is_exact: bool
 ) -> int:
     """How many of the noisy numbers follow from the others: about what the chi-square of their disagreement is."""
-    known = {subset for axes in exact_sets for subset in _subsets(axes)} | ({()} if total_is_exact else set())
-    free = {subset for axes in noisy for subset in _subsets(axes)} - known
+    exact_effects = {subset for axes in exact_sets for subset in _subsets(axes)} | ({()} if total_is_exact else set())
+    free = {subset for axes in noisy for subset in _subsets(axes)} - exact_effects
     free_numbers = sum(math.prod(sizes[attribute] - 1 for attribute in subset) for subset in free)
     return sum(cells_of(sizes, axes) for axes in noisy) - free_numbers
 

@@ -31,7 +31,7 @@ from discreet.inference.fit import FitSearch, FittedGraphicalModel, MeasuredMarg
 from discreet.inference.junction_tree import model_cells
 from discreet.inference.sample import sample
 from discreet.schema.schema import closest_name_hint
-from discreet.tables.infer.noisy_tables import NoisyTables, read_noisy_tables
+from discreet.tables.infer.noisy_tables import GivenTables, read_noisy_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -181,7 +181,7 @@ class _Merged:
 class _Inference:
     """One inference: attributes are places of columns, tables are by sorted attributes."""
 
-    def __init__(self, given: NoisyTables) -> None:
+    def __init__(self, given: GivenTables) -> None:
         self.given = given
         self.names = tuple(given.labels)
         self.sizes = tuple(len(labels) for labels in given.labels.values())

@@ -67,7 +67,7 @@ class NoisyTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyTables:
+class GivenTables:
     """Tables that share columns, the values of each column, and what is public about them."""
 
     labels: Mapping[str, tuple[str, ...]]
@@ -76,7 +76,7 @@ class NoisyTables:
     noise: str
 
 
-def read_noisy_tables(source: object) -> NoisyTables:
+def read_noisy_tables(source: object) -> GivenTables:
     """Noisy tables from a TOML file, or from a mapping of the same form."""
     if isinstance(source, str | PathLike):
         path = Path(source)
@@ -103,7 +103,7 @@ class _Reader:
         self._where = where
         self._folder = folder
 
-    def read(self, source: object) -> NoisyTables:
+    def read(self, source: object) -> GivenTables:
         data = refuse_unknown_keys(source, _KEYS, where=self._where)
         given = data.get("tables")
         if not isinstance(given, Sequence) or isinstance(given, str) or not given:
@@ -117,7 +117,7 @@ class _Reader:
         declared = self._declared(data.get("columns", {}))
         listed = [self._listed(each, f"table {number}") for number, each in enumerate(given, start=1)]
         labels = self._labels(declared, listed)
-        return NoisyTables(
+        return GivenTables(
             labels=labels,
             tables=tuple(self._table(each, labels) for each in listed),
             total=None if total is None else self._number(total, "total", above=0),
@@ -287,10 +287,10 @@ class _Reader:
         return labels
 
     def _refuse_contradiction(
-        self, column: str, known: tuple[str, ...], own: tuple[str, ...], known_in: str, own_in: str
+        self, column: str, earlier: tuple[str, ...], own: tuple[str, ...], earlier_in: str, own_in: str
     ) -> None:
         """Two tables that do not have the same values of a column cannot agree."""
-        for more, less, in_more, in_less in ((own, known, own_in, known_in), (known, own, known_in, own_in)):
+        for more, less, in_more, in_less in ((own, earlier, own_in, earlier_in), (earlier, own, earlier_in, own_in)):
             missing = [label for label in more if label not in set(less)]
             if missing:
                 raise UsageError(
