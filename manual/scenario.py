@@ -87,6 +87,12 @@ levels = ["house", "ward"]
 from = "places"
 root = "clinic"
 """
+TABLES = """\
+[[tables]]
+columns = ["sex", "ward"]
+variance = 100
+cells = [["F", "a", 50], ["F", "b", 60], ["M", "a", 70], ["M", "b", -5]]
+"""
 #: Every verb that prints JSON, and how it is called; several calls of one verb are told together. Words in capitals are
 #: what was printed last under that key. A verb that serves prints none.
 CALLS = [
@@ -131,6 +137,8 @@ CALLS = [
     ("release verify", "release verify bundle"),
     ("release key", "release key"),
     ("reconcile", "reconcile patients --whole"),
+    ("infer", "infer tables.toml"),
+    ("infer", "infer tables.toml --rows 3"),
     ("bounds", "bounds visits cost --epsilon 50"),
     ("bounds", "bounds visits --report --epsilon 50"),
     ("forget", "forget visits 7 --yes"),
@@ -245,6 +253,7 @@ def _world() -> Iterator[Path]:
         (folder / "one.csv").write_text("c,d\n1,2\n")
         (folder / "two.csv").write_text("e,f\n1,2\n")
         (folder / "plan.toml").write_text(PLAN)
+        (folder / "tables.toml").write_text(TABLES)
         (folder / "batch.sql").write_text(
             "SELECT count(*) FROM patients; SELECT sex, count(*) FROM patients GROUP BY sex"
         )

@@ -33,6 +33,7 @@ READERS = {
     "discreet.toml": "discreet.schema.project_file",
     "plan.toml": "discreet.tables.publish.plan_file",
     "constraints": "discreet.synth.constraints_file",
+    "tables.toml": "discreet.tables.infer.noisy_tables",
     "block.toml": "discreet.lab.attacks.census.block_file",
 }
 

@@ -176,7 +176,7 @@ WORDS = {
 }
 NOT_ABOUT_ROWS = {
     *("init", "add", "refresh", "again", "forget", "demo", "version", "serve", "anonymize"),
-    *("check", "audit", "tables", "releases", "remove", "retire", "sample-data"),
+    *("check", "audit", "tables", "releases", "remove", "retire", "sample-data", "infer"),
 }
 
 

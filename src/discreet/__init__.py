@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import (
     BudgetExceeded,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.synth.model import Model
     from discreet.synth.persons.person_model import PersonModel
     from discreet.synth.persons.tables_model import PersonTablesModel
+    from discreet.tables.infer.inferred_tables import InferredTables
 
 __version__ = "0.2.0"
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "connect",
+    "infer",
     "init",
     "load",
     "open",
@@ -76,6 +79,16 @@ def load(path: str | PathLike[str]) -> Model | PersonModel | PersonTablesModel:
     from discreet.synth.persons.model_loading import load_any
 
     return load_any(Path(path))
+
+
+def infer(tables: str | PathLike[str] | Mapping[str, Any]) -> InferredTables:
+    """Make noisy or published tables consistent: a TOML file of them, or a mapping of the same form. Free.
+
+    The result has the consistent tables with their errors, and samples rows. It needs no project and no budget.
+    """
+    from discreet.tables.infer.inferred_tables import infer_tables
+
+    return infer_tables(tables)
 
 
 def sample_data(name: str, folder: str | PathLike[str] = ".", *, rows: int | None = None) -> list[Path]:

@@ -83,6 +83,7 @@ METHODS = {
     "bounds --report": ("project.bias", 1),
     "budget grant": ("project.grant", 1),
     "forget": ("project.forget", 1),
+    "infer": ("discreet.infer", 1),
     "ledger acknowledge": ("project.acknowledge", 0),
     "ledger adopt": ("project.adopt", 1),
     "publish": ("project.publish", 1),

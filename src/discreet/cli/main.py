@@ -26,6 +26,7 @@ from discreet.cli.describe import describe
 from discreet.cli.flags import HERE, Ignored, Json
 from discreet.cli.graph import graph_app
 from discreet.cli.histogram import histogram
+from discreet.cli.infer import infer
 from discreet.cli.ledger import ledger_app
 from discreet.cli.listings import releases, tables
 from discreet.cli.marginals import marginals
@@ -92,6 +93,7 @@ _SHORT = {
     "describe": "Describe every column privately, for one price.",
     "ranges": "Answer ranges and quantiles of a column from one release.",
     "marginals": "Measure all tables of up to --order columns, consistently.",
+    "infer": "Make noisy or published tables agree, and sample rows.",
     "serve": "Serve the console in a browser.",
     "audit": "Measure the epsilon of the installed code.",
 }
@@ -140,7 +142,7 @@ for _verb_function in (
         marginals,
         publish,
     ),
-    *(reconcile, serve, anonymize, check, audit),
+    *(reconcile, infer, serve, anonymize, check, audit),
 ):
     _verb_name = _verb_function.__name__.replace("_", "-")
     app.command(_verb_name, short_help=_SHORT.get(_verb_name))(_verb_function)

@@ -56,11 +56,13 @@ def fit(
         str | None, typer.Option("--delta", help="Delta of the guarantee. Default: the table's delta.")
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", help="Model: auto, random, independent, privbayes, mst, aim or persons.")
+        str,
+        typer.Option("--model", help="Model: auto, random, independent, correlated (privbayes), mst, aim or persons."),
     ] = "auto",
     columns: Annotated[str | None, typer.Option("--columns", help="Only these columns, separated by commas.")] = None,
     degree: Annotated[
-        str | None, typer.Option("--degree", help="With privbayes: the largest number of parents.")
+        str | None,
+        typer.Option("--degree", help="With privbayes: the most parents of a column (K), 1 to 8. Default: up to 3."),
     ] = None,
     seconds: Annotated[str | None, typer.Option("--seconds", help="About how many seconds the fit may take.")] = None,
     rows: Annotated[str | None, typer.Option("--rows", help="The number of rows, if it is public.")] = None,

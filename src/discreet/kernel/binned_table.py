@@ -77,6 +77,10 @@ class BinnedTable:
         coarser._finer = self
         return coarser
 
+    def regrouped(self, groups: tuple[NDArray[np.int64], ...]) -> BinnedTable:
+        """The same table over other coarser cells than now: cell c of axis i, as counted, becomes `groups[i][c]`."""
+        return (self if self._finer is None else self._finer).merged(groups)
+
     def measure(
         self, sets: Sequence[tuple[int, ...]], laws: Sequence[Law], *, word: str = "measuring"
     ) -> list[NDArray[np.int64]]:

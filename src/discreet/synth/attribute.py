@@ -95,7 +95,7 @@ class Attribute:
         return tuple(self._label(np.flatnonzero(self.groups == cell)) for cell in range(self.size))
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
-        ends = [self._ends(int(cell)) for cell in fine]
+        ends = [self._ends(int(cell)) for cell in fine if len(fine) == 1 or not self._is_unused_null(int(cell))]
         code_ranges = [end for end in ends if end is not None]
         if not code_ranges:
             return None
@@ -108,6 +108,10 @@ class Attribute:
         ):
             return f"{self._text(code_ranges[0][0])} to {self._text(code_ranges[-1][1])}"
         return f"{len(ends)} rare values"
+
+    def _is_unused_null(self, cell: int) -> bool:
+        """Whether a fine cell is a NULL that nobody is thought to have."""
+        return cell == len(self.edges) - 1 and not self.weights[cell] > 0
 
     def _ends(self, cell: int) -> tuple[int, int] | None:
         """The first and the last code of a fine cell; None for NULL."""

@@ -42,6 +42,7 @@ class MeasuredHistograms:
     """What the histograms told: attributes with their cells, the table cut by them, and about how many rows.
 
     `outside`: for each attribute the most rows that lie outside its ends, with 95% confidence; 0 where none can.
+    `noisy`: the histograms as they were drawn, for whoever groups their cells in another way (`coarser_cells`).
     """
 
     attributes: tuple[Attribute, ...]
@@ -50,6 +51,7 @@ class MeasuredHistograms:
     total: float
     total_sd: float
     outside: tuple[float, ...]
+    noisy: tuple[HistogramPair, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -145,7 +147,7 @@ def group_cells(
     total, total_sd = _total(noisy)
     grouped_attributes, measured, counted, outside = [], [], [], []
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
-        fine, in_use = attribute.fine_of_counted(), _cells_in_use(attribute, own.deciding)
+        fine, in_use = attribute.fine_of_counted(), cells_in_use(attribute, own.deciding)
         deciding = np.bincount(fine[in_use], weights=own.deciding.values[in_use]).astype(np.float64)
         groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
         groups = split_groups(groups, attribute.apart)
@@ -165,10 +167,11 @@ def group_cells(
         total=total,
         total_sd=total_sd,
         outside=tuple(outside),
+        noisy=tuple(noisy),
     )
 
 
-def _cells_in_use(attribute: Attribute, deciding: NoisyHistogram) -> NDArray[np.bool_]:
+def cells_in_use(attribute: Attribute, deciding: NoisyHistogram) -> NDArray[np.bool_]:
     """Which counted cells make up the histogram: not those outside open ends that seem to hold nobody."""
     in_use = np.ones(len(deciding.values), dtype=np.bool_)
     if attribute.open:

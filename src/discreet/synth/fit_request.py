@@ -15,7 +15,7 @@ from discreet.inference.axes import MOST_CELLS
 from discreet.schema.schema import Schema, closest_name_hint
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.constraints_file import read_constraint_file, read_constraints
-from discreet.synth.model_kinds import KINDS
+from discreet.synth.model_kinds import KINDS, OTHER_NAMES
 
 #: The model that gives whole persons: see `persons`.
 PERSONS = "persons"
@@ -69,9 +69,10 @@ class FitRequest:
     tables: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
-        kinds = ["auto", "random", *KINDS, PERSONS]
-        if self.kind not in kinds:
-            raise UsageError(f"unknown model {self.kind[:40]!r}", hint=closest_name_hint(self.kind, kinds))
+        object.__setattr__(self, "kind", OTHER_NAMES.get(self.kind, self.kind))
+        if self.kind not in ("auto", "random", *KINDS, PERSONS):
+            names = ["auto", "random", *KINDS, PERSONS, *OTHER_NAMES]
+            raise UsageError(f"unknown model {self.kind[:40]!r}", hint=closest_name_hint(self.kind, names))
         if self.kind == "random":
             return
         if self.epsilon is None:

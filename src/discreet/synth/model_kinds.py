@@ -16,3 +16,6 @@ KINDS: dict[str, Callable[[FitTask], ModelFit]] = {
     "mst": mst,
     "aim": aim,
 }
+
+#: Other names of them: DataSynthesizer's, where it has one of its own (`random` and `independent` are the same).
+OTHER_NAMES = {"correlated": "privbayes"}

@@ -34,7 +34,7 @@ MODELS = (
     {"name": "auto", "words": "the most accurate model that fits in the given time"},
     {"name": "aim", "words": "chooses, step by step, which columns to measure together"},
     {"name": "mst", "words": "measures a tree of pairs of columns"},
-    {"name": "privbayes", "words": "models each column from a few others before it"},
+    {"name": "privbayes", "words": "models each column from a few others before it (correlated, in DataSynthesizer)"},
     {"name": "independent", "words": "models each column by itself"},
     {"name": "random", "words": "rows of the declared types alone; says nothing about the data and costs nothing"},
 )
