@@ -14,9 +14,10 @@ from discreet.errors import UsageError
 from discreet.inference.axes import MOST_CELLS, Table
 from discreet.inference.calibrated_tree import CalibratedTree
 from discreet.inference.fit import FitSearch, FittedGraphicalModel, MeasuredMarginal, fit
+from discreet.inference.fit_inputs import sum_groups
 from discreet.inference.projections import projections
 from discreet.inference.separator_conditionals import has_approximate_conditionals
-from discreet.kernel.binned_table import Candidate
+from discreet.kernel.binned_table import Candidate, CoarseSet, MarginalSet
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Program
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -24,6 +25,7 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.first_histograms import MeasuredHistograms, measure_histograms, split_share
 from discreet.synth.public_rows import PublicRows
+from discreet.synth.resolution import axes_of
 
 #: A model's tables take at most so many megabytes, of 8 bytes a cell.
 MODEL_MB = 10.0
@@ -155,7 +157,7 @@ def interim_fit(
 
 
 def measure_marginals(
-    task: FitTask, histograms: MeasuredHistograms, sets: Sequence[Axes], share: Fraction
+    task: FitTask, histograms: MeasuredHistograms, sets: Sequence[MarginalSet], share: Fraction
 ) -> list[MeasuredMarginal]:
     """Noisy marginals over these sets for this share in all, as one step.
 
@@ -163,7 +165,7 @@ def measure_marginals(
     """
     if not sets:
         return []
-    sizes = [math.prod(histograms.sizes[place] for place in own) * task.weight(own) for own in sets]
+    sizes = [math.prod(shape_of(histograms.sizes, own)) * task.weight(axes_of(own)) for own in sets]
     laws = [task.program.law(part) for part in split_share(task.program.event, sizes, share)]
     noisy = histograms.cut.measure(sets, laws)
     return [
@@ -181,26 +183,51 @@ def measure_histograms_again(
     return [*measured, *measure_marginals(task, histograms, alone, task.program.share_left)]
 
 
-def as_measurement(sizes: Sequence[int], own: Axes, values: NDArray[np.int64], law: Law) -> MeasuredMarginal:
+def as_measurement(sizes: Sequence[int], own: MarginalSet, values: NDArray[np.int64], law: Law) -> MeasuredMarginal:
     """A noisy marginal as inference takes it."""
-    shape = tuple(sizes[place] for place in own)
     return MeasuredMarginal(
-        attributes=own, values=values.astype(np.float64).reshape(shape), variance=float(law.variance())
+        attributes=axes_of(own),
+        values=values.astype(np.float64).reshape(shape_of(sizes, own)),
+        variance=float(law.variance()),
+        groups=_groups_of(own) if isinstance(own, CoarseSet) else None,
     )
 
 
+def shape_of(sizes: Sequence[int], own: MarginalSet) -> tuple[int, ...]:
+    """How many cells, or groups of them, each attribute of a marginal has."""
+    if isinstance(own, CoarseSet):
+        return tuple(max(group) + 1 for group in own.groups)
+    return tuple(sizes[place] for place in own)
+
+
+def _groups_of(own: CoarseSet) -> tuple[NDArray[np.int64], ...]:
+    return tuple(np.array(group, dtype=np.int64) for group in own.groups)
+
+
+def marginal_of(model: FittedGraphicalModel, own: MarginalSet) -> Table:
+    """The model's marginal, over groups of cells where they are asked for."""
+    table = model.calibrated.project(axes_of(own))
+    return sum_groups(table, _groups_of(own)) if isinstance(own, CoarseSet) else table
+
+
 def candidates(
-    model: FittedGraphicalModel, sets: Sequence[Axes], law: Law | None, *, weight: Callable[[Axes], int]
-) -> Iterator[tuple[Axes, Candidate]]:
+    model: FittedGraphicalModel, sets: Sequence[MarginalSet], law: Law | None, *, weight: Callable[[Axes], int]
+) -> Iterator[tuple[MarginalSet, Candidate]]:
     """What each marginal is compared with: the model's own, less what measuring under a law would add as noise.
 
     Guarantee: estimates, weights and penalties are whole numbers, made of noisy and public ones alone.
     Because: rounded before they meet exact counts, they make scores exact, and one row moves a score by the weight.
     """
     noise = 0.0 if law is None else mean_noise_size(law)
-    for own, table in _estimates(model.calibrated, sets):
-        own_weight, estimate = weight(own), np.rint(table).astype(np.int64)
-        yield own, Candidate(estimate=estimate, weight=own_weight, penalty=round(own_weight * noise * estimate.size))
+    over: dict[Axes, list[MarginalSet]] = {}
+    for own in sets:
+        over.setdefault(axes_of(own), []).append(own)
+    for axes, table in _estimates(model.calibrated, list(over)):
+        for own in over[axes]:
+            coarse = sum_groups(table, _groups_of(own)) if isinstance(own, CoarseSet) else table
+            own_weight, estimate = weight(axes), np.rint(coarse).astype(np.int64)
+            penalty = round(own_weight * noise * estimate.size)
+            yield own, Candidate(estimate=estimate, weight=own_weight, penalty=penalty)
 
 
 def _estimates(calibrated: CalibratedTree, sets: Sequence[Axes]) -> Iterator[tuple[Axes, Table]]:
