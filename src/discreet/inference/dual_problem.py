@@ -21,11 +21,12 @@ from discreet.inference.lbfgs import Function, Vector, inner_product
 class DualProblem:
     """Facts and a propagation over the tree that they make."""
 
-    def __init__(self, facts: FitInputs, strength: float) -> None:
+    def __init__(self, facts: FitInputs, strength: float, fixed: Mapping[Axes, Table]) -> None:
         self.facts = facts
+        self._fixed = fixed
         tree = build_junction_tree(facts.sizes, [*facts.factors, *(axes for axes, _ in facts.allowed)])
         refuse_large(sum(cells_of(facts.sizes, clique) for clique in tree.cliques))
-        self._beliefs = BeliefPropagation(tree, facts.factors, facts.allowed)
+        self._beliefs = BeliefPropagation(tree, facts.factors, facts.allowed, fixed.items())
         self._coarse = CoarseCells(self._beliefs.factor_slices, facts)
         self._possible = self._find_possible()
         variances = [*(variance for _, variance in facts.noisy.values()), *(each.variance for each in facts.coarse)]
@@ -81,12 +82,12 @@ class DualProblem:
             if holding:
                 place = min(holding, key=lambda place: (place.start >= self._coarse.start, place.stop - place.start))
                 view = theta[place.start : place.stop].reshape(shape_of(self.facts.sizes, place.axes))
-                view += broadcast_over(table, axes, place.axes)
+                view += broadcast_over(table - self._fixed.get(axes, 0.0), axes, place.axes)
         return self._coarse.mean(theta) * self._possible
 
     def potentials(self, theta: Vector) -> dict[Axes, Table]:
-        """The potentials by sorted attributes."""
-        by_attributes: dict[Axes, Table] = {}
+        """The potentials by sorted attributes, with those that are fixed."""
+        by_attributes: dict[Axes, Table] = dict(self._fixed)
         spread = self._coarse.spread(theta)
         for place in self._beliefs.factor_slices:
             table = spread[place.start : place.stop].reshape(shape_of(self.facts.sizes, place.axes))

@@ -20,6 +20,7 @@ from discreet.inference.elimination import EliminationGraph
 from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal
 from discreet.kernel.binned_table import Candidate, MarginalSet
 from discreet.kernel.measurement import Law
+from discreet.kernel.program import Program
 from discreet.synth.first_histograms import MeasuredHistograms
 from discreet.synth.fit_task import (
     Axes,
@@ -37,8 +38,9 @@ from discreet.synth.fit_task import (
 from discreet.synth.independent import independent
 from discreet.synth.resolution import Resolutions, axes_of
 
-#: Of every round's share this goes to the choice, the rest to the measurement.
-SELECTION = Fraction(1, 10)
+#: Of every round's share this goes to the choice, the rest to the measurement; and where shares are of a pure epsilon,
+#: of which a choice needs more.
+SELECTION, PURE_SELECTION = Fraction(1, 10), Fraction(3, 10)
 
 #: Where nobody says how many rounds, so many for each column; where noise is large, fewer and larger ones tell more,
 #: and marginals of three columns are only noise.
@@ -159,7 +161,7 @@ def _round(
     """Choose, measure, fit. The last round measures with all that is left, to the last digit."""
     program = task.program
     own, share, last = _choose_marginal(task, histograms, choices, state, budget)
-    law = program.law(program.share_left if last else share * (1 - SELECTION))
+    law = program.law(program.share_left if last else share * (1 - _selection(program)))
     (noisy,) = histograms.cut.measure([own], [law])
     measured = (*state.measured, as_measurement(histograms.sizes, own, noisy, law))
     model = interim_fit(task, histograms, measured, start=state.model)
@@ -172,6 +174,11 @@ def _round(
         moved=(*state.moved, moved)[-RECENT:],
         quiet=_is_quiet(moved, law, noisy.size),
     )
+
+
+def _selection(program: Program) -> Fraction:
+    """The part of a round's share that its choice costs."""
+    return PURE_SELECTION if program.is_pure else SELECTION
 
 
 def _is_quiet(moved: float, law: Law, size: int) -> bool:
@@ -227,12 +234,12 @@ def _draw_choice(
     room: float,
 ) -> MarginalSet:
     """One of the marginals that the model has room for, by the exponential mechanism."""
-    law = task.program.law(share * (1 - SELECTION))
+    law = task.program.law(share * (1 - _selection(task.program)))
     candidate_sets = choices.under(law)
     place = histograms.cut.choose(
         candidate_sets,
         lambda: _scored_candidates(task, histograms, choices, candidate_sets, state, law, room),
-        epsilon=task.program.choice_epsilon(share * SELECTION),
+        epsilon=task.program.choice_epsilon(share * _selection(task.program)),
         most_weight=max(task.weight(axes_of(own)) for own in candidate_sets),
         fits=lambda place: state.shape.fits(axes_of(candidate_sets[place]), room),
     )

@@ -23,9 +23,9 @@ from discreet.kernel.program import Program
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import PublicConstraints
-from discreet.synth.first_histograms import MeasuredHistograms, measure_histograms, split_share
+from discreet.synth.first_histograms import MeasuredHistograms, has_bins, measure_histograms, split_share
 from discreet.synth.public_rows import PublicRows
-from discreet.synth.resolution import axes_of
+from discreet.synth.resolution import axes_of, normal_scores, smooth_part
 
 #: A model's tables take at most so many megabytes, of 8 bytes a cell.
 MODEL_MB = 10.0
@@ -35,6 +35,9 @@ ITERATIONS, FINAL_ITERATIONS = 30, 300
 
 #: The final fit ends when it is nearer to its optimum than this share of the noise.
 TOLERANCE = 0.05
+
+#: Of what the histogram of a number costs, this part counts its bins.
+AGAIN = Fraction(1, 2)
 
 #: With fewer rows for each standard deviation of the noise in a marginal, it is dear: small ones tell more.
 MANY_ROWS = 300.0
@@ -79,9 +82,23 @@ class FitTask:
     def measure_histograms(
         self, share: Fraction, *, more: Fraction = Fraction(0), few: Callable[[float], bool] = lambda total: False
     ) -> MeasuredHistograms:
-        """Histograms of all columns for this share, and for `more` where there are `few` rows."""
+        """Histograms of all columns for this share, and for `more` where there are `few` rows.
+
+        The fine cells of numbers say where bins are worth having, and noise falls on all of them; so a part of the
+        share is kept for counting once more, bin by bin.
+        """
         self.progress("histograms", 0.0)
-        return measure_histograms(self.program, self.attributes, share, more=more, few=few)
+        binned = [place for place, attribute in enumerate(self.attributes) if has_bins(attribute)]
+        again = AGAIN * len(binned) / len(self.attributes)
+        used = self.program.share_left
+        histograms = measure_histograms(
+            self.program, self.attributes, share * (1 - again), more=more * (1 - again), few=few
+        )
+        used -= self.program.share_left
+        if not binned:
+            return histograms
+        bins = measure_marginals(self, histograms, [(place,) for place in binned], used * again / (1 - again))
+        return histograms.with_bins(bins)
 
     @property
     def cells(self) -> int:
@@ -117,6 +134,8 @@ def final_fit(
     """The final fit to everything that was measured."""
     task.progress("fitting", 0.9)
     limits = task.constraints.on(histograms.attributes, histograms.total)
+    if any(marginal.groups is not None for marginal in measured):
+        start = interim_fit(task, histograms, measured, start=start, iterations=FINAL_ITERATIONS)
     model = fit(
         histograms.sizes,
         measured,
@@ -125,6 +144,7 @@ def final_fit(
         totals=limits.totals,
         start=start,
         search=FitSearch(iterations=FINAL_ITERATIONS, tolerance=TOLERANCE),
+        fixed=_slopes(histograms, measured, start),
     )
     return ModelFit(
         attributes=histograms.attributes,
@@ -153,7 +173,29 @@ def interim_fit(
         allowed=limits.allowed,
         start=start,
         search=FitSearch(iterations=iterations),
+        fixed=_slopes(histograms, measured, start),
     )
+
+
+def _slopes(
+    histograms: MeasuredHistograms, measured: Sequence[MeasuredMarginal], start: FittedGraphicalModel | None
+) -> dict[Axes, Table]:
+    """How pairs of numbers that were measured over groups go on within their groups, by the last fit."""
+    finest: dict[Axes, MeasuredMarginal] = {}
+    for marginal in measured:
+        axes = tuple(sorted(marginal.attributes))
+        if len(axes) == 2 and (axes not in finest or marginal.values.size > finest[axes].values.size):
+            finest[axes] = marginal
+    scores = {place: normal_scores(histograms, place) for place in {place for axes in finest for place in axes}}
+    slopes: dict[Axes, Table] = {}
+    for axes, marginal in finest.items():
+        if start is None or marginal.groups is None or axes not in start.potentials:
+            continue
+        one, other = (scores[place] for place in axes)
+        if one is not None and other is not None:
+            groups = [marginal.groups[marginal.attributes.index(place)] for place in axes]
+            slopes[axes] = smooth_part(start.potentials[axes], (one, other), groups)
+    return slopes
 
 
 def measure_marginals(

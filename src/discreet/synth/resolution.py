@@ -7,7 +7,10 @@ over six by six groups says how the columns depend on each other at a thirtieth 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +21,10 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.first_histograms import MeasuredHistograms
 
 Axes = tuple[int, ...]
+
+#: Potentials of cells that noise has emptied are far below all others; they count as this at most. And a slope of 1.3
+#: is that of two normal columns with a correlation of 0.68.
+STEEPEST, STEEPEST_SLOPE = 4.0, 1.3
 
 #: The fewest groups of a column that a marginal is measured over.
 FEWEST_GROUPS = 2
@@ -131,3 +138,51 @@ def cell_locations(attribute: Attribute) -> NDArray[np.float64]:
     sums = np.bincount(groups, weights=weights, minlength=attribute.size)
     means = np.bincount(groups, weights=weights * middles, minlength=attribute.size)
     return np.where(sums > 0, means / np.where(sums > 0, sums, 1), np.nan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellScores:
+    """For each cell of a column of numbers its share of the rows, and its normal score: mean 0, variance 1."""
+
+    shares: NDArray[np.float64]
+    scores: NDArray[np.float64]
+
+    def of_groups(self, groups: NDArray[np.int64]) -> NDArray[np.float64]:
+        """For each cell the mean score of its group."""
+        sums = np.bincount(groups, weights=self.shares * self.scores)
+        means: NDArray[np.float64] = sums / np.bincount(groups, weights=self.shares)
+        return means[groups]
+
+
+def normal_scores(histograms: MeasuredHistograms, place: int) -> CellScores | None:
+    """Scores by the ranks of a column's noisy histogram; 0 for NULL; None where the cells have no order."""
+    attribute = histograms.attributes[place]
+    if not isinstance(attribute.column, NumberColumn | MomentColumn):
+        return None
+    locations = cell_locations(attribute)
+    rows = np.maximum(histograms.measured[place].values, 0) + 1e-6
+    shares, scores = rows / rows.sum(), np.zeros(len(rows))
+    order = np.argsort(locations, kind="stable")[: int((~np.isnan(locations)).sum())]
+    inside = shares[order] / shares[order].sum()
+    normal = NormalDist()
+    scores[order] = [normal.inv_cdf(rank) for rank in np.cumsum(inside) - inside / 2]
+    scores[order] -= float((inside * scores[order]).sum())
+    spread = math.sqrt(float((shares * scores**2).sum()))
+    return CellScores(shares=shares, scores=scores / spread) if spread > 0 else None
+
+
+def smooth_part(
+    potential: NDArray[np.float64], pair: tuple[CellScores, CellScores], groups: Sequence[NDArray[np.int64]]
+) -> NDArray[np.float64]:
+    """What of a pair's potential goes on within its groups: the product of scores that is nearest to it.
+
+    The potential of groups is flat within each of them, as if a column's cells were alike there. Two numbers that rise
+    together do so within groups as well; of two normal columns this product is the whole of their dependence.
+    """
+    one, other = pair
+    rows, columns = one.of_groups(groups[0]), other.of_groups(groups[1])
+    size = float((one.shares * rows**2).sum() * (other.shares * columns**2).sum())
+    bounded = np.clip(potential - (one.shares @ potential @ other.shares), -STEEPEST, STEEPEST)
+    slope = float((one.shares * rows) @ bounded @ (other.shares * columns)) / max(size, 1e-9)
+    slope = min(max(slope, -STEEPEST_SLOPE), STEEPEST_SLOPE)
+    return slope * np.multiply.outer(one.scores, other.scores)
