@@ -89,6 +89,8 @@ def aim(task: FitTask) -> ModelFit:
     budget = program.share_left
     share = budget / max(task.rounds or ROUNDS * width, width + 1)
     large = max(share, budget / max(FEW_ROUNDS * width, width + 1))
+    if program.is_pure:  # of which the same numbers cost more in two steps than in one
+        share = large
     histograms = task.measure_histograms(
         share * (1 - SELECTION) * width,
         more=(large - share) * (1 - SELECTION) * width,

@@ -113,17 +113,23 @@ class NoisyHistogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramPair:
-    """Two histograms of one column by independent noise: one to decide about its cells, one for their counts."""
+    """Two histograms of one column by independent noise: one to decide about its cells, one for their counts.
+
+    Where bins are counted once more, one is both.
+    """
 
     deciding: NoisyHistogram
     counting: NoisyHistogram
 
     @property
     def both(self) -> NoisyHistogram:
-        return self.deciding.with_(self.counting)
+        return self.deciding if self.deciding is self.counting else self.deciding.with_(self.counting)
 
     def with_(self, other: HistogramPair) -> HistogramPair:
         """Each with its like."""
+        if self.deciding is self.counting:
+            both = self.both.with_(other.both)
+            return HistogramPair(deciding=both, counting=both)
         return HistogramPair(deciding=self.deciding.with_(other.deciding), counting=self.counting.with_(other.counting))
 
 
@@ -131,16 +137,19 @@ def _histograms(
     program: Program, cut: BinnedTable, attributes: Sequence[Attribute], share: Fraction
 ) -> list[HistogramPair]:
     parts = split_share(program.event, [attribute.fine for attribute in attributes], share)
-    laws = [program.law(part * own) for part in parts for own in (DECIDING, 1 - DECIDING)]
-    noisy = cut.measure([(place,) for place in range(len(attributes)) for _ in range(2)], laws)
-    histograms = [
-        NoisyHistogram(values=values.astype(np.float64), variance=max(float(law.variance()), LEAST_VARIANCE))
-        for values, law in zip(noisy, laws, strict=True)
-    ]
-    return [
-        HistogramPair(deciding=one, counting=other)
-        for one, other in zip(histograms[::2], histograms[1::2], strict=True)
-    ]
+    steps = [(place, own) for place, attribute in enumerate(attributes) for own in _parts(attribute)]
+    laws = [program.law(parts[place] * own) for place, own in steps]
+    noisy = cut.measure([(place,) for place, _ in steps], laws)
+    pairs: dict[int, list[NoisyHistogram]] = {}
+    for (place, _), values, law in zip(steps, noisy, laws, strict=True):
+        variance = max(float(law.variance()), LEAST_VARIANCE)
+        pairs.setdefault(place, []).append(NoisyHistogram(values=values.astype(np.float64), variance=variance))
+    return [HistogramPair(deciding=own[0], counting=own[-1]) for own in pairs.values()]
+
+
+def _parts(attribute: Attribute) -> tuple[Fraction, ...]:
+    """The parts of a histogram's cost: for deciding and for counting; where bins are counted once more, one for both."""
+    return (Fraction(1),) if has_bins(attribute) else (DECIDING, 1 - DECIDING)
 
 
 def split_share(event: ReservationEvent, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
