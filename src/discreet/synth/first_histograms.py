@@ -148,7 +148,7 @@ def _histograms(
 
 
 def _parts(attribute: Attribute) -> tuple[Fraction, ...]:
-    """The parts of a histogram's cost: for deciding and for counting; where bins are counted once more, one for both."""
+    """The parts of a histogram's cost: for deciding and for counting; one for both where bins are counted again."""
     return (Fraction(1),) if has_bins(attribute) else (DECIDING, 1 - DECIDING)
 
 
