@@ -76,6 +76,7 @@ class BinnedTable:
         self.groups = groups or tuple(np.arange(axis.size) for axis in axes)
         self._finer: BinnedTable | None = None
         self._exact: CodedRows | None = None
+        self._exact_groups: dict[CoarseSet, NDArray[np.int64]] = {}
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -210,7 +211,9 @@ class BinnedTable:
 
     def _count(self, own: MarginalSet) -> NDArray[np.int64]:
         if isinstance(own, CoarseSet):
-            return self._sum_groups(own, self._rows().count(own.axes))
+            if own not in self._exact_groups:  # few cells: kept, for the same are asked for in every round
+                self._exact_groups[own] = self._sum_groups(own, self._rows().count(own.axes))
+            return self._exact_groups[own]
         return self._rows().count(own)
 
     def _sum_groups(self, own: CoarseSet, exact_counts: NDArray[np.int64]) -> NDArray[np.int64]:

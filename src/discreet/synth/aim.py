@@ -127,7 +127,7 @@ def workload(task: FitTask, histograms: MeasuredHistograms, *, order: int) -> li
 class _Choices:
     """What a round chooses from: the marginals of a workload at the resolutions that its noise allows.
 
-    A marginal whose noise alone would be more than all rows is not asked for as it is, and one whose noise would be
+    A marginal whose noise alone would be more than all rows is not asked for as it is, and a pair whose noise would be
     more than a part of them is asked for over groups of its cells as well.
     """
 
@@ -145,7 +145,7 @@ class _Choices:
     def _resolved(self, axes: Axes, rows: float) -> Iterator[MarginalSet]:
         if len(axes) == 1 or self._is_weighted or self.resolutions.cells(axes) <= MOST_NOISE * rows:
             yield axes
-        if len(axes) > 1:
+        if len(axes) == 2:
             for part in NOISE_PARTS:
                 own = self.resolutions.at_most(axes, part * rows)
                 if own is not None:

@@ -135,7 +135,7 @@ def final_fit(
     task.progress("fitting", 0.9)
     limits = task.constraints.on(histograms.attributes, histograms.total)
     if any(marginal.groups is not None for marginal in measured):
-        start = interim_fit(task, histograms, measured, start=start, iterations=FINAL_ITERATIONS)
+        start = interim_fit(task, histograms, measured, start=start, iterations=2 * ITERATIONS)
     model = fit(
         histograms.sizes,
         measured,
