@@ -25,7 +25,7 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.first_histograms import MeasuredHistograms, has_bins, measure_histograms, split_share
 from discreet.synth.public_rows import PublicRows
-from discreet.synth.resolution import axes_of, normal_scores, smooth_part
+from discreet.synth.resolution import axes_of, normal_scores, smooth_potential, within_groups
 
 #: A model's tables take at most so many megabytes, of 8 bytes a cell.
 MODEL_MB = 10.0
@@ -134,8 +134,6 @@ def final_fit(
     """The final fit to everything that was measured."""
     task.progress("fitting", 0.9)
     limits = task.constraints.on(histograms.attributes, histograms.total)
-    if any(marginal.groups is not None for marginal in measured):
-        start = interim_fit(task, histograms, measured, start=start, iterations=2 * ITERATIONS)
     model = fit(
         histograms.sizes,
         measured,
@@ -144,7 +142,7 @@ def final_fit(
         totals=limits.totals,
         start=start,
         search=FitSearch(iterations=FINAL_ITERATIONS, tolerance=TOLERANCE),
-        fixed=_slopes(histograms, measured, start),
+        fixed=_within_groups(histograms, measured),
     )
     return ModelFit(
         attributes=histograms.attributes,
@@ -173,29 +171,30 @@ def interim_fit(
         allowed=limits.allowed,
         start=start,
         search=FitSearch(iterations=iterations),
-        fixed=_slopes(histograms, measured, start),
+        fixed=_within_groups(histograms, measured),
     )
 
 
-def _slopes(
-    histograms: MeasuredHistograms, measured: Sequence[MeasuredMarginal], start: FittedGraphicalModel | None
-) -> dict[Axes, Table]:
-    """How pairs of numbers that were measured over groups go on within their groups, by the last fit."""
-    finest: dict[Axes, MeasuredMarginal] = {}
+def _within_groups(histograms: MeasuredHistograms, measured: Sequence[MeasuredMarginal]) -> dict[Axes, Table]:
+    """How pairs of numbers that were measured over groups of cells, and not cell by cell, go on within the groups."""
+    coarse: dict[Axes, list[MeasuredMarginal]] = {}
+    fine = {frozenset(marginal.attributes) for marginal in measured if marginal.groups is None}
     for marginal in measured:
-        axes = tuple(sorted(marginal.attributes))
-        if len(axes) == 2 and (axes not in finest or marginal.values.size > finest[axes].values.size):
-            finest[axes] = marginal
-    scores = {place: normal_scores(histograms, place) for place in {place for axes in finest for place in axes}}
-    slopes: dict[Axes, Table] = {}
-    for axes, marginal in finest.items():
-        if start is None or marginal.groups is None or axes not in start.potentials:
-            continue
-        one, other = (scores[place] for place in axes)
+        if marginal.groups is not None and len(marginal.attributes) == 2 and frozenset(marginal.attributes) not in fine:
+            coarse.setdefault(marginal.attributes, []).append(marginal)
+    potentials: dict[Axes, Table] = {}
+    for axes, own in coarse.items():
+        one, other = (normal_scores(histograms, place) for place in axes)
         if one is not None and other is not None:
-            groups = [marginal.groups[marginal.attributes.index(place)] for place in axes]
-            slopes[axes] = smooth_part(start.potentials[axes], (one, other), groups)
-    return slopes
+            estimates = [
+                within_groups(marginal.values, marginal.variance, (one, other), marginal.groups)
+                for marginal in own
+                if marginal.groups is not None
+            ]
+            precision = sum(1 / variance for _, variance in estimates)
+            mean = sum(correlation / variance for correlation, variance in estimates) / precision
+            potentials[axes] = smooth_potential(mean, 1 / precision, (one, other))
+    return potentials
 
 
 def measure_marginals(

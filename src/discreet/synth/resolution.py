@@ -22,9 +22,8 @@ from discreet.synth.first_histograms import MeasuredHistograms
 
 Axes = tuple[int, ...]
 
-#: Potentials of cells that noise has emptied are far below all others; they count as this at most. And a slope of 1.3
-#: is that of two normal columns with a correlation of 0.68.
-STEEPEST, STEEPEST_SLOPE = 4.0, 1.3
+#: A correlation within groups is taken to be at most this.
+STEEPEST = 0.75
 
 #: The fewest groups of a column that a marginal is measured over.
 FEWEST_GROUPS = 2
@@ -171,18 +170,41 @@ def normal_scores(histograms: MeasuredHistograms, place: int) -> CellScores | No
     return CellScores(shares=shares, scores=scores / spread) if spread > 0 else None
 
 
-def smooth_part(
-    potential: NDArray[np.float64], pair: tuple[CellScores, CellScores], groups: Sequence[NDArray[np.int64]]
-) -> NDArray[np.float64]:
-    """What of a pair's potential goes on within its groups: the product of scores that is nearest to it.
+def within_groups(
+    values: NDArray[np.float64],
+    variance: float,
+    pair: tuple[CellScores, CellScores],
+    groups: Sequence[NDArray[np.int64]],
+) -> tuple[float, float]:
+    """The correlation of two columns' scores that a noisy table over groups of their cells says, and its variance.
+
+    The scores of groups are means, so their product has a smaller mean than that of cells, by the parts of the
+    variances that lie between groups. No logarithm of a noisy count is taken: the noise has mean 0 here.
+    """
+    one, other = (_group_scores(own, group) for own, group in zip(pair, groups, strict=True))
+    between = [float((own.shares * own.of_groups(group) ** 2).sum()) for own, group in zip(pair, groups, strict=True)]
+    total = max(float(values.sum()), 1.0)
+    size = max(between[0] * between[1], 1e-9)
+    means = float(one @ values.sum(axis=1)) / total, float(other @ values.sum(axis=0)) / total
+    correlation = (float(one @ values @ other) / total - means[0] * means[1]) / size
+    return correlation, variance * float((one**2).sum() * (other**2).sum()) / (total * size) ** 2
+
+
+def _group_scores(own: CellScores, groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The mean score of each group."""
+    means = np.zeros(int(groups.max()) + 1)
+    means[groups] = own.of_groups(groups)
+    return means
+
+
+def smooth_potential(correlation: float, variance: float, pair: tuple[CellScores, CellScores]) -> NDArray[np.float64]:
+    """The potential of two normal columns of this correlation, as a product of scores.
 
     The potential of groups is flat within each of them, as if a column's cells were alike there. Two numbers that rise
-    together do so within groups as well; of two normal columns this product is the whole of their dependence.
+    together do so within groups as well; of two normal columns this product is the whole of their dependence. What
+    noise may have made of the correlation is taken off.
     """
     one, other = pair
-    rows, columns = one.of_groups(groups[0]), other.of_groups(groups[1])
-    size = float((one.shares * rows**2).sum() * (other.shares * columns**2).sum())
-    bounded = np.clip(potential - (one.shares @ potential @ other.shares), -STEEPEST, STEEPEST)
-    slope = float((one.shares * rows) @ bounded @ (other.shares * columns)) / max(size, 1e-9)
-    slope = min(max(slope, -STEEPEST_SLOPE), STEEPEST_SLOPE)
-    return slope * np.multiply.outer(one.scores, other.scores)
+    sure = max(0.0, 1 - variance / max(correlation**2, 1e-12))
+    own = min(max(correlation * sure, -STEEPEST), STEEPEST)
+    return own / (1 - own**2) * np.multiply.outer(one.scores, other.scores)
