@@ -58,8 +58,8 @@ class BeliefPropagation:
             with np.errstate(divide="ignore"):
                 ruled = np.log(np.asarray(table, dtype=np.float64))
             terms[tree.smallest_clique_with(attributes)].append(CliqueTerm(axes=attributes, potential=ruled))
-        for attributes, table in fixed:
-            terms[tree.smallest_clique_with(attributes)].append(CliqueTerm(axes=attributes, potential=table))
+        for attributes, potential in fixed:
+            terms[tree.smallest_clique_with(attributes)].append(CliqueTerm(axes=attributes, potential=potential))
         self._buffers = self._build_buffers(terms)
         self.run(self.theta)
 

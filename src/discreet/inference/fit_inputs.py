@@ -74,7 +74,8 @@ def sum_groups(table: Table, groups: Sequence[NDArray[np.int64]]) -> Table:
            [ 5.,  6.]])
     """
     shape = tuple(int(group.max()) + 1 for group in groups)
-    return np.bincount(coarse_cells(groups), weights=table.ravel(), minlength=math.prod(shape)).reshape(shape)
+    sums = np.bincount(coarse_cells(groups), weights=table.ravel(), minlength=math.prod(shape))
+    return sums.astype(np.float64).reshape(shape)
 
 
 def coarse_cells(groups: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
