@@ -71,11 +71,12 @@ def mst(task: FitTask) -> ModelFit:
     sets = [*task.marginals, *map(resolution.of, tree(task, histograms, budget * SELECTION, resolution))]
     if not sets:
         return final_fit(task, histograms, measure_histograms_again(task, histograms, histograms.measured))
+    has_triples = task.adjacent and not (program.is_pure and is_noise_large(histograms.total, edge))
     measured = [
         *histograms.measured,
-        *measure_marginals(task, histograms, sets, program.share_left * (1 - ADJACENT * task.adjacent)),
+        *measure_marginals(task, histograms, sets, program.share_left * (1 - ADJACENT * has_triples)),
     ]
-    if task.adjacent:
+    if has_triples:
         triples = adjacent(task, histograms, measured[len(histograms.measured) :])
         measured += measure_marginals(task, histograms, triples or sets, program.share_left)
     return final_fit(task, histograms, measured)
