@@ -301,13 +301,13 @@ def choose_bins(
         groups = np.minimum((levels * MOST_BINS / max(filled[-1], 1e-9)).astype(np.int64), MOST_BINS - 1)
         groups = np.unique(groups, return_inverse=True)[1]
     groups = np.append(groups, groups[-1] + 1) if attribute.null else groups
-    clear = np.zeros(len(groups), dtype=np.bool_)
+    clear = np.full(len(groups), groups[cells - 1] <= 1)  # two halves are what they are without any look
     clear[cells:] = True
     return groups, clear
 
 
 def halved_bins(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
-    """Bins by halving the one of most rows again and again, as long as each half would hold more than its noise.
+    """Two bins or more, by halving the one of most rows, as long as each half would hold more than its noise.
 
     Where nobody is, nothing is halved: a few rows in a wide range get narrow bins where they are.
 
@@ -321,7 +321,8 @@ def halved_bins(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
         start, stop = max(waiting, key=lambda bin_: sums[bin_[1]] - sums[bin_[0]])
         waiting.remove((start, stop))
         is_full = sums[stop] - sums[start] > 2 * HALVED * sd * math.sqrt((stop - start) / 2)
-        if len(done) + len(waiting) + 2 <= MOST_BINS and stop - start > 1 and is_full:
+        is_whole = stop - start == len(values)
+        if len(done) + len(waiting) + 2 <= MOST_BINS and stop - start > 1 and (is_full or is_whole):
             middle = (start + stop) // 2
             waiting += [(start, middle), (middle, stop)]
         else:
