@@ -21,9 +21,9 @@ from discreet.inference.lbfgs import Function, Vector, inner_product
 class DualProblem:
     """Facts and a propagation over the tree that they make."""
 
-    def __init__(self, facts: FitInputs, strength: float, fixed: Mapping[Axes, Table]) -> None:
+    def __init__(self, facts: FitInputs, strength: float, fixed: Mapping[Axes, Table] | None = None) -> None:
         self.facts = facts
-        self._fixed = fixed
+        self._fixed = fixed = fixed or {}
         tree = build_junction_tree(facts.sizes, [*facts.factors, *(axes for axes, _ in facts.allowed)])
         refuse_large(sum(cells_of(facts.sizes, clique) for clique in tree.cliques))
         self._beliefs = BeliefPropagation(tree, facts.factors, facts.allowed, fixed.items())
@@ -50,6 +50,7 @@ class DualProblem:
         """
         if self._beliefs.run(self._beliefs.theta) == -math.inf:
             raise UsageError("the constraints rule out every possible row", hint="check for contradictions")
+        self._possible_cells = (self._beliefs.marginals > 0).astype(np.float64)
         return (self._coarse.summed(self._beliefs.marginals) > 0).astype(np.float64)
 
     def centred_at(self, centre: Vector) -> Function:
@@ -87,14 +88,16 @@ class DualProblem:
 
     def potentials(self, theta: Vector) -> dict[Axes, Table]:
         """The potentials by sorted attributes, with those that are fixed."""
-        by_attributes: dict[Axes, Table] = dict(self._fixed)
+        by_attributes: dict[Axes, Table] = {}
         spread = self._coarse.spread(theta)
         for place in self._beliefs.factor_slices:
             table = spread[place.start : place.stop].reshape(shape_of(self.facts.sizes, place.axes))
             order = sorted(range(len(place.axes)), key=place.axes.__getitem__)
             axes = tuple(sorted(place.axes))
-            by_attributes[axes] = table.transpose(order) + by_attributes.get(axes, 0.0)
-        return by_attributes
+            possible = self._possible_cells[place.start : place.stop].reshape(table.shape).transpose(order)
+            earlier = by_attributes.get(axes, self._fixed.get(axes, 0.0))
+            by_attributes[axes] = (table.transpose(order) + earlier) * possible
+        return {**self._fixed, **by_attributes}
 
     def calibrate(self, theta: Vector) -> tuple[CalibratedTree, float]:
         """The model with these potentials, and how far it is from what was measured, in standard deviations."""

@@ -103,7 +103,7 @@ def fit(
     Guarantee: none is spent; a function of noisy values and public facts.
     """
     facts = gather_inputs(sizes, total, measurements, allowed, totals)
-    problem = DualProblem(facts, search.strength, fixed or {})
+    problem = DualProblem(facts, search.strength, fixed)
     theta = problem.starting_point(start.potentials if start else {})
     centre = np.zeros_like(theta)
     evaluations, residual = 0, 0.0
@@ -144,7 +144,7 @@ def restore_fit(
         for axes, table in potentials.items()
     ]
     facts = gather_inputs(sizes, total, factors, allowed, totals)
-    problem = DualProblem(facts, STRENGTH, {})
+    problem = DualProblem(facts, STRENGTH)
     theta = problem.starting_point(potentials)
     calibrated, _ = problem.calibrate(theta)
     return FittedGraphicalModel(
