@@ -43,6 +43,7 @@ ALL = (
     Benchmark(name="batch", limit_s=1800, quick_s=600),
     Benchmark(name="local", limit_s=3600, quick_s=1200),
     Benchmark(name="synth", limit_s=4 * 3600, quick_s=1200, words=("--peers",)),
+    Benchmark(name="dependence", limit_s=4 * 3600, quick_s=600, words=("--peers",)),
     Benchmark(name="lab", limit_s=3600, quick_s=1200),
     Benchmark(name="ledger", limit_s=3600, quick_s=600),
     Benchmark(name="scale", limit_s=6 * 3600, quick_s=1200),

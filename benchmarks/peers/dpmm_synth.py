@@ -27,7 +27,7 @@ def main() -> None:
         pipeline, size, more = CAPS[order["kind"]]
         made = pipeline(
             epsilon=order["epsilon"],
-            delta=1e-9,
+            delta=order.get("delta", 1e-9),
             max_model_size=size,
             n_jobs=1,
             gen_kwargs=more,

@@ -37,11 +37,17 @@ class FactorSlice:
 class BeliefPropagation:
     """Propagation on one tree with these factors; `allowed` tables (True: possible) rule cells out exactly.
 
+    `fixed`: potentials that are there beside those of the factors, whatever those are.
+
     State: scratch buffers. What comes out depends on the potentials alone, up to rounding.
     """
 
     def __init__(
-        self, tree: JunctionTree, factors: Sequence[Axes], allowed: Iterable[tuple[Axes, NDArray[np.bool_]]] = ()
+        self,
+        tree: JunctionTree,
+        factors: Sequence[Axes],
+        allowed: Iterable[tuple[Axes, NDArray[np.bool_]]] = (),
+        fixed: Iterable[tuple[Axes, Table]] = (),
     ) -> None:
         self.tree = tree
         self.factor_slices = tuple(_factor_slices(tree, factors))
@@ -52,6 +58,8 @@ class BeliefPropagation:
             with np.errstate(divide="ignore"):
                 ruled = np.log(np.asarray(table, dtype=np.float64))
             terms[tree.smallest_clique_with(attributes)].append(CliqueTerm(axes=attributes, potential=ruled))
+        for attributes, potential in fixed:
+            terms[tree.smallest_clique_with(attributes)].append(CliqueTerm(axes=attributes, potential=potential))
         self._buffers = self._build_buffers(terms)
         self.run(self.theta)
 

@@ -88,19 +88,22 @@ def fit(
     totals: Iterable[tuple[Sequence[int], ArrayLike]] = (),
     start: FittedGraphicalModel | None = None,
     search: FitSearch = UNDER_NOISE,
+    fixed: Mapping[Axes, Table] | None = None,
 ) -> FittedGraphicalModel:
     """The model of this total that is nearest to the noisy marginals.
 
     allowed: (attributes, table of bool): where False the model is exactly 0, and so is all that follows from it.
     totals: (attributes, counts) known publicly; the model's marginals equal them to 1e-9 of the total.
     start: an earlier fit, whose potentials this one begins with. search: when it stops.
+    fixed: potentials, by sorted attributes within some measured set, that the model has beside those that are searched:
+        where measurements leave it free, the model is nearest to what these make of it, not to the uniform.
 
     What was never measured comes out uniform and independent of the rest, as far as what is allowed leaves it so.
 
     Guarantee: none is spent; a function of noisy values and public facts.
     """
     facts = gather_inputs(sizes, total, measurements, allowed, totals)
-    problem = DualProblem(facts, search.strength)
+    problem = DualProblem(facts, search.strength, fixed)
     theta = problem.starting_point(start.potentials if start else {})
     centre = np.zeros_like(theta)
     evaluations, residual = 0, 0.0

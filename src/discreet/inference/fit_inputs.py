@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -27,12 +27,14 @@ class MeasuredMarginal:
     """A noisy marginal: `values` has one axis for each of `attributes`, each cell with noise of this variance.
 
     `variances`: of each cell, where they differ; `variance` is then what a fit weighs the marginal by.
+    `groups`: of a marginal over coarser cells: cell c of attribute i is counted in cell `groups[i][c]` of its axis.
     """
 
     attributes: Axes
     values: Table
     variance: float
     variances: Table | None = None
+    groups: tuple[NDArray[np.int64], ...] | None = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
@@ -46,6 +48,11 @@ class MeasuredMarginal:
             if variances.shape != values.shape or not (np.isfinite(variances) & (variances > 0)).all():
                 raise ValueError("a noisy marginal needs one variance above 0, or one for each cell")
             object.__setattr__(self, "variances", variances)
+        if self.groups is not None:
+            groups = tuple(np.asarray(group, dtype=np.int64) for group in self.groups)
+            if tuple(cells_in(group) for group in groups) != values.shape:
+                raise ValueError("the groups of a noisy marginal do not match its axes")
+            object.__setattr__(self, "groups", groups)
 
     @property
     def cell_variances(self) -> Table:
@@ -53,15 +60,55 @@ class MeasuredMarginal:
         return np.full(self.values.shape, self.variance) if self.variances is None else self.variances
 
 
+def cells_in(group: NDArray[np.int64]) -> int:
+    """How many groups cells were put into; 0 where they are not numbered from 0 on."""
+    numbers = np.unique(group)
+    return len(numbers) if np.array_equal(numbers, np.arange(len(numbers))) else 0
+
+
+def sum_groups(table: Table, groups: Sequence[NDArray[np.int64]]) -> Table:
+    """A table over coarser cells: cell c of axis i is added to cell `groups[i][c]`.
+
+    >>> sum_groups(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), [np.array([0, 0, 1]), np.array([0, 1])])
+    array([[ 4.,  6.],
+           [ 5.,  6.]])
+    """
+    shape = tuple(int(group.max()) + 1 for group in groups)
+    sums = np.bincount(coarse_cells(groups), weights=table.ravel(), minlength=math.prod(shape))
+    return sums.astype(np.float64).reshape(shape)
+
+
+def coarse_cells(groups: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """For each cell of a table, row-major, the number of the coarser cell that it is a part of."""
+    cell = np.zeros((), dtype=np.int64)
+    for group in groups:
+        cell = cell[..., np.newaxis] * (int(group.max()) + 1) + group
+    return cell.ravel()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoarseMarginal:
+    """A noisy marginal over groups of cells, by sorted attributes. `cells`: of each finer cell, the coarser one."""
+
+    axes: Axes
+    cells: NDArray[np.int64]
+    values: NDArray[np.float64]
+    variance: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitInputs:
-    """All that a fit knows, by sorted attributes: noisy marginals with their variances, public counts, public zeros."""
+    """All that a fit knows, by sorted attributes: noisy marginals with their variances, public counts, public zeros.
+
+    `coarse`: noisy marginals over coarser cells than the model's.
+    """
 
     sizes: tuple[int, ...]
     total: float
     noisy: Mapping[Axes, tuple[Table, float]]
     public_counts: Mapping[Axes, Table]
     allowed: tuple[tuple[Axes, NDArray[np.bool_]], ...]
+    coarse: tuple[CoarseMarginal, ...] = ()
 
     def __post_init__(self) -> None:
         if any(size < 1 for size in self.sizes):
@@ -74,8 +121,8 @@ class FitInputs:
 
     @property
     def factors(self) -> tuple[Axes, ...]:
-        """The marginals that shape the model."""
-        return (*self.noisy, *self.public_counts)
+        """The marginals that shape the model; those over coarser cells last."""
+        return (*self.noisy, *self.public_counts, *(marginal.axes for marginal in self.coarse))
 
 
 def gather_inputs(
@@ -92,14 +139,20 @@ def gather_inputs(
         if not np.isfinite(counts).all() or (counts < 0).any():
             raise ValueError("public totals must be finite and non-negative")
         public_counts[axes] = counts
+    measurements = list(measurements)
     ruled = [_sorted(sizes, attributes, np.asarray(given, dtype=np.bool_)) for attributes, given in allowed]
     ruled += [(axes, counts > 0) for axes, counts in public_counts.items() if total > 0]
     return FitInputs(
         sizes=tuple(int(size) for size in sizes),
         total=float(total),
-        noisy={axes: fact for axes, fact in _merged(sizes, measurements).items() if axes not in public_counts},
+        noisy={
+            axes: fact
+            for axes, fact in _merged(sizes, [each for each in measurements if each.groups is None]).items()
+            if axes not in public_counts
+        },
         public_counts=public_counts,
         allowed=tuple((axes, table) for axes, table in ruled if not table.all()),
+        coarse=tuple(each for each in _merged_coarse(sizes, measurements) if each.axes not in public_counts),
     )
 
 
@@ -111,6 +164,34 @@ def _merged(sizes: Sequence[int], measurements: Iterable[MeasuredMarginal]) -> d
         weighted, precision = sums.get(axes, (np.zeros(values.shape), 0.0))
         sums[axes] = weighted + values / marginal.variance, precision + 1 / marginal.variance
     return {axes: (weighted / precision, 1 / precision) for axes, (weighted, precision) in sums.items()}
+
+
+def _merged_coarse(sizes: Sequence[int], measurements: Iterable[MeasuredMarginal]) -> list[CoarseMarginal]:
+    """One noisy marginal for each set of attributes and groups of their cells."""
+    merged: dict[tuple[Axes, bytes], CoarseMarginal] = {}
+    for marginal in measurements:
+        if marginal.groups is None:
+            continue
+        axes = check_attributes(sizes, marginal.attributes)
+        if tuple(map(len, marginal.groups)) != shape_of(sizes, axes):
+            raise ValueError(f"the groups of a marginal over {axes} do not match its cells")
+        order = sorted(range(len(axes)), key=axes.__getitem__)
+        own = CoarseMarginal(
+            axes=tuple(axes[place] for place in order),
+            cells=coarse_cells([marginal.groups[place] for place in order]),
+            values=marginal.values.transpose(order).ravel(),
+            variance=marginal.variance,
+        )
+        key = own.axes, own.cells.tobytes()
+        merged[key] = _mean(merged[key], own) if key in merged else own
+    return list(merged.values())
+
+
+def _mean(one: CoarseMarginal, other: CoarseMarginal) -> CoarseMarginal:
+    """The mean by inverse variance."""
+    whole = one.variance + other.variance
+    values = (one.values * other.variance + other.values * one.variance) / whole
+    return replace(one, values=values, variance=one.variance * other.variance / whole)
 
 
 def _sorted(sizes: Sequence[int], attributes: Sequence[int], table: NDArray[Scalar]) -> tuple[Axes, NDArray[Scalar]]:

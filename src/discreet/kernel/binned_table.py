@@ -35,6 +35,18 @@ class Candidate:
     penalty: int
 
 
+@dataclass(frozen=True, slots=True)
+class CoarseSet:
+    """Some axes over groups of their cells: cell c of axis `axes[i]` is counted in cell `groups[i][c]`."""
+
+    axes: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+
+
+#: What a marginal is over: some axes, or some axes over coarser cells.
+MarginalSet = tuple[int, ...] | CoarseSet
+
+
 def moves_of_distances(rows: int, sizes: Sequence[int], parts: int) -> Sensitivity:
     """How far sums of distances move, one for each group of so many sets, when a unit of `rows` rows comes or goes.
 
@@ -64,6 +76,7 @@ class BinnedTable:
         self.groups = groups or tuple(np.arange(axis.size) for axis in axes)
         self._finer: BinnedTable | None = None
         self._exact: CodedRows | None = None
+        self._exact_groups: dict[CoarseSet, NDArray[np.int64]] = {}
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -82,15 +95,15 @@ class BinnedTable:
         return (self if self._finer is None else self._finer).merged(groups)
 
     def measure(
-        self, sets: Sequence[tuple[int, ...]], laws: Sequence[Law], *, word: str = "measuring"
+        self, sets: Sequence[MarginalSet], laws: Sequence[Law], *, word: str = "measuring"
     ) -> list[NDArray[np.int64]]:
         """Noisy marginals over sets of axes, flat and row-major, each under its own law, as one step.
 
         `word`: what its share goes to, for people.
 
         Guarantee: the step's loss is the sum of the laws' losses, for neighbours under the version's unit.
-        Because: a unit has at most `rows` rows, each of which lies in one cell of each marginal, so a marginal
-            moves by at most `rows` in total, and by its square in squared length.
+        Because: a unit has at most `rows` rows, each of which lies in one cell of each marginal, whatever groups of
+            cells it is over, so a marginal moves by at most `rows` in total, and by its square in squared length.
         """
         moves = self.program.moves
         event = compose([event_of(law, moves) for law in laws])
@@ -99,7 +112,7 @@ class BinnedTable:
             drawn = [curator.add_noise(law, self._count(own), moves) for own, law in zip(sets, laws, strict=True)]
             return [values.tolist() for values, _ in drawn], compose([happened for _, happened in drawn])
 
-        noisy = self.program.step({"measure": [list(own) for own in sets], **self._data()}, event, draw, word=word)
+        noisy = self.program.step({"measure": _set_data(sets), **self._data(sets)}, event, draw, word=word)
         return [np.array(values, dtype=np.int64) for values in noisy]
 
     def linear(self, sets: Sequence[tuple[int, ...]], parts: Sequence[tuple[Measurable, Law]]) -> list[Integers]:
@@ -122,8 +135,8 @@ class BinnedTable:
 
     def choose(
         self,
-        sets: Sequence[tuple[int, ...]],
-        candidates: Callable[[], Iterable[tuple[tuple[int, ...], Candidate]]],
+        sets: Sequence[MarginalSet],
+        candidates: Callable[[], Iterable[tuple[MarginalSet, Candidate]]],
         *,
         epsilon: Fraction,
         most_weight: int,
@@ -151,7 +164,7 @@ class BinnedTable:
                     return int(alive[place]), event
                 alive = np.delete(alive, place)
 
-        of = {"choose": [list(own) for own in sets], "weight": most_weight, **self._data()}
+        of = {"choose": _set_data(sets), "weight": most_weight, **self._data(sets)}
         return int(self.program.step(of, mechanism.event(), draw, word="selecting"))
 
     def distances(
@@ -180,7 +193,7 @@ class BinnedTable:
         noisy_sums: list[int] = self.program.step(of, event, draw)
         return noisy_sums
 
-    def _distance(self, own: tuple[int, ...], estimate: NDArray[np.int64], parts: int) -> int:
+    def _distance(self, own: MarginalSet, estimate: NDArray[np.int64], parts: int) -> int:
         counts = self._count(own)
         if estimate.dtype != np.int64 or counts.shape != estimate.shape:
             raise ValueError("the sensitivity of this distance is not bounded")
@@ -188,20 +201,37 @@ class BinnedTable:
 
     def _scores(
         self,
-        sets: Sequence[tuple[int, ...]],
-        candidates: Iterable[tuple[tuple[int, ...], Candidate]],
+        sets: Sequence[MarginalSet],
+        candidates: Iterable[tuple[MarginalSet, Candidate]],
         most_weight: int,
     ) -> NDArray[np.int64]:
         exact_scores = {own: self._score(own, candidate, most_weight) for own, candidate in candidates}
         return np.array([exact_scores[own] for own in sets], dtype=np.int64)
 
-    def _score(self, own: tuple[int, ...], candidate: Candidate, most_weight: int) -> int:
+    def _score(self, own: MarginalSet, candidate: Candidate, most_weight: int) -> int:
         if not 0 <= candidate.weight <= most_weight:
             raise ValueError("the sensitivity of this score is not bounded")
         return candidate.weight * self._distance(own, candidate.estimate.ravel(), 1) - candidate.penalty
 
-    def _count(self, own: tuple[int, ...]) -> NDArray[np.int64]:
+    def _count(self, own: MarginalSet) -> NDArray[np.int64]:
+        if isinstance(own, CoarseSet):
+            if own not in self._exact_groups:  # few cells: kept, for the same are asked for in every round
+                self._exact_groups[own] = self._sum_groups(own, self._rows().count(own.axes))
+            return self._exact_groups[own]
         return self._rows().count(own)
+
+    def _sum_groups(self, own: CoarseSet, exact_counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The counts over coarser cells. Whole numbers: a row of `exact_counts` goes to one cell and no other."""
+        table = exact_counts.reshape([self.sizes[place] for place in own.axes])
+        for axis, group in enumerate(own.groups):
+            cells = np.array(group, dtype=np.int64)
+            if len(cells) != table.shape[axis] or set(group) != set(range(int(cells.max()) + 1)):
+                raise ValueError("the groups of a marginal do not match its cells")
+            moved = np.moveaxis(table, axis, 0)
+            order = np.argsort(cells, kind="stable")
+            starts = np.searchsorted(cells[order], np.arange(int(cells.max()) + 1))
+            table = np.moveaxis(np.add.reduceat(moved[order], starts, axis=0), 0, axis)
+        return np.ascontiguousarray(table).ravel()
 
     def _rows(self) -> CodedRows:
         if self._exact is None:
@@ -211,9 +241,26 @@ class BinnedTable:
             )
         return self._exact
 
-    def _data(self) -> dict[str, Any]:
+    def _data(self, sets: Sequence[MarginalSet] = ()) -> dict[str, Any]:
         """What is cut, for the digest of a step."""
+        coarser = _coarser(sets)
         return {
             "axes": [axis.to_data() for axis in self.axes],
             "groups": [group.tolist() for group in self.groups],
+            **({"coarser": [list(group) for group in coarser]} if coarser else {}),
         }
+
+
+def _coarser(sets: Sequence[MarginalSet]) -> dict[tuple[int, ...], int]:
+    """The groups that sets are over, each once, numbered."""
+    groups = dict.fromkeys(group for own in sets if isinstance(own, CoarseSet) for group in own.groups)
+    return {group: number for number, group in enumerate(groups)}
+
+
+def _set_data(sets: Sequence[MarginalSet]) -> list[Any]:
+    """Sets of axes for the digest of a step; groups of cells by their numbers."""
+    numbers = _coarser(sets)
+    return [
+        [list(own.axes), [numbers[group] for group in own.groups]] if isinstance(own, CoarseSet) else list(own)
+        for own in sets
+    ]

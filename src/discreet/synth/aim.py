@@ -18,8 +18,9 @@ import numpy as np
 from discreet.errors import LedgerFault
 from discreet.inference.elimination import EliminationGraph
 from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal
-from discreet.kernel.binned_table import Candidate
+from discreet.kernel.binned_table import Candidate, MarginalSet
 from discreet.kernel.measurement import Law
+from discreet.kernel.program import Program
 from discreet.synth.first_histograms import MeasuredHistograms
 from discreet.synth.fit_task import (
     Axes,
@@ -30,13 +31,16 @@ from discreet.synth.fit_task import (
     final_fit,
     interim_fit,
     is_noise_large,
+    marginal_of,
     mean_noise_size,
     measure_marginals,
 )
 from discreet.synth.independent import independent
+from discreet.synth.resolution import Resolutions, axes_of
 
-#: Of every round's share this goes to the choice, the rest to the measurement.
-SELECTION = Fraction(1, 10)
+#: Of every round's share this goes to the choice, the rest to the measurement; and where shares are of a pure epsilon,
+#: of which a choice needs more.
+SELECTION, PURE_SELECTION = Fraction(1, 10), Fraction(3, 10)
 
 #: Where nobody says how many rounds, so many for each column; where noise is large, fewer and larger ones tell more,
 #: and marginals of three columns are only noise.
@@ -53,6 +57,11 @@ LARGE = 200_000
 
 #: A marginal of more cells is not asked for, in a table of up to so many columns, and of more.
 MOST_TABLE, MANY_COLUMNS, MOST_TABLE_OF_MANY = 20_000, 20, 5_000
+
+
+#: A marginal is asked for as it is where the noise of all its cells is at most so many times the rows; and over so many
+#: groups of cells that it is at most these parts of the rows.
+MOST_NOISE, NOISE_PARTS = 1.0, (0.25, 0.0625)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +89,8 @@ def aim(task: FitTask) -> ModelFit:
     budget = program.share_left
     share = budget / max(task.rounds or ROUNDS * width, width + 1)
     large = max(share, budget / max(FEW_ROUNDS * width, width + 1))
+    if program.is_pure:  # of which the same numbers cost more in two steps than in one
+        share = large
     histograms = task.measure_histograms(
         share * (1 - SELECTION) * width,
         more=(large - share) * (1 - SELECTION) * width,
@@ -95,10 +106,10 @@ def aim(task: FitTask) -> ModelFit:
     bound = [axes for axes, _ in task.constraints.on(histograms.attributes, histograms.total).allowed]
     shape = EliminationGraph(histograms.sizes, [*bound, *(each.attributes for each in measured)])
     state = _State(model=start, measured=measured, share=share, shape=shape)
-    candidate_sets = workload(task, histograms, order=task.workload or (2 if few else 3))
+    choices = _Choices(task, histograms, workload(task, histograms, order=task.workload or (2 if few else 3)))
     while program.share_left > 0:
         task.progress("rounds", float(1 - program.share_left / budget))
-        state = _round(task, histograms, candidate_sets, state, budget=budget)
+        state = _round(task, histograms, choices, state, budget=budget)
     return final_fit(task, histograms, state.measured, start=state.model)
 
 
@@ -113,30 +124,63 @@ def workload(task: FitTask, histograms: MeasuredHistograms, *, order: int) -> li
     ]
 
 
+class _Choices:
+    """What a round chooses from: the marginals of a workload at the resolutions that its noise allows.
+
+    A marginal whose noise alone would be more than all rows is not asked for as it is, and a pair whose noise would be
+    more than a part of them is asked for over groups of its cells as well.
+    """
+
+    def __init__(self, task: FitTask, histograms: MeasuredHistograms, sets: list[Axes]) -> None:
+        self._sets = sets
+        self._total = histograms.total
+        self._is_weighted = bool(task.weights)
+        self.resolutions = Resolutions(histograms)
+
+    def under(self, law: Law) -> list[MarginalSet]:
+        """The marginals to choose from, where they are measured under this law."""
+        rows = self._total / mean_noise_size(law)  # so many cells have as much noise as there are rows
+        return list(dict.fromkeys(own for axes in self._sets for own in self._resolved(axes, rows)))
+
+    def _resolved(self, axes: Axes, rows: float) -> Iterator[MarginalSet]:
+        if len(axes) == 1 or self._is_weighted or self.resolutions.cells(axes) <= MOST_NOISE * rows:
+            yield axes
+        if len(axes) == 2:
+            for part in NOISE_PARTS:
+                own = self.resolutions.at_most(axes, part * rows)
+                if own is not None:
+                    yield own
+
+
 def most_table(width: int) -> int:
     """The most cells of a marginal that is asked for, in a table of so many columns."""
     return MOST_TABLE if width <= MANY_COLUMNS else MOST_TABLE_OF_MANY
 
 
 def _round(
-    task: FitTask, histograms: MeasuredHistograms, candidate_sets: list[Axes], state: _State, *, budget: Fraction
+    task: FitTask, histograms: MeasuredHistograms, choices: _Choices, state: _State, *, budget: Fraction
 ) -> _State:
     """Choose, measure, fit. The last round measures with all that is left, to the last digit."""
     program = task.program
-    own, share, last = _choose_marginal(task, histograms, candidate_sets, state, budget)
-    law = program.law(program.share_left if last else share * (1 - SELECTION))
+    own, share, last = _choose_marginal(task, histograms, choices, state, budget)
+    law = program.law(program.share_left if last else share * (1 - _selection(program)))
     (noisy,) = histograms.cut.measure([own], [law])
     measured = (*state.measured, as_measurement(histograms.sizes, own, noisy, law))
     model = interim_fit(task, histograms, measured, start=state.model)
-    moved = float(np.abs(model.calibrated.project(own) - state.model.calibrated.project(own)).sum())
+    moved = float(np.abs(marginal_of(model, own) - marginal_of(state.model, own)).sum())
     return _State(
         model=model,
         measured=measured,
         share=share,
-        shape=state.shape.with_factor(own),
+        shape=state.shape.with_factor(axes_of(own)),
         moved=(*state.moved, moved)[-RECENT:],
         quiet=_is_quiet(moved, law, noisy.size),
     )
+
+
+def _selection(program: Program) -> Fraction:
+    """The part of a round's share that its choice costs."""
+    return PURE_SELECTION if program.is_pure else SELECTION
 
 
 def _is_quiet(moved: float, law: Law, size: int) -> bool:
@@ -145,8 +189,8 @@ def _is_quiet(moved: float, law: Law, size: int) -> bool:
 
 
 def _choose_marginal(
-    task: FitTask, histograms: MeasuredHistograms, candidate_sets: list[Axes], state: _State, budget: Fraction
-) -> tuple[Axes, Fraction, bool]:
+    task: FitTask, histograms: MeasuredHistograms, choices: _Choices, state: _State, budget: Fraction
+) -> tuple[MarginalSet, Fraction, bool]:
     """The marginal to measure, the round's share, and whether it is the last.
 
     Whether the last round was quiet is a comparison of floats, which another machine may decide otherwise. A fit that
@@ -154,10 +198,10 @@ def _choose_marginal(
     is refused before anything is drawn, and then it is the other one's.
     """
     try:
-        return _choose_marginal_after(task, histograms, candidate_sets, state, budget, quiet=state.quiet)
+        return _choose_marginal_after(task, histograms, choices, state, budget, quiet=state.quiet)
     except LedgerFault as problem:
         try:
-            return _choose_marginal_after(task, histograms, candidate_sets, state, budget, quiet=not state.quiet)
+            return _choose_marginal_after(task, histograms, choices, state, budget, quiet=not state.quiet)
         except LedgerFault:
             raise problem from None
 
@@ -165,12 +209,12 @@ def _choose_marginal(
 def _choose_marginal_after(
     task: FitTask,
     histograms: MeasuredHistograms,
-    candidate_sets: list[Axes],
+    choices: _Choices,
     state: _State,
     budget: Fraction,
     *,
     quiet: bool,
-) -> tuple[Axes, Fraction, bool]:
+) -> tuple[MarginalSet, Fraction, bool]:
     """The choice of a round after one that was quiet, or was not."""
     program = task.program
     share = state.share * (ANNEAL if quiet else 1)
@@ -178,34 +222,41 @@ def _choose_marginal_after(
     if last:
         share = program.share_left
     room = task.cells * float(1 - (program.share_left - share) / budget)
-    own = _draw_choice(task, histograms, candidate_sets, state, share=share, room=room)
+    own = _draw_choice(task, histograms, choices, state, share=share, room=room)
     return own, share, last
 
 
 def _draw_choice(
     task: FitTask,
     histograms: MeasuredHistograms,
-    candidate_sets: list[Axes],
+    choices: _Choices,
     state: _State,
     *,
     share: Fraction,
     room: float,
-) -> Axes:
+) -> MarginalSet:
     """One of the marginals that the model has room for, by the exponential mechanism."""
-    law = task.program.law(share * (1 - SELECTION))
+    law = task.program.law(share * (1 - _selection(task.program)))
+    candidate_sets = choices.under(law)
     place = histograms.cut.choose(
         candidate_sets,
-        lambda: _scored_candidates(task, histograms, candidate_sets, state, law, room),
-        epsilon=task.program.choice_epsilon(share * SELECTION),
-        most_weight=max(map(task.weight, candidate_sets)),
-        fits=lambda place: state.shape.fits(candidate_sets[place], room),
+        lambda: _scored_candidates(task, histograms, choices, candidate_sets, state, law, room),
+        epsilon=task.program.choice_epsilon(share * _selection(task.program)),
+        most_weight=max(task.weight(axes_of(own)) for own in candidate_sets),
+        fits=lambda place: state.shape.fits(axes_of(candidate_sets[place]), room),
     )
     return candidate_sets[place]
 
 
 def _scored_candidates(
-    task: FitTask, histograms: MeasuredHistograms, candidate_sets: list[Axes], state: _State, law: Law, room: float
-) -> Iterator[tuple[Axes, Candidate]]:
+    task: FitTask,
+    histograms: MeasuredHistograms,
+    choices: _Choices,
+    candidate_sets: list[MarginalSet],
+    state: _State,
+    law: Law,
+    room: float,
+) -> Iterator[tuple[MarginalSet, Candidate]]:
     """What each marginal is scored by.
 
     Comparing is what a round spends its time on, so what could hardly be chosen is not compared: it gets a score
@@ -213,14 +264,13 @@ def _scored_candidates(
     rounds moved the model (a gain is what a marginal would move it, less its noise), and, where the model is large,
     those that it has no room for; while it is small, room is looked for when one was drawn.
     """
-    sizes = histograms.sizes
-    cells = {own: math.prod(sizes[place] for place in own) for own in candidate_sets}
+    cells = {own: choices.resolutions.cells(own) for own in candidate_sets}
     most = math.inf if task.weights else state.reach / mean_noise_size(law)
-    near = [own for own in candidate_sets if len(own) == 1 or cells[own] <= most]
+    near = [own for own in candidate_sets if len(axes_of(own)) == 1 or cells[own] <= most]
     if state.model.calibrated.cells > LARGE:
-        near = [own for own in near if state.shape.fits(own, room)]
+        near = [own for own in near if state.shape.fits(axes_of(own), room)]
     yield from candidates(state.model, near, law, weight=task.weight)
-    heaviest = max(map(task.weight, candidate_sets))
+    heaviest = max(task.weight(axes_of(own)) for own in candidate_sets)
     lowest = math.ceil(heaviest * (mean_noise_size(law) * max(cells.values()) + 2 * histograms.total))
     for own in set(candidate_sets).difference(near):
         yield own, Candidate(estimate=np.zeros(cells[own], dtype=np.int64), weight=0, penalty=lowest)

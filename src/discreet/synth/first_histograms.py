@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +22,9 @@ RARE = 2.0
 
 #: Bins aim at this many for a column, fewer where noise would drown them.
 MOST_BINS = 32
+
+#: A bin is halved if each half would hold more than so many standard deviations of the noise in its fine cells.
+HALVED = 1.5
 
 #: This part of what a histogram costs decides about its cells, by noise of its own: what is merged by the noise that is
 #: then summed comes out too small, and what is left too large.
@@ -56,6 +59,19 @@ class MeasuredHistograms:
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(attribute.size for attribute in self.attributes)
+
+    def with_bins(self, bins: Sequence[MeasuredMarginal]) -> MeasuredHistograms:
+        """The same with some columns counted once more: cell by cell the mean of both by inverse variance."""
+        measured = list(self.measured)
+        for own in bins:
+            (place,) = own.attributes
+            parts = [1 / measured[place].cell_variances, 1 / own.cell_variances]
+            values = (measured[place].values * parts[0] + own.values * parts[1]) / (parts[0] + parts[1])
+            variances = 1 / (parts[0] + parts[1])
+            measured[place] = MeasuredMarginal(
+                attributes=(place,), values=values, variance=float(variances.mean()), variances=variances
+            )
+        return replace(self, measured=tuple(measured))
 
 
 def measure_histograms(
@@ -99,17 +115,23 @@ class NoisyHistogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramPair:
-    """Two histograms of one column by independent noise: one to decide about its cells, one for their counts."""
+    """Two histograms of one column by independent noise: one to decide about its cells, one for their counts.
+
+    Where bins are counted once more, one is both.
+    """
 
     deciding: NoisyHistogram
     counting: NoisyHistogram
 
     @property
     def both(self) -> NoisyHistogram:
-        return self.deciding.with_(self.counting)
+        return self.deciding if self.deciding is self.counting else self.deciding.with_(self.counting)
 
     def with_(self, other: HistogramPair) -> HistogramPair:
         """Each with its like."""
+        if self.deciding is self.counting:
+            both = self.both.with_(other.both)
+            return HistogramPair(deciding=both, counting=both)
         return HistogramPair(deciding=self.deciding.with_(other.deciding), counting=self.counting.with_(other.counting))
 
 
@@ -117,16 +139,19 @@ def _histograms(
     program: Program, cut: BinnedTable, attributes: Sequence[Attribute], share: Fraction
 ) -> list[HistogramPair]:
     parts = split_share(program.event, [attribute.fine for attribute in attributes], share)
-    laws = [program.law(part * own) for part in parts for own in (DECIDING, 1 - DECIDING)]
-    noisy = cut.measure([(place,) for place in range(len(attributes)) for _ in range(2)], laws)
-    histograms = [
-        NoisyHistogram(values=values.astype(np.float64), variance=max(float(law.variance()), LEAST_VARIANCE))
-        for values, law in zip(noisy, laws, strict=True)
-    ]
-    return [
-        HistogramPair(deciding=one, counting=other)
-        for one, other in zip(histograms[::2], histograms[1::2], strict=True)
-    ]
+    steps = [(place, own) for place, attribute in enumerate(attributes) for own in _parts(attribute)]
+    laws = [program.law(parts[place] * own) for place, own in steps]
+    noisy = cut.measure([(place,) for place, _ in steps], laws)
+    pairs: dict[int, list[NoisyHistogram]] = {}
+    for (place, _), values, law in zip(steps, noisy, laws, strict=True):
+        variance = max(float(law.variance()), LEAST_VARIANCE)
+        pairs.setdefault(place, []).append(NoisyHistogram(values=values.astype(np.float64), variance=variance))
+    return [HistogramPair(deciding=own[0], counting=own[-1]) for own in pairs.values()]
+
+
+def _parts(attribute: Attribute) -> tuple[Fraction, ...]:
+    """The parts of a histogram's cost: for deciding and for counting; one for both where bins are counted again."""
+    return (Fraction(1),) if has_bins(attribute) else (DECIDING, 1 - DECIDING)
 
 
 def split_share(event: ReservationEvent, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
@@ -225,9 +250,14 @@ def choose_cells(
     attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The model's cell of each fine cell, and which fine cells are clear: their own noise decided nothing."""
-    if attribute.binned and len(attribute.edges) - 1 > MOST_BINS:
+    if has_bins(attribute):
         return choose_bins(attribute, values, sd, total)
     return merge_rare_cells(values, sd), values >= rare_below(len(values), sd) + CLEAR * sd
+
+
+def has_bins(attribute: Attribute) -> bool:
+    """Whether its fine cells are grouped into bins."""
+    return attribute.binned and len(attribute.edges) - 1 > MOST_BINS
 
 
 def rare_below(cells: int, sd: float) -> float:
@@ -261,22 +291,46 @@ def split_groups(groups: NDArray[np.int64], apart: NDArray[np.int64]) -> NDArray
 def choose_bins(
     attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Bins of even fine cells: of about equal numbers of rows where the noise allows it, else of equal width.
+    """Bins of even fine cells: of about equal numbers of rows where the noise allows it, else halves of halves.
 
     And which fine cells are clear: those whose noise did not draw the bins.
     """
     cells = len(attribute.edges) - 1
-    noise = RARE * sd * math.sqrt(cells / MOST_BINS)
-    even = total / MOST_BINS <= noise
-    if even:
-        count = max(2, min(MOST_BINS, int(total / (RARE * sd * math.sqrt(cells)) + 1)))
-        groups = np.arange(cells) * count // cells
+    if total / MOST_BINS <= RARE * sd * math.sqrt(cells / MOST_BINS):
+        groups = halved_bins(values[:cells], sd)
     else:
         filled = np.cumsum(np.maximum(values[:cells], 0))
         levels = filled - np.maximum(values[:cells], 0) / 2
         groups = np.minimum((levels * MOST_BINS / max(filled[-1], 1e-9)).astype(np.int64), MOST_BINS - 1)
         groups = np.unique(groups, return_inverse=True)[1]
     groups = np.append(groups, groups[-1] + 1) if attribute.null else groups
-    clear = np.full(len(groups), even)
+    clear = np.full(len(groups), groups[cells - 1] <= 1)  # two halves are what they are without any look
     clear[cells:] = True
     return groups, clear
+
+
+def halved_bins(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
+    """Two bins or more, by halving the one of most rows, as long as each half would hold more than its noise.
+
+    Where nobody is, nothing is halved: a few rows in a wide range get narrow bins where they are.
+
+    >>> halved_bins(np.array([0.0, 0, 0, 0, 0, 0, 90, 80]), 10.0).tolist()
+    [0, 0, 0, 0, 1, 1, 2, 3]
+    """
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    done: list[tuple[int, int]] = []
+    waiting = [(0, len(values))]
+    while waiting:
+        start, stop = max(waiting, key=lambda bin_: sums[bin_[1]] - sums[bin_[0]])
+        waiting.remove((start, stop))
+        is_full = sums[stop] - sums[start] > 2 * HALVED * sd * math.sqrt((stop - start) / 2)
+        is_whole = stop - start == len(values)
+        if len(done) + len(waiting) + 2 <= MOST_BINS and stop - start > 1 and (is_full or is_whole):
+            middle = (start + stop) // 2
+            waiting += [(start, middle), (middle, stop)]
+        else:
+            done.append((start, stop))
+    groups = np.zeros(len(values), dtype=np.int64)
+    for number, (start, stop) in enumerate(sorted(done)):
+        groups[start:stop] = number
+    return groups

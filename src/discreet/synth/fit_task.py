@@ -14,16 +14,18 @@ from discreet.errors import UsageError
 from discreet.inference.axes import MOST_CELLS, Table
 from discreet.inference.calibrated_tree import CalibratedTree
 from discreet.inference.fit import FitSearch, FittedGraphicalModel, MeasuredMarginal, fit
+from discreet.inference.fit_inputs import sum_groups
 from discreet.inference.projections import projections
 from discreet.inference.separator_conditionals import has_approximate_conditionals
-from discreet.kernel.binned_table import Candidate
+from discreet.kernel.binned_table import Candidate, CoarseSet, MarginalSet
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Program
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import PublicConstraints
-from discreet.synth.first_histograms import MeasuredHistograms, measure_histograms, split_share
+from discreet.synth.first_histograms import MeasuredHistograms, has_bins, measure_histograms, split_share
 from discreet.synth.public_rows import PublicRows
+from discreet.synth.resolution import axes_of, normal_scores, smooth_potential, within_groups
 
 #: A model's tables take at most so many megabytes, of 8 bytes a cell.
 MODEL_MB = 10.0
@@ -33,6 +35,9 @@ ITERATIONS, FINAL_ITERATIONS = 30, 300
 
 #: The final fit ends when it is nearer to its optimum than this share of the noise.
 TOLERANCE = 0.05
+
+#: Of what the histogram of a number costs, this part counts its bins.
+AGAIN = Fraction(1, 2)
 
 #: With fewer rows for each standard deviation of the noise in a marginal, it is dear: small ones tell more.
 MANY_ROWS = 300.0
@@ -77,9 +82,23 @@ class FitTask:
     def measure_histograms(
         self, share: Fraction, *, more: Fraction = Fraction(0), few: Callable[[float], bool] = lambda total: False
     ) -> MeasuredHistograms:
-        """Histograms of all columns for this share, and for `more` where there are `few` rows."""
+        """Histograms of all columns for this share, and for `more` where there are `few` rows.
+
+        The fine cells of numbers say where bins are worth having, and noise falls on all of them; so a part of the
+        share is kept for counting once more, bin by bin.
+        """
         self.progress("histograms", 0.0)
-        return measure_histograms(self.program, self.attributes, share, more=more, few=few)
+        binned = [place for place, attribute in enumerate(self.attributes) if has_bins(attribute)]
+        again = AGAIN * len(binned) / len(self.attributes)
+        used = self.program.share_left
+        histograms = measure_histograms(
+            self.program, self.attributes, share * (1 - again), more=more * (1 - again), few=few
+        )
+        used -= self.program.share_left
+        if not binned:
+            return histograms
+        bins = measure_marginals(self, histograms, [(place,) for place in binned], used * again / (1 - again))
+        return histograms.with_bins(bins)
 
     @property
     def cells(self) -> int:
@@ -123,6 +142,7 @@ def final_fit(
         totals=limits.totals,
         start=start,
         search=FitSearch(iterations=FINAL_ITERATIONS, tolerance=TOLERANCE),
+        fixed=_within_groups(histograms, measured),
     )
     return ModelFit(
         attributes=histograms.attributes,
@@ -151,11 +171,34 @@ def interim_fit(
         allowed=limits.allowed,
         start=start,
         search=FitSearch(iterations=iterations),
+        fixed=_within_groups(histograms, measured),
     )
 
 
+def _within_groups(histograms: MeasuredHistograms, measured: Sequence[MeasuredMarginal]) -> dict[Axes, Table]:
+    """How pairs of numbers that were measured over groups of cells, and not cell by cell, go on within the groups."""
+    coarse: dict[Axes, list[MeasuredMarginal]] = {}
+    fine = {frozenset(marginal.attributes) for marginal in measured if marginal.groups is None}
+    for marginal in measured:
+        if marginal.groups is not None and len(marginal.attributes) == 2 and frozenset(marginal.attributes) not in fine:
+            coarse.setdefault(marginal.attributes, []).append(marginal)
+    potentials: dict[Axes, Table] = {}
+    for axes, own in coarse.items():
+        one, other = (normal_scores(histograms, place) for place in axes)
+        if one is not None and other is not None:
+            estimates = [
+                within_groups(marginal.values, marginal.variance, (one, other), marginal.groups)
+                for marginal in own
+                if marginal.groups is not None
+            ]
+            precision = sum(1 / variance for _, variance in estimates)
+            mean = sum(correlation / variance for correlation, variance in estimates) / precision
+            potentials[axes] = smooth_potential(mean, 1 / precision, (one, other))
+    return potentials
+
+
 def measure_marginals(
-    task: FitTask, histograms: MeasuredHistograms, sets: Sequence[Axes], share: Fraction
+    task: FitTask, histograms: MeasuredHistograms, sets: Sequence[MarginalSet], share: Fraction
 ) -> list[MeasuredMarginal]:
     """Noisy marginals over these sets for this share in all, as one step.
 
@@ -163,7 +206,7 @@ def measure_marginals(
     """
     if not sets:
         return []
-    sizes = [math.prod(histograms.sizes[place] for place in own) * task.weight(own) for own in sets]
+    sizes = [math.prod(shape_of(histograms.sizes, own)) * task.weight(axes_of(own)) for own in sets]
     laws = [task.program.law(part) for part in split_share(task.program.event, sizes, share)]
     noisy = histograms.cut.measure(sets, laws)
     return [
@@ -181,26 +224,51 @@ def measure_histograms_again(
     return [*measured, *measure_marginals(task, histograms, alone, task.program.share_left)]
 
 
-def as_measurement(sizes: Sequence[int], own: Axes, values: NDArray[np.int64], law: Law) -> MeasuredMarginal:
+def as_measurement(sizes: Sequence[int], own: MarginalSet, values: NDArray[np.int64], law: Law) -> MeasuredMarginal:
     """A noisy marginal as inference takes it."""
-    shape = tuple(sizes[place] for place in own)
     return MeasuredMarginal(
-        attributes=own, values=values.astype(np.float64).reshape(shape), variance=float(law.variance())
+        attributes=axes_of(own),
+        values=values.astype(np.float64).reshape(shape_of(sizes, own)),
+        variance=float(law.variance()),
+        groups=_groups_of(own) if isinstance(own, CoarseSet) else None,
     )
 
 
+def shape_of(sizes: Sequence[int], own: MarginalSet) -> tuple[int, ...]:
+    """How many cells, or groups of them, each attribute of a marginal has."""
+    if isinstance(own, CoarseSet):
+        return tuple(max(group) + 1 for group in own.groups)
+    return tuple(sizes[place] for place in own)
+
+
+def _groups_of(own: CoarseSet) -> tuple[NDArray[np.int64], ...]:
+    return tuple(np.array(group, dtype=np.int64) for group in own.groups)
+
+
+def marginal_of(model: FittedGraphicalModel, own: MarginalSet) -> Table:
+    """The model's marginal, over groups of cells where they are asked for."""
+    table = model.calibrated.project(axes_of(own))
+    return sum_groups(table, _groups_of(own)) if isinstance(own, CoarseSet) else table
+
+
 def candidates(
-    model: FittedGraphicalModel, sets: Sequence[Axes], law: Law | None, *, weight: Callable[[Axes], int]
-) -> Iterator[tuple[Axes, Candidate]]:
+    model: FittedGraphicalModel, sets: Sequence[MarginalSet], law: Law | None, *, weight: Callable[[Axes], int]
+) -> Iterator[tuple[MarginalSet, Candidate]]:
     """What each marginal is compared with: the model's own, less what measuring under a law would add as noise.
 
     Guarantee: estimates, weights and penalties are whole numbers, made of noisy and public ones alone.
     Because: rounded before they meet exact counts, they make scores exact, and one row moves a score by the weight.
     """
     noise = 0.0 if law is None else mean_noise_size(law)
-    for own, table in _estimates(model.calibrated, sets):
-        own_weight, estimate = weight(own), np.rint(table).astype(np.int64)
-        yield own, Candidate(estimate=estimate, weight=own_weight, penalty=round(own_weight * noise * estimate.size))
+    over: dict[Axes, list[MarginalSet]] = {}
+    for own in sets:
+        over.setdefault(axes_of(own), []).append(own)
+    for axes, table in _estimates(model.calibrated, list(over)):
+        for own in over[axes]:
+            coarse = sum_groups(table, _groups_of(own)) if isinstance(own, CoarseSet) else table
+            own_weight, estimate = weight(axes), np.rint(coarse).astype(np.int64)
+            penalty = round(own_weight * noise * estimate.size)
+            yield own, Candidate(estimate=estimate, weight=own_weight, penalty=penalty)
 
 
 def _estimates(calibrated: CalibratedTree, sets: Sequence[Axes]) -> Iterator[tuple[Axes, Table]]:

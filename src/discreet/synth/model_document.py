@@ -15,7 +15,7 @@ import numpy as np
 from discreet import exact
 from discreet.inference.axes import Axes, Table, cells_of, check_attributes, shape_of
 from discreet.inference.fit import FittedGraphicalModel, restore_fit
-from discreet.inference.fit_inputs import MeasuredMarginal
+from discreet.inference.fit_inputs import MeasuredMarginal, cells_in
 from discreet.inference.junction_tree import model_cells
 from discreet.schema.column import CategoryColumn, Column, TextColumn
 from discreet.sql.typed_expression import column_expression
@@ -59,6 +59,7 @@ def model_data(model: ModelContents, arrays: DocumentArrays) -> dict[str, Any]:
                 "values": arrays.put(measured.values),
                 "variance": arrays.put(measured.variance),
                 **({} if measured.variances is None else {"variances": arrays.put(measured.variances)}),
+                **({} if measured.groups is None else {"groups": [arrays.put(group) for group in measured.groups]}),
             }
             for measured in model.measured
         ],
@@ -207,11 +208,18 @@ def _fitted_of(
 def _measured_of(data: dict[str, Any], sizes: tuple[int, ...], arrays: DocumentArrays) -> MeasuredMarginal:
     axes = _axes(data, sizes)
     (variance,) = arrays.floats(data["variance"])
+    groups = tuple(arrays.integers(group) for group in data["groups"]) if "groups" in data else None
+    if groups is not None and tuple(map(len, groups)) != shape_of(sizes, axes):
+        raise ValueError(f"the groups of a table over {axes} do not match its cells")
+    # A table over groups of cells has an axis of as many cells as there are groups.
+    axis_sizes = sizes if groups is None else tuple(map(cells_in, groups))
+    own = axes if groups is None else tuple(range(len(axes)))
     return MeasuredMarginal(
         attributes=axes,
-        values=_shaped(arrays.floats(data["values"]), sizes, axes),
+        values=_shaped(arrays.floats(data["values"]), axis_sizes, own),
         variance=float(variance),
-        variances=_shaped(arrays.floats(data["variances"]), sizes, axes) if "variances" in data else None,
+        variances=_shaped(arrays.floats(data["variances"]), axis_sizes, own) if "variances" in data else None,
+        groups=groups,
     )
 
 

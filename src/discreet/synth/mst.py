@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from discreet.inference.fit_inputs import MeasuredMarginal
 from discreet.inference.junction_tree import model_cells
+from discreet.kernel.binned_table import MarginalSet
+from discreet.kernel.measurement import Law
 from discreet.synth.first_histograms import MeasuredHistograms
 from discreet.synth.fit_task import (
     Axes,
@@ -28,10 +30,12 @@ from discreet.synth.fit_task import (
     final_fit,
     interim_fit,
     is_noise_large,
+    mean_noise_size,
     measure_histograms_again,
     measure_marginals,
 )
 from discreet.synth.independent import independent
+from discreet.synth.resolution import Resolutions
 
 #: What the histograms and the choices get of the guarantee; the rest measures what was chosen. Where noise is large,
 #: histograms get a little more.
@@ -40,6 +44,10 @@ HISTOGRAMS, SELECTION, MORE = Fraction(1, 4), Fraction(1, 4), Fraction(1, 12)
 #: What neighbouring edges get of that rest, where they are measured together; a table of three is worth it if an
 #: average cell holds so many standard deviations of its noise.
 ADJACENT, USEFUL = Fraction(1, 2), 4.0
+
+
+#: Pairs are measured over so many groups of their cells that the noise of all is this part of the rows; but not fewer.
+NOISE_PART, FEWEST_CELLS = 1 / 8, 9
 
 
 #: Takes some of the pairs, gives one.
@@ -53,23 +61,39 @@ def mst(task: FitTask) -> ModelFit:
     program = task.program
     budget = program.share_left
     edge = program.law(budget * (1 - HISTOGRAMS - SELECTION) / len(task.attributes))
+    # Of a pure epsilon the same numbers cost more in two steps than in one.
     histograms = task.measure_histograms(
-        budget * HISTOGRAMS, more=budget * MORE, few=lambda total: is_noise_large(total, edge)
+        budget * (HISTOGRAMS + MORE * program.is_pure),
+        more=budget * MORE * (not program.is_pure),
+        few=lambda total: is_noise_large(total, edge),
     )
-    sets = [*task.marginals, *tree(task, histograms, budget * SELECTION)]
+    resolution = _Resolution(histograms, edge)
+    sets = [*task.marginals, *map(resolution.of, tree(task, histograms, budget * SELECTION, resolution))]
     if not sets:
         return final_fit(task, histograms, measure_histograms_again(task, histograms, histograms.measured))
+    has_triples = task.adjacent and not (program.is_pure and is_noise_large(histograms.total, edge))
     measured = [
         *histograms.measured,
-        *measure_marginals(task, histograms, sets, program.share_left * (1 - ADJACENT * task.adjacent)),
+        *measure_marginals(task, histograms, sets, program.share_left * (1 - ADJACENT * has_triples)),
     ]
-    if task.adjacent:
+    if has_triples:
         triples = adjacent(task, histograms, measured[len(histograms.measured) :])
         measured += measure_marginals(task, histograms, triples or sets, program.share_left)
     return final_fit(task, histograms, measured)
 
 
-def tree(task: FitTask, histograms: MeasuredHistograms, share: Fraction) -> list[Axes]:
+class _Resolution:
+    """Over which groups of their cells pairs are compared and measured: so many that noise leaves something of them."""
+
+    def __init__(self, histograms: MeasuredHistograms, edge: Law) -> None:
+        self._resolutions = Resolutions(histograms)
+        self._most = NOISE_PART * histograms.total / mean_noise_size(edge)
+
+    def of(self, pair: Axes) -> MarginalSet:
+        return self._resolutions.at_most(pair, max(self._most, FEWEST_CELLS)) or pair
+
+
+def tree(task: FitTask, histograms: MeasuredHistograms, share: Fraction, resolution: _Resolution) -> list[Axes]:
     """The edges of a spanning tree, chosen one after another, of pairs that a model has room for.
 
     What an expert named is joined already. A choice among one is none, and costs nothing.
@@ -82,7 +106,9 @@ def tree(task: FitTask, histograms: MeasuredHistograms, share: Fraction) -> list
     ]
     rounds = forest.missing(pairs)
     choose = (
-        _by_public_rows(task, histograms, pairs) if task.public else _by_choice(task, histograms, pairs, share, rounds)
+        _by_public_rows(task, histograms, pairs)
+        if task.public
+        else _by_choice(task, histograms, pairs, share, rounds, resolution)
     )
     chosen: list[Axes] = []
     for turn in range(rounds):
@@ -94,23 +120,28 @@ def tree(task: FitTask, histograms: MeasuredHistograms, share: Fraction) -> list
 
 
 def _by_choice(
-    task: FitTask, histograms: MeasuredHistograms, pairs: list[Axes], share: Fraction, rounds: int
+    task: FitTask,
+    histograms: MeasuredHistograms,
+    pairs: list[Axes],
+    share: Fraction,
+    rounds: int,
+    resolution: _Resolution,
 ) -> Choose:
     """One of the pairs, by the exponential mechanism."""
     program = task.program
     epsilon = program.choice_epsilon(share / max(1, rounds))
     law = program.law((program.share_left - share) / max(1, rounds))
     model = interim_fit(task, histograms, histograms.measured, iterations=200)
-    scored_pairs = dict(
-        candidates(model, pairs, law if is_noise_large(histograms.total, law) else None, weight=lambda own: 1)
-    )
+    resolved = {pair: resolution.of(pair) for pair in pairs}
+    noise = law if is_noise_large(histograms.total, law) else None
+    scored_pairs = dict(candidates(model, list(resolved.values()), noise, weight=lambda own: 1))
 
     def choose(free: list[Axes]) -> Axes:
-        return free[
-            histograms.cut.choose(
-                free, lambda: ((own, scored_pairs[own]) for own in free), epsilon=epsilon, most_weight=1
-            )
-        ]
+        sets = [resolved[pair] for pair in free]
+        place = histograms.cut.choose(
+            sets, lambda: ((own, scored_pairs[own]) for own in sets), epsilon=epsilon, most_weight=1
+        )
+        return free[place]
 
     return choose
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.inference.axes import Axes, Table, cells_of, sum_to
+from discreet.inference.fit_inputs import sum_groups
 from discreet.synth.known_counts import KnownCounts
 from discreet.synth.model_contents import ModelContents
 
@@ -118,10 +119,13 @@ class ModelEvidence:
         return self._noisy_marginals[own]
 
     def _combine(self, own: Axes) -> NoisyMarginal | None:
-        """The mean by inverse variance: noises are independent, and a sum of cells has the sum of their variances."""
+        """The mean by inverse variance: noises are independent, and a sum of cells has the sum of their variances.
+
+        What was measured over groups of cells says nothing about a cell by itself; see `_from_groups`.
+        """
         weighted, precision = np.zeros(()), np.zeros(())
         for each in self.model.measured:
-            if set(own) <= set(each.attributes):
+            if set(own) <= set(each.attributes) and each.groups is None:
                 variances = sum_to(each.cell_variances, each.attributes, own)
                 weighted = weighted + sum_to(each.values, each.attributes, own) / variances
                 precision = precision + 1 / variances
@@ -146,7 +150,9 @@ class ModelEvidence:
             marginal_bounds = MarginalBounds(model=model, low=model, high=model, measured=True)
         else:
             marginal_bounds = (
-                self._from_parts(own, model) if noisy_marginal is None else self._from_noise(own, model, noisy_marginal)
+                self._from_groups(own, self._from_parts(own, model))
+                if noisy_marginal is None
+                else self._from_noise(own, model, noisy_marginal)
             )
         if model.size <= _KEPT_CELLS:
             self._bounds[own] = marginal_bounds
@@ -164,6 +170,21 @@ class ModelEvidence:
         for place in own:
             width = width + _over(self.outside[place], (place,), own)
         return MarginalBounds(model=model, low=np.maximum(model - width, 0), high=model + width, measured=True)
+
+    def _from_groups(self, own: Axes, bounds: MarginalBounds) -> MarginalBounds:
+        """The bounds by parts, and no cell above what its group of cells may hold, where groups were measured."""
+        high, is_measured = bounds.high, False
+        for each in self.model.measured:
+            if each.groups is None or len(own) < 2 or not set(own) <= set(each.attributes):
+                continue
+            groups = [each.groups[each.attributes.index(place)] for place in own]
+            noisy, variances = (sum_to(table, each.attributes, own) for table in (each.values, each.cell_variances))
+            model = sum_groups(bounds.model, groups)
+            width = np.maximum(self.widths * np.sqrt(variances), np.abs(model - noisy))
+            outside = sum(_over(self.outside[place], (place,), own) for place in own)
+            high, is_measured = np.minimum(high, (model + width)[np.ix_(*groups)] + outside), True
+        high = np.maximum(high, bounds.model)
+        return MarginalBounds(model=bounds.model, low=bounds.low, high=high, measured=is_measured)
 
     def _from_parts(self, own: Axes, model: Table) -> MarginalBounds:
         """At most the smallest part; at least what two parts must share.
