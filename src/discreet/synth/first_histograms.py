@@ -15,6 +15,7 @@ from discreet.inference.fit_inputs import MeasuredMarginal
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.synth.attribute import Attribute
+from discreet.synth.fine_cells import fine_weights
 
 #: A value whose noisy count is below so many standard deviations is kept with the other rare ones; more where there
 #: are many values (`rare_below`).
@@ -150,7 +151,7 @@ def group_cells(
         groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
         groups = split_groups(groups, attribute.apart)
         weights = np.bincount(fine[in_use], weights=own.both.values[in_use])
-        grouped_attributes.append(attribute.with_groups(groups, np.maximum(weights, 0)))
+        grouped_attributes.append(attribute.with_groups(groups, fine_weights(attribute, weights, own.both.sd)))
         counted.append(groups[fine])
         values = np.where(clear[fine], own.both.values, own.counting.values)
         variances = np.where(clear[fine], own.both.variance, own.counting.variance)

@@ -30,6 +30,7 @@ from discreet.sql.catalog import PublicTable
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, has_no_words, undeclared_columns
 from discreet.synth.constraint_bounds import attributes_from_totals, refuse_contradiction, stretch_to_constraints
+from discreet.synth.fine_cells import shape_cells
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.fit_task import FitTask, ModelFit, Progress, no_progress
 from discreet.synth.model import Model, ModelCard
@@ -38,6 +39,7 @@ from discreet.synth.model_kinds import KINDS
 from discreet.synth.model_size import refuse_large_marginals
 from discreet.synth.public_rows import public_rows, refuse_other_columns
 from discreet.synth.random_model import random_model
+from discreet.synth.shape_measurement import measure_shapes
 
 #: A model of fewer rows than this many standard deviations of its noise is mostly noise.
 MOSTLY_NOISE = 10
@@ -92,8 +94,9 @@ def synthesize(
     reservation_id = _reserve(request, event, session) if earlier is None else earlier.id
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
-    attributes = stretch_to_constraints(
-        request.constraints, describe_attributes(program, columns, needs, from_constraints=from_constraints), columns
+    described = describe_attributes(program, columns, needs, from_constraints=from_constraints)
+    attributes = measure_shapes(
+        program, stretch_to_constraints(request.constraints, [shape_cells(each) for each in described], columns)
     )
     task = FitTask(
         program=program,
