@@ -93,7 +93,9 @@ def month_end(name: str) -> Callable[[Rows], Values]:
     """The share of last days of a month, and the rest."""
 
     def measure(rows: Rows) -> Values:
-        share = float(np.mean((_days(rows[name]) + 1).astype("datetime64[M]") != _days(rows[name]).astype("datetime64[M]")))
+        share = float(
+            np.mean((_days(rows[name]) + 1).astype("datetime64[M]") != _days(rows[name]).astype("datetime64[M]"))
+        )
         return np.array([share, 1 - share])
 
     return measure
@@ -108,10 +110,10 @@ def _minute(name: str) -> Callable[[Rows], Values]:
 
 
 def _stay(low: str, high: str) -> Callable[[Rows], Values]:
-    """The days between two dates, up to 60."""
+    """The days between two dates."""
 
     def measure(rows: Rows) -> Values:
-        return np.clip((rows[high] - rows[low]).astype("timedelta64[D]").astype(float), 0, 60)
+        return np.maximum((rows[high] - rows[low]).astype("timedelta64[D]").astype(float), 0)
 
     return measure
 
@@ -123,7 +125,7 @@ def _stay_mean(low: str, high: str) -> Callable[[Rows], float]:
 
 def _stay_shares(low: str, high: str) -> Callable[[Rows], Values]:
     days = _stay(low, high)
-    return lambda rows: share_of(_here(days(rows)), 61)
+    return lambda rows: share_of(np.minimum(_here(days(rows)), 60), 61)
 
 
 def _stay_by(low: str, high: str, by: str, value: int) -> Callable[[Rows], float]:
@@ -157,7 +159,9 @@ def pay(form: str, generator: np.random.Generator) -> ShapeTable:
     age = np.clip(generator.normal(44, 15, ROWS), 16, 95).astype(int)
     middle, spread, high = (24_000, 0.75, 500_000) if tuned else (41_000, 0.6, 1_000_000)
     income = middle * np.exp(spread * generator.normal(size=ROWS) + 0.2 * school)
-    grain = generator.choice([1, 100, 500, 1000, 5000], size=ROWS, p=[0.2, 0.2, 0.1, 0.35, 0.15] if tuned else [0.45, 0.15, 0.05, 0.3, 0.05])
+    grain = generator.choice(
+        [1, 100, 500, 1000, 5000], size=ROWS, p=[0.2, 0.2, 0.1, 0.35, 0.15] if tuned else [0.45, 0.15, 0.05, 0.3, 0.05]
+    )
     income = np.clip(np.rint(income / grain) * grain, 0, high)
     income[generator.random(ROWS) < (0.12 if tuned else 0.25)] = 0
     return ShapeTable(
@@ -191,7 +195,9 @@ def bills(form: str, generator: np.random.Generator) -> ShapeTable:
     tuned = form == "tuned"
     insurer = _group(generator, [6, 3, 2, 1])
     middle, spread, high = (420.0, 1.1, 50_000) if tuned else (900.0, 1.3, 100_000)
-    charge = np.clip(np.rint(100 * middle * np.exp(spread * generator.normal(size=ROWS)) * (1 + 0.4 * insurer)) / 100, 0, high)
+    charge = np.clip(
+        np.rint(100 * middle * np.exp(spread * generator.normal(size=ROWS)) * (1 + 0.4 * insurer)) / 100, 0, high
+    )
     charge[generator.random(ROWS) < (0.45 if tuned else 0.3)] = 0
     price = np.floor(generator.gamma(2.0, 14 if tuned else 30, ROWS)) + generator.choice(
         [0.99, 0.95, 0.5, 0.0], size=ROWS, p=[0.6, 0.1, 0.1, 0.2] if tuned else [0.4, 0.05, 0.25, 0.3]

@@ -38,7 +38,8 @@ class Attribute:
     `binned`: the fine cells are ours to group into bins. `of`: what is counted, where it is not the column's own code.
     `open`: the ends were bought, and what lies beyond them is counted in the cells at the ends.
     `apart`: fine cells of different numbers here are never kept together, for a public constraint tells them apart.
-    `shape`: how codes lie within a fine cell, where that is not evenly.
+    `shape`: how codes lie within a fine cell, where that is not evenly. `between`: the lower and the higher column, of
+    which this is the difference (`column_differences`).
     """
 
     column: Column
@@ -51,6 +52,7 @@ class Attribute:
     groups: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     shape: ValueShape | None = None
+    between: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.apart):
@@ -115,21 +117,25 @@ class Attribute:
         if not code_ranges:
             return None
         if len(ends) == 1 and code_ranges[0][0] == code_ranges[0][1]:
-            return self._text(code_ranges[0][0])
+            return self.text(code_ranges[0][0])
         if (
             isinstance(self.column, NumberColumn | MomentColumn)
             and _adjoin(code_ranges)
             and len(code_ranges) == len(ends)
         ):
-            return f"{self._text(code_ranges[0][0])} to {self._text(code_ranges[-1][1])}"
+            return f"{self.text(code_ranges[0][0])} to {self.text(code_ranges[-1][1])}"
         return f"{len(ends)} rare values"
 
     def _ends(self, cell: int) -> tuple[int, int] | None:
         """The first and the last code of a fine cell; None for NULL."""
         return None if cell == len(self.edges) - 1 else (self.edges[cell], self.edges[cell + 1] - 1)
 
-    def _text(self, code: int) -> Label:
+    def text(self, code: int) -> Label:
+        """A code as people read it."""
         assert not isinstance(self.column, TextColumn)
+        if self.between is not None and code > self.edges[-1] - 4:
+            low, high = self.between
+            return (f"{high} is NULL", f"{low} is NULL", "both are NULL")[code - self.edges[-1] + 3]
         return self.column.label(code)
 
 

@@ -68,7 +68,9 @@ def _even_out(noisy: Floats, sd: float, base: Floats) -> Floats:
             cells = np.arange(1, count)
             part = (bases[start + 1 : stop] - bases[start]) / whole
             variance = cells - 2 * cells * part + count * part**2
-            away = np.abs(sums[start + 1 : stop] - sums[start] - rows * part) / (sd * np.sqrt(np.maximum(variance, 0.5)))
+            away = np.abs(sums[start + 1 : stop] - sums[start] - rows * part) / (
+                sd * np.sqrt(np.maximum(variance, 0.5))
+            )
             place = int(away.argmax())
             if away[place] > DIFFERENT:
                 waiting += [(start, start + 1 + place), (start + 1 + place, stop)]
@@ -95,7 +97,9 @@ def continue_tail(noisy: Floats, weights: Floats, sd: float, base: Floats, sizes
     if len(noisy) - first < FEWEST or start - first < 3:
         return weights
     place = np.log(sizes[first:] / sizes[first])
-    curves = [_curve(noisy[first:], sd, base[first:], place, bend) for bend in (place**2, sizes[first:] / sizes[first] - 1)]
+    curves = [
+        _curve(noisy[first:], sd, base[first:], place, bend) for bend in (place**2, sizes[first:] / sizes[first] - 1)
+    ]
     curve, _ = min(curves, key=lambda each: each[1])
     tail = curve[start - first :]
     difference, spread = noisy[start:] - tail, np.sqrt(sd**2 + tail)
@@ -119,7 +123,9 @@ def _curve(noisy: Floats, sd: float, base: Floats, place: Floats, bend: Floats) 
         hessian += np.diag(damping * np.diag(hessian) + 1e-12)
         new = theta + np.clip(np.linalg.solve(hessian, gradient), -3, 3)
         if new[2] > 0:  # then c is 0, and the others are fitted without it
-            new[:2] = theta[:2] + np.clip(np.linalg.solve(hessian[:2, :2], gradient[:2] + hessian[:2, 2] * theta[2]), -3, 3)
+            new[:2] = theta[:2] + np.clip(
+                np.linalg.solve(hessian[:2, :2], gradient[:2] + hessian[:2, 2] * theta[2]), -3, 3
+            )
             new[2] = 0.0
         made = base * np.exp(np.clip(new @ features, -60, 60))
         missed = float((precision * (noisy - made) ** 2).sum())

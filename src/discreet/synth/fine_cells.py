@@ -78,19 +78,20 @@ def _whole_units(edges: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
-    """What fine cells weigh by their noisy counts: see `cell_weights`. Values that people list stand for themselves."""
+    """Noisy counts of fine cells, evened out where there are many: see `cell_weights`."""
     cells = len(attribute.edges) - 1
     if not attribute.binned or cells <= FEW_CELLS:
-        return np.maximum(noisy, 0)
+        return noisy
     edges = np.array(attribute.edges, dtype=np.int64)
     base = attribute.mass_between(edges[:-1], edges[1:])
     middles = (edges[:-1] + edges[1:] - 1) / 2
     points = np.isin(edges[:-1], [0, edges[0], edges[-1] - 1]) & (np.diff(edges) == 1)
+    points |= np.bincount(attribute.apart)[attribute.apart[:cells]] == 1
     by_octaves = is_by_octaves(attribute)
     if by_octaves:  # what is even in such cells falls with its size
         base = base / np.maximum(np.abs(middles), 0.5)
     weights = smooth_weights(noisy[:cells], sd, base, points=points, sizes=middles if by_octaves else None)
-    return np.concatenate([weights, np.maximum(noisy[cells:], 0)])
+    return np.concatenate([weights, noisy[cells:]])
 
 
 def is_by_octaves(attribute: Attribute) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +15,7 @@ from discreet.inference.fit_inputs import MeasuredMarginal
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.synth.attribute import Attribute
-from discreet.synth.fine_cells import fine_weights
+from discreet.synth.fine_cells import fine_weights, is_by_octaves
 
 #: A value whose noisy count is below so many standard deviations is kept with the other rare ones; more where there
 #: are many values (`rare_below`).
@@ -27,6 +27,9 @@ MOST_BINS = 32
 #: This part of what a histogram costs decides about its cells, by noise of its own: what is merged by the noise that is
 #: then summed comes out too small, and what is left too large.
 DECIDING = Fraction(1, 4)
+
+#: Of what the histogram of a column with bins costs, this part counts the bins themselves.
+BINS = Fraction(1, 3)
 
 #: From so many standard deviations above what is rare on there was nothing to decide: then both parts count.
 CLEAR = 3.0
@@ -70,12 +73,48 @@ def measure_histograms(
     Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`.
     """
     cut = BinnedTable(program, tuple(attribute.axis(outside=True) for attribute in attributes))
-    noisy = _histograms(program, cut, attributes, share)
+    again = _share_of_bins(program.event, attributes, share)
+    noisy = _histograms(program, cut, attributes, share - again)
     if more and few(_total(noisy)[0]):
         noisy = [
             one.with_(other) for one, other in zip(noisy, _histograms(program, cut, attributes, more), strict=True)
         ]
-    return group_cells(attributes, cut, noisy)
+    return _count_bins(program, group_cells(attributes, cut, noisy), again)
+
+
+def _has_bins(attribute: Attribute) -> bool:
+    """Whether its fine cells are grouped into bins, of many of them each."""
+    return attribute.binned and len(attribute.edges) - 1 > MOST_BINS
+
+
+def _share_of_bins(event: ReservationEvent, attributes: Sequence[Attribute], share: Fraction) -> Fraction:
+    """What of a share counts bins once more."""
+    parts = split_share(event, [attribute.fine for attribute in attributes], share)
+    return sum((BINS * part for part, each in zip(parts, attributes, strict=True) if _has_bins(each)), Fraction(0))
+
+
+def _count_bins(program: Program, histograms: MeasuredHistograms, share: Fraction) -> MeasuredHistograms:
+    """The histograms with their bins counted once more, for this share in all, as one step.
+
+    A bin that was summed from fine cells has the noise of all of them, and one of a tail has many.
+    """
+    if not share:
+        return histograms
+    places = [place for place, attribute in enumerate(histograms.attributes) if _has_bins(attribute)]
+    laws = [
+        program.law(part) for part in split_share(program.event, [histograms.sizes[place] for place in places], share)
+    ]
+    measured = list(histograms.measured)
+    for place, values, law in zip(
+        places, histograms.cut.measure([(place,) for place in places], laws), laws, strict=True
+    ):
+        known, variance = measured[place], max(float(law.variance()), LEAST_VARIANCE)
+        variances = known.cell_variances * variance / (known.cell_variances + variance)
+        mean = variances * (known.values / known.cell_variances + values / variance)
+        measured[place] = MeasuredMarginal(
+            attributes=(place,), values=mean, variance=float(variances.mean()), variances=variances
+        )
+    return replace(histograms, measured=tuple(measured))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,10 +187,14 @@ def group_cells(
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
         fine, in_use = attribute.fine_of_counted(), _cells_in_use(attribute, own.deciding)
         deciding = np.bincount(fine[in_use], weights=own.deciding.values[in_use]).astype(np.float64)
-        groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
+        groups, clear = choose_cells(
+            attribute, fine_weights(attribute, deciding, own.deciding.sd), own.deciding.sd, total
+        )
         groups = split_groups(groups, attribute.apart)
         weights = np.bincount(fine[in_use], weights=own.both.values[in_use])
-        grouped_attributes.append(attribute.with_groups(groups, fine_weights(attribute, weights, own.both.sd)))
+        grouped_attributes.append(
+            attribute.with_groups(groups, np.maximum(fine_weights(attribute, weights, own.both.sd), 0))
+        )
         counted.append(groups[fine])
         values = np.where(clear[fine], own.both.values, own.counting.values)
         variances = np.where(clear[fine], own.both.variance, own.counting.variance)
@@ -265,7 +308,7 @@ def choose_bins(
     """
     cells = len(attribute.edges) - 1
     noise = RARE * sd * math.sqrt(cells / MOST_BINS)
-    even = total / MOST_BINS <= noise
+    even = total / MOST_BINS <= noise and not is_by_octaves(attribute)
     if even:
         count = max(2, min(MOST_BINS, int(total / (RARE * sd * math.sqrt(cells)) + 1)))
         groups = np.arange(cells) * count // cells

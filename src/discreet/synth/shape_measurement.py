@@ -20,7 +20,7 @@ from discreet.kernel.program import Program
 from discreet.plan import algebra
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Choose, Code, Member, Null, Number, Part, Test, Whole
-from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.schema.column import Column, MomentColumn, NumberColumn
 from discreet.synth.attribute import Attribute
 from discreet.synth.first_histograms import split_share
 from discreet.synth.value_shapes import EVEN_GRAINS, GRAINS, HOUR, DayShape, DigitShape, TimeShape, ValueShape
@@ -80,16 +80,16 @@ def measure_shapes(program: Program, attributes: Sequence[Attribute]) -> tuple[A
 
 def shape_of(attribute: Attribute, weights: dict[int, Floats]) -> ValueShape:
     """The shape that a column has by these weights; all others are even."""
-    kind = shape_kind(attribute)
+    kind = shape_kind(attribute.column)
     even = [np.ones(size) for size in kind.sizes]
     return kind(weights=tuple(weights.get(part, even[part]) for part in range(len(even))))  # type: ignore[arg-type]
 
 
-def shape_kind(attribute: Attribute) -> type[DigitShape] | type[DayShape] | type[TimeShape]:
+def shape_kind(column: Column) -> type[DigitShape] | type[DayShape] | type[TimeShape]:
     """What kind of shape a column has."""
-    if isinstance(attribute.column, NumberColumn):
+    if isinstance(column, NumberColumn):
         return DigitShape
-    return DayShape if isinstance(attribute.column, MomentColumn) and attribute.column.type == "date" else TimeShape
+    return DayShape if isinstance(column, MomentColumn) and column.type == "date" else TimeShape
 
 
 def class_weights(axis: ShapeAxis, noisy: Floats, sd: float) -> Floats:
@@ -173,7 +173,11 @@ def _digits(code: Number, low: int) -> list[ShapeAxis]:
     expected = np.concatenate([[0.0], np.full(99, 0.01), np.full(100, 0.0001)])
     digits = np.arange(100)
     fives = (digits % 5 == 0).astype(int) + (digits % 10 == 0) + 2 * (digits % 50 == 0) + 4 * (digits % 25 == 0)
-    return [ShapeAxis(part=0, axis=_axis(of, 200), expected=expected, groups=np.concatenate([fives, fives + 16 + (digits == 0)]))]
+    return [
+        ShapeAxis(
+            part=0, axis=_axis(of, 200), expected=expected, groups=np.concatenate([fives, fives + 16 + (digits == 0)])
+        )
+    ]
 
 
 def _days(day: Number, width: int) -> list[ShapeAxis]:

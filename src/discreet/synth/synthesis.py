@@ -29,6 +29,7 @@ from discreet.schema.schema import closest_name_hint
 from discreet.sql.catalog import PublicTable
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, has_no_words, undeclared_columns
+from discreet.synth.column_differences import add_differences
 from discreet.synth.constraint_bounds import attributes_from_totals, refuse_contradiction, stretch_to_constraints
 from discreet.synth.fine_cells import shape_cells
 from discreet.synth.fit_request import FitRequest
@@ -95,9 +96,8 @@ def synthesize(
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
     described = describe_attributes(program, columns, needs, from_constraints=from_constraints)
-    attributes = measure_shapes(
-        program, stretch_to_constraints(request.constraints, [shape_cells(each) for each in described], columns)
-    )
+    stretched = stretch_to_constraints(request.constraints, [shape_cells(each) for each in described], columns)
+    attributes = add_differences(measure_shapes(program, stretched), request.constraints)
     task = FitTask(
         program=program,
         attributes=attributes,

@@ -164,7 +164,9 @@ class TimeShape:
         """The first hour, and the weight of all hours before each one."""
         first, last = int(lows.min(initial=2**62)) // HOUR, (int(highs.max(initial=-(2**62))) - 1) // HOUR + 1
         if not len(lows) or last - first > MOST_SLOTS:
-            return first, np.arange(max(last - first, 0) + 1 if len(lows) and last - first < 2**27 else 1, dtype=np.float64)
+            return first, np.arange(
+                max(last - first, 0) + 1 if len(lows) and last - first < 2**27 else 1, dtype=np.float64
+            )
         hours = np.arange(first, last)
         days = DayShape(weights=self.weights[:3]).of_days(hours // 24)
         return first, np.concatenate([[0.0], np.cumsum(days * self.weights[3][hours % 24])])

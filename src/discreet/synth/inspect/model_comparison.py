@@ -33,6 +33,7 @@ from discreet.schema.column import CategoryColumn, TextColumn
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import Attribute
 from discreet.synth.attribute_discovery import attribute_of_words
+from discreet.synth.column_differences import difference_expression
 from discreet.synth.inspect.model_evidence import names_of
 from discreet.synth.inspect.noisy_distances import PARTS, ComparisonPlan, comparison_plan, law_of, measure_distances
 from discreet.synth.model import Model
@@ -203,7 +204,7 @@ def check_model_of_version(model: Model, version: Version) -> None:
             hint="compare it with that version, or fit a new model",
         )
     for attribute in model.attributes:
-        if attribute.axis().of != _own(attribute, version) or not _is_sound(attribute):
+        if attribute.axis().of != _own(attribute, version, model.attributes) or not _is_sound(attribute):
             raise UsageError(
                 f"the model's column {attribute.name[:60]!r} does not match its declaration in {version.table!r}",
                 hint="fit a model to this version",
@@ -212,8 +213,15 @@ def check_model_of_version(model: Model, version: Version) -> None:
         raise UsageError("the parts of the model do not match each other", hint="fit a model to this version")
 
 
-def _own(attribute: Attribute, version: Version) -> Expression | None:
-    """What the column that the version declares is counted by; None where it has no such column."""
+def _own(attribute: Attribute, version: Version, attributes: Sequence[Attribute]) -> Expression | None:
+    """What the column that the version declares is counted by; None where it has no such column.
+
+    A difference of two columns is counted as those are: each of them is looked at by itself.
+    """
+    if attribute.between is not None:
+        ends = [each for name in attribute.between for each in attributes if each.name == name and each.between is None]
+        is_new = version.schema.column(attribute.name) is None
+        return difference_expression(*ends, attribute.edges[-1] - 4) if len(ends) == 2 and is_new else None
     declared = version.schema.column(attribute.name)
     if declared is None or declared.name != attribute.name:
         return None
