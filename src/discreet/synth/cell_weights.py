@@ -8,6 +8,7 @@ tail of a column whose cells widen is continued from its body. Post-processing o
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ def smooth_weights(
 def _stretches(points: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Runs of cells that are compared: each point is one of its own."""
     cuts = sorted({0, len(points), *np.flatnonzero(points).tolist(), *(np.flatnonzero(points) + 1).tolist()})
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(pairwise(cuts))
 
 
 def _even_out(noisy: Floats, sd: float, base: Floats) -> Floats:
@@ -86,7 +87,7 @@ def _shrunk(rows: float, limit: float) -> float:
 
 
 def continue_tail(noisy: Floats, weights: Floats, sd: float, base: Floats, sizes: Floats) -> Floats:
-    """The weights with those of the tail from a curve that falls as the body does, where no noisy count speaks against it.
+    """The weights, with those of the tail by a curve that falls as the body does, where the noisy counts allow it.
 
     Of the base's own it is x^a exp(-b x), or exp(a log x - b (log x)^2), whichever is nearer.
     """

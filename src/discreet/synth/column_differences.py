@@ -81,7 +81,7 @@ def _coarse(attribute: Attribute) -> Attribute:
 
 
 def difference_of(low: Attribute, high: Attribute) -> Attribute:
-    """How far the higher column is above the lower one; three codes beyond say that the higher, the lower, both are NULL."""
+    """How far the higher column is above the lower one; three more codes: the higher, the lower, both are NULL."""
     most = max(0, high.edges[-1] - 1 - low.edges[0])
     inner = tuple(range(most + 2)) if most < SINGLE else number_edges(0, most + 1)
     edges = tuple(sorted({*inner, *range(min(most + 1, SINGLE // 2))}))
@@ -110,7 +110,7 @@ def _column(low: Attribute, high: Attribute, most: int) -> NumberColumn:
 
 
 def difference_expression(low: Attribute, high: Attribute, most: int) -> Number:
-    """What is counted: the difference from 0 to `most`, or which of both are NULL. Total, and the same on every engine."""
+    """What is counted: the difference from 0 to `most`, or which of both are NULL. It has a value on every row."""
     one, other = _code_of(low), _code_of(high)
     difference = algebra.minus(other, one)
     kept = Choose(
@@ -138,7 +138,7 @@ def _code_of(attribute: Attribute) -> Number:
 
 
 def restore_differences(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
-    """Attributes that were read, with how differences are counted: it follows from the columns. Refuses what does not."""
+    """Attributes that were read, with how differences are counted: that follows from their columns."""
     named = {attribute.name: attribute for attribute in attributes}
     return tuple(each if each.between is None else _restored(each, named) for each in attributes)
 

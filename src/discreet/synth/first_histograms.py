@@ -67,13 +67,15 @@ def measure_histograms(
     *,
     more: Fraction = Fraction(0),
     few: Callable[[float], bool] = lambda total: False,
+    bins: bool = True,
 ) -> MeasuredHistograms:
     """Measure every column once, with this share in all, and group its cells.
 
-    Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`.
+    Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`. `bins`: a part
+    of the share counts the bins that were chosen.
     """
     cut = BinnedTable(program, tuple(attribute.axis(outside=True) for attribute in attributes))
-    again = _share_of_bins(program.event, attributes, share)
+    again = _share_of_bins(program.event, attributes, share) if bins else Fraction(0)
     noisy = _histograms(program, cut, attributes, share - again)
     if more and few(_total(noisy)[0]):
         noisy = [

@@ -58,7 +58,7 @@ class FitTask:
 
     Attributes are meant by their places. `weights`: how much a set of them matters, 1 where nothing is said;
     `marginals`: sets that are measured in any case; `adjacent`: measure neighbouring edges of a tree together;
-    `public`: rows that are no secret, to choose by.
+    `public`: rows that are no secret, to choose by. `shapes`: bins are counted once more; a fit of before did not.
     """
 
     program: Program
@@ -72,6 +72,7 @@ class FitTask:
     marginals: tuple[Axes, ...] = ()
     adjacent: bool = True
     public: PublicRows | None = None
+    shapes: bool = True
     progress: Progress = no_progress
 
     def measure_histograms(
@@ -79,7 +80,7 @@ class FitTask:
     ) -> MeasuredHistograms:
         """Histograms of all columns for this share, and for `more` where there are `few` rows."""
         self.progress("histograms", 0.0)
-        return measure_histograms(self.program, self.attributes, share, more=more, few=few)
+        return measure_histograms(self.program, self.attributes, share, more=more, few=few, bins=self.shapes)
 
     @property
     def cells(self) -> int:

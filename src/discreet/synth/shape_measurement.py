@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +58,8 @@ def measure_shapes(program: Program, attributes: Sequence[Attribute]) -> tuple[A
     """The attributes with the shapes of their values, as one step; nothing is taken where no column can have one.
 
     Guarantee: the step's loss is its share of the reservation, for neighbours under the version's unit.
-    Because: classes of one axis share no row, so a unit of so many rows moves the counts of an axis by no more than that
-        (`BinnedTable.measure`); the rest is post-processing.
+    Because: classes of one axis share no row, so a unit of so many rows moves the counts of an axis by no more than
+        that (`BinnedTable.measure`); the rest is post-processing.
     """
     axes = [(place, axis) for place, attribute in enumerate(attributes) for axis in shape_axes(attribute)]
     if not axes:
@@ -149,7 +150,7 @@ def shape_axes(attribute: Attribute) -> list[ShapeAxis]:
 def code_in_cells(attribute: Attribute) -> Number:
     """The code of a row that lies in a cell of several codes; NULL elsewhere."""
     edges = attribute.edges
-    runs = [(first, last - 1) for first, last in zip(edges, edges[1:], strict=False) if last - first > 1]
+    runs = [(first, last - 1) for first, last in pairwise(edges) if last - first > 1]
     name = attribute.column.name
     inside = Member(name, ValueSet.union(ValueSet.interval(first, last + 1) for first, last in runs))
     return Choose(((inside, Code(name, runs[0][0], runs[-1][1], null=False)),), Null())

@@ -84,7 +84,7 @@ def synthesize(
         )
     _refuse_unknown(request, columns, public)
     prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
-    earlier = _earlier_reservation(request, prices, session)
+    earlier, shapes = _earlier_reservation(request, prices, session)
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
     _refuse_noise(request, columns, event, version)
     refuse_contradiction(request.constraints, columns, from_constraints)
@@ -96,8 +96,10 @@ def synthesize(
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
     described = describe_attributes(program, columns, needs, from_constraints=from_constraints)
-    stretched = stretch_to_constraints(request.constraints, [shape_cells(each) for each in described], columns)
-    attributes = add_differences(measure_shapes(program, stretched), request.constraints)
+    described = [shape_cells(each) for each in described] if shapes else described
+    attributes = stretch_to_constraints(request.constraints, described, columns)
+    if shapes:
+        attributes = add_differences(measure_shapes(program, attributes), request.constraints)
     task = FitTask(
         program=program,
         attributes=attributes,
@@ -107,6 +109,7 @@ def synthesize(
         model_mb=choice.model_mb,
         workload=choice.workload,
         weights={_places(attributes, names): weight for names, weight in request.weights},
+        shapes=shapes,
         marginals=tuple(filter(None, dict.fromkeys(_places(attributes, names) for names in request.marginals))),
         adjacent=request.adjacent,
         public=None if public is None else public_rows(public, attributes),
@@ -265,29 +268,35 @@ def _column_warnings(
         yield "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
 
 
-def _question(request: FitRequest, event: ReservationEvent, version: Version) -> str:
-    """What makes two fits of one version the same, as a digest."""
+def _question(request: FitRequest, event: ReservationEvent, version: Version, *, shapes: bool = True) -> str:
+    """What makes two fits of one version the same, as a digest. Fits of before took no steps for `shapes`."""
     question_data = {
         "synth": request.data(),
         "table": version.table,
         "version": version.number,
         "event": to_data(event),
+        **({"shapes": 1} if shapes else {}),
     }
     return hashlib.sha256(json.dumps(question_data, sort_keys=True).encode()).hexdigest()
 
 
 def _earlier_reservation(
     request: FitRequest, prices: Sequence[ReservationEvent], session: Session
-) -> Reservation | None:
-    """An earlier reservation for the same fit, whichever noise would be chosen now."""
+) -> tuple[Reservation | None, bool]:
+    """An earlier reservation for the same fit, whichever noise would be chosen now; and whether it measures shapes.
+
+    A fit of before shapes were measured goes on, and is repeated, by the steps that it has in the ledger.
+    """
     if request.fresh:
-        return None
+        return None, True
     version = session.version
-    reservations = (
-        session.ledger.find_reservation(version.table, version.number, _question(request, event, version))
-        for event in prices
-    )
-    return next((each for each in reservations if each is not None), None)
+    for shapes in (True, False):
+        for event in prices:
+            question = _question(request, event, version, shapes=shapes)
+            found = session.ledger.find_reservation(version.table, version.number, question)
+            if found is not None:
+                return found, shapes
+    return None, True
 
 
 def _reserve(request: FitRequest, event: ReservationEvent, session: Session) -> str:

@@ -136,7 +136,7 @@ def day_classes(days: Codes) -> tuple[Codes, Codes, Codes]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeShape:
-    """Instants by their day (as `DayShape`), by the hour of the day, and by the grain that they have within the hour."""
+    """Instants by their day (as `DayShape`), by the hour of the day, and by their grain within the hour."""
 
     kind: ClassVar[str] = "times"
     sizes: ClassVar[tuple[int, ...]] = (7, 33, 13, 24, len(GRAINS))
@@ -178,7 +178,7 @@ class TimeShape:
 
 
 def _grained(low: Codes, high: Codes, grains: Codes, generator: np.random.Generator) -> Codes:
-    """A code in each [low, high) that is a multiple of its grain and of none that is coarser; where none is, a finer one."""
+    """A code in each [low, high) that is a multiple of its grain and of no coarser one; where none is, of a finer."""
     drawn = generator.integers(low, high)
     waiting = np.arange(len(low))
     for number, grain in enumerate(GRAINS):

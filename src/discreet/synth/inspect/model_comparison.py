@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -195,8 +195,8 @@ def check_model_of_version(model: Model, version: Version) -> None:
     others would tell of them.
 
     Guarantee: what is counted on the model's axes is, for each row, a function of that row that never fails: the
-        declared column's own code, or the place of its text in a list; a row lies in one cell of each axis or is left
-        out. Distances of such counts do not overflow.
+        declared column's own code, the place of its text in a list, or the difference of two columns within their
+        cells; a row lies in one cell of each axis or is left out. Distances of such counts do not overflow.
     """
     if (version.table, version.number) != (model.card.table, model.card.version):
         raise UsageError(
