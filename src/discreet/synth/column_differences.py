@@ -53,7 +53,7 @@ def _has_difference(order: ColumnOrder, named: Mapping[str, Attribute], constrai
     if order.low not in named or order.high not in named or order.low_scale != order.high_scale:
         return False
     low, high = named[order.low], named[order.high]
-    others = [rule for rule in (*constraints.zeros, *constraints.dependencies) if order.high in rule.columns]
+    others = [rule for rule in constraints.rules if not isinstance(rule, ColumnOrder) and order.high in rule.columns]
     counted = [each for each in constraints.totals if {order.low, order.high} & set(each.columns)]
     lows = [each for each in constraints.orders if each.high == order.high]
     is_chain = all(each.high != order.low or each.low != order.high for each in constraints.orders)

@@ -193,7 +193,7 @@ def group_cells(
             attribute, fine_weights(attribute, deciding, own.deciding.sd), own.deciding.sd, total
         )
         groups = split_groups(groups, attribute.apart)
-        weights = np.bincount(fine[in_use], weights=own.both.values[in_use])
+        weights = np.bincount(fine[in_use], weights=own.both.values[in_use]).astype(np.float64)
         grouped_attributes.append(
             attribute.with_groups(groups, np.maximum(fine_weights(attribute, weights, own.both.sd), 0))
         )

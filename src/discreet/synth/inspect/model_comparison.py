@@ -219,9 +219,11 @@ def _own(attribute: Attribute, version: Version, attributes: Sequence[Attribute]
     A difference of two columns is counted as those are: each of them is looked at by itself.
     """
     if attribute.between is not None:
-        ends = [each for name in attribute.between for each in attributes if each.name == name and each.between is None]
-        is_new = version.schema.column(attribute.name) is None
-        return difference_expression(*ends, attribute.edges[-1] - 4) if len(ends) == 2 and is_new else None
+        columns = {each.name: each for each in attributes if each.between is None}
+        if not set(attribute.between) <= set(columns) or version.schema.column(attribute.name) is not None:
+            return None
+        low, high = (columns[name] for name in attribute.between)
+        return difference_expression(low, high, attribute.edges[-1] - 4)
     declared = version.schema.column(attribute.name)
     if declared is None or declared.name != attribute.name:
         return None
