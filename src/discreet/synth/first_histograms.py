@@ -110,9 +110,9 @@ def _count_bins(program: Program, histograms: MeasuredHistograms, share: Fractio
     for place, values, law in zip(
         places, histograms.cut.measure([(place,) for place in places], laws), laws, strict=True
     ):
-        known, variance = measured[place], max(float(law.variance()), LEAST_VARIANCE)
-        variances = known.cell_variances * variance / (known.cell_variances + variance)
-        mean = variances * (known.values / known.cell_variances + values / variance)
+        first, variance = measured[place], max(float(law.variance()), LEAST_VARIANCE)
+        variances = first.cell_variances * variance / (first.cell_variances + variance)
+        mean = variances * (first.values / first.cell_variances + values / variance)
         measured[place] = MeasuredMarginal(
             attributes=(place,), values=mean, variance=float(variances.mean()), variances=variances
         )

@@ -34,8 +34,8 @@ SHARE = Fraction(1, 10)
 #: A column narrower than this has no digits worth telling apart; of cells narrower than so many days no month days.
 LEAST_CODES, LEAST_DAYS, MONTH_DAYS = 300, 3, 25
 
-#: A class is told apart from its like if noise explains the difference once in so many standard deviations; a group of
-#: classes in so many.
+#: A class is told apart from its like where noise explains the difference once in so many standard deviations; a group
+#: of classes, in so many.
 CLASS, GROUP = 3.6, 2.5
 
 DAY = 24 * HOUR
@@ -116,14 +116,16 @@ def class_weights(axis: ShapeAxis, noisy: Floats, sd: float) -> Floats:
         rows[even] = left * expected[even] / float(expected[even].sum())
     heavy = noisy - rows > CLASS * sd
     light = (rows - noisy > CLASS * sd) & (expected > 0)
-    told = (heavy | light) & (expected > 0)
-    rest = ~told & (expected > 0)
-    for group in np.unique(axis.groups[told]):
+    marked = (heavy | light) & (expected > 0)
+    rest = ~marked & (expected > 0)
+    for group in np.unique(axis.groups[marked]):
         alike = rest & (axis.groups == group)
-        over = float((np.maximum(noisy[told & (axis.groups == group)], 0) - rows[told & (axis.groups == group)]).sum())
+        over = float(
+            (np.maximum(noisy[marked & (axis.groups == group)], 0) - rows[marked & (axis.groups == group)]).sum()
+        )
         if alike.any() and rows[alike].sum() > 0:
             rows[alike] *= max(0.0, 1 - over / float(rows[alike].sum()))
-    rows[told] = np.maximum(noisy[told], 0)
+    rows[marked] = np.maximum(noisy[marked], 0)
     made = expected > 0
     weights[made] = rows[made] / (max(float(rows.sum()), 1e-9) * expected[made])
     return weights

@@ -293,9 +293,9 @@ def _earlier_reservation(
     for shapes in (True, False):
         for event in prices:
             question = _question(request, event, version, shapes=shapes)
-            found = session.ledger.find_reservation(version.table, version.number, question)
-            if found is not None:
-                return found, shapes
+            earlier = session.ledger.find_reservation(version.table, version.number, question)
+            if earlier is not None:
+                return earlier, shapes
     return None, True
 
 
