@@ -13,12 +13,13 @@ from discreet.schema.column import MomentColumn, NumberColumn
 from discreet.synth import column_differences, row_sampler, synthesis
 from discreet.synth.attribute import attribute_of
 from discreet.synth.cell_decoder import NULL
+from discreet.synth.code_spans import CodeSpan
 from discreet.synth.column_differences import add_differences, apply_differences, difference_codes
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.inspect.model_comparison import check_model_of_version
 from discreet.synth.inspect.model_report import inspect_model
 from discreet.synth.model import Model
-from discreet.synth.rules import ColumnOrder
+from discreet.synth.rules import ColumnOrder, StructuralZero
 from synth.worlds import fit, open_project
 
 DATE = 'type = "date"\nlow = 2020-01-01\nhigh = 2022-12-31'
@@ -136,11 +137,8 @@ def test_along_a_chain_each_link_is_in_order():
         assert made[high][both].max() <= end
 
 
-@pytest.mark.parametrize("why", ["scales", "two lows", "zero", "bins", "kinds", "circle"])
+@pytest.mark.parametrize("why", ["scales", "two lows", "zero", "kinds", "circle"])
 def test_an_order_that_no_difference_can_stand_for_is_left_to_mending(why):
-    from discreet.synth.code_spans import CodeSpan
-    from discreet.synth.rules import StructuralZero
-
     a, b, c = numbers("a"), numbers("b"), numbers("c")
     order, more = ColumnOrder(low="a", high="b"), {}
     if why == "scales":
@@ -149,14 +147,20 @@ def test_an_order_that_no_difference_can_stand_for_is_left_to_mending(why):
         more = {"orders": (order, ColumnOrder(low="c", high="b"))}
     elif why == "zero":
         more = {"zeros": (StructuralZero(where=(("b", CodeSpan.of([(3, 9)])), ("c", CodeSpan.of([(1, 2)])))),)}
-    elif why == "bins":
-        b = attribute_of(NumberColumn(name="b", type="integer", low=0, high=99, edges=(0, 50, 100)))
     elif why == "kinds":
         b = attribute_of(MomentColumn(name="b", type="date", low=0, high=5000))
     else:
         more = {"orders": (order, ColumnOrder(low="b", high="a"))}
     constraints = PublicConstraints(**({"orders": (order,)} | more))
     assert [each.name for each in add_differences([a, b, c], constraints)] == ["a", "b", "c"]
+
+
+def test_declared_bins_and_a_column_that_is_never_null_have_a_difference():
+    b = attribute_of(NumberColumn(name="b", type="integer", low=0, high=99, edges=(0, 50, 100)))
+    never = StructuralZero(where=(("b", CodeSpan(intervals=(), null=True)),))
+    constraints = PublicConstraints(orders=(ColumnOrder(low="a", high="b"),), zeros=(never,))
+    attributes = add_differences([numbers("a"), b], constraints)
+    assert [each.name for each in attributes] == ["a", "b", "b - a"] and attributes[1] is b
 
 
 def test_codes_of_rows_are_those_of_the_expression():

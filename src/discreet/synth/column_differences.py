@@ -22,10 +22,10 @@ from discreet.plan.expressions import Choose, Code, First, Member, Null, Number,
 from discreet.schema.column import MomentColumn, NumberColumn
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL, draw_codes
-from discreet.synth.code_spans import Codes, fine_of
+from discreet.synth.code_spans import Codes, CodeSpan, fine_of
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.fine_cells import number_edges
-from discreet.synth.rules import ColumnOrder
+from discreet.synth.rules import ColumnOrder, Rule, StructuralZero
 
 #: Differences below this are cells of their own.
 SINGLE = 64
@@ -53,16 +53,23 @@ def _has_difference(order: ColumnOrder, named: Mapping[str, Attribute], constrai
     if order.low not in named or order.high not in named or order.low_scale != order.high_scale:
         return False
     low, high = named[order.low], named[order.high]
-    others = [rule for rule in constraints.rules if not isinstance(rule, ColumnOrder) and order.high in rule.columns]
+    others = [rule for rule in constraints.rules if order.high in rule.columns and not _is_about_null(rule, order.high)]
     counted = [each for each in constraints.totals if {order.low, order.high} & set(each.columns)]
     lows = [each for each in constraints.orders if each.high == order.high]
     is_chain = all(each.high != order.low or each.low != order.high for each in constraints.orders)
     return (
-        low.binned and high.binned
+        isinstance(low.column, NumberColumn | MomentColumn)
         and type(low.column) is type(high.column)
         and difference_name(order.low, order.high) not in named
         and len(lows) == 1 and not others and not counted and is_chain
     )  # fmt: skip
+
+
+def _is_about_null(rule: Rule, name: str) -> bool:
+    """Whether a rule is an order, or says only that a column is never NULL."""
+    return isinstance(rule, ColumnOrder) or (
+        isinstance(rule, StructuralZero) and rule.where == ((name, CodeSpan(intervals=(), null=True)),)
+    )
 
 
 def difference_name(low: str, high: str) -> str:
@@ -71,7 +78,9 @@ def difference_name(low: str, high: str) -> str:
 
 
 def _coarse(attribute: Attribute) -> Attribute:
-    """A column with few fine cells: even ones, and those that a constraint tells apart."""
+    """A column with few fine cells: even ones, and those that a constraint tells apart; declared bins stay."""
+    if not attribute.binned:
+        return attribute
     kept = np.flatnonzero(np.diff(attribute.apart[: len(attribute.edges) - 1])) + 1
     edges = even_edges(attribute.edges[0], attribute.edges[-1], FEW_CELLS)
     edges = tuple(sorted({*edges, *(attribute.edges[cut] for cut in kept)}))
