@@ -18,6 +18,7 @@ from discreet.plan.cells import Axis, even_edges
 from discreet.plan.expressions import Expression
 from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, TextColumn, domain, nullable
 from discreet.sql.typed_expression import column_expression
+from discreet.synth.value_shapes import ValueShape
 
 #: A number or moment without declared bins is cut into so many equal fine cells, where it has more values.
 FINE_CELLS = 256
@@ -37,6 +38,8 @@ class Attribute:
     `binned`: the fine cells are ours to group into bins. `of`: what is counted, where it is not the column's own code.
     `open`: the ends were bought, and what lies beyond them is counted in the cells at the ends.
     `apart`: fine cells of different numbers here are never kept together, for a public constraint tells them apart.
+    `shape`: how codes lie within a fine cell, where that is not evenly. `between`: the lower and the higher column, of
+    which this is the difference (`column_differences`).
     """
 
     column: Column
@@ -48,6 +51,8 @@ class Attribute:
     apart: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     groups: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    shape: ValueShape | None = None
+    between: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.apart):
@@ -86,6 +91,18 @@ class Attribute:
         cells = len(self.edges) - 1
         return np.array([0, *range(cells), cells - 1, *([cells] if self.null else [])])
 
+    def draw_between(
+        self, lows: NDArray[np.int64], highs: NDArray[np.int64], generator: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """A code in each [low, high), as the column's shape says, or evenly."""
+        if self.shape is None:
+            return generator.integers(lows, highs)
+        return self.shape.draw(lows, highs, generator)
+
+    def mass_between(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the codes of each [low, high) weigh beside each other; their number where the column has no shape."""
+        return np.asarray(highs - lows, dtype=np.float64) if self.shape is None else self.shape.mass(lows, highs)
+
     def with_groups(self, groups: NDArray[np.int64], weights: NDArray[np.float64]) -> Attribute:
         """The same column with other cells of the model."""
         return replace(self, groups=groups, weights=weights)
@@ -100,13 +117,13 @@ class Attribute:
         if not code_ranges:
             return None
         if len(ends) == 1 and code_ranges[0][0] == code_ranges[0][1]:
-            return self._text(code_ranges[0][0])
+            return self.text(code_ranges[0][0])
         if (
             isinstance(self.column, NumberColumn | MomentColumn)
             and _adjoin(code_ranges)
             and len(code_ranges) == len(ends)
         ):
-            return f"{self._text(code_ranges[0][0])} to {self._text(code_ranges[-1][1])}"
+            return f"{self.text(code_ranges[0][0])} to {self.text(code_ranges[-1][1])}"
         return f"{len(ends)} rare values"
 
     def _is_unused_null(self, cell: int) -> bool:
@@ -117,8 +134,12 @@ class Attribute:
         """The first and the last code of a fine cell; None for NULL."""
         return None if cell == len(self.edges) - 1 else (self.edges[cell], self.edges[cell + 1] - 1)
 
-    def _text(self, code: int) -> Label:
+    def text(self, code: int) -> Label:
+        """A code as people read it."""
         assert not isinstance(self.column, TextColumn)
+        if self.between is not None and code > self.edges[-1] - 4:
+            low, high = self.between
+            return (f"{high} is NULL", f"{low} is NULL", "both are NULL")[code - self.edges[-1] + 3]
         return self.column.label(code)
 
 

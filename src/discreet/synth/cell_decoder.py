@@ -34,12 +34,15 @@ def draw_codes(attribute: Attribute, cells: NDArray[Any], generator: np.random.G
     edges = np.array(attribute.edges, dtype=np.int64)
     missing = fine == len(edges) - 1
     safe = np.where(missing, 0, fine)
-    drawn_codes = generator.integers(edges[safe], edges[safe + 1])
+    drawn_codes = attribute.draw_between(edges[safe], edges[safe + 1], generator)
     return np.where(missing, NULL, drawn_codes)
 
 
 def _draw_fine_cells(attribute: Attribute, cells: NDArray[Any], generator: np.random.Generator) -> NDArray[np.int64]:
-    """One fine cell for each cell of the model, in proportion to the weights; evenly where all are 0."""
+    """One fine cell for each cell of the model, in proportion to the weights; evenly where all are 0.
+
+    Spread over the rows of each cell, so that every fine cell has its part of them, rounded down or up.
+    """
     sums = np.bincount(attribute.groups, weights=attribute.weights)
     weights = np.where(sums[attribute.groups] > 0, attribute.weights, 1.0)
     order = np.argsort(attribute.groups, kind="stable")
@@ -48,10 +51,20 @@ def _draw_fine_cells(attribute: Attribute, cells: NDArray[Any], generator: np.ra
     firsts = np.searchsorted(groups, np.arange(attribute.size))
     lasts = np.append(firsts[1:], len(groups)) - 1
     starts = np.concatenate([[0.0], ends])[firsts]
-    positions = starts[cells] + generator.random(len(cells)) * (ends[lasts] - starts)[cells]
+    positions = starts[cells] + _spread(cells, attribute.size, generator) * (ends[lasts] - starts)[cells]
     places = np.clip(np.searchsorted(ends, positions, side="right"), firsts[cells], lasts[cells])
     fine_cells: NDArray[np.int64] = order[places]
     return fine_cells
+
+
+def _spread(cells: NDArray[Any], size: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """A number from 0 to 1 for each row, which rows of the same cell share out evenly, in random order."""
+    counts = np.bincount(cells, minlength=size)
+    order = generator.permutation(len(cells))
+    order = order[np.argsort(cells[order], kind="stable")]
+    ranks = np.empty(len(cells))
+    ranks[order] = np.arange(len(cells)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray((ranks + generator.random(len(cells))) / np.maximum(counts, 1)[cells])
 
 
 def arrow_column(column: Column, values: NDArray[np.int64]) -> pa.Array:

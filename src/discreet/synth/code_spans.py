@@ -78,11 +78,15 @@ def cells_of(attribute: Attribute, codes: Codes) -> Codes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedIntervals:
-    """The codes of one cell that may be drawn: intervals with both ends, and what each weighs. NULL is one, too."""
+    """The codes of one cell that may be drawn: intervals with both ends, and what each weighs. NULL is one, too.
+
+    `attribute`: whose shape codes have within an interval; without it they lie evenly.
+    """
 
     lows: Codes
     highs: Codes
     weights: NDArray[np.float64]
+    attribute: Attribute | None = None
 
     @property
     def empty(self) -> bool:
@@ -93,7 +97,13 @@ class WeightedIntervals:
         total = self.weights.sum()
         chances = self.weights / total if total > 0 else np.full(len(self.lows), 1 / len(self.lows))
         place = generator.choice(len(self.lows), size=count, p=chances)
-        return generator.integers(self.lows[place], self.highs[place], endpoint=True)
+        lows, highs = self.lows[place], self.highs[place]
+        if self.attribute is None or self.attribute.shape is None:
+            return generator.integers(lows, highs, endpoint=True)
+        here = lows != NULL
+        drawn = lows.copy()
+        drawn[here] = self.attribute.draw_between(lows[here], highs[here] + 1, generator)
+        return drawn
 
 
 def intervals_in_cell(attribute: Attribute, cell: int, within: CodeSpan | None = None) -> WeightedIntervals:
@@ -106,7 +116,9 @@ def intervals_in_cell(attribute: Attribute, cell: int, within: CodeSpan | None =
     edges = np.array(attribute.edges, dtype=np.int64)
     lows, highs = edges[fine[~null]], edges[fine[~null] + 1] - 1
     intervals = (
-        [(lows, highs, weights[~null])] if within is None else _clip_to_span(lows, highs, weights[~null], within)
+        [(lows, highs, weights[~null])]
+        if within is None
+        else _clip_to_span(attribute, lows, highs, weights[~null], within)
     )
     if null.any() and (within is None or within.null):
         one = np.array([NULL], dtype=np.int64)
@@ -115,17 +127,18 @@ def intervals_in_cell(attribute: Attribute, cell: int, within: CodeSpan | None =
         nothing = np.zeros(0, dtype=np.int64)
         return WeightedIntervals(lows=nothing, highs=nothing, weights=np.zeros(0))
     columns = [np.concatenate(parts) for parts in zip(*intervals, strict=True)]
-    return WeightedIntervals(lows=columns[0], highs=columns[1], weights=columns[2])
+    return WeightedIntervals(lows=columns[0], highs=columns[1], weights=columns[2], attribute=attribute)
 
 
 def _clip_to_span(
-    lows: Codes, highs: Codes, weights: NDArray[np.float64], within: CodeSpan
+    attribute: Attribute, lows: Codes, highs: Codes, weights: NDArray[np.float64], within: CodeSpan
 ) -> list[tuple[Codes, Codes, NDArray[np.float64]]]:
     """Intervals cut down to a span, each with its part of the weight."""
     clipped = []
     for low, high in within.intervals:
         starts, stops = np.maximum(lows, low), np.minimum(highs, high)
         inside = starts <= stops
-        share = (stops[inside] - starts[inside] + 1) / (highs[inside] - lows[inside] + 1)
+        whole = attribute.mass_between(lows[inside], highs[inside] + 1)
+        share = attribute.mass_between(starts[inside], stops[inside] + 1) / np.maximum(whole, 1e-300)
         clipped.append((starts[inside], stops[inside], weights[inside] * share))
     return clipped

@@ -15,6 +15,7 @@ from discreet.inference.fit_inputs import MeasuredMarginal
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.synth.attribute import Attribute
+from discreet.synth.fine_cells import fine_weights, is_by_octaves
 
 #: A value whose noisy count is below so many standard deviations is kept with the other rare ones; more where there
 #: are many values (`rare_below`).
@@ -29,6 +30,9 @@ HALVED = 1.5
 #: This part of what a histogram costs decides about its cells, by noise of its own: what is merged by the noise that is
 #: then summed comes out too small, and what is left too large.
 DECIDING = Fraction(1, 4)
+
+#: Of what the histogram of a column with bins costs, this part counts the bins themselves.
+BINS = Fraction(1, 3)
 
 #: From so many standard deviations above what is rare on there was nothing to decide: then both parts count.
 CLEAR = 3.0
@@ -60,19 +64,6 @@ class MeasuredHistograms:
     def sizes(self) -> tuple[int, ...]:
         return tuple(attribute.size for attribute in self.attributes)
 
-    def with_bins(self, bins: Sequence[MeasuredMarginal]) -> MeasuredHistograms:
-        """The same with some columns counted once more: cell by cell the mean of both by inverse variance."""
-        measured = list(self.measured)
-        for own in bins:
-            (place,) = own.attributes
-            parts = [1 / measured[place].cell_variances, 1 / own.cell_variances]
-            values = (measured[place].values * parts[0] + own.values * parts[1]) / (parts[0] + parts[1])
-            variances = 1 / (parts[0] + parts[1])
-            measured[place] = MeasuredMarginal(
-                attributes=(place,), values=values, variance=float(variances.mean()), variances=variances
-            )
-        return replace(self, measured=tuple(measured))
-
 
 def measure_histograms(
     program: Program,
@@ -84,15 +75,47 @@ def measure_histograms(
 ) -> MeasuredHistograms:
     """Measure every column once, with this share in all, and group its cells.
 
-    Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`.
+    Where there are `few` rows, which the noisy histograms tell, they are measured once more with `more`. A part of
+    the share counts the bins that were chosen: noise falls on all the fine cells that they are chosen by.
     """
     cut = BinnedTable(program, tuple(attribute.axis(outside=True) for attribute in attributes))
-    noisy = _histograms(program, cut, attributes, share)
+    again = _share_of_bins(program.event, attributes, share)
+    noisy = _histograms(program, cut, attributes, share - again)
     if more and few(_total(noisy)[0]):
         noisy = [
             one.with_(other) for one, other in zip(noisy, _histograms(program, cut, attributes, more), strict=True)
         ]
-    return group_cells(attributes, cut, noisy)
+    return _count_bins(program, group_cells(attributes, cut, noisy), again)
+
+
+def _share_of_bins(event: ReservationEvent, attributes: Sequence[Attribute], share: Fraction) -> Fraction:
+    """What of a share counts bins once more."""
+    parts = split_share(event, [attribute.fine for attribute in attributes], share)
+    return sum((BINS * part for part, each in zip(parts, attributes, strict=True) if has_bins(each)), Fraction(0))
+
+
+def _count_bins(program: Program, histograms: MeasuredHistograms, share: Fraction) -> MeasuredHistograms:
+    """The histograms with their bins counted once more, for this share in all, as one step.
+
+    A bin that was summed from fine cells has the noise of all of them, and one of a tail has many.
+    """
+    if not share:
+        return histograms
+    places = [place for place, attribute in enumerate(histograms.attributes) if has_bins(attribute)]
+    laws = [
+        program.law(part) for part in split_share(program.event, [histograms.sizes[place] for place in places], share)
+    ]
+    measured = list(histograms.measured)
+    for place, values, law in zip(
+        places, histograms.cut.measure([(place,) for place in places], laws), laws, strict=True
+    ):
+        first, variance = measured[place], max(float(law.variance()), LEAST_VARIANCE)
+        variances = first.cell_variances * variance / (first.cell_variances + variance)
+        mean = variances * (first.values / first.cell_variances + values / variance)
+        measured[place] = MeasuredMarginal(
+            attributes=(place,), values=mean, variance=float(variances.mean()), variances=variances
+        )
+    return replace(histograms, measured=tuple(measured))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,10 +197,14 @@ def group_cells(
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
         fine, in_use = attribute.fine_of_counted(), cells_in_use(attribute, own.deciding)
         deciding = np.bincount(fine[in_use], weights=own.deciding.values[in_use]).astype(np.float64)
-        groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
+        groups, clear = choose_cells(
+            attribute, fine_weights(attribute, deciding, own.deciding.sd), own.deciding.sd, total
+        )
         groups = split_groups(groups, attribute.apart)
-        weights = np.bincount(fine[in_use], weights=own.both.values[in_use])
-        grouped_attributes.append(attribute.with_groups(groups, np.maximum(weights, 0)))
+        weights = np.bincount(fine[in_use], weights=own.both.values[in_use]).astype(np.float64)
+        grouped_attributes.append(
+            attribute.with_groups(groups, np.maximum(fine_weights(attribute, weights, own.both.sd), 0))
+        )
         counted.append(groups[fine])
         values = np.where(clear[fine], own.both.values, own.counting.values)
         variances = np.where(clear[fine], own.both.variance, own.counting.variance)
@@ -296,7 +323,8 @@ def choose_bins(
     And which fine cells are clear: those whose noise did not draw the bins.
     """
     cells = len(attribute.edges) - 1
-    if total / MOST_BINS <= RARE * sd * math.sqrt(cells / MOST_BINS):
+    is_noisy = total / MOST_BINS <= RARE * sd * math.sqrt(cells / MOST_BINS)
+    if is_noisy and not is_by_octaves(attribute):
         groups = halved_bins(values[:cells], sd)
     else:
         filled = np.cumsum(np.maximum(values[:cells], 0))

@@ -23,7 +23,7 @@ from discreet.kernel.program import Program
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.synth.attribute import Attribute
 from discreet.synth.constraints import PublicConstraints
-from discreet.synth.first_histograms import MeasuredHistograms, has_bins, measure_histograms, split_share
+from discreet.synth.first_histograms import MeasuredHistograms, measure_histograms, split_share
 from discreet.synth.public_rows import PublicRows
 from discreet.synth.resolution import axes_of, normal_scores, smooth_potential, within_groups
 
@@ -35,9 +35,6 @@ ITERATIONS, FINAL_ITERATIONS = 30, 300
 
 #: The final fit ends when it is nearer to its optimum than this share of the noise.
 TOLERANCE = 0.05
-
-#: Of what the histogram of a number costs, this part counts its bins.
-AGAIN = Fraction(1, 2)
 
 #: With fewer rows for each standard deviation of the noise in a marginal, it is dear: small ones tell more.
 MANY_ROWS = 300.0
@@ -82,23 +79,9 @@ class FitTask:
     def measure_histograms(
         self, share: Fraction, *, more: Fraction = Fraction(0), few: Callable[[float], bool] = lambda total: False
     ) -> MeasuredHistograms:
-        """Histograms of all columns for this share, and for `more` where there are `few` rows.
-
-        The fine cells of numbers say where bins are worth having, and noise falls on all of them; so a part of the
-        share is kept for counting once more, bin by bin.
-        """
+        """Histograms of all columns for this share, and for `more` where there are `few` rows."""
         self.progress("histograms", 0.0)
-        binned = [place for place, attribute in enumerate(self.attributes) if has_bins(attribute)]
-        again = AGAIN * len(binned) / len(self.attributes)
-        used = self.program.share_left
-        histograms = measure_histograms(
-            self.program, self.attributes, share * (1 - again), more=more * (1 - again), few=few
-        )
-        used -= self.program.share_left
-        if not binned:
-            return histograms
-        bins = measure_marginals(self, histograms, [(place,) for place in binned], used * again / (1 - again))
-        return histograms.with_bins(bins)
+        return measure_histograms(self.program, self.attributes, share, more=more, few=few)
 
     @property
     def cells(self) -> int:

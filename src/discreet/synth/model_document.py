@@ -23,8 +23,11 @@ from discreet.synth.archive import DocumentArrays
 from discreet.synth.attribute import Attribute
 from discreet.synth.attribute_discovery import attribute_of_words
 from discreet.synth.column_data import column_data, column_of, flag_of, text_of
+from discreet.synth.column_differences import restore_differences
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.model_contents import ModelCard, ModelContents
+from discreet.synth.shape_measurement import shape_kind
+from discreet.synth.value_shapes import SHAPES, ValueShape
 
 #: The class that a document is read as: `Model`, which its file does not know.
 AnyModel = TypeVar("AnyModel", bound=ModelContents)
@@ -75,7 +78,7 @@ def model_of(data: dict[str, Any], arrays: DocumentArrays, kind: type[AnyModel])
     columns = tuple(column_of(entry) for entry in data["columns"])
     if len({column.name.lower() for column in columns}) != len(columns):
         raise ValueError("two columns have the same name")
-    attributes = tuple(_attribute_of(entry, columns, arrays) for entry in data["attributes"])
+    attributes = restore_differences([_attribute_of(entry, columns, arrays) for entry in data["attributes"]])
     if len({attribute.name for attribute in attributes}) != len(attributes):
         raise ValueError("two attributes have the same name")
     sizes = tuple(attribute.size for attribute in attributes)
@@ -138,23 +141,39 @@ def _attribute_data(attribute: Attribute, arrays: DocumentArrays) -> dict[str, A
         "open": attribute.open,
         "groups": arrays.put(attribute.groups),
         "weights": arrays.put(attribute.weights),
+        **({} if attribute.shape is None else {"shape": _shape_data(attribute.shape, arrays)}),
+        **({} if attribute.between is None else {"between": list(attribute.between)}),
     }
+
+
+def _shape_data(shape: ValueShape, arrays: DocumentArrays) -> dict[str, Any]:
+    return {"kind": shape.kind, "weights": [arrays.put(weights) for weights in shape.weights]}
+
+
+def _shape_of(data: Any, column: Column, arrays: DocumentArrays) -> ValueShape:
+    kind, weights = SHAPES[data["kind"]], tuple(arrays.floats(entry) for entry in data["weights"])
+    if kind is not shape_kind(column):
+        raise ValueError(f"column {column.name[:60]!r} cannot have this shape")
+    if tuple(map(len, weights)) != kind.sizes or any((each < 0).any() for each in weights):
+        raise ValueError(f"the shape of column {column.name[:60]!r} does not fit together")
+    return kind(weights=weights)  # type: ignore[arg-type]
 
 
 def _attribute_of(data: dict[str, Any], columns: tuple[Column, ...], arrays: DocumentArrays) -> Attribute:
     """An attribute. How its cells are counted follows from its column and the table's, and is not in the file."""
     column = column_of(data["column"])
+    between = tuple(map(text_of, data["between"])) if "between" in data else None
     own = [table_column for table_column in columns if table_column.name == column.name]
-    if isinstance(column, TextColumn) or not own:
+    if isinstance(column, TextColumn) or (bool(own) == (between is not None)):
         raise ValueError(f"column {column.name[:60]!r} cannot be modelled")
     edges = arrays.integers(data["edges"])
     groups, weights = arrays.integers(data["groups"]), arrays.floats(data["weights"])
     null, open_ = flag_of(data["null"]), flag_of(data["open"])
     _check_cells(column, edges, groups, weights)
     of = None
-    if isinstance(own[0], TextColumn) and isinstance(column, CategoryColumn):
+    if between is None and isinstance(own[0], TextColumn) and isinstance(column, CategoryColumn):
         of = attribute_of_words(column.name, column.values[:-1]).of
-    elif open_:
+    elif open_ and between is None:
         of = column_expression(own[0]).expression
     return Attribute(
         column=column,
@@ -165,6 +184,8 @@ def _attribute_of(data: dict[str, Any], columns: tuple[Column, ...], arrays: Doc
         open=open_,
         groups=groups,
         weights=weights,
+        shape=_shape_of(data["shape"], column, arrays) if "shape" in data else None,
+        between=between,  # type: ignore[arg-type]
     )
 
 

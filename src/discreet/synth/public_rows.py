@@ -15,6 +15,7 @@ from discreet.sql.catalog import PublicTable
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import cells_of
+from discreet.synth.column_differences import difference_codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,8 @@ def public_rows(table: PublicTable, attributes: Sequence[Attribute]) -> PublicRo
     columns = {column.name.lower(): column for column in table.columns}
     codes_by_name = {}
     for attribute in attributes:
+        if attribute.between is not None:
+            continue
         column = columns[attribute.name.lower()]
         assert not isinstance(column, TextColumn)
         given = table.codes[column.name]
@@ -55,6 +58,10 @@ def public_rows(table: PublicTable, attributes: Sequence[Attribute]) -> PublicRo
             code: _code(attribute, column.label(code) if isinstance(code, int) else None) for code in set(given)
         }
         codes_by_name[attribute.name] = np.array([code_map[code] for code in given], dtype=np.int64)
+    for attribute in attributes:
+        if attribute.between is not None:
+            low, high = (codes_by_name[name] for name in attribute.between)
+            codes_by_name[attribute.name] = difference_codes(low, high, attribute.edges[-1] - 4)
     return PublicRows(codes=codes_by_name)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth.attribute import Attribute
+from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import FAR, Codes, CodeSpan, WeightedIntervals, cells_of, fine_of, intervals_in_cell
 from discreet.synth.rules import ColumnOrder, Dependency, Rule, StructuralZero
 
@@ -139,8 +140,11 @@ class _Repair:
     def _weighted(self, attribute: Attribute, codes: Codes, count: int) -> Codes:
         """So many places among codes, by the weight that each has in its fine cell."""
         fine = fine_of(attribute, codes)
-        widths = np.append(np.diff(np.array(attribute.edges, dtype=np.int64)), 1)
-        weights = attribute.weights[fine] / widths[fine]
+        edges = np.array(attribute.edges, dtype=np.int64)
+        widths = np.append(attribute.mass_between(edges[:-1], edges[1:]), 1)
+        own = np.ones(len(codes))
+        own[codes != NULL] = attribute.mass_between(codes[codes != NULL], codes[codes != NULL] + 1)
+        weights = attribute.weights[fine] * own / np.maximum(widths[fine], 1e-300)
         chances = weights / weights.sum() if weights.sum() > 0 else np.full(len(codes), 1 / len(codes))
         return self.generator.choice(len(codes), size=count, p=chances)
 

@@ -14,6 +14,7 @@ from discreet.inference.sample import sample, sample_in_parts
 from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute
 from discreet.synth.code_spans import Codes, cells_of
+from discreet.synth.column_differences import apply_differences
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.known_counts import KnownCounts, RemainingCounts
 
@@ -79,12 +80,14 @@ class RowSampler:
             yield cells[start : start + at_once]
 
     def _codes(self, cells: NDArray[np.unsignedinteger], generator: np.random.Generator) -> dict[str, Codes]:
-        return {
+        codes = {
             attribute.name: np.full(len(cells), self.fixed[place])
             if place in self.fixed
             else cell_decoder.draw_codes(attribute, cells[:, place], generator)
             for place, attribute in enumerate(self.attributes)
         }
+        fixed = frozenset(self.attributes[place].name for place in self.fixed)
+        return apply_differences(self._named, codes, generator, fixed=fixed)
 
     def _repaired(
         self, row_codes: dict[str, Codes], generator: np.random.Generator, counted: set[str]

@@ -29,7 +29,9 @@ from discreet.schema.schema import closest_name_hint
 from discreet.sql.catalog import PublicTable
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, has_no_words, undeclared_columns
+from discreet.synth.column_differences import add_differences
 from discreet.synth.constraint_bounds import attributes_from_totals, refuse_contradiction, stretch_to_constraints
+from discreet.synth.fine_cells import shape_cells
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.fit_task import FitTask, ModelFit, Progress, no_progress
 from discreet.synth.model import Model, ModelCard
@@ -38,12 +40,16 @@ from discreet.synth.model_kinds import KINDS
 from discreet.synth.model_size import refuse_large_marginals
 from discreet.synth.public_rows import public_rows, refuse_other_columns
 from discreet.synth.random_model import random_model
+from discreet.synth.shape_measurement import measure_shapes
 
 #: A model of fewer rows than this many standard deviations of its noise is mostly noise.
 MOSTLY_NOISE = 10
 
 #: Where more than this share of the rows may lie outside bought bounds, nothing about the column is relied on.
 MOST_OUTSIDE = 0.05
+
+#: The steps that a fit takes; 2 since it measures shapes, groups of cells and bins once more.
+METHOD = 2
 
 #: Noise of a standard deviation beyond this is not drawn.
 MOST_NOISE = 5e11
@@ -92,9 +98,9 @@ def synthesize(
     reservation_id = reserve(request, event, session) if earlier is None else earlier.id
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
-    attributes = stretch_to_constraints(
-        request.constraints, describe_attributes(program, columns, needs, from_constraints=from_constraints), columns
-    )
+    described = describe_attributes(program, columns, needs, from_constraints=from_constraints)
+    attributes = stretch_to_constraints(request.constraints, [shape_cells(each) for each in described], columns)
+    attributes = add_differences(measure_shapes(program, attributes), request.constraints)
     task = FitTask(
         program=program,
         attributes=attributes,
@@ -270,13 +276,14 @@ def column_warnings(
         yield "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
 
 
-def _question(request: FitRequest, event: ReservationEvent, version: Version) -> str:
+def _question(request: FitRequest, event: ReservationEvent, version: Version, *, method: int = METHOD) -> str:
     """What makes two fits of one version the same, as a digest."""
     question_data = {
         "synth": request.data(),
         "table": version.table,
         "version": version.number,
         "event": to_data(event),
+        **({} if method == 1 else {"method": method}),
     }
     return hashlib.sha256(json.dumps(question_data, sort_keys=True).encode()).hexdigest()
 
@@ -284,15 +291,27 @@ def _question(request: FitRequest, event: ReservationEvent, version: Version) ->
 def earlier_reservation(
     request: FitRequest, prices: Sequence[ReservationEvent], session: Session
 ) -> Reservation | None:
-    """An earlier reservation for the same fit, whichever noise would be chosen now."""
+    """An earlier reservation for the same fit, whichever noise would be chosen now.
+
+    One by an earlier method is refused: its steps lie in the ledger, and cannot be taken by this one.
+    """
     if request.fresh:
         return None
     version = session.version
-    reservations = (
-        session.ledger.find_reservation(version.table, version.number, _question(request, event, version))
-        for event in prices
-    )
-    return next((each for each in reservations if each is not None), None)
+    for method in range(METHOD, 0, -1):
+        for event in prices:
+            question = _question(request, event, version, method=method)
+            earlier = session.ledger.find_reservation(version.table, version.number, question)
+            if earlier is not None and method < METHOD:
+                raise UsageError(
+                    "an earlier version of Discreet made this fit, and this version fits in another way",
+                    hint=Message(
+                        "use the model file of that fit, or fit again with ", Flag("fresh"), " (charged again)"
+                    ),
+                )
+            if earlier is not None:
+                return earlier
+    return None
 
 
 def reserve(request: FitRequest, event: ReservationEvent, session: Session) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -33,6 +33,7 @@ from discreet.schema.column import CategoryColumn, TextColumn
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import Attribute
 from discreet.synth.attribute_discovery import attribute_of_words
+from discreet.synth.column_differences import difference_expression
 from discreet.synth.inspect.model_evidence import names_of
 from discreet.synth.inspect.noisy_distances import PARTS, ComparisonPlan, comparison_plan, law_of, measure_distances
 from discreet.synth.model import Model
@@ -194,8 +195,8 @@ def check_model_of_version(model: Model, version: Version) -> None:
     others would tell of them.
 
     Guarantee: what is counted on the model's axes is, for each row, a function of that row that never fails: the
-        declared column's own code, or the place of its text in a list; a row lies in one cell of each axis or is left
-        out. Distances of such counts do not overflow.
+        declared column's own code, the place of its text in a list, or the difference of two columns within their
+        cells; a row lies in one cell of each axis or is left out. Distances of such counts do not overflow.
     """
     if (version.table, version.number) != (model.card.table, model.card.version):
         raise UsageError(
@@ -203,7 +204,7 @@ def check_model_of_version(model: Model, version: Version) -> None:
             hint="compare it with that version, or fit a new model",
         )
     for attribute in model.attributes:
-        if attribute.axis().of != _own(attribute, version) or not _is_sound(attribute):
+        if attribute.axis().of != _own(attribute, version, model.attributes) or not _is_sound(attribute):
             raise UsageError(
                 f"the model's column {attribute.name[:60]!r} does not match its declaration in {version.table!r}",
                 hint="fit a model to this version",
@@ -212,8 +213,17 @@ def check_model_of_version(model: Model, version: Version) -> None:
         raise UsageError("the parts of the model do not match each other", hint="fit a model to this version")
 
 
-def _own(attribute: Attribute, version: Version) -> Expression | None:
-    """What the column that the version declares is counted by; None where it has no such column."""
+def _own(attribute: Attribute, version: Version, attributes: Sequence[Attribute]) -> Expression | None:
+    """What the column that the version declares is counted by; None where it has no such column.
+
+    A difference of two columns is counted as those are: each of them is looked at by itself.
+    """
+    if attribute.between is not None:
+        columns = {each.name: each for each in attributes if each.between is None}
+        if not set(attribute.between) <= set(columns) or version.schema.column(attribute.name) is not None:
+            return None
+        low, high = (columns[name] for name in attribute.between)
+        return difference_expression(low, high, attribute.edges[-1] - 4)
     declared = version.schema.column(attribute.name)
     if declared is None or declared.name != attribute.name:
         return None

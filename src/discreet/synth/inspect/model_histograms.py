@@ -62,7 +62,9 @@ def _histogram(evidence: ModelEvidence, place: int, attribute: Attribute) -> Mod
 
 
 def kind_of(attribute: Attribute) -> Kind:
-    """What sort of values a column has, in a word."""
+    """What sort of values a column has, in a word. A difference has values that are no numbers: who of two is NULL."""
+    if attribute.between is not None:
+        return "category"
     match attribute.column:
         case NumberColumn():
             return "number"

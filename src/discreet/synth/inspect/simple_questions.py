@@ -112,9 +112,9 @@ def _ranges(attribute: Attribute) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 def _first(attribute: Attribute, cell: int) -> Label:
     assert not isinstance(attribute.column, TextColumn)
-    return attribute.column.label(attribute.edges[int(np.flatnonzero(attribute.groups == cell)[0])])
+    return attribute.text(attribute.edges[int(np.flatnonzero(attribute.groups == cell)[0])])
 
 
 def _last(attribute: Attribute, cell: int) -> Label:
     assert not isinstance(attribute.column, TextColumn)
-    return attribute.column.label(attribute.edges[int(np.flatnonzero(attribute.groups == cell)[-1]) + 1] - 1)
+    return attribute.text(attribute.edges[int(np.flatnonzero(attribute.groups == cell)[-1]) + 1] - 1)

@@ -1,0 +1,140 @@
+"""Weights of fine cells from their noisy counts: what noise alone explains is evened out.
+
+A noisy count is right on the average, but cut off at 0 it is too large on the average, and hundreds of empty cells far
+out come to many rows. So neighbouring cells are told apart only where noise does not explain the difference, and the
+tail of a column whose cells widen is continued from its body. Post-processing of noisy numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Two stretches of cells differ if noise explains it once in so many standard deviations.
+DIFFERENT = 3.0
+
+#: A stretch of cells whose sum is below so many standard deviations is taken for empty, and one near it for smaller.
+EMPTY = 2.0
+
+#: The curve of a tail is fitted to the cells above this share of the rows, and stands for those above the second.
+BODY, TAIL = 0.3, 0.9
+
+#: A tail that is so many standard deviations away from its curve is no such tail.
+AWAY = 4.5
+
+#: Steps of the fit of a curve, and the least number of cells that one is fitted to.
+STEPS, FEWEST = 60, 12
+
+
+def smooth_weights(
+    noisy: Floats, sd: float, base: Floats, *, points: NDArray[np.bool_], sizes: Floats | None = None
+) -> Floats:
+    """Weights from noisy counts of neighbouring cells with noise of this size.
+
+    `base`: how many rows are expected in each cell, up to a factor, where nothing is known of it; `points`: cells that
+    are like no other; `sizes`: how large values in each cell are, where cells widen with it: the last are the tail.
+    """
+    weights = np.zeros(len(noisy))
+    for start, stop in _stretches(points):
+        weights[start:stop] = _even_out(noisy[start:stop], sd, base[start:stop])
+    if sizes is not None:
+        cells = np.flatnonzero(~points & (sizes > 0))
+        weights[cells] = continue_tail(noisy[cells], weights[cells], sd, base[cells], sizes[cells])
+    return weights
+
+
+def _stretches(points: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Runs of cells that are compared: each point is one of its own."""
+    cuts = sorted({0, len(points), *np.flatnonzero(points).tolist(), *(np.flatnonzero(points) + 1).tolist()})
+    return list(pairwise(cuts))
+
+
+def _even_out(noisy: Floats, sd: float, base: Floats) -> Floats:
+    """Stretches of cells in proportion to their base: split where two parts differ by more than noise explains.
+
+    With S rows in a stretch of base B, a part of base b is expected to have S b / B; with k of n cells in it, the noise
+    of the difference has the variance sd^2 (k - 2 k b / B + n (b / B)^2).
+    """
+    weights, waiting = np.zeros(len(noisy)), [(0, len(noisy))]
+    sums, bases = np.concatenate([[0.0], np.cumsum(noisy)]), np.concatenate([[0.0], np.cumsum(base)])
+    while waiting:
+        start, stop = waiting.pop()
+        count, rows, whole = stop - start, sums[stop] - sums[start], bases[stop] - bases[start]
+        if count > 1 and whole > 0:
+            cells = np.arange(1, count)
+            part = (bases[start + 1 : stop] - bases[start]) / whole
+            variance = cells - 2 * cells * part + count * part**2
+            away = np.abs(sums[start + 1 : stop] - sums[start] - rows * part) / (
+                sd * np.sqrt(np.maximum(variance, 0.5))
+            )
+            place = int(away.argmax())
+            if away[place] > DIFFERENT:
+                waiting += [(start, start + 1 + place), (start + 1 + place, stop)]
+                continue
+        weights[start:stop] = _shrunk(rows, EMPTY * sd * math.sqrt(count)) * (
+            base[start:stop] / whole if whole > 0 else 1 / count
+        )
+    return weights
+
+
+def _shrunk(rows: float, limit: float) -> float:
+    return 0.0 if rows <= limit else rows * (1 - (limit / rows) ** 2)
+
+
+def continue_tail(noisy: Floats, weights: Floats, sd: float, base: Floats, sizes: Floats) -> Floats:
+    """The weights, with those of the tail by a curve that falls as the body does, where the noisy counts allow it.
+
+    Of the base's own it is x^a exp(-b x), or exp(a log x - b (log x)^2), whichever is nearer.
+    """
+    filled = np.cumsum(weights)
+    if len(noisy) < FEWEST or filled[-1] <= 0:
+        return weights
+    first, start = (int(np.searchsorted(filled, share * filled[-1])) for share in (BODY, TAIL))
+    if len(noisy) - first < FEWEST or start - first < 3:
+        return weights
+    place = np.log(sizes[first:] / sizes[first])
+    curves = [
+        _curve(noisy[first:], sd, base[first:], place, bend) for bend in (place**2, sizes[first:] / sizes[first] - 1)
+    ]
+    curve, _ = min(curves, key=lambda each: each[1])
+    tail = curve[start - first :]
+    difference, spread = noisy[start:] - tail, np.sqrt(sd**2 + tail)
+    whole = abs(float(difference.sum())) / math.sqrt(float((spread**2).sum()))
+    if not np.isfinite(tail).all() or whole > AWAY or (np.abs(difference) > AWAY * spread).any():
+        return weights
+    return np.concatenate([weights[:start], tail])
+
+
+def _curve(noisy: Floats, sd: float, base: Floats, place: Floats, bend: Floats) -> tuple[Floats, float]:
+    """The least squares curve base * exp(a + b place + c bend), c <= 0, by damped Newton steps, and what it misses."""
+    features = np.stack([np.ones_like(place), place, bend])
+    precision = 1 / (sd**2 + np.maximum(noisy, 0))
+    height = max(float(noisy[:FEWEST].sum()), sd) / max(float(base[:FEWEST].sum()), 1e-300)
+    theta, damping = np.array([math.log(height), -1.0, -0.01]), 1e-2
+    curve = base * np.exp(theta @ features)
+    loss = float((precision * (noisy - curve) ** 2).sum())
+    for _ in range(STEPS):
+        slopes = curve * features
+        gradient, hessian = slopes @ (precision * (noisy - curve)), (slopes * precision) @ slopes.T
+        hessian += np.diag(damping * np.diag(hessian) + 1e-12)
+        new = theta + np.clip(np.linalg.solve(hessian, gradient), -3, 3)
+        if new[2] > 0:  # then c is 0, and the others are fitted without it
+            new[:2] = theta[:2] + np.clip(
+                np.linalg.solve(hessian[:2, :2], gradient[:2] + hessian[:2, 2] * theta[2]), -3, 3
+            )
+            new[2] = 0.0
+        made = base * np.exp(np.clip(new @ features, -60, 60))
+        missed = float((precision * (noisy - made) ** 2).sum())
+        if missed > loss:
+            damping *= 5
+            continue
+        done = loss - missed < 1e-6 * (1 + loss)
+        theta, curve, loss, damping = new, made, missed, damping / 3
+        if done:
+            break
+    return curve, loss

@@ -1,0 +1,104 @@
+"""Fine cells of numbers and moments that follow their usual shapes: points of their own, octaves, whole days and hours.
+
+From public facts alone: the ends of a column, and what kind of column it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.plan.cells import even_edges
+from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.synth.attribute import FINE_CELLS, Attribute
+from discreet.synth.cell_weights import smooth_weights
+
+#: Cells of an octave, from the end inward: so many octaves, of so many cells each. Nearer to 0 the last ones go on.
+OCTAVES = ((2, 32), (5, 16), (60, 8))
+
+#: A column of no more fine cells than a model has bins keeps their noisy counts as weights.
+FEW_CELLS = 32
+
+#: A number whose ends are so many times apart is cut by octaves, too, though it has no 0.
+FAR_APART = 64
+
+#: Microseconds of what cells of timestamps are whole multiples of, the widest that fits.
+UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
+
+
+def shape_cells(attribute: Attribute) -> Attribute:
+    """The attribute with finer or other fine cells, where they are ours to choose; else as it is."""
+    low, high = attribute.edges[0], attribute.edges[-1]
+    if not attribute.binned or high - low <= FINE_CELLS:
+        return attribute
+    if isinstance(attribute.column, MomentColumn):
+        edges = _whole_units(attribute.edges) if attribute.column.type == "timestamp" else attribute.edges
+    else:
+        edges = number_edges(low, high)
+    none = np.zeros(0, dtype=np.int64)
+    return replace(attribute, edges=edges, apart=none, groups=none, weights=np.zeros(0))
+
+
+def number_edges(low: int, high: int) -> tuple[int, ...]:
+    """Edges of [low, high): by octaves away from 0 where the ends are far apart; 0 and the ends are cells of their own.
+
+    >>> number_edges(300, 850)[:4], number_edges(300, 850)[-3:]
+    ((300, 301, 302, 304), (847, 849, 850))
+    >>> [edge for edge in number_edges(0, 1_000_001) if edge < 4], number_edges(0, 1_000_001)[-3:]
+    ([0, 1, 2, 3], (978573, 1000000, 1000001))
+    """
+    cuts = {low, low + 1, high - 1, high}
+    if _has_octaves(low, high):
+        cuts |= {0, 1} | set(_octaves(high)) | {1 - edge for edge in _octaves(1 - low)}
+    else:
+        cuts |= set(even_edges(low, high, FINE_CELLS))
+    return tuple(sorted(cut for cut in cuts if low <= cut <= high))
+
+
+def _octaves(end: int) -> Iterator[int]:
+    """Edges from an end down to 1."""
+    edge = float(end)
+    for octaves, cells in OCTAVES:
+        for _ in range(octaves * cells):
+            edge *= 2 ** (-1 / cells)
+            if edge < 1:
+                return
+            yield round(edge)
+
+
+def _whole_units(edges: tuple[int, ...]) -> tuple[int, ...]:
+    """Edges of timestamps at whole days, hours, minutes or seconds, but for the ends."""
+    width = (edges[-1] - edges[0]) // (len(edges) - 1)
+    unit = next((unit for unit in UNITS if unit <= width), 1)
+    inner = {(edge + unit // 2) // unit * unit for edge in edges[1:-1]}
+    return tuple(sorted({edges[0], edges[-1], *(edge for edge in inner if edges[0] < edge < edges[-1])}))
+
+
+def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
+    """Noisy counts of fine cells, evened out where there are many: see `cell_weights`."""
+    cells = len(attribute.edges) - 1
+    if not attribute.binned or cells <= FEW_CELLS:
+        return noisy
+    edges = np.array(attribute.edges, dtype=np.int64)
+    base = attribute.mass_between(edges[:-1], edges[1:])
+    middles = (edges[:-1] + edges[1:] - 1) / 2
+    points = np.isin(edges[:-1], [0, edges[0], edges[-1] - 1]) & (np.diff(edges) == 1)
+    points |= np.bincount(attribute.apart)[attribute.apart[:cells]] == 1
+    by_octaves = is_by_octaves(attribute)
+    if by_octaves:  # what is even in such cells falls with its size
+        base = base / np.maximum(np.abs(middles), 0.5)
+    weights = smooth_weights(noisy[:cells], sd, base, points=points, sizes=middles if by_octaves else None)
+    return np.concatenate([weights, noisy[cells:]])
+
+
+def is_by_octaves(attribute: Attribute) -> bool:
+    """Whether its cells widen away from 0."""
+    low, high = attribute.edges[0], attribute.edges[-1]
+    return isinstance(attribute.column, NumberColumn) and high - low > FINE_CELLS and _has_octaves(low, high)
+
+
+def _has_octaves(low: int, high: int) -> bool:
+    return low <= 0 or high >= FAR_APART * low
