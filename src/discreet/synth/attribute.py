@@ -95,6 +95,8 @@ class Attribute:
         return tuple(self._label(np.flatnonzero(self.groups == cell)) for cell in range(self.size))
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
+        drawn = fine[self.weights[fine] > 0]
+        fine = drawn if len(drawn) == 1 else fine  # nothing else comes out
         ends = [self._ends(int(cell)) for cell in fine]
         code_ranges = [end for end in ends if end is not None]
         if not code_ranges:

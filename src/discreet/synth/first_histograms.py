@@ -33,6 +33,13 @@ CLEAR = 3.0
 #: At an absurd epsilon noise is 0 to the last float; nothing divides by it.
 LEAST_VARIANCE = 1e-9
 
+#: NULL, and what bought bounds or words may have brought in too much, is kept where it holds more rows than this many
+#: standard deviations of its noise; else nobody has it.
+SEEN = 2.5
+
+#: Of what histograms cost this part is split evenly, the rest by their sizes: small columns are asked about most.
+EVEN = Fraction(1, 2)
+
 #: In standard deviations of either noise: a limit that the truth is below with 95% confidence or more.
 LIMIT = 2.12
 
@@ -114,7 +121,7 @@ class HistogramPair:
 def _histograms(
     program: Program, cut: BinnedTable, attributes: Sequence[Attribute], share: Fraction
 ) -> list[HistogramPair]:
-    parts = split_share(program.event, [attribute.fine for attribute in attributes], share)
+    parts = split_with_floor(program.event, [_cells(attribute) for attribute in attributes], share)
     laws = [program.law(part * own) for part in parts for own in (DECIDING, 1 - DECIDING)]
     noisy = cut.measure([(place,) for place in range(len(attributes)) for _ in range(2)], laws)
     histograms = [
@@ -138,6 +145,22 @@ def split_share(event: ReservationEvent, sizes: Sequence[int], share: Fraction) 
     return [share * weight / sum(weights) for weight in weights]
 
 
+def split_with_floor(event: ReservationEvent, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
+    """As `split_share`, but a part of it evenly: no column has much more noise than an even split would give it.
+
+    >>> event = ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
+    >>> [str(part) for part in split_with_floor(event, [1, 4], Fraction(1))]
+    ['5/12', '7/12']
+    """
+    evenly = share * EVEN / len(sizes)
+    return [evenly + part for part in split_share(event, sizes, share * (1 - EVEN))]
+
+
+def _cells(attribute: Attribute) -> int:
+    """How many cells of a column its noise is spread over, about: fine cells are grouped into bins."""
+    return min(attribute.fine, MOST_BINS + attribute.null) if attribute.binned else attribute.fine
+
+
 def group_cells(
     attributes: Sequence[Attribute], cut: BinnedTable, noisy: Sequence[HistogramPair]
 ) -> MeasuredHistograms:
@@ -145,12 +168,15 @@ def group_cells(
     total, total_sd = _total(noisy)
     grouped_attributes, measured, counted, outside = [], [], [], []
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
-        fine, in_use = attribute.fine_of_counted(), _cells_in_use(attribute, own.deciding)
-        deciding = np.bincount(fine[in_use], weights=own.deciding.values[in_use]).astype(np.float64)
+        fine, in_use = attribute.fine_of_counted(), _cells_in_use(attribute, own)
+        deciding = np.bincount(fine[in_use], weights=own.deciding.values[in_use], minlength=attribute.fine)
         groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
-        groups = split_groups(groups, attribute.apart)
-        weights = np.bincount(fine[in_use], weights=own.both.values[in_use])
-        grouped_attributes.append(attribute.with_groups(groups, np.maximum(weights, 0)))
+        weights = np.bincount(fine[in_use], weights=own.both.values[in_use], minlength=attribute.fine)
+        unseen = _unseen_cells(attribute, groups, weights, own.both.sd)
+        groups = split_groups(join_unseen(groups, weights, unseen), attribute.apart)
+        unseen &= np.isin(groups, groups[~unseen])  # not where a public constraint leaves one alone
+        in_use &= ~unseen[fine]
+        grouped_attributes.append(attribute.with_groups(groups, kept_weights(groups, weights, unseen)))
         counted.append(groups[fine])
         values = np.where(clear[fine], own.both.values, own.counting.values)
         variances = np.where(clear[fine], own.both.variance, own.counting.variance)
@@ -168,13 +194,54 @@ def group_cells(
     )
 
 
-def _cells_in_use(attribute: Attribute, deciding: NoisyHistogram) -> NDArray[np.bool_]:
+def _cells_in_use(attribute: Attribute, own: HistogramPair) -> NDArray[np.bool_]:
     """Which counted cells make up the histogram: not those outside open ends that seem to hold nobody."""
+    deciding = own.deciding
     in_use = np.ones(len(deciding.values), dtype=np.bool_)
     if attribute.open:
         outer = [0, len(attribute.edges)]
         in_use[outer] = deciding.values[outer] > RARE * deciding.sd
     return in_use
+
+
+def _unseen_cells(
+    attribute: Attribute, groups: NDArray[np.int64], weights: NDArray[np.float64], sd: float
+) -> NDArray[np.bool_]:
+    """Which fine cells nobody seems to have: NULL below its noise, and rare values that nobody declared, together."""
+    unseen = np.zeros(attribute.fine, dtype=np.bool_)
+    if attribute.null:
+        unseen[-1] = weights[-1] < SEEN * sd
+    if (attribute.open or attribute.of is not None) and not _has_bins(attribute):
+        for cell in range(int(groups.max()) + 1):
+            own = np.flatnonzero((groups == cell) & ~unseen)
+            is_last_null = attribute.null and attribute.fine - 1 in own
+            unseen[own] |= not is_last_null and weights[own].sum() < SEEN * sd * math.sqrt(len(own))
+    unseen &= not unseen.all()
+    return unseen
+
+
+def join_unseen(
+    groups: NDArray[np.int64], weights: NDArray[np.float64], unseen: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """The groups with cells that nobody seems to have in the one, of those seen, that holds fewest.
+
+    >>> join_unseen(np.array([0, 1, 2]), np.array([9.0, 5.0, 0.0]), np.array([False, False, True])).tolist()
+    [0, 1, 1]
+    """
+    seen = np.unique(groups[~unseen])
+    sums = np.bincount(groups[~unseen], weights=weights[~unseen])[seen]
+    joined = np.where(unseen, seen[int(np.argmin(sums))], groups)
+    new_groups: NDArray[np.int64] = np.unique(joined, return_inverse=True)[1]
+    return new_groups
+
+
+def kept_weights(
+    groups: NDArray[np.int64], weights: NDArray[np.float64], unseen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The weights, none below 0; an unseen cell has none, and is never drawn."""
+    kept: NDArray[np.float64] = np.where(unseen, 0.0, np.maximum(weights, 0))
+    empty = np.bincount(groups, weights=kept)[groups] <= 0
+    return np.where(empty & ~unseen, 1.0, kept)
 
 
 def _most_outside(attribute: Attribute, own: NoisyHistogram) -> float:
@@ -222,9 +289,14 @@ def choose_cells(
     attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The model's cell of each fine cell, and which fine cells are clear: their own noise decided nothing."""
-    if attribute.binned and len(attribute.edges) - 1 > MOST_BINS:
+    if _has_bins(attribute):
         return choose_bins(attribute, values, sd, total)
     return merge_rare_cells(values, sd), values >= rare_below(len(values), sd) + CLEAR * sd
+
+
+def _has_bins(attribute: Attribute) -> bool:
+    """Whether its fine cells are grouped into bins."""
+    return attribute.binned and len(attribute.edges) - 1 > MOST_BINS
 
 
 def rare_below(cells: int, sd: float) -> float:
