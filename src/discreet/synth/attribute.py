@@ -36,6 +36,7 @@ class Attribute:
     `groups[i]` is the model's cell of fine cell i, and `weights[i]` its noisy number of rows, never negative.
     `binned`: the fine cells are ours to group into bins. `of`: what is counted, where it is not the column's own code.
     `open`: the ends were bought, and what lies beyond them is counted in the cells at the ends.
+    `outer`: so many fine cells at each end lie outside the bounds that were bought.
     `apart`: fine cells of different numbers here are never kept together, for a public constraint tells them apart.
     """
 
@@ -45,6 +46,7 @@ class Attribute:
     binned: bool = False
     of: Expression | None = None
     open: bool = False
+    outer: tuple[int, int] = (0, 0)
     apart: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     groups: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
@@ -95,8 +97,9 @@ class Attribute:
         return tuple(self._label(np.flatnonzero(self.groups == cell)) for cell in range(self.size))
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
-        drawn = fine[self.weights[fine] > 0]
-        fine = drawn if len(drawn) == 1 else fine  # nothing else comes out
+        drawn = np.flatnonzero(self.weights[fine] > 0)
+        if self.open and len(drawn):  # at its ends nothing else comes out
+            fine = fine[drawn[0] : drawn[-1] + 1]
         ends = [self._ends(int(cell)) for cell in fine]
         code_ranges = [end for end in ends if end is not None]
         if not code_ranges:

@@ -14,8 +14,7 @@ from discreet.answers.bounds.program_purchase import find_ends, find_words, plac
 from discreet.kernel.program import Program
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from discreet.synth.attribute import Attribute, attribute_of
-from discreet.synth.constraint_bounds import open_ended_attribute
-from discreet.synth.outside_rows import OutsideCells, widen_bounds
+from discreet.synth.outside_rows import open_attribute, zoom
 
 #: What text that too few people share is written as.
 OTHER = "(other)"
@@ -27,8 +26,8 @@ MOST_WORDS = 1000
 SHARE = Fraction(1, 40)
 MOST_SHARE = Fraction(1, 4)
 
-#: Of what finding the bounds of a column costs, this part counts the rows outside of those that were chosen.
-OUTSIDE = Fraction(1, 12)
+#: Of what finding the bounds of a column costs, this part looks closer at those of many codes.
+ZOOM = Fraction(1, 4)
 
 #: Shares of a pure epsilon are larger: a share s of rho buys choices of epsilon sqrt(s), of a pure one of s alone.
 PURE_SHARE = Fraction(1, 8)
@@ -82,16 +81,13 @@ def describe_attributes(
 
 
 def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
-    """Low and high of each column; then moved out to where rows are seen."""
+    """Low and high of each column, and cells beyond them, which the first histogram counts with the others."""
     if not needs.numbers:
         return {}
     share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers)
-    column_searches = find_ends(program, needs.numbers, share=share * (1 - OUTSIDE))
-    bounds = widen_bounds(program, [OutsideCells.of(search) for search in column_searches], share=share * OUTSIDE)
-    return {
-        search.column.name: open_ended_attribute(search.column, *own)
-        for search, own in zip(column_searches, bounds, strict=True)
-    }
+    searches = find_ends(program, needs.numbers, share=share * (1 - ZOOM))
+    searches = zoom(program, searches, share=share * ZOOM)
+    return {search.column.name: open_attribute(search) for search in searches}
 
 
 def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,25 @@ LEAST_VARIANCE = 1e-9
 #: NULL, and what bought bounds or words may have brought in too much, is kept where it holds more rows than this many
 #: standard deviations of its noise; else nobody has it.
 SEEN = 2.5
+
+#: With this chance noise alone shows rows in the first cell outside bounds that were bought, where rows have ended, and
+#: where they are a tail; after every cell without rows with an eighth of that, but not less than the last: an end shall
+#: hardly ever be absurd.
+BY_CHANCE = 0.0005
+IN_TAIL = 0.03
+LEAST_CHANCE = 1e-12
+
+#: So many standard deviations stand out of the noise of some 500 cells, alone or with their neighbours; and close a bin.
+#: One cell of Laplace noise must have more.
+STANDING_OUT = 3.8
+LONG_TAIL = 7.2
+BIN = 3.0
+
+#: What another step of a smoothed histogram costs, in variances of the noise.
+CUT = 10.0
+
+#: A tail goes on beyond what stands out of the noise by this part of what does.
+TAIL = 1 / 8
 
 #: Of what histograms cost this part is split evenly, the rest by their sizes: small columns are asked about most.
 EVEN = Fraction(1, 2)
@@ -90,16 +110,22 @@ class NoisyHistogram:
 
     values: NDArray[np.float64]
     variance: float
+    is_laplace: bool = False
 
     @property
     def sd(self) -> float:
         return math.sqrt(self.variance)
 
+    def deviations(self, chance: float) -> float:
+        """So many standard deviations the noise exceeds with this chance, about."""
+        return math.log(1 / (2 * chance)) / math.sqrt(2) if self.is_laplace else NormalDist().inv_cdf(1 - chance)
+
     def with_(self, other: NoisyHistogram) -> NoisyHistogram:
         """The mean of both by inverse variance."""
         total = self.variance + other.variance
         mean = (self.values * other.variance + other.values * self.variance) / total
-        return NoisyHistogram(values=mean, variance=self.variance * other.variance / total)
+        variance = self.variance * other.variance / total
+        return NoisyHistogram(values=mean, variance=variance, is_laplace=self.is_laplace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +151,11 @@ def _histograms(
     laws = [program.law(part * own) for part in parts for own in (DECIDING, 1 - DECIDING)]
     noisy = cut.measure([(place,) for place in range(len(attributes)) for _ in range(2)], laws)
     histograms = [
-        NoisyHistogram(values=values.astype(np.float64), variance=max(float(law.variance()), LEAST_VARIANCE))
+        NoisyHistogram(
+            values=values.astype(np.float64),
+            variance=max(float(law.variance()), LEAST_VARIANCE),
+            is_laplace=program.is_pure,
+        )
         for values, law in zip(noisy, laws, strict=True)
     ]
     return [
@@ -168,14 +198,19 @@ def group_cells(
     total, total_sd = _total(noisy)
     grouped_attributes, measured, counted, outside = [], [], [], []
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
-        fine, in_use = attribute.fine_of_counted(), _cells_in_use(attribute, own)
-        deciding = np.bincount(fine[in_use], weights=own.deciding.values[in_use], minlength=attribute.fine)
-        groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
-        weights = np.bincount(fine[in_use], weights=own.both.values[in_use], minlength=attribute.fine)
-        unseen = _unseen_cells(attribute, groups, weights, own.both.sd)
+        fine, in_use = attribute.fine_of_counted(), _cells_in_use(attribute, own.deciding)
+        deciding, weights = (
+            np.bincount(fine[in_use], weights=each.values[in_use], minlength=attribute.fine)
+            for each in (own.deciding, own.both)
+        )
+        unseen = unseen_cells(attribute, weights, own.both)
+        groups, clear = choose_cells(attribute, np.where(unseen, 0.0, deciding), own.deciding.sd, total)
+        unseen |= _unseen_together(attribute, groups, np.where(unseen, 0.0, weights), own.both.sd)
         groups = split_groups(join_unseen(groups, weights, unseen), attribute.apart)
         unseen &= np.isin(groups, groups[~unseen])  # not where a public constraint leaves one alone
         in_use &= ~unseen[fine]
+        if _has_bins(attribute):
+            weights = _smooth_weights(attribute, weights, own.both.sd)
         grouped_attributes.append(attribute.with_groups(groups, kept_weights(groups, weights, unseen)))
         counted.append(groups[fine])
         values = np.where(clear[fine], own.both.values, own.counting.values)
@@ -194,9 +229,8 @@ def group_cells(
     )
 
 
-def _cells_in_use(attribute: Attribute, own: HistogramPair) -> NDArray[np.bool_]:
+def _cells_in_use(attribute: Attribute, deciding: NoisyHistogram) -> NDArray[np.bool_]:
     """Which counted cells make up the histogram: not those outside open ends that seem to hold nobody."""
-    deciding = own.deciding
     in_use = np.ones(len(deciding.values), dtype=np.bool_)
     if attribute.open:
         outer = [0, len(attribute.edges)]
@@ -204,20 +238,125 @@ def _cells_in_use(attribute: Attribute, own: HistogramPair) -> NDArray[np.bool_]
     return in_use
 
 
-def _unseen_cells(
-    attribute: Attribute, groups: NDArray[np.int64], weights: NDArray[np.float64], sd: float
-) -> NDArray[np.bool_]:
-    """Which fine cells nobody seems to have: NULL below its noise, and rare values that nobody declared, together."""
+def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyHistogram) -> NDArray[np.bool_]:
+    """Which fine cells nobody seems to have: NULL below its noise; and, where ends were bought, what lies beyond.
+
+    Cells outside the bounds that were bought are seen one by one, the farther the harder; bins within them from the
+    first place to the last where rows stand out of the noise.
+    """
     unseen = np.zeros(attribute.fine, dtype=np.bool_)
     if attribute.null:
-        unseen[-1] = weights[-1] < SEEN * sd
-    if (attribute.open or attribute.of is not None) and not _has_bins(attribute):
-        for cell in range(int(groups.max()) + 1):
-            own = np.flatnonzero((groups == cell) & ~unseen)
-            is_last_null = attribute.null and attribute.fine - 1 in own
-            unseen[own] |= not is_last_null and weights[own].sum() < SEEN * sd * math.sqrt(len(own))
-    unseen &= not unseen.all()
+        unseen[-1] = weights[-1] < SEEN * own.sd
+    if attribute.open:
+        below, above = attribute.outer
+        last = len(attribute.edges) - 1 - above
+        if _has_bins(attribute):
+            first, end = seen_range(weights[below:last], own.sd, margin=TAIL, is_laplace=own.is_laplace)
+            unseen[below : below + first] = True
+            unseen[below + end : last] = True
+        inner = np.where(unseen[:last], 0.0, weights[:last])
+        is_positive = attribute.edges[below] >= 0
+        unseen[:below] = ~_seen_outward(weights[:below][::-1], inner[below], own, is_below_zero=is_positive)[::-1]
+        unseen[last : last + above] = ~_seen_outward(weights[last : last + above], inner[last - 1], own)
+    unseen &= not unseen[: len(attribute.edges) - 1].all()
     return unseen
+
+
+def _seen_outward(
+    outward: NDArray[np.float64], inner: float, own: NoisyHistogram, *, is_below_zero: bool = False
+) -> NDArray[np.bool_]:
+    """Which cells outside a bound hold rows, from the bound outward; `inner` is the count of the last cell within it.
+
+    Beside a cell of few rows they go on, as a tail does; beside one of many, or of none, they have ended.
+    """
+    seen, gap = np.zeros(len(outward), dtype=np.bool_), 0
+    for place, count in enumerate(outward.tolist()):
+        is_tail = RARE * own.sd < inner < 2 * STANDING_OUT * own.sd
+        chance = max((IN_TAIL if is_tail else BY_CHANCE) / 8**gap / (10 if is_below_zero else 1), LEAST_CHANCE)
+        seen[place] = count > own.deviations(chance) * own.sd
+        inner, gap = (count, 0) if seen[place] else (inner, gap + 1)
+    return seen
+
+
+def seen_range(values: NDArray[np.float64], sd: float, *, margin: float, is_laplace: bool = False) -> tuple[int, int]:
+    """From which cell to before which one rows stand out of the noise, alone or with their neighbours; all if none do.
+
+    An end that stands out clearly in one cell is sharp, and stays there. Others are tails: beyond them lie rows that
+    noise hides, so they move out by `margin` of what is seen, and by twice the cells that had to be seen together.
+
+    >>> seen_range(np.array([1.0, -2, 1, 90, 80, 2, 70, -1]), 3.0, margin=1)
+    (3, 7)
+    >>> seen_range(np.array([1.0, -2, 1, 6, 11, 12, 90, 80, 2, 70, -1]), 3.0, margin=0.25)
+    (3, 10)
+    """
+    seen: list[tuple[int, int, bool]] = []
+    is_narrower, width = np.zeros(len(values), dtype=np.bool_), 1
+    while width <= len(values):
+        sums = np.add.reduceat(values, np.arange(0, len(values), width))
+        # A sum of Laplace noise has its long tails at first, and those of a Gaussian in the end.
+        least = sd * max(STANDING_OUT * math.sqrt(width), LONG_TAIL if is_laplace else 0.0)
+        for place in np.flatnonzero(sums > least).tolist():
+            own = slice(place * width, min((place + 1) * width, len(values)))
+            if not is_narrower[own].any():
+                seen.append((own.start, own.stop, width == 1 and sums[place] > 2 * least))
+            is_narrower[own] = True
+        width *= 2
+    if not seen:
+        return 0, len(values)
+    first, last = min(seen), max(seen, key=lambda each: each[1])
+    tail = math.ceil(margin * (last[1] - first[0]))
+    start = first[0] if first[2] else first[0] - max(tail, 2 * (first[1] - first[0]))
+    end = last[1] if last[2] else last[1] + max(tail, 2 * (last[1] - last[0]))
+    return max(0, start), min(len(values), end)
+
+
+def smooth_counts(values: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
+    """Noisy counts of neighbouring cells as steps: the mean of each stretch that noise does not tell apart, or 0.
+
+    Of all ways to halve a stretch, and its halves again, the one of least squares, where every cut costs `CUT`.
+
+    >>> noisy = np.array([3.0, -4, 2, 1, 95, 105, 2, -3])
+    >>> smooth_counts(noisy, 3.0).tolist()
+    [0.0, 0.0, 0.0, 0.0, 100.0, 100.0, 0.0, 0.0]
+    """
+    sums, squares = (np.concatenate([[0.0], np.cumsum(values**power)]) for power in (1, 2))
+
+    def best(low: int, high: int) -> tuple[float, list[int]]:
+        """The least cost of a stretch, in variances, and where its steps end."""
+        size = high - low
+        whole = (squares[high] - squares[low] - (sums[high] - sums[low]) ** 2 / size) / sd**2
+        if size == 1 or whole <= CUT:
+            return whole, [high]
+        middle = (low + high) // 2
+        (left, left_ends), (right, right_ends) = best(low, middle), best(middle, high)
+        cut = left + right + CUT
+        return (cut, left_ends + right_ends) if cut < whole else (whole, [high])
+
+    steps, low = np.zeros(len(values)), 0
+    for high in best(0, len(values))[1] if len(values) else []:
+        rows = sums[high] - sums[low]
+        steps[low:high] = rows / (high - low) if rows > RARE * sd * math.sqrt(high - low) else 0.0
+        low = high
+    return steps
+
+
+def _unseen_together(
+    attribute: Attribute, groups: NDArray[np.int64], weights: NDArray[np.float64], sd: float
+) -> NDArray[np.bool_]:
+    """Rare values that nobody declared, where together they are below their noise: a word, or a code, too many."""
+    unseen = np.zeros(attribute.fine, dtype=np.bool_)
+    if (attribute.open or attribute.of is not None) and not _has_bins(attribute):
+        cells = np.bincount(groups, weights=weights != 0)
+        is_noise = np.bincount(groups, weights=weights) < SEEN * sd * np.sqrt(cells)
+        if not is_noise.all():
+            unseen = is_noise[groups]
+    return unseen
+
+
+def _smooth_weights(attribute: Attribute, weights: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
+    """The weights with those of even cells smoothed: what is drawn within a bin is no noise."""
+    below, last = attribute.outer[0], len(attribute.edges) - 1 - attribute.outer[1]
+    return np.concatenate([weights[:below], smooth_counts(weights[below:last], sd), weights[last:]])
 
 
 def join_unseen(
@@ -330,22 +469,25 @@ def split_groups(groups: NDArray[np.int64], apart: NDArray[np.int64]) -> NDArray
 def choose_bins(
     attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Bins of even fine cells: of about equal numbers of rows where the noise allows it, else of equal width.
+    """Bins of fine cells, from the least value on: each closed as soon as it stands out of its noise.
 
-    And which fine cells are clear: those whose noise did not draw the bins.
+    Where there is little noise they have about equal numbers of rows; where there is much they are narrow where rows
+    are, and wide where few are. At least two. And which fine cells are clear: those whose noise did not draw the bins.
     """
     cells = len(attribute.edges) - 1
-    noise = RARE * sd * math.sqrt(cells / MOST_BINS)
-    even = total / MOST_BINS <= noise
-    if even:
-        count = max(2, min(MOST_BINS, int(total / (RARE * sd * math.sqrt(cells)) + 1)))
-        groups = np.arange(cells) * count // cells
-    else:
-        filled = np.cumsum(np.maximum(values[:cells], 0))
-        levels = filled - np.maximum(values[:cells], 0) / 2
-        groups = np.minimum((levels * MOST_BINS / max(filled[-1], 1e-9)).astype(np.int64), MOST_BINS - 1)
-        groups = np.unique(groups, return_inverse=True)[1]
+    steps = smooth_counts(values[:cells], sd)
+    groups, bin_, rows, seen = np.zeros(cells, dtype=np.int64), 0, 0.0, 0
+    for place, count in enumerate(steps.tolist()):
+        groups[place] = bin_
+        rows, seen = rows + count, seen + (count != 0)
+        is_last_of_step = place + 1 == cells or steps[place + 1] != count
+        least = BIN * sd * math.sqrt(seen)
+        if seen and rows >= (least if is_last_of_step else max(total / MOST_BINS, least)):
+            bin_, rows, seen = bin_ + 1, 0.0, 0
+    groups = np.minimum(groups, min(max(bin_ - 1, 0), MOST_BINS - 1))  # what was not closed belongs to the last
+    if bin_ < 2:
+        groups = np.arange(cells) * 2 // cells
     groups = np.append(groups, groups[-1] + 1) if attribute.null else groups
-    clear = np.full(len(groups), even)
+    clear = np.zeros(len(groups), dtype=np.bool_)
     clear[cells:] = True
     return groups, clear
