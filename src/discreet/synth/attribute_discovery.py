@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.answers.bounds.program_purchase import find_ends, find_words, place_of_word, sorted_words
+from discreet.answers.bounds.program_purchase import find_ends, find_words, place_of_word, rows_for_word, sorted_words
 from discreet.kernel.program import Program
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from discreet.synth.attribute import Attribute, attribute_of
@@ -96,6 +96,12 @@ def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribu
     keys = {name: find_words(program, name, share=share, columns=len(needs.texts)) for name in needs.texts}
     words = {name: sorted_words(own)[:MOST_WORDS] for name, own in keys.items()}
     return {name: attribute_of_words(name, own) for name, own in words.items() if own}
+
+
+def rows_for_words(program: Program, needs: UndeclaredColumns) -> int:
+    """About how many rows, or persons, must share a value of text for it to be found."""
+    share = needs.share_per_column(pure=program.is_pure)
+    return rows_for_word(program, needs.texts[0], share=share, columns=len(needs.texts))
 
 
 def attribute_of_words(name: str, words: Sequence[str]) -> Attribute:

@@ -55,7 +55,7 @@ BIN = 3.0
 CUT = 10.0
 
 #: A tail goes on beyond what stands out of the noise by this part of what does.
-TAIL = 1 / 8
+TAIL = 1 / 4
 
 #: Of what histograms cost this part is split evenly, the rest by their sizes: small columns are asked about most.
 EVEN = Fraction(1, 2)
@@ -250,74 +250,98 @@ def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyH
     if attribute.open:
         below, above = attribute.outer
         last = len(attribute.edges) - 1 - above
+        inner, is_positive = weights[below:last], attribute.edges[below] >= 0
+        is_tail = [RARE * own.sd < count < 2 * STANDING_OUT * own.sd for count in (inner[0], inner[-1])]
+        seen = SeenRange(first=0, end=len(inner), is_tail=(is_tail[0], is_tail[1]))
         if _has_bins(attribute):
-            first, end = seen_range(weights[below:last], own.sd, margin=TAIL, is_laplace=own.is_laplace)
-            unseen[below : below + first] = True
-            unseen[below + end : last] = True
-        inner = np.where(unseen[:last], 0.0, weights[:last])
-        is_positive = attribute.edges[below] >= 0
-        unseen[:below] = ~_seen_outward(weights[:below][::-1], inner[below], own, is_below_zero=is_positive)[::-1]
-        unseen[last : last + above] = ~_seen_outward(weights[last : last + above], inner[last - 1], own)
+            seen = seen_range(inner, own.sd, margin=TAIL, is_laplace=own.is_laplace)
+        lower = _seen_outward(weights[:below][::-1], own, is_tail=seen.is_tail[0], is_below_zero=is_positive)
+        upper = _seen_outward(weights[last : last + above], own, is_tail=seen.is_tail[1])
+        unseen[:below], unseen[last : last + above] = ~lower[::-1], ~upper
+        # Where rows lie outside the bounds, some lie everywhere up to them.
+        unseen[below : below + seen.first] = not lower.any() and not _is_tail_long(
+            inner[: seen.first], seen.is_tail[0], own
+        )
+        unseen[below + seen.end : last] = not upper.any() and not _is_tail_long(inner[seen.end :], seen.is_tail[1], own)
     unseen &= not unseen[: len(attribute.edges) - 1].all()
     return unseen
 
 
-def _seen_outward(
-    outward: NDArray[np.float64], inner: float, own: NoisyHistogram, *, is_below_zero: bool = False
-) -> NDArray[np.bool_]:
-    """Which cells outside a bound hold rows, from the bound outward; `inner` is the count of the last cell within it.
+def _is_tail_long(beyond: NDArray[np.float64], is_tail: bool, own: NoisyHistogram) -> bool:
+    """Whether a tail seems to go on to the bound: all cells beyond what is seen together hold more than their noise."""
+    return is_tail and float(beyond.sum()) > own.sd * math.sqrt(len(beyond))
 
-    Beside a cell of few rows they go on, as a tail does; beside one of many, or of none, they have ended.
+
+def _seen_outward(
+    outward: NDArray[np.float64], own: NoisyHistogram, *, is_tail: bool, is_below_zero: bool = False
+) -> NDArray[np.bool_]:
+    """Which cells outside a bound hold rows, from the bound outward.
+
+    `is_tail`: there are few rows at the bound, so that they may go on; beside many, or none, they have ended.
     """
     seen, gap = np.zeros(len(outward), dtype=np.bool_), 0
     for place, count in enumerate(outward.tolist()):
-        is_tail = RARE * own.sd < inner < 2 * STANDING_OUT * own.sd
         chance = max((IN_TAIL if is_tail else BY_CHANCE) / 8**gap / (10 if is_below_zero else 1), LEAST_CHANCE)
         seen[place] = count > own.deviations(chance) * own.sd
-        inner, gap = (count, 0) if seen[place] else (inner, gap + 1)
+        if seen[place]:
+            is_tail, gap = count < 2 * STANDING_OUT * own.sd, 0
+        else:
+            gap += 1
     return seen
 
 
-def seen_range(values: NDArray[np.float64], sd: float, *, margin: float, is_laplace: bool = False) -> tuple[int, int]:
-    """From which cell to before which one rows stand out of the noise, alone or with their neighbours; all if none do.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRange:
+    """From which cell to before which one rows are seen, and whether each end is a tail: there noise hides some more."""
 
-    An end that stands out clearly in one cell is sharp, and stays there. Others are tails: beyond them lie rows that
-    noise hides, so they move out by `margin` of what is seen, and by twice the cells that had to be seen together.
+    first: int
+    end: int
+    is_tail: tuple[bool, bool]
+
+
+def seen_range(
+    values: NDArray[np.float64], sd: float, *, margin: float, is_laplace: bool = False, most: int | None = None
+) -> SeenRange:
+    """Where rows stand out of the noise, alone or with their neighbours; everywhere if they do nowhere.
+
+    An end that stands out clearly in one cell is sharp, and stays there. Others are tails, and move out by `margin` of
+    what is seen, and by twice the cells that had to be seen together, of which there may be no more than `most`.
 
     >>> seen_range(np.array([1.0, -2, 1, 90, 80, 2, 70, -1]), 3.0, margin=1)
-    (3, 7)
+    SeenRange(first=3, end=7, is_tail=(False, False))
     >>> seen_range(np.array([1.0, -2, 1, 6, 11, 12, 90, 80, 2, 70, -1]), 3.0, margin=0.25)
-    (3, 10)
+    SeenRange(first=3, end=10, is_tail=(True, False))
     """
     seen: list[tuple[int, int, bool]] = []
     is_narrower, width = np.zeros(len(values), dtype=np.bool_), 1
-    while width <= len(values):
+    while width <= (most or len(values)):
         sums = np.add.reduceat(values, np.arange(0, len(values), width))
         # A sum of Laplace noise has its long tails at first, and those of a Gaussian in the end.
         least = sd * max(STANDING_OUT * math.sqrt(width), LONG_TAIL if is_laplace else 0.0)
         for place in np.flatnonzero(sums > least).tolist():
             own = slice(place * width, min((place + 1) * width, len(values)))
             if not is_narrower[own].any():
-                seen.append((own.start, own.stop, width == 1 and sums[place] > 2 * least))
+                seen.append((own.start, own.stop, not (width == 1 and sums[place] > 2 * least)))
             is_narrower[own] = True
         width *= 2
     if not seen:
-        return 0, len(values)
+        return SeenRange(first=0, end=len(values), is_tail=(True, True))
     first, last = min(seen), max(seen, key=lambda each: each[1])
     tail = math.ceil(margin * (last[1] - first[0]))
-    start = first[0] if first[2] else first[0] - max(tail, 2 * (first[1] - first[0]))
-    end = last[1] if last[2] else last[1] + max(tail, 2 * (last[1] - last[0]))
-    return max(0, start), min(len(values), end)
+    start = first[0] - first[2] * max(tail, 2 * (first[1] - first[0]))
+    end = last[1] + last[2] * max(tail, 2 * (last[1] - last[0]))
+    return SeenRange(first=max(0, start), end=min(len(values), end), is_tail=(first[2], last[2]))
 
 
 def smooth_counts(values: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
-    """Noisy counts of neighbouring cells as steps: the mean of each stretch that noise does not tell apart, or 0.
+    """Noisy counts of neighbouring cells as steps: the mean of each stretch that noise does not tell apart.
 
-    Of all ways to halve a stretch, and its halves again, the one of least squares, where every cut costs `CUT`.
+    Of all ways to halve a stretch, and its halves again, the one of least squares, where every cut costs `CUT`. Between
+    steps that are seen others are 0; beyond them, in the tails, they are as they were measured, but never below 0.
 
-    >>> noisy = np.array([3.0, -4, 2, 1, 95, 105, 2, -3])
+    >>> noisy = np.array([3.0, -4, 2, 3, 95, 105, 2, -3])
     >>> smooth_counts(noisy, 3.0).tolist()
-    [0.0, 0.0, 0.0, 0.0, 100.0, 100.0, 0.0, 0.0]
+    [1.0, 1.0, 1.0, 1.0, 100.0, 100.0, 0.0, 0.0]
     """
     sums, squares = (np.concatenate([[0.0], np.cumsum(values**power)]) for power in (1, 2))
 
@@ -332,11 +356,15 @@ def smooth_counts(values: NDArray[np.float64], sd: float) -> NDArray[np.float64]
         cut = left + right + CUT
         return (cut, left_ends + right_ends) if cut < whole else (whole, [high])
 
-    steps, low = np.zeros(len(values)), 0
-    for high in best(0, len(values))[1] if len(values) else []:
-        rows = sums[high] - sums[low]
-        steps[low:high] = rows / (high - low) if rows > RARE * sd * math.sqrt(high - low) else 0.0
-        low = high
+    ends = best(0, len(values))[1] if len(values) else []
+    starts = [0, *ends[:-1]]
+    rows = [sums[high] - sums[low] for low, high in zip(starts, ends, strict=True)]
+    is_seen = [own > RARE * sd * math.sqrt(high - low) for own, low, high in zip(rows, starts, ends, strict=True)]
+    first, last = (is_seen.index(True), len(ends) - is_seen[::-1].index(True)) if any(is_seen) else (len(ends), 0)
+    steps = np.zeros(len(values))
+    for place, (low, high) in enumerate(zip(starts, ends, strict=True)):
+        if is_seen[place] or not first <= place < last:
+            steps[low:high] = max(0.0, rows[place] / (high - low))
     return steps
 
 
@@ -488,6 +516,6 @@ def choose_bins(
     if bin_ < 2:
         groups = np.arange(cells) * 2 // cells
     groups = np.append(groups, groups[-1] + 1) if attribute.null else groups
-    clear = np.zeros(len(groups), dtype=np.bool_)
+    clear = np.full(len(groups), bin_ < 2)
     clear[cells:] = True
     return groups, clear

@@ -20,13 +20,18 @@ from discreet.kernel.program import Program
 from discreet.plan.cells import Axis, even_edges
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import FINE_CELLS, Attribute
-from discreet.synth.first_histograms import seen_range
+from discreet.synth.first_histograms import SeenRange, seen_range
 
 #: Columns of more codes than this are looked at closer, in so many cells.
 MOST_CODES = FINE_CELLS
 
-#: Bounds are narrowed to cells that hold at least this part of the rows that were seen before.
-MOST_OF_ROWS = 0.8
+#: Bounds that are looked at closer keep a margin of this part of what is seen, where they are a tail.
+ZOOM_MARGIN = 1 / 4
+
+#: They are narrowed to cells that hold at least this part of the rows that were seen before, and that are seen alone or
+#: no more than so many together: the thin end of a tail belongs to the cells outside.
+MOST_OF_ROWS = 0.6
+TOGETHER = 8
 
 #: The widths of the cells outside, from a bound outward, as parts of what lies between the bounds: in eighths.
 OUTWARD = (1, 1, 2, 4, 8, 16, 32)
@@ -59,7 +64,7 @@ def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) ->
             search,
             edges,
             counts.tolist(),
-            seen_range(counts.astype(float), sd, margin=1, is_laplace=program.is_pure),
+            seen_range(counts.astype(float), sd, margin=ZOOM_MARGIN, is_laplace=program.is_pure, most=TOGETHER),
         )
         for search, edges, counts in zip(wide, axes, noisy, strict=True)
     }
@@ -76,9 +81,9 @@ def _ends(search: EndSearch) -> tuple[int, int]:
     return search.low, search.high + 1
 
 
-def _narrowed(search: EndSearch, edges: Sequence[int], noisy_counts: Sequence[int], seen: tuple[int, int]) -> EndSearch:
+def _narrowed(search: EndSearch, edges: Sequence[int], noisy_counts: Sequence[int], seen: SeenRange) -> EndSearch:
     """The search between these cells, where they hold most rows; an end that is declared stays."""
-    first, end = seen
+    first, end = seen.first, seen.end
     if sum(noisy_counts[first:end]) < (search.noisy_rows or 0) * MOST_OF_ROWS:
         return search
     low = edges[first] if "low" in search.missing_ends else search.low

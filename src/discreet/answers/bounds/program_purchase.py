@@ -76,16 +76,26 @@ def open_ends(version: Version, name: str) -> tuple[End, ...]:
 
 def find_words(program: Program, name: str, *, share: Fraction, columns: int) -> DiscoveredKeys:
     """The values of a column of text that enough people share, as one step; `columns` share the reservation's delta."""
-    priced = words_price(
+    (part,) = program.run(_words_of_program(program, name, share=share, columns=columns)).parts
+    assert isinstance(part, DiscoveredKeys)
+    return part
+
+
+def rows_for_word(program: Program, name: str, *, share: Fraction, columns: int) -> int:
+    """About how many rows, or persons, must share a value for `find_words` to find it. Before any data."""
+    (step,) = _words_of_program(program, name, share=share, columns=columns).steps
+    assert isinstance(step, Discover)
+    return least_persons(step)[0]
+
+
+def _words_of_program(program: Program, name: str, *, share: Fraction, columns: int) -> Price:
+    return words_price(
         program.version,
         name,
         epsilon=program.pure_epsilon(share),
         delta=program.event.delta / columns,
         gaussian=not program.is_pure,
     )
-    (part,) = program.run(priced).parts
-    assert isinstance(part, DiscoveredKeys)
-    return part
 
 
 def words_price(version: Version, name: str, *, epsilon: Fraction, delta: Fraction, gaussian: bool = False) -> Price:
