@@ -2,7 +2,7 @@
 
 `python benchmarks/synth_undeclared.py` judges the tables of `JUDGED` at epsilon 1, with a delta of 1e-6 and with none,
 and writes the section "undeclared" of RESULTS.md. `--tuned`: those that shares and limits were chosen on, and nothing is
-written. `--fits=20`, `--epsilon=1`, `--table=stops`, `--delta=0`, `--seed=1`, `--kind=independent`: others than usual.
+written. `--fits=12`, `--epsilon=1`, `--table=stops`, `--delta=0`, `--seed=1`, `--kind=independent`: others than usual.
 `--columns`: every column by itself.
 
 Each fit is of a new table from the same law. A value survives if at least half of its share comes out.
@@ -19,9 +19,6 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
-
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # before numpy is loaded
 
 import numpy as np
 from results import write_section
@@ -62,7 +59,7 @@ def main() -> None:
     given = dict(word[2:].split("=", 1) for word in sys.argv[1:] if "=" in word)
     tuned = "--tuned" in sys.argv[1:]
     makers = {name: make for name, make in (TUNED if tuned else JUDGED).items() if given.get("table", name) == name}
-    fits, epsilon, kind = int(given.get("fits", 20)), given.get("epsilon", "1"), given.get("kind", "independent")
+    fits, epsilon, kind = int(given.get("fits", 12)), given.get("epsilon", "1"), given.get("kind", "independent")
     lines = []
     for delta in [given["delta"]] if "delta" in given else ["1e-6", "0"]:
         for name, make in makers.items():
@@ -74,7 +71,7 @@ def main() -> None:
             if "--columns" in sys.argv[1:]:
                 for column, tally in found.items():
                     print("   ", line(column, "", [tally]), flush=True)
-    if not tuned and not given:
+    if not tuned and set(given) <= {"fits"}:
         write_section("undeclared", text(lines, fits))
 
 

@@ -98,10 +98,10 @@ class Attribute:
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
         drawn = np.flatnonzero(self.weights[fine] > 0)
-        if len(drawn):  # at the ends of bought bounds nothing else comes out, and NULL does not where nobody has it
-            first = int(drawn[0]) if self.open else 0
-            is_null_last = fine[-1] == len(self.edges) - 1
-            fine = fine[first : drawn[-1] + 1] if self.open or is_null_last and len(fine) > 1 else fine
+        if self.open and len(drawn):  # at the ends of bought bounds nothing else comes out
+            fine = fine[drawn[0] : drawn[-1] + 1]
+        elif len(fine) > 1 and fine[-1] == len(self.edges) - 1 and self.weights[-1] == 0:  # nobody has NULL
+            fine = fine[:-1]
         ends = [self._ends(int(cell)) for cell in fine]
         code_ranges = [end for end in ends if end is not None]
         if not code_ranges:

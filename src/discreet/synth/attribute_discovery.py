@@ -22,9 +22,11 @@ OTHER = "(other)"
 #: The most values that a column of text is described by, the first in order.
 MOST_WORDS = 1000
 
-#: Such a share is set aside for each column that is not declared, and no more than the last for all of them.
+#: Such a share is set aside for each column of numbers and moments that is not declared, and for each of text; and no
+#: more than the last for all of either kind. Chosen on the tables of benchmarks/undeclared_tables.py.
 SHARE = Fraction(1, 40)
-MOST_SHARE = Fraction(1, 4)
+WORDS_SHARE = Fraction(1, 20)
+MOST_SHARE = Fraction(3, 20)
 
 #: Of what finding the bounds of a column costs, this part looks closer at those of many codes.
 ZOOM = Fraction(1, 4)
@@ -41,10 +43,20 @@ class UndeclaredColumns:
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
 
-    def share_per_column(self, *, pure: bool) -> Fraction:
-        """What describing one of them costs of the whole guarantee."""
-        share, most = (PURE_SHARE, MOST_PURE) if pure else (SHARE, MOST_SHARE)
-        return min(share, most / max(1, len(self.numbers) + len(self.texts)))
+    def number_share(self, *, pure: bool) -> Fraction:
+        """What finding the bounds of one column costs of the whole guarantee."""
+        if pure:
+            return self._pure_share()
+        return min(SHARE, MOST_SHARE / max(1, len(self.numbers)))
+
+    def text_share(self, *, pure: bool) -> Fraction:
+        """What finding the words of one column costs of the whole guarantee."""
+        if pure:
+            return self._pure_share()
+        return min(WORDS_SHARE, MOST_SHARE / max(1, len(self.texts)))
+
+    def _pure_share(self) -> Fraction:
+        return min(PURE_SHARE, MOST_PURE / max(1, len(self.numbers) + len(self.texts)))
 
 
 def undeclared_columns(
@@ -84,7 +96,7 @@ def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attrib
     """Low and high of each column, and cells beyond them, which the first histogram counts with the others."""
     if not needs.numbers:
         return {}
-    share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers)
+    share = needs.number_share(pure=program.is_pure) * len(needs.numbers)
     searches = find_ends(program, needs.numbers, share=share * (1 - ZOOM))
     searches = zoom(program, searches, share=share * ZOOM)
     return {search.column.name: open_attribute(search) for search in searches}
@@ -92,7 +104,7 @@ def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attrib
 
 def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
     """The values of text that enough people share. All other text is one more value."""
-    share = needs.share_per_column(pure=program.is_pure)
+    share = needs.text_share(pure=program.is_pure)
     keys = {name: find_words(program, name, share=share, columns=len(needs.texts)) for name in needs.texts}
     words = {name: sorted_words(own)[:MOST_WORDS] for name, own in keys.items()}
     return {name: attribute_of_words(name, own) for name, own in words.items() if own}
@@ -100,7 +112,7 @@ def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribu
 
 def rows_for_words(program: Program, needs: UndeclaredColumns) -> int:
     """About how many rows, or persons, must share a value of text for it to be found."""
-    share = needs.share_per_column(pure=program.is_pure)
+    share = needs.text_share(pure=program.is_pure)
     return rows_for_word(program, needs.texts[0], share=share, columns=len(needs.texts))
 
 

@@ -45,8 +45,8 @@ BY_CHANCE = 0.0005
 IN_TAIL = 0.03
 LEAST_CHANCE = 1e-12
 
-#: So many standard deviations stand out of the noise of some 500 cells, alone or with their neighbours; and close a bin.
-#: One cell of Laplace noise must have more.
+#: So many standard deviations stand out of the noise of some 500 cells, alone or with their neighbours (one cell of
+#: Laplace noise must have more); and close a bin.
 STANDING_OUT = 3.8
 LONG_TAIL = 7.2
 BIN = 3.0
@@ -292,7 +292,7 @@ def _seen_outward(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenRange:
-    """From which cell to before which one rows are seen, and whether each end is a tail: there noise hides some more."""
+    """From which cell to before which one rows are seen; and whether each end is a tail: there noise hides more."""
 
     first: int
     end: int

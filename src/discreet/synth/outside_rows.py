@@ -49,7 +49,7 @@ def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) ->
     if not wide:
         return list(searches)
     law = program.law(share / len(searches))
-    axes = [even_edges(*_ends(search), MOST_CODES) for search in wide]
+    axes = [zoomed_edges(search) for search in wide]
     table = BinnedTable(
         program,
         tuple(
@@ -69,6 +69,11 @@ def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) ->
         for search, edges, counts in zip(wide, axes, noisy, strict=True)
     }
     return [narrowed.get(search.column.name, search) for search in searches]
+
+
+def zoomed_edges(search: EndSearch) -> tuple[int, ...]:
+    """The cells of a closer look between the bounds of a search."""
+    return even_edges(*_ends(search), MOST_CODES)
 
 
 def _codes(search: EndSearch) -> int:
