@@ -91,7 +91,7 @@ def test_null_below_its_noise_is_nobodys(monkeypatch):
         return found.attributes[0].weights[-1] > 0
 
     assert not is_null_drawn(15.0) and is_null_drawn(80.0)
-    monkeypatch.setattr(first_histograms, "SEEN", -100.0)
+    monkeypatch.setattr(first_histograms, "SEEN", 0.2)
     assert is_null_drawn(15.0)
 
 

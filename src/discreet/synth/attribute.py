@@ -137,8 +137,8 @@ def attribute_of(column: Column) -> Attribute | None:
     low, high = limits
     if isinstance(column, NumberColumn | MomentColumn):
         if column.edges is not None:
-            return Attribute(column=column, edges=column.edges, null=True)
-        return Attribute(column=column, edges=even_edges(low, high, FINE_CELLS), null=True, binned=True)
+            return Attribute(column=column, edges=column.edges, null=nullable(column))
+        return Attribute(column=column, edges=even_edges(low, high, FINE_CELLS), null=nullable(column), binned=True)
     if high > MOST_VALUES:
         raise Refused(
             f"column {column.name!r} has {high:,} values; a model can have at most {MOST_VALUES:,} per column",

@@ -16,7 +16,7 @@ from discreet.answers.bounds.round_bounds import first_code, last_code
 from discreet.errors import UsageError
 from discreet.inference.fit import fit
 from discreet.plan.cells import even_edges
-from discreet.schema.column import Column, MomentColumn, NumberColumn
+from discreet.schema.column import Column, MomentColumn, NumberColumn, nullable
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import FINE_CELLS, Attribute, attribute_of
 from discreet.synth.cell_decoder import NULL
@@ -33,7 +33,7 @@ def open_ended_attribute(column: NumberColumn | MomentColumn, low: int, high: in
         column=replace(column, low=low, high=high),
         of=column_expression(column).expression,
         edges=even_edges(low, high + 1, FINE_CELLS),
-        null=True,
+        null=nullable(column),
         binned=True,
         open=True,
     )

@@ -34,9 +34,9 @@ CLEAR = 3.0
 #: At an absurd epsilon noise is 0 to the last float; nothing divides by it.
 LEAST_VARIANCE = 1e-9
 
-#: NULL, and what bought bounds or words may have brought in too much, is kept where it holds more rows than this many
-#: standard deviations of its noise; else nobody has it.
-SEEN = 2.5
+#: NULL, and what bought bounds or words may have brought in too much, is kept where it holds more rows than noise alone
+#: would show with this chance; else nobody has it.
+SEEN = 0.003
 
 #: With this chance noise alone shows rows in the first cell outside bounds that were bought, where rows have ended, and
 #: where they are a tail; after every cell without rows with an eighth of that, but not less than the last: an end shall
@@ -205,7 +205,7 @@ def group_cells(
         )
         unseen = unseen_cells(attribute, weights, own.both)
         groups, clear = choose_cells(attribute, np.where(unseen, 0.0, deciding), own.deciding.sd, total)
-        unseen |= _unseen_together(attribute, groups, np.where(unseen, 0.0, weights), own.both.sd)
+        unseen |= _unseen_together(attribute, groups, np.where(unseen, 0.0, weights), own.both)
         groups = split_groups(join_unseen(groups, weights, unseen), attribute.apart)
         unseen &= np.isin(groups, groups[~unseen])  # not where a public constraint leaves one alone
         in_use &= ~unseen[fine]
@@ -246,7 +246,7 @@ def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyH
     """
     unseen = np.zeros(attribute.fine, dtype=np.bool_)
     if attribute.null:
-        unseen[-1] = weights[-1] < SEEN * own.sd
+        unseen[-1] = weights[-1] < own.deviations(SEEN) * own.sd
     if attribute.open:
         below, above = attribute.outer
         last = len(attribute.edges) - 1 - above
@@ -369,13 +369,13 @@ def smooth_counts(values: NDArray[np.float64], sd: float) -> NDArray[np.float64]
 
 
 def _unseen_together(
-    attribute: Attribute, groups: NDArray[np.int64], weights: NDArray[np.float64], sd: float
+    attribute: Attribute, groups: NDArray[np.int64], weights: NDArray[np.float64], own: NoisyHistogram
 ) -> NDArray[np.bool_]:
     """Rare values that nobody declared, where together they are below their noise: a word, or a code, too many."""
     unseen = np.zeros(attribute.fine, dtype=np.bool_)
     if (attribute.open or attribute.of is not None) and not _has_bins(attribute):
         cells = np.bincount(groups, weights=weights != 0)
-        is_noise = np.bincount(groups, weights=weights) < SEEN * sd * np.sqrt(cells)
+        is_noise = np.bincount(groups, weights=weights) < own.deviations(SEEN) * own.sd * np.sqrt(cells)
         if not is_noise.all():
             unseen = is_noise[groups]
     return unseen

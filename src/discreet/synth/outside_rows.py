@@ -18,6 +18,7 @@ from discreet.answers.bounds.round_bounds import first_code, last_code, round_ou
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.plan.cells import Axis, even_edges
+from discreet.schema.column import nullable
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import FINE_CELLS, Attribute
 from discreet.synth.first_histograms import SeenRange, seen_range
@@ -120,7 +121,7 @@ def open_attribute(search: EndSearch) -> Attribute:
         column=replace(column, low=edges[0], high=edges[-1] - 1),
         of=column_expression(column).expression,
         edges=edges,
-        null=True,
+        null=nullable(column),
         binned=True,
         open=True,
         outer=(len(below), len(above)),
