@@ -45,10 +45,10 @@ BY_CHANCE = 0.0005
 IN_TAIL = 0.03
 LEAST_CHANCE = 1e-12
 
-#: So many standard deviations stand out of the noise of some 500 cells, alone or with their neighbours (one cell of
+#: So many standard deviations stand out of the noise of some 1,000 cells, alone or with their neighbours (one cell of
 #: Laplace noise must have more); and close a bin.
-STANDING_OUT = 3.8
-LONG_TAIL = 7.2
+STANDING_OUT = 4.0
+LONG_TAIL = 7.6
 BIN = 3.0
 
 #: What another step of a smoothed histogram costs, in variances of the noise.

@@ -34,6 +34,9 @@ ZOOM_MARGIN = 1 / 4
 MOST_OF_ROWS = 0.6
 TOGETHER = 8
 
+#: Whole numbers of no more values than this have a cell for each: codes that lie far apart (101, 999) stay apart.
+MOST_UNITS = 1024
+
 #: The widths of the cells outside, from a bound outward, as parts of what lies between the bounds: in eighths.
 OUTWARD = (1, 1, 2, 4, 8, 16, 32)
 
@@ -116,7 +119,9 @@ def open_attribute(search: EndSearch) -> Attribute:
     least, most = within_century(column, first_code(column), last_code(column))
     above = list(dict.fromkeys(min(edge, most + 1) for edge in above if high < most))
     below = list(dict.fromkeys(max(edge, least) for edge in below if low > least))
-    edges = (*reversed(below), *even_edges(low, high + 1, FINE_CELLS), *above)
+    is_coded = column.type == "integer" and high - low < MOST_UNITS
+    cells = MOST_UNITS if is_coded else FINE_CELLS
+    edges = (*reversed(below), *even_edges(low, high + 1, cells), *above)
     return Attribute(
         column=replace(column, low=edges[0], high=edges[-1] - 1),
         of=column_expression(column).expression,
