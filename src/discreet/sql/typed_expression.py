@@ -117,8 +117,9 @@ def column_expression(column: Column, *, name: str | None = None) -> TypedExpres
         case NumberColumn(low=low, high=high, step=step):
             return TypedExpression(Code(called, low, high, null=nullable(column)), NumericKind(step=step))
         case MomentColumn(low=low, high=high, type=type_):
-            kind_of_time = DateKind() if type_ == "date" else TimestampKind()
-            return TypedExpression(Code(called, low, high, null=nullable(column)), kind_of_time)
+            return TypedExpression(
+                Code(called, low, high, null=nullable(column)), DateKind() if type_ == "date" else TimestampKind()
+            )
         case BooleanColumn():
             return TypedExpression(Code(called, 0, 1, null=nullable(column)), BooleanKind())
         case CategoryColumn(values=values, labels=labels):
