@@ -1,7 +1,7 @@
 """Tables as people have them, of which nothing is declared: names, codes, dates, skewed numbers, gaps, free text.
 
 `TUNED` are those that the shares and limits of a description were chosen on; `JUDGED` were made before that, and looked
-at only afterwards.
+at only afterwards, but for `stops`: its column `fine` (and `ward`, of a tuned table) led to a cell for each whole number.
 """
 
 from __future__ import annotations
