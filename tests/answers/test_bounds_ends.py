@@ -40,7 +40,7 @@ from discreet.plan.evaluate import value
 from discreet.plan.expressions import Code
 from discreet.plan.relation import PerPerson, Scan, base
 from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
-from discreet.synth.attribute_discovery import MOST_PURE, OUTSIDE, PURE_SHARE, SHARE
+from discreet.synth.attribute_discovery import MOST_PURE, PURE_SHARE, SHARE, ZOOM
 from tiers import size
 
 CODE = Code("x", None, None, null=True)
@@ -145,7 +145,7 @@ def test_zeros_and_ones_keep_both_at_what_a_fit_of_twelve_columns_gives(column, 
     """At least 99 of 100 by the issue; here 0.3% are lost by noise, of which 13 in 200 are less than one in a million."""
     ones = np.sort((np.arange(7000) < 560) * (100 if column is COST else 1)).astype(float)
     share = min(PURE_SHARE, MOST_PURE / 12) if is_pure else SHARE * rho_from_epsilon(Fraction(1), Fraction(1, 10**6))
-    share *= 1 - OUTSIDE
+    share *= 1 - ZOOM
     law = (
         DiscreteLaplace(scale=1 / (share * MAGNITUDES))
         if is_pure

@@ -8,10 +8,10 @@ import pytest
 from discreet.schema.column import CategoryColumn, NumberColumn
 from discreet.synth import synthesis as fit_file
 from discreet.synth.attribute import attribute_of
+from discreet.synth.cell_choice import split_groups
 from discreet.synth.cell_decoder import draw_codes
 from discreet.synth.constraints import MOST_APART
 from discreet.synth.constraints_file import read_constraints
-from discreet.synth.first_histograms import split_groups
 from discreet.synth.row_repair import broken_rows
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project
 

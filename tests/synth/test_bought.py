@@ -98,9 +98,11 @@ def test_what_columns_leave_open(tmp_path):
     columns = modelled_columns(project.version("people"), None)
     needs = undeclared_columns(columns, keys=True)
     assert set(needs.numbers) == {"number", "day"} and needs.texts == ("word",)
-    assert needs.share_per_column(pure=False) == Fraction(1, 40) and needs.share_per_column(pure=True) == Fraction(1, 8)
-    many = undeclared_columns(columns * 10, keys=True)
-    assert many.share_per_column(pure=False) == Fraction(1, 120) and many.share_per_column(pure=True) == Fraction(1, 75)
+    assert needs.number_share(pure=False) == Fraction(1, 40) and needs.text_share(pure=False) == Fraction(1, 20)
+    assert needs.number_share(pure=True) == needs.text_share(pure=True) == Fraction(1, 8)
+    many = undeclared_columns(columns * 10, keys=True)  # 20 columns of numbers and moments, 10 of text
+    assert many.number_share(pure=False) == Fraction(3, 400) and many.text_share(pure=False) == Fraction(3, 200)
+    assert many.number_share(pure=True) == many.text_share(pure=True) == Fraction(1, 75)
     assert undeclared_columns(columns, keys=False).texts == ()
 
 

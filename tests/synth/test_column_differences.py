@@ -182,23 +182,18 @@ def test_codes_of_rows_are_those_of_the_expression():
 # ---- fits of before
 
 
-def test_a_fit_of_before_goes_on_by_its_own_steps(tmp_path, monkeypatch):
-    """It is found, is free, and takes the steps that it took; a new one measures shapes and differences."""
+def test_a_fit_by_an_earlier_method_is_not_charged_again_by_a_slip(tmp_path, monkeypatch):
+    """Its steps lie in the ledger, and are not those of now: it is refused, free, unless a new one is asked for."""
     project = open_project(tmp_path, COLUMNS, stay_lines(400))
     with monkeypatch.context() as before:
         real = synthesis._question
-        before.setattr(synthesis, "_question", lambda *rest, **named: real(*rest, shapes=False))
-        before.setattr(synthesis, "shape_cells", lambda attribute: attribute)
-        before.setattr(synthesis, "measure_shapes", lambda program, attributes: attributes)
-        before.setattr(synthesis, "add_differences", lambda attributes, constraints: attributes)
-        task = synthesis.FitTask
-        before.setattr(synthesis, "FitTask", lambda **named: task(**(named | {"shapes": False})))
+        before.setattr(synthesis, "_question", lambda *rest, **named: real(*rest, method=1))
         old = fit(project, constraints=ORDERS)
     spent = project.budget("people").spent
-    again = fit(project, constraints=ORDERS)
-    assert project.budget("people").spent == spent and again.card.release == old.card.release
-    assert [each.name for each in again.attributes] == ["in", "out", "ward"] and again.card.steps == old.card.steps
-    assert [each.values.tolist() for each in again.measured] == [each.values.tolist() for each in old.measured]
+    with pytest.raises(UsageError, match="an earlier version"):
+        fit(project, constraints=ORDERS)
+    assert project.budget("people").spent == spent
     new = fit(project, constraints=ORDERS, fresh=True)
+    assert new.card.release != old.card.release and project.budget("people").spent > spent
     assert [each.name for each in new.attributes] == ["in", "out", "ward", "out - in"]
     assert new.card.epsilon == Fraction(1) and column_differences.difference_name("in", "out") == "out - in"

@@ -15,8 +15,8 @@ from discreet.errors import Refused, UsageError
 from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn, TextColumn
 from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute, attribute_of
+from discreet.synth.cell_choice import choose_bins, merge_rare_cells
 from discreet.synth.cell_decoder import NULL
-from discreet.synth.first_histograms import choose_bins, merge_rare_cells
 from synth.worlds import AGE, SEX, elsewhere, fit, open_project
 
 COLUMNS = {

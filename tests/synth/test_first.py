@@ -10,7 +10,8 @@ import pytest
 from discreet.inference.fit import FitSearch, fit
 from discreet.schema.column import CategoryColumn
 from discreet.synth.attribute import Attribute
-from discreet.synth.first_histograms import HistogramPair, NoisyHistogram, group_cells, sum_to_total
+from discreet.synth.first_histograms import group_cells, sum_to_total
+from discreet.synth.noisy_histogram import HistogramPair, NoisyHistogram
 from tiers import size
 
 CUT = SimpleNamespace(merged=lambda groups: None)

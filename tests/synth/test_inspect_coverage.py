@@ -14,11 +14,12 @@ from discreet.inference.fit import FitSearch
 from discreet.inference.fit import fit as fit_of
 from discreet.schema.column import NumberColumn
 from discreet.synth.attribute import attribute_of
-from discreet.synth.first_histograms import DECIDING, HistogramPair, NoisyHistogram, group_cells
+from discreet.synth.first_histograms import DECIDING, group_cells
 from discreet.synth.inspect.model_evidence import ModelEvidence
 from discreet.synth.inspect.model_histograms import histograms
 from discreet.synth.inspect.simple_questions import _conditions, simple_questions
 from discreet.synth.model import Model
+from discreet.synth.noisy_histogram import HistogramPair, NoisyHistogram
 from synth.inspect_tables import CARD, PURE, category
 from synth.worlds import fit, open_project
 

@@ -15,6 +15,7 @@ from discreet.kernel.project_session import open_session
 from discreet.synth import first_histograms as first_file
 from discreet.synth import mst as mst_file
 from discreet.synth.fit_request import FitRequest
+from discreet.synth.noisy_histogram import NoisyHistogram
 from synth.model_tables import KINDS, PERSON, PURE, RHO, ROW, apart, letters, planted, spent
 from synth.worlds import fit, open_project
 
@@ -256,8 +257,8 @@ def test_shares_of_histograms_are_exact_and_lean_to_the_larger(tmp_path):
 
 
 def test_two_looks_are_averaged_by_inverse_variance():
-    one = first_file.NoisyHistogram(values=np.array([10.0]), variance=1.0)
-    other = first_file.NoisyHistogram(values=np.array([20.0]), variance=3.0)
+    one = NoisyHistogram(values=np.array([10.0]), variance=1.0)
+    other = NoisyHistogram(values=np.array([20.0]), variance=3.0)
     assert one.with_(other).values.tolist() == other.with_(one).values.tolist() == [12.5]
     assert one.with_(other).variance == 0.75
 

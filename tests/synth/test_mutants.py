@@ -10,7 +10,7 @@ import pytest
 
 from discreet.kernel.program import Program
 from discreet.plan.cells import even_edges
-from discreet.synth import attribute_discovery, cell_decoder, first_histograms, row_sampler, rules
+from discreet.synth import attribute_discovery, cell_choice, cell_decoder, first_histograms, row_sampler, rules
 from discreet.synth.constraints import CellLimits, PublicConstraints
 from synth import test_bought, test_columns, test_constraints, test_extremes, test_ledger, test_saving
 from synth.worlds import CLINIC, CLINIC_RULES, clinic_lines, fit, keeps_clinic_rules, open_project
@@ -43,12 +43,12 @@ def exact_total(monkeypatch):
 
 
 def exact_bins(monkeypatch):
-    known, bins = first_histograms.group_cells, first_histograms.choose_bins
+    known, bins = first_histograms.group_cells, cell_choice.choose_bins
 
     def grouped(attributes, cut, *noisy):
         names = [attribute.name for attribute in attributes]
         monkeypatch.setattr(
-            first_histograms,
+            cell_choice,
             "choose_bins",
             lambda attribute, values, sd, total: bins(
                 attribute, exact(cut, names.index(attribute.name), attribute), sd, total
@@ -60,12 +60,12 @@ def exact_bins(monkeypatch):
 
 
 def exact_rare(monkeypatch):
-    known, merged = first_histograms.group_cells, first_histograms.merge_rare_cells
+    known, merged = first_histograms.group_cells, cell_choice.merge_rare_cells
 
     def grouped(attributes, cut, *noisy):
         few = [place for place, each in enumerate(attributes) if not each.binned or len(each.edges) - 1 <= 32]
         sure = iter([exact(cut, place, attributes[place]) for place in few])
-        monkeypatch.setattr(first_histograms, "merge_rare_cells", lambda values, sd: merged(next(sure), sd))
+        monkeypatch.setattr(cell_choice, "merge_rare_cells", lambda values, sd: merged(next(sure), sd))
         return known(attributes, cut, *noisy)
 
     monkeypatch.setattr(first_histograms, "group_cells", grouped)

@@ -10,7 +10,7 @@ from discreet.kernel.binned_table import CoarseSet
 from discreet.synth import aim as aim_file
 from discreet.synth import mst as mst_file
 from discreet.synth.attribute import attribute_of
-from discreet.synth.first_histograms import halved_bins
+from discreet.synth.cell_choice import halved_bins
 from discreet.synth.inspect.model_evidence import ModelEvidence
 from discreet.synth.model import Model
 from discreet.synth.resolution import (

@@ -110,7 +110,8 @@ def _filled(column: Column, place: int) -> str:
         case NumberColumn() | MomentColumn():
             # Not least and greatest: they pass over NULL and would turn it into a bound.
             low, high = code_bounds(column) or (0, 0)
-            return f"CASE WHEN {raw} < {low} THEN {low} WHEN {raw} > {high} THEN {high} ELSE {raw} END"
+            null = f"WHEN {raw} IS NULL THEN {low} " if column.closed else ""
+            return f"CASE {null}WHEN {raw} < {low} THEN {low} WHEN {raw} > {high} THEN {high} ELSE {raw} END"
         case CategoryColumn():
             if column.other is not None:
                 other = column.values.index(column.other)

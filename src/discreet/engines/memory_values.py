@@ -18,7 +18,9 @@ def stored_code(column: Column, value: SourceValue) -> Value | None:
     match column:
         case NumberColumn() | MomentColumn():
             low, high = code_bounds(column) or (0, 0)
-            return None if code is None else min(max(int(code), low), high)
+            if code is None:
+                return low if column.closed else None
+            return min(max(int(code), low), high)
         case CategoryColumn() if code is None and not is_missing(value, marks_of(column)) and column.other is not None:
             return column.values.index(column.other)
         case CategoryColumn() | BooleanColumn():

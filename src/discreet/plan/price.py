@@ -102,8 +102,10 @@ class Discover:
 
     @property
     def weights(self) -> tuple[tuple[int, int], ...] | None:
-        """What a person adds to a key, by how many keys that person has; None where it is 1."""
-        return self.mechanism.weights if isinstance(self.mechanism, WeightedThreshold) else None
+        """What a person adds to a key, by how many keys that person has; None where it is the same for all."""
+        if not isinstance(self.mechanism, WeightedThreshold) or self.mechanism.keys_per_person == 1:
+            return None
+        return self.mechanism.weights
 
     def events(self) -> list[Event]:
         return [self.mechanism.event()]

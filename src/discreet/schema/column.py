@@ -29,7 +29,10 @@ Label = int | float | str | bool | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberColumn:
-    """Whole or decimal numbers on a grid of `step`: code = value / step. `format` and `null`: see `value_format`."""
+    """Whole or decimal numbers on a grid of `step`: code = value / step. `format` and `null`: see `value_format`.
+
+    Closed: NULL becomes `low`.
+    """
 
     name: str
     type: Literal["integer", "decimal"]
@@ -38,6 +41,7 @@ class NumberColumn:
     high: int | None = None
     edges: tuple[int, ...] | None = None
     constant: bool = False
+    closed: bool = field(default=False, repr=False)
     format: NumberFormat | None = field(default=None, repr=False)
     null: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -60,7 +64,10 @@ class NumberColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentColumn:
-    """Dates (code = days since 1970) or timestamps in UTC (code = microseconds since 1970)."""
+    """Dates (code = days since 1970) or timestamps in UTC (code = microseconds since 1970).
+
+    Closed: NULL becomes `low`.
+    """
 
     name: str
     type: Literal["date", "timestamp"]
@@ -68,6 +75,7 @@ class MomentColumn:
     high: int | None = None
     edges: tuple[int, ...] | None = None
     constant: bool = False
+    closed: bool = field(default=False, repr=False)
     format: MomentFormat | None = field(default=None, repr=False)
     null: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -154,7 +162,7 @@ def domain(column: Column) -> tuple[int, int] | None:
 
 def nullable(column: Column) -> bool:
     """Whether the declared table may hold NULL here."""
-    return not (isinstance(column, BooleanColumn | CategoryColumn) and column.closed)
+    return isinstance(column, TextColumn) or not column.closed
 
 
 def type_name(column: Column) -> str:
@@ -213,6 +221,8 @@ def _check_ordered(column: NumberColumn | MomentColumn) -> None:
         )
     if low is not None and high is not None and low > high:
         raise SchemaError(f"column {column.name!r}: low is above high")
+    if column.closed and low is None:
+        raise SchemaError(f"column {column.name!r}: a closed column needs low, which NULL becomes", hint="low = 0")
     if edges is None:
         return
     if low is None or high is None:

@@ -59,7 +59,7 @@ _TABLE = {
     "groups_per_person", "rows_per_person_per_group", "public_persons",
     "population", "columns", "invariants", "ends", "directed", *LAYOUT_KEYS, *INHERITED_KEYS,
 }  # fmt: skip
-_ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
+_ORDERED = {"type", "low", "high", "bins", "edges", "closed", "constant", "measured"}
 _KEYS = {
     "integer": _ORDERED | FORMAT_KEYS["integer"],
     "decimal": _ORDERED | FORMAT_KEYS["decimal"] | {"step"},
@@ -365,7 +365,15 @@ def _number(
     edges = _edges(data, low, high, raw_edges, where=where)
     number_format = read_number_format(data, where=where)
     return NumberColumn(
-        name=name, type=type_, step=step, low=low, high=high, edges=edges, constant=constant, format=number_format
+        name=name,
+        type=type_,
+        step=step,
+        low=low,
+        high=high,
+        edges=edges,
+        constant=constant,
+        closed=_flag(data, "closed", where=where),
+        format=number_format,
     )
 
 
@@ -385,7 +393,8 @@ def _moment(
         _list(raw_edges, where=f"{where} edges")
         raw_edges = [code(edge) for edge in raw_edges]
     edges = _edges(data, low, high, raw_edges, where=where)
-    column = MomentColumn(name=name, type=type_, low=low, high=high, edges=edges, constant=constant)
+    closed = _flag(data, "closed", where=where)
+    column = MomentColumn(name=name, type=type_, low=low, high=high, edges=edges, constant=constant, closed=closed)
     last_year = None if high is None else int(str(column.label(high))[:4])
     return replace(column, format=read_moment_format(data, last_year=last_year, where=where))
 

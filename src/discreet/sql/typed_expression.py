@@ -115,10 +115,10 @@ def column_expression(column: Column, *, name: str | None = None) -> TypedExpres
     called = column.name if name is None else name
     match column:
         case NumberColumn(low=low, high=high, step=step):
-            return TypedExpression(Code(called, low, high, null=True), NumericKind(step=step))
+            return TypedExpression(Code(called, low, high, null=nullable(column)), NumericKind(step=step))
         case MomentColumn(low=low, high=high, type=type_):
             return TypedExpression(
-                Code(called, low, high, null=True), DateKind() if type_ == "date" else TimestampKind()
+                Code(called, low, high, null=nullable(column)), DateKind() if type_ == "date" else TimestampKind()
             )
         case BooleanColumn():
             return TypedExpression(Code(called, 0, 1, null=nullable(column)), BooleanKind())

@@ -37,6 +37,7 @@ class Attribute:
     `groups[i]` is the model's cell of fine cell i, and `weights[i]` its noisy number of rows, never negative.
     `binned`: the fine cells are ours to group into bins. `of`: what is counted, where it is not the column's own code.
     `open`: the ends were bought, and what lies beyond them is counted in the cells at the ends.
+    `outer`: so many fine cells at each end lie outside the bounds that were bought.
     `apart`: fine cells of different numbers here are never kept together, for a public constraint tells them apart.
     `shape`: how codes lie within a fine cell, where that is not evenly. `between`: the lower and the higher column, of
     which this is the difference (`column_differences`).
@@ -48,6 +49,7 @@ class Attribute:
     binned: bool = False
     of: Expression | None = None
     open: bool = False
+    outer: tuple[int, int] = (0, 0)
     apart: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     groups: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
@@ -112,6 +114,9 @@ class Attribute:
         return tuple(self._label(np.flatnonzero(self.groups == cell)) for cell in range(self.size))
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
+        drawn = np.flatnonzero(self.weights[fine] > 0)
+        if self.open and len(drawn):  # at the ends of bought bounds nothing else comes out
+            fine = fine[drawn[0] : drawn[-1] + 1]
         ends = [self._ends(int(cell)) for cell in fine if len(fine) == 1 or not self._is_unused_null(int(cell))]
         code_ranges = [end for end in ends if end is not None]
         if not code_ranges:
@@ -155,8 +160,8 @@ def attribute_of(column: Column) -> Attribute | None:
     low, high = limits
     if isinstance(column, NumberColumn | MomentColumn):
         if column.edges is not None:
-            return Attribute(column=column, edges=column.edges, null=True)
-        return Attribute(column=column, edges=even_edges(low, high, FINE_CELLS), null=True, binned=True)
+            return Attribute(column=column, edges=column.edges, null=nullable(column))
+        return Attribute(column=column, edges=even_edges(low, high, FINE_CELLS), null=nullable(column), binned=True)
     if high > MOST_VALUES:
         raise Refused(
             f"column {column.name!r} has {high:,} values; a model can have at most {MOST_VALUES:,} per column",

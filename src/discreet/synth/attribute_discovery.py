@@ -10,12 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.answers.bounds.program_purchase import find_ends, find_words, place_of_word, sorted_words
+from discreet.answers.bounds.program_purchase import find_ends, find_words, place_of_word, rows_for_word, sorted_words
 from discreet.kernel.program import Program
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from discreet.synth.attribute import Attribute, attribute_of
-from discreet.synth.constraint_bounds import open_ended_attribute
-from discreet.synth.outside_rows import OutsideCells, widen_bounds
+from discreet.synth.outside_rows import open_attribute, zoom
 
 #: What text that too few people share is written as.
 OTHER = "(other)"
@@ -23,12 +22,14 @@ OTHER = "(other)"
 #: The most values that a column of text is described by, the first in order.
 MOST_WORDS = 1000
 
-#: Such a share is set aside for each column that is not declared, and no more than the last for all of them.
+#: Such a share is set aside for each column of numbers and moments that is not declared, and for each of text; and no
+#: more than the last for all of either kind. Chosen on the tables of benchmarks/undeclared_tables.py.
 SHARE = Fraction(1, 40)
-MOST_SHARE = Fraction(1, 4)
+WORDS_SHARE = Fraction(1, 20)
+MOST_SHARE = Fraction(3, 20)
 
-#: Of what finding the bounds of a column costs, this part counts the rows outside of those that were chosen.
-OUTSIDE = Fraction(1, 12)
+#: Of what finding the bounds of a column costs, this part looks closer at those of many codes.
+ZOOM = Fraction(1, 4)
 
 #: Shares of a pure epsilon are larger: a share s of rho buys choices of epsilon sqrt(s), of a pure one of s alone.
 PURE_SHARE = Fraction(1, 8)
@@ -42,10 +43,20 @@ class UndeclaredColumns:
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
 
-    def share_per_column(self, *, pure: bool) -> Fraction:
-        """What describing one of them costs of the whole guarantee."""
-        share, most = (PURE_SHARE, MOST_PURE) if pure else (SHARE, MOST_SHARE)
-        return min(share, most / max(1, len(self.numbers) + len(self.texts)))
+    def number_share(self, *, pure: bool) -> Fraction:
+        """What finding the bounds of one column costs of the whole guarantee."""
+        if pure:
+            return self._pure_share()
+        return min(SHARE, MOST_SHARE / max(1, len(self.numbers)))
+
+    def text_share(self, *, pure: bool) -> Fraction:
+        """What finding the words of one column costs of the whole guarantee."""
+        if pure:
+            return self._pure_share()
+        return min(WORDS_SHARE, MOST_SHARE / max(1, len(self.texts)))
+
+    def _pure_share(self) -> Fraction:
+        return min(PURE_SHARE, MOST_PURE / max(1, len(self.numbers) + len(self.texts)))
 
 
 def undeclared_columns(
@@ -82,24 +93,27 @@ def describe_attributes(
 
 
 def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
-    """Low and high of each column; then moved out to where rows are seen."""
+    """Low and high of each column, and cells beyond them, which the first histogram counts with the others."""
     if not needs.numbers:
         return {}
-    share = needs.share_per_column(pure=program.is_pure) * len(needs.numbers)
-    column_searches = find_ends(program, needs.numbers, share=share * (1 - OUTSIDE))
-    bounds = widen_bounds(program, [OutsideCells.of(search) for search in column_searches], share=share * OUTSIDE)
-    return {
-        search.column.name: open_ended_attribute(search.column, *own)
-        for search, own in zip(column_searches, bounds, strict=True)
-    }
+    share = needs.number_share(pure=program.is_pure) * len(needs.numbers)
+    searches = find_ends(program, needs.numbers, share=share * (1 - ZOOM))
+    searches = zoom(program, searches, share=share * ZOOM)
+    return {search.column.name: open_attribute(search) for search in searches}
 
 
 def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
     """The values of text that enough people share. All other text is one more value."""
-    share = needs.share_per_column(pure=program.is_pure)
+    share = needs.text_share(pure=program.is_pure)
     keys = {name: find_words(program, name, share=share, columns=len(needs.texts)) for name in needs.texts}
     words = {name: sorted_words(own)[:MOST_WORDS] for name, own in keys.items()}
     return {name: attribute_of_words(name, own) for name, own in words.items() if own}
+
+
+def rows_for_words(program: Program, needs: UndeclaredColumns) -> int:
+    """About how many rows, or persons, must share a value of text for it to be found."""
+    share = needs.text_share(pure=program.is_pure)
+    return rows_for_word(program, needs.texts[0], share=share, columns=len(needs.texts))
 
 
 def attribute_of_words(name: str, words: Sequence[str]) -> Attribute:

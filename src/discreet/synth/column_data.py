@@ -24,7 +24,7 @@ def column_data(column: Column) -> dict[str, Any]:
         data["step"] = exact.write(column.step)
     if isinstance(column, NumberColumn | MomentColumn):
         edges = None if column.edges is None else list(column.edges)
-        data |= {"low": column.low, "high": column.high, "edges": edges}
+        data |= {"low": column.low, "high": column.high, "edges": edges} | ({"closed": True} if column.closed else {})
     if isinstance(column, BooleanColumn | CategoryColumn):
         data["closed"] = column.closed
     if isinstance(column, CategoryColumn):
@@ -73,6 +73,7 @@ def _ordered(data: Any) -> dict[str, Any]:
         "low": _code(data["low"]),
         "high": _code(data["high"]),
         "edges": None if edges is None else tuple(_whole(edge) for edge in edges),
+        "closed": flag_of(data.get("closed", False)),
     }
 
 

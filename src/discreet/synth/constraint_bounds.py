@@ -16,13 +16,13 @@ from discreet.answers.bounds.round_bounds import first_code, last_code
 from discreet.errors import UsageError
 from discreet.inference.fit import fit
 from discreet.plan.cells import even_edges
-from discreet.schema.column import Column, MomentColumn, NumberColumn
+from discreet.schema.column import Column, MomentColumn, NumberColumn, nullable
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import FINE_CELLS, Attribute, attribute_of
+from discreet.synth.cell_choice import MOST_BINS
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import FAR
 from discreet.synth.constraints import PublicConstraints
-from discreet.synth.first_histograms import MOST_BINS
 from discreet.synth.known_counts import KnownCounts
 from discreet.synth.rules import ColumnOrder, Dependency, Rule, StructuralZero
 
@@ -33,7 +33,7 @@ def open_ended_attribute(column: NumberColumn | MomentColumn, low: int, high: in
         column=replace(column, low=low, high=high),
         of=column_expression(column).expression,
         edges=even_edges(low, high + 1, FINE_CELLS),
-        null=True,
+        null=nullable(column),
         binned=True,
         open=True,
     )

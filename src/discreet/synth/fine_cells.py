@@ -31,15 +31,23 @@ UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 
 def shape_cells(attribute: Attribute) -> Attribute:
     """The attribute with finer or other fine cells, where they are ours to choose; else as it is."""
-    low, high = attribute.edges[0], attribute.edges[-1]
-    if not attribute.binned or high - low <= FINE_CELLS:
+    inner = _inner(attribute)
+    if not attribute.binned or inner[-1] - inner[0] <= FINE_CELLS:
         return attribute
-    if isinstance(attribute.column, MomentColumn):
-        edges = _whole_units(attribute.edges) if attribute.column.type == "timestamp" else attribute.edges
-    else:
-        edges = number_edges(low, high)
+    below, above = attribute.outer
+    if not isinstance(attribute.column, MomentColumn):
+        inner = number_edges(inner[0], inner[-1])
+    elif attribute.column.type == "timestamp":
+        inner = _whole_units(inner)
+    edges = (*attribute.edges[:below], *inner, *attribute.edges[len(attribute.edges) - above :])
     none = np.zeros(0, dtype=np.int64)
     return replace(attribute, edges=edges, apart=none, groups=none, weights=np.zeros(0))
+
+
+def _inner(attribute: Attribute) -> tuple[int, ...]:
+    """The edges but for those of cells outside bounds that were bought."""
+    below, above = attribute.outer
+    return attribute.edges[below : len(attribute.edges) - above]
 
 
 def number_edges(low: int, high: int) -> tuple[int, ...]:
@@ -79,24 +87,26 @@ def _whole_units(edges: tuple[int, ...]) -> tuple[int, ...]:
 
 def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
     """Noisy counts of fine cells, evened out where there are many: see `cell_weights`."""
-    cells = len(attribute.edges) - 1
+    edges = np.array(_inner(attribute), dtype=np.int64)
+    below, cells = attribute.outer[0], len(edges) - 1
     if not attribute.binned or cells <= FEW_CELLS:
         return noisy
-    edges = np.array(attribute.edges, dtype=np.int64)
+    own = slice(below, below + cells)
     base = attribute.mass_between(edges[:-1], edges[1:])
     middles = (edges[:-1] + edges[1:] - 1) / 2
     points = np.isin(edges[:-1], [0, edges[0], edges[-1] - 1]) & (np.diff(edges) == 1)
-    points |= np.bincount(attribute.apart)[attribute.apart[:cells]] == 1
+    points |= np.bincount(attribute.apart)[attribute.apart[own]] == 1
     by_octaves = is_by_octaves(attribute)
     if by_octaves:  # what is even in such cells falls with its size
         base = base / np.maximum(np.abs(middles), 0.5)
-    weights = smooth_weights(noisy[:cells], sd, base, points=points, sizes=middles if by_octaves else None)
-    return np.concatenate([weights, noisy[cells:]])
+    weights = smooth_weights(noisy[own], sd, base, points=points, sizes=middles if by_octaves else None)
+    return np.concatenate([noisy[:below], weights, noisy[own.stop :]])
 
 
 def is_by_octaves(attribute: Attribute) -> bool:
     """Whether its cells widen away from 0."""
-    low, high = attribute.edges[0], attribute.edges[-1]
+    inner = _inner(attribute)
+    low, high = inner[0], inner[-1]
     return isinstance(attribute.column, NumberColumn) and high - low > FINE_CELLS and _has_octaves(low, high)
 
 

@@ -15,17 +15,10 @@ from discreet.inference.fit_inputs import MeasuredMarginal
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.synth.attribute import Attribute
-from discreet.synth.fine_cells import fine_weights, is_by_octaves
-
-#: A value whose noisy count is below so many standard deviations is kept with the other rare ones; more where there
-#: are many values (`rare_below`).
-RARE = 2.0
-
-#: Bins aim at this many for a column, fewer where noise would drown them.
-MOST_BINS = 32
-
-#: A bin is halved if each half would hold more than so many standard deviations of the noise in its fine cells.
-HALVED = 1.5
+from discreet.synth.cell_choice import MOST_BINS, RARE, choose_cells, has_bins, split_groups
+from discreet.synth.fine_cells import fine_weights
+from discreet.synth.noisy_histogram import LEAST_VARIANCE, HistogramPair, NoisyHistogram
+from discreet.synth.seen_cells import join_unseen, kept_weights, unseen_cells, unseen_together
 
 #: This part of what a histogram costs decides about its cells, by noise of its own: what is merged by the noise that is
 #: then summed comes out too small, and what is left too large.
@@ -34,11 +27,8 @@ DECIDING = Fraction(1, 4)
 #: Of what the histogram of a column with bins costs, this part counts the bins themselves.
 BINS = Fraction(1, 3)
 
-#: From so many standard deviations above what is rare on there was nothing to decide: then both parts count.
-CLEAR = 3.0
-
-#: At an absurd epsilon noise is 0 to the last float; nothing divides by it.
-LEAST_VARIANCE = 1e-9
+#: Of what histograms cost this part is split evenly, the rest by their sizes: small columns are asked about most.
+EVEN = Fraction(1, 2)
 
 #: In standard deviations of either noise: a limit that the truth is below with 95% confidence or more.
 LIMIT = 2.12
@@ -90,7 +80,7 @@ def measure_histograms(
 
 def _share_of_bins(event: ReservationEvent, attributes: Sequence[Attribute], share: Fraction) -> Fraction:
     """What of a share counts bins once more."""
-    parts = split_share(event, [attribute.fine for attribute in attributes], share)
+    parts = split_with_floor(event, [_cells(attribute) for attribute in attributes], share)
     return sum((BINS * part for part, each in zip(parts, attributes, strict=True) if has_bins(each)), Fraction(0))
 
 
@@ -118,57 +108,21 @@ def _count_bins(program: Program, histograms: MeasuredHistograms, share: Fractio
     return replace(histograms, measured=tuple(measured))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyHistogram:
-    """Noisy counts of a column's cells, and their variance."""
-
-    values: NDArray[np.float64]
-    variance: float
-
-    @property
-    def sd(self) -> float:
-        return math.sqrt(self.variance)
-
-    def with_(self, other: NoisyHistogram) -> NoisyHistogram:
-        """The mean of both by inverse variance."""
-        total = self.variance + other.variance
-        mean = (self.values * other.variance + other.values * self.variance) / total
-        return NoisyHistogram(values=mean, variance=self.variance * other.variance / total)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistogramPair:
-    """Two histograms of one column by independent noise: one to decide about its cells, one for their counts.
-
-    Where bins are counted once more, one is both.
-    """
-
-    deciding: NoisyHistogram
-    counting: NoisyHistogram
-
-    @property
-    def both(self) -> NoisyHistogram:
-        return self.deciding if self.deciding is self.counting else self.deciding.with_(self.counting)
-
-    def with_(self, other: HistogramPair) -> HistogramPair:
-        """Each with its like."""
-        if self.deciding is self.counting:
-            both = self.both.with_(other.both)
-            return HistogramPair(deciding=both, counting=both)
-        return HistogramPair(deciding=self.deciding.with_(other.deciding), counting=self.counting.with_(other.counting))
-
-
 def _histograms(
     program: Program, cut: BinnedTable, attributes: Sequence[Attribute], share: Fraction
 ) -> list[HistogramPair]:
-    parts = split_share(program.event, [attribute.fine for attribute in attributes], share)
+    parts = split_with_floor(program.event, [_cells(attribute) for attribute in attributes], share)
     steps = [(place, own) for place, attribute in enumerate(attributes) for own in _parts(attribute)]
     laws = [program.law(parts[place] * own) for place, own in steps]
     noisy = cut.measure([(place,) for place, _ in steps], laws)
     pairs: dict[int, list[NoisyHistogram]] = {}
     for (place, _), values, law in zip(steps, noisy, laws, strict=True):
-        variance = max(float(law.variance()), LEAST_VARIANCE)
-        pairs.setdefault(place, []).append(NoisyHistogram(values=values.astype(np.float64), variance=variance))
+        histogram = NoisyHistogram(
+            values=values.astype(np.float64),
+            variance=max(float(law.variance()), LEAST_VARIANCE),
+            is_laplace=program.is_pure,
+        )
+        pairs.setdefault(place, []).append(histogram)
     return [HistogramPair(deciding=own[0], counting=own[-1]) for own in pairs.values()]
 
 
@@ -188,6 +142,22 @@ def split_share(event: ReservationEvent, sizes: Sequence[int], share: Fraction) 
     return [share * weight / sum(weights) for weight in weights]
 
 
+def split_with_floor(event: ReservationEvent, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
+    """As `split_share`, but a part of it evenly: no column has much more noise than an even split would give it.
+
+    >>> event = ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
+    >>> [str(part) for part in split_with_floor(event, [1, 4], Fraction(1))]
+    ['5/12', '7/12']
+    """
+    evenly = share * EVEN / len(sizes)
+    return [evenly + part for part in split_share(event, sizes, share * (1 - EVEN))]
+
+
+def _cells(attribute: Attribute) -> int:
+    """How many cells of a column its noise is spread over, about: fine cells are grouped into bins."""
+    return min(attribute.fine, MOST_BINS + attribute.null) if attribute.binned else attribute.fine
+
+
 def group_cells(
     attributes: Sequence[Attribute], cut: BinnedTable, noisy: Sequence[HistogramPair]
 ) -> MeasuredHistograms:
@@ -196,15 +166,19 @@ def group_cells(
     grouped_attributes, measured, counted, outside = [], [], [], []
     for place, (attribute, own) in enumerate(zip(attributes, noisy, strict=True)):
         fine, in_use = attribute.fine_of_counted(), cells_in_use(attribute, own.deciding)
-        deciding = np.bincount(fine[in_use], weights=own.deciding.values[in_use]).astype(np.float64)
-        groups, clear = choose_cells(
-            attribute, fine_weights(attribute, deciding, own.deciding.sd), own.deciding.sd, total
+        deciding, weights = (
+            np.bincount(fine[in_use], weights=each.values[in_use], minlength=attribute.fine).astype(np.float64)
+            for each in (own.deciding, own.both)
         )
-        groups = split_groups(groups, attribute.apart)
-        weights = np.bincount(fine[in_use], weights=own.both.values[in_use]).astype(np.float64)
-        grouped_attributes.append(
-            attribute.with_groups(groups, np.maximum(fine_weights(attribute, weights, own.both.sd), 0))
-        )
+        unseen = unseen_cells(attribute, weights, own.both)
+        deciding = fine_weights(attribute, np.where(unseen, 0.0, deciding), own.deciding.sd)
+        groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
+        unseen |= unseen_together(attribute, groups, np.where(unseen, 0.0, weights), own.both)
+        groups = split_groups(join_unseen(groups, weights, unseen), attribute.apart)
+        unseen &= np.isin(groups, groups[~unseen])  # not where a public constraint leaves one alone
+        in_use &= ~unseen[fine]
+        weights = fine_weights(attribute, np.where(unseen, 0.0, weights), own.both.sd)
+        grouped_attributes.append(attribute.with_groups(groups, kept_weights(groups, weights, unseen)))
         counted.append(groups[fine])
         values = np.where(clear[fine], own.both.values, own.counting.values)
         variances = np.where(clear[fine], own.both.variance, own.counting.variance)
@@ -271,94 +245,3 @@ def _total(noisy: Sequence[HistogramPair]) -> tuple[float, float]:
     whole = math.fsum(precisions)
     mean = math.fsum(part * float(own.values.sum()) for part, own in zip(precisions, histograms, strict=True)) / whole
     return max(1.0, mean), 1 / math.sqrt(whole)
-
-
-def choose_cells(
-    attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The model's cell of each fine cell, and which fine cells are clear: their own noise decided nothing."""
-    if has_bins(attribute):
-        return choose_bins(attribute, values, sd, total)
-    return merge_rare_cells(values, sd), values >= rare_below(len(values), sd) + CLEAR * sd
-
-
-def has_bins(attribute: Attribute) -> bool:
-    """Whether its fine cells are grouped into bins."""
-    return attribute.binned and len(attribute.edges) - 1 > MOST_BINS
-
-
-def rare_below(cells: int, sd: float) -> float:
-    """Below this a noisy count of so many cells says little: noise alone lifts about one of them so far.
-
-    >>> [round(rare_below(cells, 1.0), 2) for cells in (1, 10, 1000)]
-    [2.0, 2.15, 3.72]
-    """
-    return max(RARE, math.sqrt(2 * math.log(cells))) * sd
-
-
-def merge_rare_cells(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
-    """Cells whose noisy count says little share one cell of the model, where they are at least two."""
-    rare = values < rare_below(len(values), sd)
-    if rare.sum() < 2:
-        return np.arange(len(values))
-    groups = np.cumsum(~rare) - 1
-    return np.where(rare, int((~rare).sum()), groups)
-
-
-def split_groups(groups: NDArray[np.int64], apart: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Groups in which no two cells of different `apart` are together.
-
-    >>> split_groups(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])).tolist()
-    [0, 1, 2, 2]
-    """
-    new_groups: NDArray[np.int64] = np.unique(groups * (int(apart.max()) + 1) + apart, return_inverse=True)[1]
-    return new_groups
-
-
-def choose_bins(
-    attribute: Attribute, values: NDArray[np.float64], sd: float, total: float
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Bins of even fine cells: of about equal numbers of rows where the noise allows it, else halves of halves.
-
-    And which fine cells are clear: those whose noise did not draw the bins.
-    """
-    cells = len(attribute.edges) - 1
-    is_noisy = total / MOST_BINS <= RARE * sd * math.sqrt(cells / MOST_BINS)
-    if is_noisy and not is_by_octaves(attribute):
-        groups = halved_bins(values[:cells], sd)
-    else:
-        filled = np.cumsum(np.maximum(values[:cells], 0))
-        levels = filled - np.maximum(values[:cells], 0) / 2
-        groups = np.minimum((levels * MOST_BINS / max(filled[-1], 1e-9)).astype(np.int64), MOST_BINS - 1)
-        groups = np.unique(groups, return_inverse=True)[1]
-    groups = np.append(groups, groups[-1] + 1) if attribute.null else groups
-    clear = np.full(len(groups), groups[cells - 1] <= 1)  # two halves are what they are without any look
-    clear[cells:] = True
-    return groups, clear
-
-
-def halved_bins(values: NDArray[np.float64], sd: float) -> NDArray[np.int64]:
-    """Two bins or more, by halving the one of most rows, as long as each half would hold more than its noise.
-
-    Where nobody is, nothing is halved: a few rows in a wide range get narrow bins where they are.
-
-    >>> halved_bins(np.array([0.0, 0, 0, 0, 0, 0, 90, 80]), 10.0).tolist()
-    [0, 0, 0, 0, 1, 1, 2, 3]
-    """
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    done: list[tuple[int, int]] = []
-    waiting = [(0, len(values))]
-    while waiting:
-        start, stop = max(waiting, key=lambda bin_: sums[bin_[1]] - sums[bin_[0]])
-        waiting.remove((start, stop))
-        is_full = sums[stop] - sums[start] > 2 * HALVED * sd * math.sqrt((stop - start) / 2)
-        is_whole = stop - start == len(values)
-        if len(done) + len(waiting) + 2 <= MOST_BINS and stop - start > 1 and (is_full or is_whole):
-            middle = (start + stop) // 2
-            waiting += [(start, middle), (middle, stop)]
-        else:
-            done.append((start, stop))
-    groups = np.zeros(len(values), dtype=np.int64)
-    for number, (start, stop) in enumerate(sorted(done)):
-        groups[start:stop] = number
-    return groups

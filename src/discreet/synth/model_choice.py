@@ -17,7 +17,7 @@ from discreet.kernel.program import noise_sd
 from discreet.schema.column import Column
 from discreet.synth.aim import most_table
 from discreet.synth.attribute import attribute_of
-from discreet.synth.first_histograms import MOST_BINS
+from discreet.synth.cell_choice import MOST_BINS
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.fit_task import MODEL_MB
 

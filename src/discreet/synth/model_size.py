@@ -12,8 +12,8 @@ from discreet.inference.junction_tree import model_cells
 from discreet.schema.column import Column
 from discreet.synth.attribute import Attribute
 from discreet.synth.attribute_discovery import MOST_WORDS
+from discreet.synth.cell_choice import MOST_BINS
 from discreet.synth.constraint_bounds import provisional_attributes
-from discreet.synth.first_histograms import MOST_BINS
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.fit_task import cells_in
 

@@ -1,109 +1,133 @@
-"""Rows outside bought bounds: counted with noise in cells that widen away from the bounds, which then move outward.
+"""Rows outside bought bounds: cells that widen away from the bounds, which the first histogram counts with all others.
 
 An end that is chosen with little epsilon comes out too near, and nothing in the choice shows it. A noisy histogram of
-what lies outside does: a cell that holds more rows than noise explains is taken in. From noisy values and public
-facts alone, but for the one measurement.
+what lies outside does: a cell that holds more rows than noise explains is taken in (`first_histograms`). Cells more
+cost nothing. Before that, a column of many codes is looked at closer: a noisy histogram of even cells between wide
+bounds shows where between them rows are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import accumulate
 
 from discreet.answers.bounds.end_search import EndSearch
-from discreet.answers.bounds.round_bounds import first_code, last_code, round_outward
+from discreet.answers.bounds.round_bounds import first_code, last_code, round_outward, within_century
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
-from discreet.plan.cells import Axis
+from discreet.plan.cells import Axis, even_edges
+from discreet.schema.column import nullable
 from discreet.sql.typed_expression import column_expression
-from discreet.synth.attribute import FAR
+from discreet.synth.attribute import FINE_CELLS, Attribute
+from discreet.synth.seen_cells import SeenRange, seen_range
 
-#: With this chance, at most, noise alone moves an end to the first cell outside; to each one after it with an
-#: eighth of that, but not less than the last: an end shall hardly ever be absurd.
-BY_CHANCE = Fraction(1, 100)
-LEAST_CHANCE = Fraction(1, 10**12)
+#: Columns of more codes than this are looked at closer, in so many cells.
+MOST_CODES = FINE_CELLS
 
+#: Bounds that are looked at closer keep a margin of this part of what is seen, where they are a tail.
+ZOOM_MARGIN = 1 / 4
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutsideCells:
-    """Cells around the bounds of one column; `below` and `above` are their edges, from the bounds outward.
+#: They are narrowed to cells that hold at least this part of the rows that were seen before, and that are seen alone or
+#: no more than so many together: the thin end of a tail belongs to the cells outside.
+MOST_OF_ROWS = 0.6
+TOGETHER = 8
 
-    Beside the bounds lie two cells of half their width; each one after them is as wide as all before it.
+#: Whole numbers of no more values than this have a cell for each: codes that lie far apart (101, 999) stay apart.
+MOST_UNITS = 1024
 
-    >>> from discreet.schema.column import NumberColumn
-    >>> column = NumberColumn(name="x", type="integer")
-    >>> search = EndSearch(column=column, missing_ends=("low", "high"), codes={}, low=0, high=3)
-    >>> [OutsideCells.of(search).above[:5], OutsideCells.of(search).below[:5]]
-    [(4, 6, 8, 12, 20), (0, -2, -4, -8, -16)]
-    """
-
-    search: EndSearch
-    low: int
-    high: int
-    below: tuple[int, ...]
-    above: tuple[int, ...]
-
-    @staticmethod
-    def of(search: EndSearch) -> OutsideCells:
-        """The cells outside the bounds that were chosen, rounded; none at an end that is declared."""
-        assert search.low is not None and search.high is not None
-        low, high = round_outward(search.column, search.low, search.high)
-        half = max(1, (high - low + 1) // 2)
-        above = _edges(high + 1, half, last_code(search.column) + 1) if "high" in search.missing_ends else (high + 1,)
-        below = _edges(-low, half, -first_code(search.column)) if "low" in search.missing_ends else (-low,)
-        return OutsideCells(search=search, low=low, high=high, below=tuple(-edge for edge in below), above=above)
-
-    def axis(self) -> Axis:
-        """All cells, rising: those below, what lies within the bounds, those above; and NULL."""
-        edges = (-FAR, *reversed(self.below[:-1]), *self.above[:-1], FAR)
-        return Axis(of=column_expression(self.search.column).expression, edges=edges, null=True, labels=())
-
-    def moved_bounds(self, noisy_counts: NDArray[np.int64], limits: Sequence[float]) -> tuple[int, int]:
-        """The bounds, moved out to the last cell on each side that holds more rows than its limit; never one value."""
-        below = noisy_counts[: len(self.below) - 1][::-1]
-        above = noisy_counts[len(self.below) : -1]
-        low, high = self.below[_last(below, limits)], self.above[_last(above, limits)] - 1
-        if low < high:
-            return low, high
-        return self._two_values(float(below[0]) if len(below) else -FAR, float(above[0]) if len(above) else -FAR)
-
-    def _two_values(self, below: float, above: float) -> tuple[int, int]:
-        """One value and the next one, on the side where more rows seem to be; few columns have values below 0."""
-        if (above >= below or self.low == 0 < len(self.above) - 1) and self.high < last_code(self.search.column):
-            return self.low, self.high + 1
-        return self.low - 1, self.high
+#: The widths of the cells outside, from a bound outward, as parts of what lies between the bounds: in eighths.
+OUTWARD = (1, 1, 2, 4, 8, 16, 32)
 
 
-def _edges(start: int, half: int, most: int) -> tuple[int, ...]:
-    """From a bound outward, up to where codes end."""
-    widths = [0, half, *(half * 2**power for power in range(1, 64))]
-    edges = [start + width for width in widths if start + width < most]
-    return (*edges, most) if edges else (start,)
+def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) -> list[EndSearch]:
+    """The searches of many codes, with bounds around what stands out of the noise, for this share in all, as one step.
 
-
-def _last(noisy_counts: NDArray[np.int64], limits: Sequence[float]) -> int:
-    """How many cells, from the bound outward, are taken in."""
-    populated = [place + 1 for place, count in enumerate(noisy_counts.tolist()) if count > limits[place]]
-    return max(populated, default=0)
-
-
-def widen_bounds(program: Program, outside_cells: Sequence[OutsideCells], *, share: Fraction) -> list[tuple[int, int]]:
-    """The bounds of columns, moved outward as far as rows were seen there, for this share in all, as one step.
-
-    Guarantee: the step's loss is `share` of the reservation, for neighbours under the version's unit.
+    Guarantee: the step's loss is `share` of the reservation at most, for neighbours under the version's unit.
     Because: cells of one column share no row, so a unit of so many rows moves the counts of a column by no more than
         that, for which `program.law` makes the noise; the shares of the columns add up; the rest is
         post-processing of noisy counts.
     """
-    law = program.law(share / len(outside_cells))
-    cut = BinnedTable(program, tuple(outside.axis() for outside in outside_cells))
-    noisy = cut.measure(
-        [(place,) for place in range(len(outside_cells))], [law] * len(outside_cells), word="describing"
+    wide = [search for search in searches if _codes(search) > MOST_CODES and search.is_known]
+    if not wide:
+        return list(searches)
+    law = program.law(share / len(searches))
+    axes = [zoomed_edges(search) for search in wide]
+    table = BinnedTable(
+        program,
+        tuple(
+            Axis(of=column_expression(search.column).expression, edges=edges, null=False, labels=())
+            for search, edges in zip(wide, axes, strict=True)
+        ),
     )
-    most = max(len(edges) for outside in outside_cells for edges in (outside.below, outside.above))
-    limits = [float(law.half_width(1 - 2 * max(BY_CHANCE / 8**place, LEAST_CHANCE))) for place in range(most)]
-    return [outside.moved_bounds(values, limits) for outside, values in zip(outside_cells, noisy, strict=True)]
+    noisy = table.measure([(place,) for place in range(len(wide))], [law] * len(wide), word="describing")
+    sd = float(law.variance()) ** 0.5
+    narrowed = {
+        search.column.name: _narrowed(
+            search,
+            edges,
+            counts.tolist(),
+            seen_range(counts.astype(float), sd, margin=ZOOM_MARGIN, is_laplace=program.is_pure, most=TOGETHER),
+        )
+        for search, edges, counts in zip(wide, axes, noisy, strict=True)
+    }
+    return [narrowed.get(search.column.name, search) for search in searches]
+
+
+def zoomed_edges(search: EndSearch) -> tuple[int, ...]:
+    """The cells of a closer look between the bounds of a search."""
+    return even_edges(*_ends(search), MOST_CODES)
+
+
+def _codes(search: EndSearch) -> int:
+    low, end = _ends(search)
+    return end - low
+
+
+def _ends(search: EndSearch) -> tuple[int, int]:
+    assert search.low is not None and search.high is not None
+    return search.low, search.high + 1
+
+
+def _narrowed(search: EndSearch, edges: Sequence[int], noisy_counts: Sequence[int], seen: SeenRange) -> EndSearch:
+    """The search between these cells, where they hold most rows; an end that is declared stays."""
+    first, end = seen.first, seen.end
+    if sum(noisy_counts[first:end]) < (search.noisy_rows or 0) * MOST_OF_ROWS:
+        return search
+    low = edges[first] if "low" in search.missing_ends else search.low
+    high = edges[end] - 1 if "high" in search.missing_ends else search.high
+    return replace(search, low=low, high=high)
+
+
+def open_attribute(search: EndSearch) -> Attribute:
+    """A column between bought bounds, rounded, with cells outside them; none at an end that is declared.
+
+    >>> from discreet.schema.column import NumberColumn
+    >>> column = NumberColumn(name="x", type="integer")
+    >>> open_attribute(EndSearch(column=column, missing_ends=("high",), codes={}, low=0, high=3)).edges
+    (0, 1, 2, 3, 4, 5, 6, 7, 9, 13, 21, 37)
+    """
+    column = search.column
+    assert search.low is not None and search.high is not None
+    low, high = round_outward(column, search.low, search.high)
+    low = low if column.low is None else column.low
+    high = high if column.high is None else column.high
+    widths = [max(1, part * (high - low + 1) // 8) for part in OUTWARD]
+    above = [high + 1 + far for far in accumulate(widths)] if "high" in search.missing_ends else []
+    below = [low - far for far in accumulate(widths)] if "low" in search.missing_ends else []
+    least, most = within_century(column, first_code(column), last_code(column))
+    above = list(dict.fromkeys(min(edge, most + 1) for edge in above if high < most))
+    below = list(dict.fromkeys(max(edge, least) for edge in below if low > least))
+    is_coded = column.type == "integer" and high - low < MOST_UNITS
+    cells = MOST_UNITS if is_coded else FINE_CELLS
+    edges = (*reversed(below), *even_edges(low, high + 1, cells), *above)
+    return Attribute(
+        column=replace(column, low=edges[0], high=edges[-1] - 1),
+        of=column_expression(column).expression,
+        edges=edges,
+        null=nullable(column),
+        binned=True,
+        open=True,
+        outer=(len(below), len(above)),
+    )

@@ -60,7 +60,7 @@ def privbayes(task: FitTask) -> ModelFit:
     fine = task.measure_histograms(budget * HISTOGRAMS)
     law = program.law(budget * (1 - HISTOGRAMS - COARSE - STRUCTURE) / (width - 1))
     epsilon = program.choice_epsilon(budget * STRUCTURE / (width - 1))
-    histograms = coarsen(task.attributes, fine, pair_cells(fine.total, law))
+    histograms = coarsen(fine, pair_cells(fine.total, law))
     alone: list[Axes] = [(place,) for place in range(width)]
     measured = [*histograms.measured, *measure_marginals(task, histograms, alone, budget * COARSE)]
     model = interim_fit(task, histograms, measured, iterations=200)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.events import ReservationEvent, to_data
 from discreet.accounting.guarantee import Guarantee
+from discreet.accounting.zcdp_conversion import rho_from_epsilon
 from discreet.answers.reservation_choice import (
     cheapest_noise,
     guarantee_delta,
@@ -24,11 +25,18 @@ from discreet.kernel.curator import Version
 from discreet.kernel.program import Program, noise_sd
 from discreet.kernel.project_session import Session
 from discreet.ledger.records import Reservation
-from discreet.schema.column import Column
+from discreet.schema.column import Column, TextColumn
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.catalog import PublicTable
 from discreet.synth.attribute import Attribute, attribute_of
-from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, has_no_words, undeclared_columns
+from discreet.synth.attribute_discovery import (
+    OTHER,
+    UndeclaredColumns,
+    describe_attributes,
+    has_no_words,
+    rows_for_words,
+    undeclared_columns,
+)
 from discreet.synth.column_differences import add_differences
 from discreet.synth.constraint_bounds import attributes_from_totals, refuse_contradiction, stretch_to_constraints
 from discreet.synth.fine_cells import shape_cells
@@ -50,6 +58,10 @@ MOST_OUTSIDE = 0.05
 
 #: The steps that a fit takes; 2 since it measures shapes, groups of cells and bins once more.
 METHOD = 2
+
+#: The delta that a table without one is compared with; and 95% of either noise, in standard deviations.
+USUAL_DELTA = Fraction(1, 10**6)
+GAUSSIAN, LAPLACE = 1.96, 2.12
 
 #: Noise of a standard deviation beyond this is not drawn.
 MOST_NOISE = 5e11
@@ -93,8 +105,9 @@ def synthesize(
     refuse_contradiction(request.constraints, columns, from_constraints)
     choice = choose_model(request, columns, event, most_rows=version.schema.unit.rows)
     refuse_large_marginals(request, columns, from_constraints, model_mb=choice.model_mb)
-    if noise:
-        announce(noise)
+    for note in [noise] if noise else _notes_without_delta(request, columns, event, session):
+        if earlier is None:
+            announce(note)
     reservation_id = reserve(request, event, session) if earlier is None else earlier.id
     program = Program(session.curator, version, reservation_id)
     progress("describing", 0.0)
@@ -129,6 +142,7 @@ def synthesize(
                 *_noise_warnings(request, made.total, event, version, width=len(columns)),
                 *_bounds_warnings(doubted),
                 *column_warnings(columns, attributes, needs, version),
+                *_value_warnings(made, program, needs),
             ),
         ),
         columns=in_shown_order(columns, order),
@@ -213,6 +227,54 @@ def card_delta(guarantee: Guarantee, request: FitRequest, event: ReservationEven
     """The delta of a fit's guarantee, by the noise that was chosen: with Laplace noise only keys need one."""
     is_choice = event.epsilon is not None and guarantee.delta_rho > 0 and request.delta is None
     return event.delta if is_choice else guarantee_delta(guarantee, request.delta)
+
+
+def _notes_without_delta(
+    request: FitRequest, columns: Sequence[Column], event: ReservationEvent, session: Session
+) -> Iterator[str]:
+    """What a table without a delta loses by that, in numbers, before anything is paid."""
+    if event.epsilon is None or guarantee_delta(session.guarantee, request.delta) > 0:
+        return
+    most_rows, share = session.version.schema.unit.rows, Fraction(1, 3 * len(columns))
+    rho = rho_from_epsilon(event.epsilon, USUAL_DELTA)
+    pure = noise_sd(event, most_rows=most_rows, share=share)
+    if rho > 0:
+        gaussian = ReservationEvent(epsilon=None, rho=rho, delta=Fraction(0))
+        other = noise_sd(gaussian, most_rows=most_rows, share=share)
+        if other * GAUSSIAN < pure * LAPLACE:
+            yield (
+                f"this table has no delta: each count of a column is off by about ±{pure * LAPLACE:,.0f} rows, where a "
+                f"delta of 1e-6 would make it ±{other * GAUSSIAN:,.0f}, and fewer dependences between columns are seen"
+            )
+    texts = [column.name for column in columns if isinstance(column, TextColumn)]
+    if texts:
+        yield (
+            f"without a delta no values of text can be found: {', '.join(texts)} will contain only placeholders; "
+            'declare their values (type = "category"), or give the table a budget with a delta of 1e-6'
+        )
+
+
+def _value_warnings(made: ModelFit, program: Program, needs: UndeclaredColumns) -> Iterator[str]:
+    """What was not found of columns that are not declared, from noisy numbers."""
+    unit = "rows" if program.version.schema.unit.is_row else "people"
+    for place, attribute in enumerate(made.attributes):
+        if attribute.name in needs.texts and not has_no_words(attribute) and attribute.weights[_other(attribute)] > 0:
+            counts = made.fitted.calibrated.project((place,))
+            share = float(counts[attribute.groups[_other(attribute)]]) / max(made.total, 1.0)
+            yield (
+                f"about {min(1.0, share):.0%} of the rows have other values of {attribute.name}, each shared by fewer "
+                f'than about {rows_for_words(program, needs):,} {unit}: they come out as "{OTHER}"'
+            )
+        elif attribute.name in needs.numbers and int((attribute.weights > 0).sum()) == 1:
+            yield (
+                f"only one value of {attribute.name} was seen: if there are others, this epsilon is too small to see "
+                "them; declare low and high"
+            )
+
+
+def _other(attribute: Attribute) -> int:
+    """The cell of all words that were not found."""
+    return len(attribute.edges) - 2
 
 
 def _outside(made: ModelFit, needs: UndeclaredColumns) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
+from discreet.mechanisms.weighted_threshold import WeightedThreshold, delta_of
 from discreet.plan.price import Discover
 from discreet.project.project import Project
 from discreet.schema.column import NumberColumn
@@ -161,12 +163,15 @@ def test_noise_that_is_too_small_is_refused_by_the_ledger(tmp_path, monkeypatch,
 
 def test_a_threshold_that_is_too_low_is_refused_by_the_ledger(tmp_path, monkeypatch):
     """Planted: words that fewer persons share than delta allows."""
-    from discreet.plan import price
+    known = WeightedThreshold.within
 
-    lower = price.threshold_for
-    monkeypatch.setattr(
-        price, "threshold_for", lambda noise, **more: (max(1, lower(noise, **more)[0] // 2), lower(noise, **more)[1])
-    )
+    def lower(**more):
+        found = known(**more)
+        threshold = found.threshold // 2
+        chance = delta_of(found.noise, keys_per_person=found.keys_per_person, threshold=threshold)
+        return replace(found, threshold=threshold, delta=chance)
+
+    monkeypatch.setattr(WeightedThreshold, "within", staticmethod(lower))
     project = open_project(tmp_path, lines(60), delta="1e-5")
     with pytest.raises(UsageError, match="beyond what"):
         project.describe("visits", epsilon=1)

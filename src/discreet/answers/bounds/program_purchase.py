@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.accounting.region import ValueSet
@@ -21,10 +22,12 @@ from discreet.answers.bounds.end_search import (
 from discreet.kernel.curator import Version
 from discreet.kernel.measurement import DiscoveredKeys
 from discreet.kernel.program import Program
+from discreet.mechanisms.threshold import KeyThreshold
+from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.expressions import Choose, Member, Null, Predicate, TextCode, Whole
 from discreet.plan.expressions import Number as WholeNumber
 from discreet.plan.inquiry import Inquiry
-from discreet.plan.price import Price, price
+from discreet.plan.price import Discover, Price, least_persons, price
 from discreet.plan.relation import Scan
 from discreet.plan.stability import reach
 from discreet.schema.column import MomentColumn, NumberColumn
@@ -73,24 +76,53 @@ def open_ends(version: Version, name: str) -> tuple[End, ...]:
 
 def find_words(program: Program, name: str, *, share: Fraction, columns: int) -> DiscoveredKeys:
     """The values of a column of text that enough people share, as one step; `columns` share the reservation's delta."""
-    priced = words_price(
-        program.version, name, epsilon=program.pure_epsilon(share), delta=program.event.delta / columns
-    )
-    (part,) = program.run(priced).parts
+    (part,) = program.run(_words_of_program(program, name, share=share, columns=columns)).parts
     assert isinstance(part, DiscoveredKeys)
     return part
 
 
-def words_price(version: Version, name: str, *, epsilon: Fraction, delta: Fraction) -> Price:
-    """The values of a column of text, priced."""
+def rows_for_word(program: Program, name: str, *, share: Fraction, columns: int) -> int:
+    """About how many rows, or persons, must share a value for `find_words` to find it. Before any data."""
+    (step,) = _words_of_program(program, name, share=share, columns=columns).steps
+    assert isinstance(step, Discover)
+    return least_persons(step)[0]
+
+
+def _words_of_program(program: Program, name: str, *, share: Fraction, columns: int) -> Price:
+    return words_price(
+        program.version,
+        name,
+        epsilon=program.pure_epsilon(share),
+        delta=program.event.delta / columns,
+        gaussian=not program.is_pure,
+    )
+
+
+def words_price(version: Version, name: str, *, epsilon: Fraction, delta: Fraction, gaussian: bool = False) -> Price:
+    """The values of a column of text, priced at epsilon, or, if `gaussian`, at rho = epsilon^2 / 2; and delta.
+
+    Guarantee: the event loses at most (epsilon, delta); or rho, with delta.
+    Because: of the two thresholds that cost this rho, Laplace noise on numbers of persons and Gaussian noise on weights
+        (docs/proofs/groups.md), the one is taken that shows rarer values, by public facts alone.
+    """
     plan = Scan(table=version.table, version=version.number)
-    return price(
+    priced = price(
         Inquiry(plan=plan, sets=((),), statistics=(), keys=(TextCode(name),)),
         reach(plan, {version.table: version.schema}),
         needs={},
         epsilon=epsilon,
         delta=delta,
     )
+    (step,) = priced.steps
+    if not gaussian or not isinstance(step, Discover) or not isinstance(step.mechanism, KeyThreshold):
+        return priced
+    mechanism = WeightedThreshold.within(
+        epsilon=epsilon, delta=delta, keys_per_person=step.mechanism.keys_per_person, gaussian=True
+    )
+    if mechanism is None:
+        return priced
+    weighted = replace(step, mechanism=mechanism)
+    return replace(priced, steps=(weighted,)) if least_persons(weighted) < least_persons(step) else priced
 
 
 def sorted_words(discovered: DiscoveredKeys) -> list[str]:

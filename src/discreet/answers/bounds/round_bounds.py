@@ -53,13 +53,18 @@ def round_outward(column: NumberColumn | MomentColumn, low: int, high: int) -> t
         low, high = first // _DAY_US, -(-last // _DAY_US) - 1
     else:
         low, high = _moments(low, high)
-    if isinstance(column, MomentColumn) and column.format is not None and column.format.has_short_year:
-        low, high = _within_century(column, column.format.last_year, low, high)
+    low, high = within_century(column, low, high)
     return max(low, first_code(column)), min(high, last_code(column))
 
 
-def _within_century(column: MomentColumn, last_year: int, low: int, high: int) -> tuple[int, int]:
-    """The bounds as far as they lie in the hundred years that two digits can mean; as they are if none of it does."""
+def within_century(column: NumberColumn | MomentColumn, low: int, high: int) -> tuple[int, int]:
+    """The bounds as far as they lie in the hundred years that two digits can mean; as they are if none of it does.
+
+    As they are, too, where a year has four digits.
+    """
+    if not isinstance(column, MomentColumn) or column.format is None or not column.format.has_short_year:
+        return low, high
+    last_year = column.format.last_year
     first, last = (
         moment_code(f"{year:04}-01-01", column.type) for year in (max(last_year - 99, 1), min(last_year + 1, 9999))
     )

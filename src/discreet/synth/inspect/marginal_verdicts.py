@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.inference.axes import Axes, Table, cells_of
 from discreet.inference.projections import projections
+from discreet.schema.column import CategoryColumn
 from discreet.synth.inspect.model_evidence import ModelEvidence, NoisyMarginal, is_laplace, names_of
 
 #: Larger tables are not judged, nor more of them than this of three columns.
@@ -69,15 +70,25 @@ def _sets(evidence: ModelEvidence) -> Iterator[Axes]:
 
 def _judge(evidence: ModelEvidence, own: Axes, table: Table) -> JudgedMarginal:
     bounds = evidence.bounds(own, np.ascontiguousarray(table))
+    vague = [(axis, place) for axis, place in enumerate(own) if len(_unresolved(evidence, place))]
+    near = bounds.near.copy()
+    for axis, place in vague:
+        near[(slice(None),) * axis + (_unresolved(evidence, place),)] = False
     noisy_marginal = evidence.noisy_marginal(own)
     doubtful = [name for name in names_of(evidence.model, own) if name in evidence.model.card.doubtful]
-    share = float(table[bounds.near].sum()) / max(evidence.total, 1e-9)
+    share = float(table[near].sum()) / max(evidence.total, 1e-9)
     distance = (
         None
         if noisy_marginal is None or doubtful
         else expected_distance(table, noisy_marginal, laplace=is_laplace(evidence.model))
     )
     verdict, why = _verdict(own, share, measured=bounds.measured, doubtful=doubtful)
+    if verdict in ("partly", "poor") and vague and bool(bounds.near.sum() > near.sum()):
+        names = ", ".join(names_of(evidence.model, [place for _, place in vague]))
+        why = f"the other values of {names}, each of which too few rows share, are not known"
+    if verdict == "good" and (alone := [place for place in own if _is_one_value(evidence, place)]):
+        names = ", ".join(names_of(evidence.model, alone))
+        verdict, why = "partly", f"only one value of {names} was seen: others may be below the noise"
     return JudgedMarginal(
         columns=names_of(evidence.model, own),
         cells=table.size,
@@ -87,6 +98,21 @@ def _judge(evidence: ModelEvidence, own: Axes, table: Table) -> JudgedMarginal:
         verdict=verdict,
         why=why,
     )
+
+
+def _unresolved(evidence: ModelEvidence, place: int) -> list[int]:
+    """The cells of a column that stand for values which were not found: all other words."""
+    attribute = evidence.model.attributes[place]
+    if attribute.of is None or not isinstance(attribute.column, CategoryColumn):
+        return []
+    other = len(attribute.column.values) - 1
+    return [int(attribute.groups[other])] if attribute.weights[other] > 0 else []
+
+
+def _is_one_value(evidence: ModelEvidence, place: int) -> bool:
+    """Whether all rows of a column that is not declared come out alike."""
+    attribute = evidence.model.attributes[place]
+    return attribute.of is not None and int((attribute.weights > 0).sum()) == 1
 
 
 def _verdict(own: Axes, share: float, *, measured: bool, doubtful: Sequence[str]) -> tuple[Verdict, str]:

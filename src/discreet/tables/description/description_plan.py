@@ -26,8 +26,7 @@ from discreet.kernel.program import pure_epsilon
 from discreet.kernel.project_session import Session
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.threshold import KeyThreshold
-from discreet.plan.price import Discover
+from discreet.plan.price import Discover, least_persons
 from discreet.release import Spending
 from discreet.schema.column import (
     Column,
@@ -124,9 +123,11 @@ class DescriptionPlan:
         """So many persons, at least, must share a word of a column for it to be found."""
         epsilon = pure_epsilon(self.event, column.finding)
         delta = self.event.delta / len(self.words)
-        (step,) = words_price(self.version, column.column.name, epsilon=epsilon, delta=delta).steps
-        assert isinstance(step, Discover) and isinstance(step.mechanism, KeyThreshold)
-        return step.mechanism.threshold
+        is_gaussian = self.event.epsilon is None
+        priced = words_price(self.version, column.column.name, epsilon=epsilon, delta=delta, gaussian=is_gaussian)
+        (step,) = priced.steps
+        assert isinstance(step, Discover)
+        return least_persons(step)[0]
 
     def rows_for_bounds(self, column: ColumnPlan) -> int:
         """From about so many rows, or persons where they have many, bought bounds of a column can be relied on."""

@@ -166,7 +166,7 @@ class _Drawing:
     def _cut(self, plan: ColumnPlan, search: EndSearch | None, words: DiscoveredKeys | None) -> _Cut:
         column = plan.column
         if isinstance(column, TextColumn):
-            return _words_cut(plan, words)
+            return _words_cut(plan, words, needed=0 if words is None else self.plan.threshold(plan))
         if search is not None:
             return _bought_cut(plan, search)
         return _declared_cut(plan, column)
@@ -228,13 +228,13 @@ def _bought_cut(plan: ColumnPlan, search: EndSearch) -> _Cut:
     )
 
 
-def _words_cut(plan: ColumnPlan, discovered: DiscoveredKeys | None) -> _Cut:
-    """The words that were found, all others, and NULL."""
+def _words_cut(plan: ColumnPlan, discovered: DiscoveredKeys | None, *, needed: int) -> _Cut:
+    """The words that were found, all others, and NULL. `needed`: how many persons must share a word."""
     name = plan.column.name
     words = () if discovered is None else tuple(sorted_words(discovered)[:MOST_WORDS])
     notes = []
     if discovered is not None and not words:
-        notes.append(f"no value of {name!r} is shared by enough people (about {discovered.threshold:,} are needed)")
+        notes.append(f"no value of {name!r} is shared by enough people (about {needed:,} are needed)")
     edges = tuple(range(len(words) + 2))
     return _Cut(
         plan=plan,

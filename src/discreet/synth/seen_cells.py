@@ -1,0 +1,164 @@
+"""Which cells of a column nobody seems to have: below the noise, or beyond where rows are seen. Post-processing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.synth.attribute import Attribute
+from discreet.synth.cell_choice import RARE, has_bins
+from discreet.synth.noisy_histogram import NoisyHistogram
+
+#: NULL, and what bought bounds or words may have brought in too much, is kept where it holds more rows than noise alone
+#: would show with this chance; else nobody has it.
+SEEN = 0.003
+
+#: With this chance noise alone shows rows in the first cell outside bounds that were bought, where rows have ended, and
+#: where they are a tail; after every cell without rows with an eighth of that, but not less than the last: an end shall
+#: hardly ever be absurd.
+BY_CHANCE = 0.0005
+IN_TAIL = 0.03
+LEAST_CHANCE = 1e-12
+
+#: So many standard deviations stand out of the noise of some 1,000 cells, alone or with their neighbours. One cell of
+#: Laplace noise must have more.
+STANDING_OUT = 4.0
+LONG_TAIL = 7.6
+
+#: A tail goes on beyond what stands out of the noise by this part of what does.
+TAIL = 1 / 4
+
+
+def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyHistogram) -> NDArray[np.bool_]:
+    """Which fine cells nobody seems to have: NULL below its noise; and, where ends were bought, what lies beyond.
+
+    Cells outside the bounds that were bought are seen one by one, the farther the harder; bins within them from the
+    first place to the last where rows stand out of the noise.
+    """
+    unseen = np.zeros(attribute.fine, dtype=np.bool_)
+    if attribute.null:
+        unseen[-1] = weights[-1] < own.deviations(SEEN) * own.sd
+    if attribute.open:
+        below, above = attribute.outer
+        last = len(attribute.edges) - 1 - above
+        inner, is_positive = weights[below:last], attribute.edges[below] >= 0
+        is_tail = [RARE * own.sd < count < 2 * STANDING_OUT * own.sd for count in (inner[0], inner[-1])]
+        seen = SeenRange(first=0, end=len(inner), is_tail=(is_tail[0], is_tail[1]))
+        if has_bins(attribute):
+            seen = seen_range(inner, own.sd, margin=TAIL, is_laplace=own.is_laplace)
+        lower = _seen_outward(weights[:below][::-1], own, is_tail=seen.is_tail[0], is_below_zero=is_positive)
+        upper = _seen_outward(weights[last : last + above], own, is_tail=seen.is_tail[1])
+        unseen[:below], unseen[last : last + above] = ~lower[::-1], ~upper
+        # Where rows lie outside the bounds, some lie everywhere up to them.
+        unseen[below : below + seen.first] = not lower.any() and not _is_tail_long(
+            inner[: seen.first], seen.is_tail[0], own
+        )
+        unseen[below + seen.end : last] = not upper.any() and not _is_tail_long(inner[seen.end :], seen.is_tail[1], own)
+    unseen &= not unseen[: len(attribute.edges) - 1].all()
+    return unseen
+
+
+def _is_tail_long(beyond: NDArray[np.float64], is_tail: bool, own: NoisyHistogram) -> bool:
+    """Whether a tail seems to go on to the bound: all cells beyond what is seen together hold more than their noise."""
+    return is_tail and float(beyond.sum()) > own.sd * math.sqrt(len(beyond))
+
+
+def _seen_outward(
+    outward: NDArray[np.float64], own: NoisyHistogram, *, is_tail: bool, is_below_zero: bool = False
+) -> NDArray[np.bool_]:
+    """Which cells outside a bound hold rows, from the bound outward.
+
+    `is_tail`: there are few rows at the bound, so that they may go on; beside many, or none, they have ended.
+    """
+    seen, gap = np.zeros(len(outward), dtype=np.bool_), 0
+    for place, count in enumerate(outward.tolist()):
+        chance = max((IN_TAIL if is_tail else BY_CHANCE) / 8**gap / (10 if is_below_zero else 1), LEAST_CHANCE)
+        seen[place] = count > own.deviations(chance) * own.sd
+        if seen[place]:
+            is_tail, gap = count < 2 * STANDING_OUT * own.sd, 0
+        else:
+            gap += 1
+    return seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRange:
+    """From which cell to before which one rows are seen; and whether each end is a tail: there noise hides more."""
+
+    first: int
+    end: int
+    is_tail: tuple[bool, bool]
+
+
+def seen_range(
+    values: NDArray[np.float64], sd: float, *, margin: float, is_laplace: bool = False, most: int | None = None
+) -> SeenRange:
+    """Where rows stand out of the noise, alone or with their neighbours; everywhere if they do nowhere.
+
+    An end that stands out clearly in one cell is sharp, and stays there. Others are tails, and move out by `margin` of
+    what is seen, and by twice the cells that had to be seen together, of which there may be no more than `most`.
+
+    >>> seen_range(np.array([1.0, -2, 1, 90, 80, 2, 70, -1]), 3.0, margin=1)
+    SeenRange(first=3, end=7, is_tail=(False, False))
+    >>> seen_range(np.array([1.0, -2, 1, 6, 11, 12, 90, 80, 2, 70, -1]), 3.0, margin=0.25)
+    SeenRange(first=3, end=10, is_tail=(True, False))
+    """
+    seen: list[tuple[int, int, bool]] = []
+    is_narrower, width = np.zeros(len(values), dtype=np.bool_), 1
+    while width <= (most or len(values)):
+        sums = np.add.reduceat(values, np.arange(0, len(values), width))
+        # A sum of Laplace noise has its long tails at first, and those of a Gaussian in the end.
+        least = sd * max(STANDING_OUT * math.sqrt(width), LONG_TAIL if is_laplace else 0.0)
+        for place in np.flatnonzero(sums > least).tolist():
+            own = slice(place * width, min((place + 1) * width, len(values)))
+            if not is_narrower[own].any():
+                seen.append((own.start, own.stop, not (width == 1 and sums[place] > 2 * least)))
+            is_narrower[own] = True
+        width *= 2
+    if not seen:
+        return SeenRange(first=0, end=len(values), is_tail=(True, True))
+    first, last = min(seen), max(seen, key=lambda each: each[1])
+    tail = math.ceil(margin * (last[1] - first[0]))
+    start = first[0] - first[2] * max(tail, 2 * (first[1] - first[0]))
+    end = last[1] + last[2] * max(tail, 2 * (last[1] - last[0]))
+    return SeenRange(first=max(0, start), end=min(len(values), end), is_tail=(first[2], last[2]))
+
+
+def unseen_together(
+    attribute: Attribute, groups: NDArray[np.int64], weights: NDArray[np.float64], own: NoisyHistogram
+) -> NDArray[np.bool_]:
+    """Rare values that nobody declared, where together they are below their noise: a word, or a code, too many."""
+    unseen = np.zeros(attribute.fine, dtype=np.bool_)
+    if (attribute.open or attribute.of is not None) and not has_bins(attribute):
+        cells = np.bincount(groups, weights=weights != 0)
+        is_noise = np.bincount(groups, weights=weights) < own.deviations(SEEN) * own.sd * np.sqrt(cells)
+        if not is_noise.all():
+            unseen = is_noise[groups]
+    return unseen
+
+
+def join_unseen(
+    groups: NDArray[np.int64], weights: NDArray[np.float64], unseen: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """The groups with cells that nobody seems to have in the one, of those seen, that holds fewest.
+
+    >>> join_unseen(np.array([0, 1, 2]), np.array([9.0, 5.0, 0.0]), np.array([False, False, True])).tolist()
+    [0, 1, 1]
+    """
+    seen = np.unique(groups[~unseen])
+    sums = np.bincount(groups[~unseen], weights=weights[~unseen])[seen]
+    joined = np.where(unseen, seen[int(np.argmin(sums))], groups)
+    new_groups: NDArray[np.int64] = np.unique(joined, return_inverse=True)[1]
+    return new_groups
+
+
+def kept_weights(
+    groups: NDArray[np.int64], weights: NDArray[np.float64], unseen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The weights, none below 0; an unseen cell has none, and is never drawn."""
+    kept: NDArray[np.float64] = np.where(unseen, 0.0, np.maximum(weights, 0))
+    empty = np.bincount(groups, weights=kept)[groups] <= 0
+    return np.where(empty & ~unseen, 1.0, kept)
