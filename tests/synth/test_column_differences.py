@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.errors import UsageError
 from discreet.kernel.project_session import open_session
 from discreet.schema.column import MomentColumn, NumberColumn
 from discreet.synth import column_differences, row_sampler, synthesis

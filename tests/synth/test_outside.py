@@ -24,7 +24,7 @@ from discreet.plan.cells import Axis
 from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
 from discreet.schema.value_format import MomentFormat
 from discreet.sql.typed_expression import column_expression
-from discreet.synth import first_histograms
+from discreet.synth import first_histograms, seen_cells
 from discreet.synth.constraint_bounds import open_ended_attribute
 from discreet.synth.inspect import inspect_model
 from discreet.synth.noisy_histogram import HistogramPair, NoisyHistogram
@@ -93,7 +93,7 @@ def test_null_below_its_noise_is_nobodys(monkeypatch):
         return found.attributes[0].weights[-1] > 0
 
     assert not is_null_drawn(15.0) and is_null_drawn(80.0)
-    monkeypatch.setattr(first_histograms, "SEEN", 0.2)
+    monkeypatch.setattr(seen_cells, "SEEN", 0.2)
     assert is_null_drawn(15.0)
 
 

@@ -97,9 +97,9 @@ def test_cells_are_made_of_noisy_counts_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(BinnedTable, "_rows", plain)
     known = privbayes_file.coarsen
 
-    def exact_groups(attributes, histograms, most):
+    def exact_groups(histograms, most):
         histograms.cut._count((0,))
-        return known(attributes, histograms, most)
+        return known(histograms, most)
 
     monkeypatch.setattr(privbayes_file, "coarsen", exact_groups)
     monkeypatch.setattr(BinnedTable, "_rows", lambda self: pytest.fail("data was read"))
