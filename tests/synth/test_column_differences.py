@@ -195,6 +195,6 @@ def test_a_fit_by_an_earlier_method_is_not_charged_again_by_a_slip(tmp_path, mon
         fit(project, constraints=ORDERS)
     assert project.budget("people").spent == spent
     new = fit(project, constraints=ORDERS, fresh=True)
-    assert new.card.release != old.card.release and project.budget("people").spent > spent
+    assert new.card.release != old.card.release and project.budget("people").spent != spent
     assert [each.name for each in new.attributes] == ["in", "out", "ward", "out - in"]
     assert new.card.epsilon == Fraction(1) and column_differences.difference_name("in", "out") == "out - in"

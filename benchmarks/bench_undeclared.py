@@ -1,6 +1,6 @@
 """Fits of tables of which nothing is declared: what a description finds within one charge, and what it loses.
 
-`python benchmarks/synth_undeclared.py` judges the tables of `JUDGED` at epsilon 1, with a delta of 1e-6 and with none,
+`python benchmarks/bench_undeclared.py` judges the tables of `JUDGED` at epsilon 1, with a delta of 1e-6 and with none,
 and writes the section "undeclared" of RESULTS.md. `--tuned`: those that shares and limits were chosen on, and nothing is
 written. `--fits=12`, `--epsilon=1`, `--table=stops`, `--delta=0`, `--seed=1`, `--kind=independent`: others than usual.
 `--columns`: every column by itself.
