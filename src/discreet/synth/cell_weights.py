@@ -32,16 +32,25 @@ STEPS, FEWEST = 60, 12
 
 
 def smooth_weights(
-    noisy: Floats, sd: float, base: Floats, *, points: NDArray[np.bool_], sizes: Floats | None = None
+    noisy: Floats,
+    sd: float,
+    base: Floats,
+    *,
+    points: NDArray[np.bool_],
+    sizes: Floats | None = None,
+    has_tails: bool = False,
 ) -> Floats:
     """Weights from noisy counts of neighbouring cells with noise of this size.
 
     `base`: how many rows are expected in each cell, up to a factor, where nothing is known of it; `points`: cells that
     are like no other; `sizes`: how large values in each cell are, where cells widen with it: the last are the tail.
+    `has_tails`: the ends lie near where rows are, so that those beyond what is seen are taken as they were counted.
     """
     weights = np.zeros(len(noisy))
     for start, stop in _stretches(points):
         weights[start:stop] = _even_out(noisy[start:stop], sd, base[start:stop])
+    if has_tails:
+        _keep_tails(weights, noisy, base)
     if sizes is not None:
         cells = np.flatnonzero(~points & (sizes > 0))
         weights[cells] = continue_tail(noisy[cells], weights[cells], sd, base[cells], sizes[cells])
@@ -80,6 +89,16 @@ def _even_out(noisy: Floats, sd: float, base: Floats) -> Floats:
             base[start:stop] / whole if whole > 0 else 1 / count
         )
     return weights
+
+
+def _keep_tails(weights: Floats, noisy: Floats, base: Floats) -> None:
+    """Give the cells before the first and after the last that have a weight what they hold together, at least 0."""
+    seen = np.flatnonzero(weights > 0)
+    first, last = (int(seen[0]), int(seen[-1]) + 1) if len(seen) else (len(weights), len(weights))
+    for own in (slice(0, first), slice(last, len(weights))):
+        whole = float(base[own].sum())
+        if whole > 0:
+            weights[own] = max(0.0, float(noisy[own].sum())) * base[own] / whole
 
 
 def _shrunk(rows: float, limit: float) -> float:

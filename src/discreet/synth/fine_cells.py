@@ -99,7 +99,8 @@ def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], sd: float) ->
     by_octaves = is_by_octaves(attribute)
     if by_octaves:  # what is even in such cells falls with its size
         base = base / np.maximum(np.abs(middles), 0.5)
-    weights = smooth_weights(noisy[own], sd, base, points=points, sizes=middles if by_octaves else None)
+    sizes = middles if by_octaves else None
+    weights = smooth_weights(noisy[own], sd, base, points=points, sizes=sizes, has_tails=attribute.open)
     return np.concatenate([noisy[:below], weights, noisy[own.stop :]])
 
 
