@@ -8,9 +8,11 @@ import hashlib
 from math import isqrt
 from typing import Any
 
-from measured import agree, norms, parted, positive, ratio, text, threshold_delta
+from measured import agree, covered, norms, parted, positive, ratio, text, threshold_delta
 from relation import Broken, Node, Open, column, unit, whole
 
+#: What all rows of a person weigh together in a model of persons.
+WEIGHT = 5_040
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
 
@@ -28,6 +30,10 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
         words = f"the noise covers {rows} rows per unit on the named parts; of what was measured, only a digest is here"
     elif kind == "batch":
         words = grids(stored, events)
+    elif kind == "model" and stored["model"] == "persons":
+        for event, values in zip(events, drawn, strict=True):
+            persons(event, values, rows)
+        words = "the noise covers a record, or all weighted rows, of a person; what was measured is not here"
     elif kind in ("publish", "model"):
         for event, values in zip(events, drawn, strict=True):
             tables(event, values["noisy"] if kind == "publish" else values, rows)
@@ -72,6 +78,15 @@ def tables(event: Node, values: Any, rows: int) -> None:
             raise Broken(f"the noise covers fewer than {rows} rows per unit")
 
 
+def persons(event: Node, values: Any, rows: int) -> None:
+    """A step that counts persons (1 each), their rows by weights (WEIGHT each) or without, or several facts of each."""
+    facts = len(values) if isinstance(values, list) else 1
+    for part in [part for part in parted(event) if part["kind"] in SIZES]:
+        power = 1 if part["kind"] == "laplace" else 2
+        if part["l1" if power == 1 else "l2_squared"] not in (1, rows**power, WEIGHT**power, facts):
+            raise Broken("the noise covers less than one person")
+
+
 def models(plan: Node, drawn: list[Any], declared: Node) -> None:
     """What the steps of a model store that find the values of text or the ends of numbers, and of which column."""
     _, rows = unit(declared)
@@ -83,13 +98,17 @@ def models(plan: Node, drawn: list[Any], declared: Node) -> None:
         if text(told) != text([plan["release"], "", [], step["event"]]):
             raise Broken("a step stores something other than it was charged for")
         for part in [part for part in values["parts"] if part["kind"] == "keys"]:
-            if step["event"]["kind"] != "threshold" or step["of"] not in known or len(values["parts"]) != 1:
+            kind = step["event"]["kind"]
+            if not kind.endswith("threshold") or step["of"] not in known or len(values["parts"]) != 1:
                 raise Broken("keys were found for something that is not a declared text")
             most = 1 if known[step["of"]].get("constant") is True else rows
-            if step["event"]["l1"] != most:
+            if kind == "threshold" and step["event"]["l1"] != most:
                 raise Broken(f"keys were found with noise for fewer than {most} rows per unit")
             if any(len(key) != 1 for key in part["keys"]) or part["answers"] is not None or part["noisy"]:
                 raise Broken("keys that a model was fitted to must not have numbers")
+            if kind == "weighted-threshold":
+                covered(step["event"], most, whole(part["threshold"]))
+                continue
             scale = positive(ratio(step["event"]["scale"]))
             agree(ratio(step["event"]["delta"]), threshold_delta(scale, most, whole(part["threshold"])))
 

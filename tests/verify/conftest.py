@@ -73,8 +73,9 @@ def programs(tmp_path_factory):
             "publication of persons": (persons, persons.publish(plan, epsilon=1).release),
             "model of persons": (
                 persons,
-                persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release,
+                persons.synthesize("visits", epsilon=1, columns=["sex", "town"], rows_only=True).card.release,
             ),
+            "whole persons": (persons, persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release),
             "model": (
                 rows,
                 rows.synthesize("patients", epsilon=1, columns=["sex", "smoker", "disease", "age"]).card.release,

@@ -155,7 +155,22 @@ def test_noise_for_fewer_rows_than_a_person_has(name, programs):
     assert found["unit"] == found["losses"] == found["claims"] == "proved" and found["sensitivity"] == "broken"
 
 
-@pytest.mark.parametrize("name", ["adaptive", "marginals", "model", *(f"{each} of persons" for each in OF_PERSONS[1:])])
+def test_noise_for_less_than_a_person(programs):
+    """A model of persons counts each once, or weighs its rows; noise for two thirds of a person is seen by both checks."""
+    files = programs["whole persons"]
+    place, event = next(
+        (place, step["event"])
+        for place, step in enumerate(json.loads(files["plan.json"])["steps"])
+        if step["event"]["kind"] in ("laplace", "gaussian")
+    )
+    name = "l1" if event["kind"] == "laplace" else "l2_squared"
+    less = at("steps", place, "event", name, to=event[name] + 6)
+    assert verdicts(signed_again(files, plan=less, proof=less))["sensitivity"] == "broken"
+
+
+@pytest.mark.parametrize(
+    "name", ["adaptive", "marginals", "model", "whole persons", *(f"{each} of persons" for each in OF_PERSONS[1:])]
+)
 def test_what_is_not_derived_says_so(name, programs):
     found = verdicts(programs[name])
     assert (found["sensitivity"], found["numbers"]) == ("open", "open") and "broken" not in found.values()

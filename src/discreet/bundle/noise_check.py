@@ -36,6 +36,7 @@ from discreet.bundle.networks import counted_of
 from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
 from discreet.bundle.verification_report import BundleCheck
 from discreet.graph.expected_events import expected_events
+from discreet.kernel.person_table import WEIGHT
 from discreet.kernel.program import step_digest
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import delta_of
@@ -46,6 +47,7 @@ from discreet.plan.inquiry import Inquiry
 from discreet.plan.relation import Scan
 from discreet.schema.column import TextColumn
 from discreet.schema.schema import Schema
+from discreet.synth.fit_request import PERSONS
 from discreet.tables.marginals.marginals_release import repeat_measurement
 from discreet.tables.ranges.ranges_release import is_self_consistent, read_or_measure, stored_ruler
 
@@ -226,6 +228,9 @@ def _check_program(plan: Mapping[str, Any]) -> str:
         _check_tables(taken[0], steps[0]["noisy"], schema.unit.rows)
         tables = len(parts_of(taken[0]))
         return f"one privacy unit changes each of {tables:,} tables by at most its {schema.unit.rows:,} rows"
+    if kind == "model" and json.loads(payloads[release])["model"] == PERSONS:
+        _check_persons(taken, steps, schema.unit.rows)
+        raise _NotChecked("every step has noise for whole persons; what each of them counts is not in a bundle")
     if kind == "model":
         return _check_model(plan, taken, steps, schema)
     if kind == "comparison":
@@ -306,11 +311,12 @@ def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequenc
             _check_run(drawn, plan["release"], planned["event"])
         if isinstance(drawn, list):
             _check_tables(event, drawn, rows)
-        elif isinstance(event, ThresholdEvent):
+        elif isinstance(event, ThresholdEvent | WeightedThresholdEvent):
             if planned["of"] not in texts:
                 raise ReplayMismatch("keys were discovered in something that is not a declared text column")
             (part,) = drawn["parts"]
-            _check_threshold(event, part["threshold"], 1 if texts[planned["of"]].constant else rows)
+            check = _check_threshold if isinstance(event, ThresholdEvent) else _check_weighted_threshold
+            check(event, part["threshold"], 1 if texts[planned["of"]].constant else rows)
             _check_keys(part, events.to_data(event), width=1)
             if part["answers"] is not None:
                 raise ReplayMismatch("the keys that a model was fitted to must not store numbers")
@@ -324,6 +330,23 @@ def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequenc
             "choices, and a bundle does not contain their scores"
         )
     return f"every step has noise for privacy units of {rows:,} rows"
+
+
+def _check_persons(taken: Sequence[Event], steps: Sequence[Any], rows: int) -> None:
+    """The steps of a model of persons: a person adds 1 to a table of records, WEIGHT to one of weighted rows, at most
+    its rows to one of rows, and 1 to each of several numbers of persons."""
+    for event, drawn in zip(taken, steps, strict=True):
+        facts = [len(drawn)] if isinstance(drawn, list) else []
+        for part in parts_of(event):
+            match part:
+                case LaplaceEvent(l1=moved):
+                    known = [1, rows, WEIGHT, *facts]
+                case GaussianEvent(l2_squared=moved):
+                    known = [1, rows**2, WEIGHT**2, *facts]
+                case _:
+                    continue
+            if moved not in known:
+                raise ReplayMismatch("the noise of a step is for less than one person")
 
 
 def _texts(schema: Schema, version: int) -> dict[str, TextColumn]:
