@@ -340,12 +340,12 @@ def _check_persons(taken: Sequence[Event], steps: Sequence[Any], rows: int) -> N
         for part in parts_of(event):
             match part:
                 case LaplaceEvent(l1=moved):
-                    known = [1, rows, WEIGHT, *facts]
+                    allowed = [1, rows, WEIGHT, *facts]
                 case GaussianEvent(l2_squared=moved):
-                    known = [1, rows**2, WEIGHT**2, *facts]
+                    allowed = [1, rows**2, WEIGHT**2, *facts]
                 case _:
                     continue
-            if moved not in known:
+            if moved not in allowed:
                 raise ReplayMismatch("the noise of a step is for less than one person")
 
 
