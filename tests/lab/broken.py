@@ -235,7 +235,8 @@ def bounds_read_from_the_data(monkeypatch):
         for name, attribute in found.items():
             codes = [each for each in table[name].to_pylist() if each is not None]
             edges = even_edges(min(codes), max(codes) + 1, 256)
-            found[name] = replace(attribute, edges=edges, apart=np.zeros(0), groups=np.zeros(0), weights=np.zeros(0))
+            none = np.zeros(0)
+            found[name] = replace(attribute, edges=edges, outer=(0, 0), apart=none, groups=none, weights=none)
         return found
 
     monkeypatch.setattr(attribute_discovery, "_find_bounds", bounded)

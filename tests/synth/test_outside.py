@@ -244,3 +244,13 @@ def test_a_page_is_drawn_where_all_values_are_rare():
     whole = MeasuredMarginal(attributes=(0,), values=np.array([50.0]), variance=1.0)
     merged = replace(model, attributes=(one,), measured=(whole,), fitted=fit_of((1,), [whole], 50.0))
     assert "4 rare values" in inspect_model(merged).page()
+
+
+def test_a_group_that_nobody_has_does_not_hide_the_rest():
+    """Of a column whose cells are all below the noise, those that are left are kept: none of a group of no cells."""
+    own = NoisyHistogram(values=np.zeros(4), variance=100.0)
+    attribute = open_attribute(search(wanted=("high",), high=3))
+    weights = np.zeros(attribute.fine)
+    weights[0] = 5.0
+    groups = np.minimum(np.arange(attribute.fine), 1)
+    assert not seen_cells.unseen_together(attribute, groups, weights, own).any()

@@ -134,7 +134,7 @@ def unseen_together(
     unseen = np.zeros(attribute.fine, dtype=np.bool_)
     if (attribute.open or attribute.of is not None) and not has_bins(attribute):
         cells = np.bincount(groups, weights=weights != 0)
-        is_noise = np.bincount(groups, weights=weights) < own.deviations(SEEN) * own.sd * np.sqrt(cells)
+        is_noise = np.bincount(groups, weights=weights) <= own.deviations(SEEN) * own.sd * np.sqrt(cells)
         if not is_noise.all():
             unseen = is_noise[groups]
     return unseen
