@@ -14,6 +14,7 @@ from discreet.accounting.events import ReservationEvent
 from discreet.accounting.region import Region
 from discreet.errors import LedgerFault, QueryFailed
 from discreet.kernel.binned_table import BinnedTable, Candidate, moves_of_distances
+from discreet.kernel.person_table import WEIGHT, step_moves
 from discreet.kernel.program import Program
 from discreet.ledger.charge_request import ChargeRequest
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -220,6 +221,22 @@ def test_another_strategy_that_moves_as_far_is_another_step(project, measure):
     with pytest.raises(LedgerFault, match="is not the step"):
         measure(start(project), SWAPPED)
     assert measure(start(project), IdentityStrategy(2)).tolist() == drawn.tolist()
+
+
+def test_linear_steps_move_as_far_as_the_program_says(tmp_path):
+    """A program whose rows weigh more than one has the noise for that."""
+    program = start(with_persons(tmp_path / "heavy", []))
+    assert program.moves.l1 == program.version.schema.unit.rows == 5
+    program.moves = step_moves(5)
+    seen = []
+
+    class Recorded(IdentityStrategy):
+        def sensitivity(self, rows):
+            seen.append(rows)
+            return super().sensitivity(rows)
+
+    cut_of(program).linear([(1,)], [(Recorded(2), program.law(Fraction(1, 2)))])
+    assert seen == [WEIGHT] and program.share_left == Fraction(1, 2)
 
 
 def test_what_raises_ends_the_program_with_one_sentence(project):

@@ -135,6 +135,20 @@ def test_one_person_moves_the_counts_of_a_closer_look_by_their_rows(tmp_path, li
     assert np.abs(counts[0] - counts[1]).sum() == limit  # attained
 
 
+@pytest.mark.parametrize("other", ["", "9999999"])
+def test_a_row_that_is_not_seen_in_one_column_is_seen_in_the_others(tmp_path, other):
+    """NULL in one column, or a value outside its wide bounds: the other column is looked at as closely as alone."""
+    lines = [f"{n % 50 - 25},{n % 40 if n % 4 == 0 else other}" for n in range(400)]
+    columns = {"x": 'type = "integer"', "y": 'type = "integer"'}
+    program = program_of(open_project(tmp_path, columns, lines, budget=BUDGET))
+    wide = [
+        replace(search(replace(WHOLE, name=name), low=-5000, high=5000), noisy_rows=rows)
+        for name, rows in (("x", 400), ("y", 100))
+    ]
+    for near in zoom(program, wide, share=Fraction(9, 10)):
+        assert -500 < near.low <= 0 <= near.high < 500
+
+
 def test_what_has_few_codes_is_not_looked_at_closer(tmp_path):
     program = program_of(open_project(tmp_path, {"x": 'type = "integer"'}, ["1", "2"], budget=BUDGET))
     few = search(replace(WHOLE, name="x"), low=0, high=200)

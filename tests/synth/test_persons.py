@@ -18,6 +18,7 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel.person_table import RECORD_MOVES, RecordProgram, StepProgram, step_moves
 from discreet.kernel.program import Program
 from discreet.kernel.project_session import open_session
+from discreet.synth import synthesis
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.fit_request import FitRequest
 from discreet.synth.model import Model
@@ -201,7 +202,7 @@ def test_a_table_of_rows_has_no_persons(tmp_path):
 
 
 def test_a_fit_of_rows_that_is_stored_is_read_back(tmp_path):
-    """As an earlier version of Discreet stored it: as `auto`."""
+    """As `auto`, by the method of now."""
     project = small_project(tmp_path, 60)
     session = open_session(project, "people", project.asker(None))
     synthesize(FitRequest(epsilon=Fraction(1)), session)
@@ -211,6 +212,20 @@ def test_a_fit_of_rows_that_is_stored_is_read_back(tmp_path):
         assert isinstance(again, Model) and again.card.repeat
     assert project.budget("people").spent == spent
     assert isinstance(project.synthesize("people", epsilon=1, time="day"), PersonModel)
+
+
+@pytest.mark.parametrize(("more", "kind"), [({}, PersonModel), ({"rows_only": True}, Model)])
+def test_a_fit_by_an_earlier_method_is_made_anew_once(tmp_path, monkeypatch, more, kind):
+    """Refused until it is paid for again; from then on the new one is read back, free."""
+    project = small_project(tmp_path, 60)
+    with monkeypatch.context() as patch:
+        patch.setitem(synthesis._question.__kwdefaults__, "method", 1)
+        synthesize(FitRequest(epsilon=Fraction(1)), open_session(project, "people", project.asker(None)))
+    with pytest.raises(UsageError, match="an earlier version of Discreet"):
+        project.synthesize("people", epsilon=1, **more)
+    assert isinstance(project.synthesize("people", epsilon=1, fresh=True, **more), kind)
+    spent = project.budget("people").spent
+    assert project.synthesize("people", epsilon=1, **more).card.repeat and project.budget("people").spent == spent
 
 
 def test_rows_only_and_persons_are_two_fits(tmp_path):

@@ -89,6 +89,20 @@ def test_one_person_moves_each_count_by_their_rows(tmp_path):
     assert program.shares == {"measuring": shape_measurement.SHARE}
 
 
+@pytest.mark.parametrize("bounds", ["\nlow = 2000-01-01\nhigh = 9999-12-31", ""])
+def test_the_last_day_of_all_has_a_shape(tmp_path, bounds):
+    """9999-12-31, which many tables have for no end, is the last of its month; no fit is charged and then refused."""
+    lines = [f"{2000 + n % 20}-0{1 + n % 9}-15" if n % 2 else "9999-12-31" for n in range(200)]
+    project = open_project(tmp_path, {"until": 'type = "date"' + bounds}, lines)
+    if bounds:
+        attributes, axes = cells_of(project)
+        (place,) = (place for place, each in enumerate(shape_axes(attributes[0])) if each.part == 1)
+        found = BinnedTable(program_of(project), axes)._count((place,))
+        assert found[15] == found[32] == 100 and found.sum() == 200
+    rows = project.synthesize("people", epsilon=30, model="independent").sample(50, seed=1)
+    assert rows.num_rows == 50
+
+
 def test_classes_are_those_that_are_drawn(tmp_path):
     """What the engine counts is what `value_shapes` means: digits, days, hours and grains of the codes themselves."""
     project = open_project(

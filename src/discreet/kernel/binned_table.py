@@ -120,7 +120,7 @@ class BinnedTable:
 
         Guarantee and because: as `Program.linear`; a row lies in one cell of each marginal.
         """
-        moves = [strategy.sensitivity(self.program.version.schema.unit.rows) for strategy, _ in parts]
+        moves = [strategy.sensitivity(self.program.moves.l1) for strategy, _ in parts]
 
         def draw(curator: Curator) -> tuple[Any, Event]:
             drawn = [

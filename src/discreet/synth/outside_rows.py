@@ -20,7 +20,7 @@ from discreet.kernel.program import Program
 from discreet.plan.cells import Axis, even_edges
 from discreet.schema.column import nullable
 from discreet.sql.typed_expression import column_expression
-from discreet.synth.attribute import FINE_CELLS, Attribute
+from discreet.synth.attribute import FAR, FINE_CELLS, Attribute
 from discreet.synth.seen_cells import SeenRange, seen_range
 
 #: Columns of more codes than this are looked at closer, in so many cells.
@@ -56,12 +56,10 @@ def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) ->
     axes = [zoomed_edges(search) for search in wide]
     table = BinnedTable(
         program,
-        tuple(
-            Axis(of=column_expression(search.column).expression, edges=edges, null=False, labels=())
-            for search, edges in zip(wide, axes, strict=True)
-        ),
+        tuple(_axis_everywhere(search, edges) for search, edges in zip(wide, axes, strict=True)),
     )
-    noisy = table.measure([(place,) for place in range(len(wide))], [law] * len(wide), word="describing")
+    counted = table.measure([(place,) for place in range(len(wide))], [law] * len(wide), word="describing")
+    noisy = [counts[1 : len(edges)] for counts, edges in zip(counted, axes, strict=True)]
     sd = float(law.variance()) ** 0.5
     narrowed = {
         search.column.name: _narrowed(
@@ -73,6 +71,12 @@ def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) ->
         for search, edges, counts in zip(wide, axes, noisy, strict=True)
     }
     return [narrowed.get(search.column.name, search) for search in searches]
+
+
+def _axis_everywhere(search: EndSearch, edges: Sequence[int]) -> Axis:
+    """These cells between one below, one above and one of NULL: a row outside one axis would count on none."""
+    of = column_expression(search.column).expression
+    return Axis(of=of, edges=(-FAR, *edges, FAR), null=True, labels=())
 
 
 def zoomed_edges(search: EndSearch) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from discreet.accounting.region import ValueSet
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.plan import algebra
+from discreet.plan.calendar import LAST_DAY
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Choose, Code, Member, Null, Number, Part, Test, Whole
 from discreet.schema.column import Column, MomentColumn, NumberColumn
@@ -190,8 +191,7 @@ def _days(day: Number, width: int) -> list[ShapeAxis]:
         weekday = _cycle(algebra.plus(day, Whole(3)), 7, low + 3)
         axes.append(ShapeAxis(part=0, axis=_axis(weekday, 7), expected=np.ones(7), groups=np.arange(7) // 5))
     if width >= LEAST_DAYS:
-        is_last = Test(Part("day", algebra.plus(day, Whole(1))), ValueSet.of([1]))
-        monthday = Choose(((is_last, Whole(32)),), Part("day", day))
+        monthday = Choose(tuple((is_last, Whole(32)) for is_last in _last_days(day)), Part("day", day))
         # In 400 years: how often a month has such a day that is not its last.
         expected = np.array([0.0, *[12.0] * 27, 11.2425, 11.0, 7.0, 0.0, 12.0])
         axes.append(ShapeAxis(part=1, axis=_axis(monthday, 33), expected=expected, groups=np.arange(33)))
@@ -199,6 +199,15 @@ def _days(day: Number, width: int) -> list[ShapeAxis]:
         expected = np.array([0.0, 31, 28.25, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
         axes.append(ShapeAxis(part=2, axis=_axis(Part("month", day), 13), expected=expected, groups=np.arange(13)))
     return axes
+
+
+def _last_days(day: Number) -> list[Test]:
+    """That a day is the last of its month: the next one is a first. The last day of all has no next one."""
+    following = algebra.plus(day, Whole(1))
+    if following.high is None or following.high <= LAST_DAY:
+        return [Test(Part("day", following), ValueSet.of([1]))]
+    within = algebra.least([following, Whole(LAST_DAY)])
+    return [Test(day, ValueSet.of([LAST_DAY])), Test(Part("day", within), ValueSet.of([1]))]
 
 
 def _times(code: Number, low: int, width: int) -> list[ShapeAxis]:

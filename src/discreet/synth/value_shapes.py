@@ -145,28 +145,33 @@ class TimeShape:
 
     def mass(self, lows: Codes, highs: Codes) -> Floats:
         """The weight of all codes in [low, high), in hours."""
+        if _is_wide(lows, highs):
+            return np.asarray(highs - lows, dtype=np.float64)
         first, ends = self._ends(lows, highs)
         return np.asarray(self._to(ends, highs, first) - self._to(ends, lows, first)) * HOUR
 
     def draw(self, lows: Codes, highs: Codes, generator: np.random.Generator) -> Codes:
         """A code in each [low, high): an hour, then a grain within it."""
-        first, ends = self._ends(lows, highs)
-        start, stop = self._to(ends, lows, first), self._to(ends, highs, first)
-        position = start + generator.random(len(lows)) * (stop - start)
-        hours = np.clip(np.searchsorted(ends, position, side="right") - 1 + first, lows // HOUR, (highs - 1) // HOUR)
+        hours = self._draw_hours(lows, highs, generator)
         low, high = np.maximum(lows, hours * HOUR), np.minimum(highs, (hours + 1) * HOUR)
         chances = np.cumsum(self.weights[4] * EVEN_GRAINS)
         chances /= chances[-1]
         grains = np.searchsorted(chances, generator.random(len(lows)), side="right").clip(0, len(GRAINS) - 1)
         return _grained(low, high, grains, generator)
 
+    def _draw_hours(self, lows: Codes, highs: Codes, generator: np.random.Generator) -> Codes:
+        if _is_wide(lows, highs):
+            return np.asarray(generator.integers(lows, highs) // HOUR)
+        first, ends = self._ends(lows, highs)
+        start, stop = self._to(ends, lows, first), self._to(ends, highs, first)
+        position = start + generator.random(len(lows)) * (stop - start)
+        return np.clip(np.searchsorted(ends, position, side="right") - 1 + first, lows // HOUR, (highs - 1) // HOUR)
+
     def _ends(self, lows: Codes, highs: Codes) -> tuple[int, Floats]:
         """The first hour, and the weight of all hours before each one."""
-        first, last = int(lows.min(initial=2**62)) // HOUR, (int(highs.max(initial=-(2**62))) - 1) // HOUR + 1
-        if not len(lows) or last - first > MOST_SLOTS:
-            return first, np.arange(
-                max(last - first, 0) + 1 if len(lows) and last - first < 2**27 else 1, dtype=np.float64
-            )
+        if not len(lows):
+            return 0, np.zeros(1)
+        first, last = _hours(lows, highs)
         hours = np.arange(first, last)
         days = DayShape(weights=self.weights[:3]).of_days(hours // 24)
         return first, np.concatenate([[0.0], np.cumsum(days * self.weights[3][hours % 24])])
@@ -175,6 +180,17 @@ class TimeShape:
     def _to(ends: Floats, codes: Codes, first: int) -> Floats:
         """The weight of all that is before a code."""
         return np.interp(codes / HOUR - first, np.arange(len(ends)), ends)
+
+
+def _hours(lows: Codes, highs: Codes) -> tuple[int, int]:
+    """The first hour of all intervals, and the end of the last one."""
+    return int(lows.min()) // HOUR, (int(highs.max()) - 1) // HOUR + 1
+
+
+def _is_wide(lows: Codes, highs: Codes) -> bool:
+    """Whether there are too many hours to weigh each, as where one instant is in the year 9999."""
+    first, last = _hours(lows, highs) if len(lows) else (0, 0)
+    return last - first > MOST_SLOTS
 
 
 def _grained(low: Codes, high: Codes, grains: Codes, generator: np.random.Generator) -> Codes:

@@ -85,7 +85,8 @@ def settle_kind(request: FitRequest, session: Session) -> FitRequest:
     """The same request, of persons or of rows.
 
     `auto` is of persons where they have several rows and nothing speaks against it: options of row models, rows that
-    cannot be read here, or the same fit by an earlier version of Discreet, which is read back as it is.
+    cannot be read here, or the same fit stored as one of rows, which is read back; one by an earlier method is refused
+    (`earlier_reservation`), until it was made anew.
     """
     version = session.version
     if request.kind == PERSONS:
@@ -96,10 +97,11 @@ def settle_kind(request: FitRequest, session: Session) -> FitRequest:
     is_of_rows = request.rows_only or bool(request.row_options) or engine_kind(version.engine) == "spark"
     if is_of_rows:
         _refuse_person_options(request)
-    earlier = replace(request, rows_only=False, constant=(), time=None)
-    if not request.person_options and not request.fresh and _is_stored(earlier, session):
-        return earlier
-    return replace(request, rows_only=True) if is_of_rows else replace(request, kind=PERSONS)
+    settled = replace(request, rows_only=True) if is_of_rows else replace(request, kind=PERSONS)
+    if request.person_options or request.fresh or _is_stored(settled, session):
+        return settled
+    earlier = replace(request, rows_only=False)
+    return earlier if _is_stored(earlier, session) else settled
 
 
 def has_several_rows(version: Version) -> bool:
@@ -117,7 +119,7 @@ def _refuse_person_options(request: FitRequest) -> None:
 
 
 def _is_stored(request: FitRequest, session: Session) -> bool:
-    """Whether the same fit was stored as a model of rows."""
+    """Whether the same fit was stored."""
     columns = modelled_columns(session.version, request.columns)
     needs = undeclared_columns(columns, keys=keys_delta(session.guarantee, request.delta) > 0)
     prices = possible_reservations(session.guarantee, request, texts=bool(needs.texts))
