@@ -151,6 +151,9 @@ def test_a_word_that_is_merged_with_values_nobody_has_is_named():
     declared = attribute_of(CategoryColumn(name="sex", values=("F", "M", "X"), closed=True))
     kept = declared.with_groups(np.array([0, 1, 0]), np.array([20.0, 30, 0]))
     assert kept.labels() == ("2 rare values", "M")
+    declared = attribute_of(CategoryColumn(name="sex", values=("F", "M")))
+    kept = declared.with_groups(np.array([0, 1, 0]), np.array([20.0, 30, 0]))  # NULL, which nobody has, is with F
+    assert kept.labels() == ("F", "M") and reading_order(kept) == (0, 1)
 
 
 def test_labels_say_what_a_cell_holds():

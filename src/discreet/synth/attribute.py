@@ -114,14 +114,18 @@ class Attribute:
         return tuple(self._label(self.drawn(cell)) for cell in range(self.size))
 
     def drawn(self, cell: int) -> NDArray[np.int64]:
-        """The fine cells of one of the model's cells, without those beyond which nothing comes out of it.
+        """The fine cells of one of the model's cells, without those at its ends that nothing is drawn from.
 
-        Only where values or bounds were bought: of declared ones all are meant.
+        Where values or bounds are declared, only a NULL that nobody is thought to have is left out.
         """
         fine = np.flatnonzero(self.groups == cell)
         weighty = np.flatnonzero(self.weights[fine] > 0)
         is_bought = self.open or (self.of is not None and self.between is None)
-        return fine[weighty[0] : weighty[-1] + 1] if is_bought and len(weighty) else fine
+        if not len(weighty):
+            return fine
+        if is_bought:
+            return fine[weighty[0] : weighty[-1] + 1]
+        return fine[:-1] if self._is_unused_null(int(fine[-1])) else fine
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
         ends = [self._ends(int(cell)) for cell in fine if len(fine) == 1 or not self._is_unused_null(int(cell))]
