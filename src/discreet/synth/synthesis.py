@@ -140,7 +140,7 @@ def synthesize(
             warnings=(
                 *choice.warnings,
                 *_noise_warnings(request, made.total, event, version, width=len(columns)),
-                *_bounds_warnings(doubted),
+                *_bounds_warnings(doubted, pure=program.is_pure),
                 *column_warnings(columns, attributes, needs, version),
                 *_value_warnings(made, program, needs),
             ),
@@ -295,13 +295,13 @@ def _noise_warnings(
         )
 
 
-def _bounds_warnings(doubted: Sequence[str]) -> Iterator[str]:
+def _bounds_warnings(doubted: Sequence[str], *, pure: bool) -> Iterator[str]:
     """The loudest of warnings: what comes out of these columns may be cut off."""
     if doubted:
         yield (
             f"the bounds of {', '.join(doubted)} may be too narrow: they were measured with noise, and more than "
-            f"{MOST_OUTSIDE:.0%} of the rows may be outside them; declare low and high, give the table a delta, or "
-            "use a larger epsilon"
+            f"{MOST_OUTSIDE:.0%} of the rows may be outside them; declare low and high, "
+            f"{'give the table a delta, ' if pure else ''}or use a larger epsilon"
         )
 
 
