@@ -15,8 +15,11 @@ from discreet.errors import Refused, UsageError
 from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn, TextColumn
 from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute, attribute_of
+from discreet.synth.attribute_discovery import attribute_of_words
 from discreet.synth.cell_choice import choose_bins, merge_rare_cells
 from discreet.synth.cell_decoder import NULL
+from discreet.synth.inspect.model_histograms import draws_mixed, is_mixed, reading_order
+from discreet.synth.inspect.value_groups import gather_values
 from synth.worlds import AGE, SEX, elsewhere, fit, open_project
 
 COLUMNS = {
@@ -132,6 +135,25 @@ def test_codes_are_spread_over_a_bin():
     assert set(found[:5000].tolist()) == set(range(10, 20)) and set(found[5000:10_000].tolist()) == set(range(20, 30))
     assert set(found[10_000:].tolist()) == {NULL}
     assert min(Counter(found[:10_000].tolist()).values()) > 350
+
+
+def test_a_word_that_is_merged_with_values_nobody_has_is_named():
+    """`Female` was called "2 rare values" wherever no other word was found, with a fifth of the rows."""
+    words = attribute_of_words("sex", ["Female", "Male"])
+    merged = words.with_groups(np.array([0, 1, 0, 0]), np.array([1357.0, 5630, 0, 0]))
+    assert merged.labels() == ("Female", "Male") and reading_order(merged) == (0, 1)
+    assert is_mixed(merged, 0) and not draws_mixed(merged, 0)
+    assert gather_values(merged, np.array([1357.0, 5630]), 5).names == ("Female", "Male")
+    rare = words.with_groups(np.array([0, 1, 0, 0]), np.array([1357.0, 5630, 3, 0]))
+    assert rare.labels() == ("2 rare values", "Male")
+    null = words.with_groups(np.array([0, 1, 2, 2]), np.array([1357.0, 5630, 0, 40]))
+    assert null.labels() == ("Female", "Male", None)
+    declared = attribute_of(CategoryColumn(name="sex", values=("F", "M", "X"), closed=True))
+    kept = declared.with_groups(np.array([0, 1, 0]), np.array([20.0, 30, 0]))
+    assert kept.labels() == ("2 rare values", "M")
+    declared = attribute_of(CategoryColumn(name="sex", values=("F", "M")))
+    kept = declared.with_groups(np.array([0, 1, 0]), np.array([20.0, 30, 0]))  # NULL, which nobody has, is with F
+    assert kept.labels() == ("F", "M") and reading_order(kept) == (0, 1)
 
 
 def test_labels_say_what_a_cell_holds():

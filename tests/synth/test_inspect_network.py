@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import combinations
 from xml.etree import ElementTree
@@ -9,9 +10,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from discreet.inference.fit import MeasuredMarginal
+from discreet.inference.fit import fit as fit_tables
+from discreet.inference.fit_inputs import sum_groups
 from discreet.schema.column import CategoryColumn, NumberColumn
 from discreet.synth.inspect import inspect_model, model_network
-from discreet.synth.inspect.dependence import noisy_strength
+from discreet.synth.inspect.dependence import noisy_strength, strength
 from discreet.synth.inspect.model_evidence import ModelEvidence
 from discreet.synth.inspect.model_network import network_of, share_widths
 from discreet.synth.inspect.network_layout import BOX, WIDEST, lay_out
@@ -259,3 +263,34 @@ def test_a_true_dependence_is_shown_near_its_size():
         (pair,) = inspect_model(model).dependences
         assert not pair.below_noise and pair.noisy_strength == pytest.approx(true, abs=0.03)
         assert "a × b" in inspect_model(model).page().split("<h3>Strongest</h3>")[1].split("</ul>")[0]
+
+
+@pytest.mark.parametrize("tie", [0.0, 0.6])
+def test_a_dependence_that_was_measured_over_groups_is_shown(tie):
+    """The page said "Strongest: none" of every pair that was measured over groups of values."""
+    shown, groups = [], np.arange(12) // 3
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        data = np.tile([(one, other) for one in range(12) for other in range(12)], (42, 1))  # exactly independent
+        data[:, 1] = np.where(generator.random(len(data)) < tie, data[:, 0], data[:, 1])
+        model = model_of([category("a", 12), category("b", 12)], data, [], sd=15, generator=generator)
+        counts = sum_groups(exact(data, (12, 12), (0, 1)), [groups, groups])
+        pairs = [
+            MeasuredMarginal(
+                attributes=(0, 1),
+                values=counts + generator.normal(0, sd, counts.shape),
+                variance=sd**2,
+                groups=(groups, groups),
+            )
+            for sd in (200.0, 15.0)  # of two such tables the one of less noise counts
+        ]
+        measured = (*model.measured, *pairs)
+        model = replace(model, measured=measured, fitted=fit_tables((12, 12), measured, model.total))
+        (pair,) = inspect_model(model).dependences
+        assert pair.below_noise == (pair.noisy_strength is None)
+        shown.append(not pair.below_noise)
+        if tie:
+            true = strength(counts, math.log(12))
+            assert pair.noisy_strength == pytest.approx(true, abs=0.02) and true > 0.1
+            assert "a × b" in inspect_model(model).page().split("<h3>Strongest</h3>")[1].split("</ul>")[0]
+    assert all(shown) if tie else sum(shown) <= 4

@@ -104,6 +104,9 @@ def test_names_are_looked_at_before_anything_is_paid(tmp_path):
             fit(project, kind="mst", **more)
     with pytest.raises(UsageError, match="works only with mst and aim"):
         fit(project, kind="privbayes", marginals=(("c0", "c1"),))
+    for kind in ("auto", "aim"):  # auto took it, never used it, and charged a second time
+        with pytest.raises(UsageError, match="degree works only with privbayes"):
+            fit(project, kind=kind, degree=2)
     assert project.ledger.state.seq == before
 
 

@@ -151,6 +151,29 @@ def test_what_a_table_without_delta_loses_is_said_before_it_is_paid(tmp_path, bu
         assert any("word will contain only placeholders; declare their values" in note for note in notes)
 
 
+def test_a_delta_that_would_change_nothing_is_not_offered(tmp_path):
+    """It said: "off by about ±27 rows, where a delta of 1e-6 would make it ±27"."""
+    columns = dict.fromkeys("abc", 'type = "integer"\nlow = 0\nhigh = 9')
+    project = open_project(tmp_path, columns, ["1,2,3"] * 30, budget="{ epsilon = 9, delta = 0 }")
+    notes: list[str] = []
+    session = open_session(project, "people", project.asker(None))
+    synthesize(
+        FitRequest(epsilon=Fraction(1), kind="independent"), session, announce=lambda note: notes.append(str(note))
+    )
+    assert not any("has no delta" in note for note in notes)
+
+
+def test_one_row_a_person_is_said(tmp_path):
+    project = open_project(
+        tmp_path,
+        {"who": None, "kind": 'type = "category"\nvalues = ["a", "b"]'},
+        [f"{n // 3},a" for n in range(90)],
+        table='person = "who"',
+    )
+    (note,) = [warning for warning in fit(project).card.warnings if "rows_per_person" in warning]
+    assert note.startswith("one row of each person was used")
+
+
 def test_a_closed_number_has_no_null(tmp_path):
     """In the declared table of the engine as in memory; its model has no cell for NULL, and says so when it is saved."""
     columns = {"age": 'type = "integer"\nlow = 2\nhigh = 9\nclosed = true', "day": 'type = "date"\nlow = 2020-01-01'}

@@ -111,12 +111,23 @@ class Attribute:
 
     def labels(self) -> tuple[Label, ...]:
         """The model's cells as people read them."""
-        return tuple(self._label(np.flatnonzero(self.groups == cell)) for cell in range(self.size))
+        return tuple(self._label(self.drawn(cell)) for cell in range(self.size))
+
+    def drawn(self, cell: int) -> NDArray[np.int64]:
+        """The fine cells of one of the model's cells, without those at its ends that nothing is drawn from.
+
+        Where values or bounds are declared, only a NULL that nobody is thought to have is left out.
+        """
+        fine = np.flatnonzero(self.groups == cell)
+        weighty = np.flatnonzero(self.weights[fine] > 0)
+        is_bought = self.open or (self.of is not None and self.between is None)
+        if not len(weighty):
+            return fine
+        if is_bought:
+            return fine[weighty[0] : weighty[-1] + 1]
+        return fine[:-1] if self._is_unused_null(int(fine[-1])) else fine
 
     def _label(self, fine: NDArray[np.int64]) -> Label:
-        drawn = np.flatnonzero(self.weights[fine] > 0)
-        if self.open and len(drawn):  # at the ends of bought bounds nothing else comes out
-            fine = fine[drawn[0] : drawn[-1] + 1]
         ends = [self._ends(int(cell)) for cell in fine if len(fine) == 1 or not self._is_unused_null(int(cell))]
         code_ranges = [end for end in ends if end is not None]
         if not code_ranges:

@@ -96,10 +96,14 @@ class FitRequest:
         for kinds, option, given in (
             (("mst", "aim"), "marginals", bool(self.marginals)),
             (("mst",), "public", self.public is not None),
-            (("privbayes",), "degree", self.degree is not None),
         ):
             if given and self.kind not in ("auto", *kinds):
                 raise UsageError(f"{option} works only with {' and '.join(kinds)} models, not with {self.kind}")
+        if self.degree is not None and self.kind != "privbayes":  # auto never chooses it
+            raise UsageError(
+                f"degree works only with privbayes models, not with {self.kind}",
+                hint=Message(Flag("model", "privbayes"), ", or its other name, correlated"),
+            )
 
     @staticmethod
     def of(

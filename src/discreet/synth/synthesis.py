@@ -140,7 +140,7 @@ def synthesize(
             warnings=(
                 *choice.warnings,
                 *_noise_warnings(request, made.total, event, version, width=len(columns)),
-                *_bounds_warnings(doubted),
+                *_bounds_warnings(doubted, pure=program.is_pure),
                 *column_warnings(columns, attributes, needs, version),
                 *_value_warnings(made, program, needs),
             ),
@@ -241,7 +241,7 @@ def _notes_without_delta(
     if rho > 0:
         gaussian = ReservationEvent(epsilon=None, rho=rho, delta=Fraction(0))
         other = noise_sd(gaussian, most_rows=most_rows, share=share)
-        if other * GAUSSIAN < pure * LAPLACE:
+        if round(other * GAUSSIAN) < round(pure * LAPLACE):
             yield (
                 f"this table has no delta: each count of a column is off by about ±{pure * LAPLACE:,.0f} rows, where a "
                 f"delta of 1e-6 would make it ±{other * GAUSSIAN:,.0f}, and fewer dependences between columns are seen"
@@ -295,13 +295,13 @@ def _noise_warnings(
         )
 
 
-def _bounds_warnings(doubted: Sequence[str]) -> Iterator[str]:
+def _bounds_warnings(doubted: Sequence[str], *, pure: bool) -> Iterator[str]:
     """The loudest of warnings: what comes out of these columns may be cut off."""
     if doubted:
         yield (
             f"the bounds of {', '.join(doubted)} may be too narrow: they were measured with noise, and more than "
-            f"{MOST_OUTSIDE:.0%} of the rows may be outside them; declare low and high, give the table a delta, or "
-            "use a larger epsilon"
+            f"{MOST_OUTSIDE:.0%} of the rows may be outside them; declare low and high, "
+            f"{'give the table a delta, ' if pure else ''}or use a larger epsilon"
         )
 
 
@@ -326,16 +326,20 @@ def column_warnings(
             Command("bounds", version.table),
             " measures and declares them once, for all later queries and fits",
         )
-    for column in columns:
-        if column.name not in modelled_names:
-            why = (
-                "no value is shared by enough people"
-                if column.name in needs.texts
-                else "finding its values needs a delta"
-            )
-            yield f"{column.name} contains only placeholders: it is text, and {why}; or declare it as a category"
+    placeholders = [column.name for column in columns if column.name not in modelled_names]
+    for why, names in (
+        ("no value is shared by enough people; declare", [name for name in placeholders if name in needs.texts]),
+        ("values of text need a delta; or declare", [name for name in placeholders if name not in needs.texts]),
+    ):
+        if names:
+            holds = "contains" if len(names) == 1 else "contain"
+            yield f'{", ".join(names)} {holds} only placeholders: {why} values that are public (type = "category")'
     if not linked and not version.schema.unit.is_row:
-        yield "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
+        yield (
+            "one row of each person was used; if persons have several, raise rows_per_person for a model of persons"
+            if version.schema.unit.rows == 1
+            else "sampled rows are not linked to persons: you cannot use them to study several rows of one person"
+        )
 
 
 def _question(request: FitRequest, event: ReservationEvent, version: Version, *, method: int = METHOD) -> str:

@@ -13,8 +13,9 @@ from itertools import combinations
 import numpy as np
 
 from discreet.inference.axes import Axes, Table, cells_of
+from discreet.inference.fit_inputs import sum_groups
 from discreet.inference.projections import projections
-from discreet.synth.inspect.model_evidence import ModelEvidence, is_laplace, names_of
+from discreet.synth.inspect.model_evidence import CellGroups, ModelEvidence, NoisyMarginal, is_laplace, names_of
 
 #: Pairs of more cells are not looked at.
 MOST_CELLS = 2**22
@@ -35,8 +36,9 @@ class Dependence:
     `measured`: the two were measured together. Else the model's dependence comes through other columns, and the true
     one may be larger. `strength` is None where the pair is too large to be looked at, or where a column may well have
     one value alone: its entropy is below the noise, and any share of it would be a share of noise. `constant`: those.
-    `noisy_strength`: of the noisy table of the two, less what noise adds on average; None where there is no such table,
-    or where `below_noise`: it is no more dependent than noise makes a table of independent columns look.
+    `noisy_strength`: of the noisy table of the two, or of groups of their values, less what noise adds on average; None
+    where there is no such table, or where `below_noise`: it is no more dependent than noise makes a table of
+    independent columns look.
     """
 
     columns: tuple[str, ...]
@@ -71,25 +73,37 @@ def dependences(evidence: ModelEvidence) -> tuple[Dependence, ...]:
 
 
 def _is_small(evidence: ModelEvidence, pair: Axes) -> bool:
-    return cells_of(evidence.sizes, pair) <= MOST_NOISY_CELLS
+    noisy_pair = _noisy_pair(evidence, pair)
+    return noisy_pair is not None and noisy_pair[0].values.size <= MOST_NOISY_CELLS
 
 
 def noisy_strength(evidence: ModelEvidence, pair: Axes) -> float | None:
     """The strength in the noisy table of two columns, less what noise alone adds; None where it is not above noise.
 
     The noise that is drawn here protects nobody: it is the same in every report, on the product of the model's margins.
+    Where groups of values were measured it is the dependence of the groups, as a share of the columns' own entropy: as
+    a rule less than that of the values.
     """
-    noisy_marginal = evidence.noisy_marginal(pair)
-    if noisy_marginal is None or not _is_small(evidence, pair):
+    noisy_pair = _noisy_pair(evidence, pair)
+    if noisy_pair is None or not _is_small(evidence, pair):
         return None
+    noisy_marginal, groups = noisy_pair
     rows, columns = (evidence.bounds((place,)).model for place in pair)
-    independent = np.outer(rows, columns) / max(evidence.total, 1e-9)
+    independent, least = np.outer(rows, columns) / max(evidence.total, 1e-9), None
+    if groups is not None:
+        independent, least = sum_groups(independent, groups), min(_entropy_of(rows), _entropy_of(columns))
     generator, sd = np.random.default_rng(0), np.sqrt(noisy_marginal.variances)
     draw = generator.laplace if is_laplace(evidence.model) else generator.normal
     scale = sd / math.sqrt(2) if is_laplace(evidence.model) else sd
-    by_noise = [strength(np.maximum(independent + draw(0, scale), 0)) for _ in range(DRAWS)]
-    noisy = strength(np.maximum(noisy_marginal.values, 0))
+    by_noise = [strength(np.maximum(independent + draw(0, scale), 0), least) for _ in range(DRAWS)]
+    noisy = strength(np.maximum(noisy_marginal.values, 0), least)
     return None if noisy <= max(by_noise) else max(0.0, noisy - sum(by_noise) / DRAWS)
+
+
+def _noisy_pair(evidence: ModelEvidence, pair: Axes) -> tuple[NoisyMarginal, CellGroups | None] | None:
+    """The noisy table of two columns; where none has their own cells, the least noisy one of groups of them."""
+    noisy_marginal = evidence.noisy_marginal(pair)
+    return evidence.noisy_groups(pair) if noisy_marginal is None else (noisy_marginal, None)
 
 
 def varies(evidence: ModelEvidence, place: int) -> bool:
@@ -105,16 +119,20 @@ def varies(evidence: ModelEvidence, place: int) -> bool:
     return evidence.total - float(noisy_marginal.values[common]) > CLEAR * noise
 
 
-def strength(table: Table) -> float:
-    """Mutual information over the smaller of the two entropies, in [0, 1].
+def strength(table: Table, least: float | None = None) -> float:
+    """Mutual information over the smaller of the two entropies, or over `least`, in [0, 1].
 
     >>> strength(np.array([[5.0, 5.0], [5.0, 5.0]])), strength(np.array([[9.0, 0.0], [0.0, 2.0]]))
     (0.0, 1.0)
     """
     shares = table / max(float(table.sum()), 1e-300)
     rows, columns, both = _entropy(shares.sum(axis=1)), _entropy(shares.sum(axis=0)), _entropy(shares.ravel())
-    least = min(rows, columns)
+    least = min(rows, columns) if least is None else least
     return round(min(1.0, max(0.0, (rows + columns - both) / least)), 6) if least > 1e-9 else 0.0
+
+
+def _entropy_of(counts: Table) -> float:
+    return _entropy(counts / max(float(counts.sum()), 1e-300))
 
 
 def _entropy(shares: Table) -> float:

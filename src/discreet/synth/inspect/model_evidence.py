@@ -35,6 +35,10 @@ LAPLACE = 2.12
 _KEPT_CELLS = 100_000
 
 
+#: For each column the group of each of its cells.
+CellGroups = list[NDArray[np.int64]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyMarginal:
     """A noisy marginal and the variance of each cell: all measurements that hold it, by inverse variance."""
@@ -133,6 +137,22 @@ class ModelEvidence:
             NoisyMarginal(values=weighted / precision, variances=1 / precision)
             if precision.ndim or precision > 0
             else None
+        )
+
+    def noisy_groups(self, own: Axes) -> tuple[NoisyMarginal, CellGroups] | None:
+        """Of all measurements over groups of these columns' cells the one of the least noise a cell, and its groups."""
+        measured = [
+            each for each in self.model.measured if each.groups is not None and set(own) <= set(each.attributes)
+        ]
+        if not measured:
+            return None
+        tables = [sum_to(each.cell_variances, each.attributes, own) for each in measured]
+        best = min(range(len(tables)), key=lambda place: float(tables[place].mean()))
+        chosen = measured[best]
+        assert chosen.groups is not None
+        return (
+            NoisyMarginal(values=sum_to(chosen.values, chosen.attributes, own), variances=tables[best]),
+            [chosen.groups[chosen.attributes.index(place)] for place in own],
         )
 
     def bounds(self, own: Axes, counts: Table | None = None) -> MarginalBounds:

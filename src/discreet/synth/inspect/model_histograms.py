@@ -80,22 +80,30 @@ def kind_of(attribute: Attribute) -> Kind:
 
 def reading_order(attribute: Attribute) -> tuple[int, ...]:
     """The model's cells by the first of their values: merged ones and NULL have numbers after all others."""
-    firsts = [int(np.flatnonzero(attribute.groups == cell)[0]) for cell in range(attribute.size)]
-    return tuple(sorted(range(attribute.size), key=lambda cell: (is_mixed(attribute, cell), firsts[cell])))
+    firsts = [int(attribute.drawn(cell)[0]) for cell in range(attribute.size)]
+    return tuple(sorted(range(attribute.size), key=lambda cell: (draws_mixed(attribute, cell), firsts[cell])))
 
 
 def is_mixed(attribute: Attribute, cell: int) -> bool:
-    """Whether a cell holds values that do not adjoin, or NULL with others."""
-    fine = np.flatnonzero(attribute.groups == cell)
+    """Whether a cell was measured for values that do not adjoin, or for NULL with others."""
+    return _are_mixed(attribute, np.flatnonzero(attribute.groups == cell))
+
+
+def draws_mixed(attribute: Attribute, cell: int) -> bool:
+    """The same for the values that come out of a cell: those that nobody seems to have do not."""
+    return _are_mixed(attribute, attribute.drawn(cell))
+
+
+def _are_mixed(attribute: Attribute, fine: NDArray[np.int64]) -> bool:
     with_null = attribute.null and fine[-1] == attribute.fine - 1
     return bool((np.diff(fine) > 1).any()) or (with_null and len(fine) > 1)
 
 
 def _span(attribute: Attribute, cell: int) -> tuple[int, int] | None:
     """Where a cell lies on the line of codes; None for NULL, for merged values, and where there is no line."""
-    fine = np.flatnonzero(attribute.groups == cell)
+    fine = attribute.drawn(cell)
     beyond = fine[-1] >= len(attribute.edges) - 1
-    if kind_of(attribute) not in ("number", "moment") or is_mixed(attribute, cell) or beyond:
+    if kind_of(attribute) not in ("number", "moment") or draws_mixed(attribute, cell) or beyond:
         return None
     return attribute.edges[fine[0]], attribute.edges[fine[-1] + 1]
 

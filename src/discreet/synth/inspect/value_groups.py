@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.inference.axes import Table
 from discreet.schema.column import TextColumn
 from discreet.synth.attribute import Attribute
-from discreet.synth.inspect.model_histograms import is_mixed, kind_of, reading_order
+from discreet.synth.inspect.model_histograms import draws_mixed, kind_of, reading_order
 from discreet.synth.inspect.report_text import label_text
 from discreet.synth.inspect.simple_questions import value_text
 
@@ -38,12 +38,10 @@ def gather_values(attribute: Attribute, counts: Table, most: int) -> ValueGroups
     Numbers and moments are cut into runs of about equally many rows of the model; of other values the most common
     stand alone. Values that were merged as rare, and NULL, are the group more.
     """
-    cells = reading_order(attribute)
-    null = int(attribute.groups[-1]) if attribute.null else -1
-    own = [cell for cell in cells if cell != null and not is_mixed(attribute, cell)]
+    cells, labels = reading_order(attribute), attribute.labels()
+    own = [cell for cell in cells if labels[cell] is not None and not draws_mixed(attribute, cell)]
     runs = _runs(own, counts, most) if kind_of(attribute) in ("number", "moment") else _common(own, counts, most)
     rest = sorted(set(cells) - {cell for run in runs for cell in run})
-    labels = attribute.labels()
     names = [_name(attribute, run) for run in runs]
     if rest:
         names.append(label_text(labels[rest[0]]) if len(rest) == 1 else OTHERS)
@@ -75,6 +73,6 @@ def _name(attribute: Attribute, run: Sequence[int]) -> str:
     if len(run) == 1:
         return label_text(attribute.labels()[run[0]])
     assert not isinstance(attribute.column, TextColumn)
-    fine = np.flatnonzero(np.isin(attribute.groups, list(run)))
-    first, last = attribute.edges[int(fine[0])], attribute.edges[int(fine[-1]) + 1] - 1
+    fine = np.concatenate([attribute.drawn(cell) for cell in run])
+    first, last = attribute.edges[int(fine.min())], attribute.edges[int(fine.max()) + 1] - 1
     return f"{value_text(attribute.column.label(first))} to {value_text(attribute.column.label(last))}"

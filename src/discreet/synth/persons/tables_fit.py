@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 from discreet.kernel.joined_persons import JoinedProgram, JoinedReader, RowProgram
 from discreet.kernel.person_table import PersonColumn, RecordProgram
 from discreet.kernel.project_session import Session
@@ -95,7 +95,8 @@ def fit_tables(
     traits, left_out = declared_attributes(own_columns(links.main, without=()))
     if not traits:
         raise UsageError(
-            f"no column of {links.main.table!r} can be modelled", hint="declare bounds, values or bins for some of them"
+            f"no column of {links.main.table!r} can be modelled: several tables need declared bounds or values",
+            hint=Message("declare some of them, or measure them first with ", Command("bounds", links.main.table)),
         )
     prices = possible_reservations(session.guarantee, request, texts=False)
     earlier = earlier_reservation(request, prices, session)
@@ -135,7 +136,10 @@ def tables_request(request: FitRequest, session: Session) -> FitRequest:
     if options := (*request.row_options, *(["columns"] if request.columns is not None else [])):
         raise UsageError(f"{' and '.join(options)} cannot be given for several tables")
     if request.constant or request.time is not None:
-        raise UsageError("constant and time cannot be given for several tables: what is constant stands in one table")
+        raise UsageError(
+            "constant and time cannot be given for several tables",
+            hint="put what is constant into the table with one row a person; the first date column gives the order",
+        )
     if request.kind not in ("auto", PERSONS):
         raise UsageError(f"several tables give a model of persons, not {request.kind}")
     tables = tuple((version.table, version.number) for version in session.joined)
