@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.synth.coarser_cells import common_groups, even_groups
+from discreet.schema.column import NumberColumn
+from discreet.synth.attribute import attribute_of
+from discreet.synth.coarser_cells import _groups, common_groups, even_groups
 from synth.model_tables import PURE
 from synth.worlds import fit, open_project
 
@@ -22,6 +24,16 @@ def test_groups_are_few_adjoin_and_are_even(most):
     assert common.max() + 1 <= most
     alone = [value for value in range(300) if (common == common[value]).sum() == 1]
     assert not alone or most == 1 or min(counts[alone]) >= np.sort(counts)[-most]
+
+
+def test_no_cell_is_made_of_values_that_nobody_has():
+    """Its noise would be rows of such values, drawn evenly."""
+    attribute = attribute_of(NumberColumn(name="n", type="integer", low=-40, high=59))
+    weights = np.where(np.arange(attribute.fine) >= 41, 100.0, 0.0)
+    weights[-1] = 0
+    groups = _groups(attribute.with_groups(attribute.groups, weights), 6)
+    assert groups.max() + 1 == 6
+    assert (np.bincount(groups, weights=weights) > 0).all()
 
 
 def test_nulls_that_many_have_come_out(tmp_path):

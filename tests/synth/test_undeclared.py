@@ -12,9 +12,9 @@ from discreet.accounting.region import Region
 from discreet.answers.bounds.program_purchase import find_words, words_price
 from discreet.engines.memory_values import stored_code
 from discreet.errors import SchemaError
-from discreet.kernel import curator as curator_file
 from discreet.kernel.project_session import open_session
 from discreet.mechanisms.weighted_threshold import UNIT, WeightedThreshold, delta_of
+from discreet.plan import price as price_file
 from discreet.plan.price import Discover, least_persons
 from discreet.plan.relation import Scan
 from discreet.schema.column import NumberColumn
@@ -87,7 +87,7 @@ def test_common_words_are_found_and_single_ones_are_not(tmp_path, monkeypatch):
         return Program(project.curator, session.version, id_)
 
     assert found() == {"yes", "no", "maybe", "once"}  # 225 rows and more, where 20 are needed
-    monkeypatch.setattr(curator_file, "UNIT", 1)
+    monkeypatch.setattr(price_file, "UNIT", 1)
     assert found() == set()
 
 

@@ -69,9 +69,8 @@ def cells_in(group: NDArray[np.int64]) -> int:
 def sum_groups(table: Table, groups: Sequence[NDArray[np.int64]]) -> Table:
     """A table over coarser cells: cell c of axis i is added to cell `groups[i][c]`.
 
-    >>> sum_groups(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), [np.array([0, 0, 1]), np.array([0, 1])])
-    array([[ 4.,  6.],
-           [ 5.,  6.]])
+    >>> sum_groups(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), [np.array([0, 0, 1]), np.array([0, 1])]).tolist()
+    [[4.0, 6.0], [5.0, 6.0]]
     """
     shape = tuple(int(group.max()) + 1 for group in groups)
     sums = np.bincount(coarse_cells(groups), weights=table.ravel(), minlength=math.prod(shape))

@@ -43,7 +43,7 @@ from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.threshold import KeyThreshold, most_common
-from discreet.mechanisms.weighted_threshold import UNIT, WeightedThreshold
+from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.cells import Cells, DiscoveredAxis
 from discreet.plan.price import ChooseBin, Discover, Measure, Price, Step
 from discreet.plan.relation import Scan, scans
@@ -281,10 +281,7 @@ class Curator:
         )
         mechanism = step.mechanism
         if isinstance(mechanism, KeyThreshold | WeightedThreshold):
-            exact_persons = exact_groups.exact_persons
-            if isinstance(mechanism, WeightedThreshold) and step.weights is None:
-                exact_persons = exact_persons * UNIT  # each has one key, and adds the whole weight to it
-            places, noisy, event = mechanism.release(exact_persons, bits=self._bits)
+            places, noisy, event = mechanism.release(exact_groups.exact_persons * step.most_weight, bits=self._bits)
             is_truncated = len(places) > price.most_keys
             places, noisy = most_common(places, noisy, most=price.most_keys)
             part = DiscoveredKeys(

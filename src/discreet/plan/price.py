@@ -20,7 +20,7 @@ from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.refinement import Refinement
 from discreet.mechanisms.threshold import KeyThreshold, threshold_for
 from discreet.mechanisms.topk import TopKChoice, topk_is_cheaper
-from discreet.mechanisms.weighted_threshold import WeightedThreshold
+from discreet.mechanisms.weighted_threshold import UNIT, WeightedThreshold
 from discreet.plan.cell_statistics import PersonCount, RowCount
 from discreet.plan.cells import MOST_CELLS, Cells
 from discreet.plan.expressions import Expression
@@ -106,6 +106,11 @@ class Discover:
         if not isinstance(self.mechanism, WeightedThreshold) or self.mechanism.keys_per_person == 1:
             return None
         return self.mechanism.weights
+
+    @property
+    def most_weight(self) -> int:
+        """What a person who is counted, and not weighed, adds to a key: all of the weight, as each has one key."""
+        return UNIT if isinstance(self.mechanism, WeightedThreshold) and self.weights is None else 1
 
     def events(self) -> list[Event]:
         return [self.mechanism.event()]

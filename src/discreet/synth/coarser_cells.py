@@ -66,7 +66,11 @@ def _groups(attribute: Attribute, most: int) -> Integers:
         return np.arange(len(weights)) if len(weights) <= most else common_groups(weights, most)
     cells = attribute.fine - attribute.null
     has_null = bool(attribute.null and weights[cells] > 0)
-    groups = even_groups(_root_density(weights[:cells]), most - has_null)
+    drawn = weights[:cells] > 0
+    drawn |= not drawn.any()
+    of_drawn = even_groups(_root_density(weights[:cells])[drawn], most - has_null)
+    # A cell that nobody seems to have goes with the one before it, so that none of the model's cells is of such alone.
+    groups = of_drawn[np.maximum(np.cumsum(drawn) - 1, 0)]
     # A NULL that nobody has is drawn by nobody: it needs no cell of its own.
     return np.append(groups, groups[-1] + has_null) if attribute.null else groups
 

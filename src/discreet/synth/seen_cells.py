@@ -104,7 +104,7 @@ def seen_range(
     >>> seen_range(np.array([1.0, -2, 1, 90, 80, 2, 70, -1]), 3.0, margin=1)
     SeenRange(first=3, end=7, is_tail=(False, False))
     >>> seen_range(np.array([1.0, -2, 1, 6, 11, 12, 90, 80, 2, 70, -1]), 3.0, margin=0.25)
-    SeenRange(first=3, end=10, is_tail=(True, False))
+    SeenRange(first=0, end=10, is_tail=(True, False))
     """
     seen: list[tuple[int, int, bool]] = []
     is_narrower, width = np.zeros(len(values), dtype=np.bool_), 1

@@ -179,7 +179,8 @@ def _kept(model: PersonModel, rows: SampledRows) -> list[PersonQuestion]:
             continue
         own = chain.place("next", variable.column)
         attribute = chain.attribute(own)
-        if not isinstance(attribute.column, CategoryColumn) or len(np.unique(attribute.groups)) < attribute.fine:
+        drawn = attribute.groups[attribute.weights > 0]
+        if not isinstance(attribute.column, CategoryColumn) or len(np.unique(drawn)) < len(drawn):
             continue  # values that share a cell are not told apart by what was measured
         codes = rows.codes[variable.column]
         measured, plus_minus = _diagonal(evidence, chain.place("previous", variable.column), own)
@@ -275,7 +276,7 @@ def referring_questions(
     attribute = records.attributes[place]
     chosen = np.ones(attribute.size, dtype=np.bool_)
     chosen[attribute.groups[0]] = False
-    if (attribute.groups == attribute.groups[0]).sum() > 1:
+    if ((attribute.groups == attribute.groups[0]) & (attribute.weights > 0))[1:].any():
         return ()  # none and some share a cell
     first = np.flatnonzero(np.append(True, rows.number[1:] != rows.number[:-1])) if len(rows.number) else rows.number
     return (
