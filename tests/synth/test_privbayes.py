@@ -63,8 +63,8 @@ def test_the_name_of_another_tool_is_the_same_fit(tmp_path):
 def test_the_main_dependence_survives_on_a_small_table(tmp_path, budget):
     """7,000 rows at epsilon 1, numbers with hundreds of values: the correlation of the one dependent pair is kept.
 
-    It stands behind columns that depend on nothing. Within 0.1 in 95 of 100 fits (benchmarks/RESULTS.md); one fit that
-    is further than 0.25 off is no chance.
+    It stands behind columns that depend on nothing. A fit that is further than 0.25 off
+    is no chance.
     """
     random = np.random.default_rng(11)
     noise = random.standard_normal((7000, 6))

@@ -22,11 +22,15 @@ Made = TypeVar("Made")
 
 def save(model: ModelContents, path: Path) -> None:
     """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
-    path = Path(path)
+    write_document(Path(path), lambda arrays: model_data(model, arrays))
+
+
+def write_document(path: Path, make: Callable[[DocumentArrays], dict[str, Any]]) -> None:
+    """Write the document of a model of any kind, as `save` says."""
     if path.exists():
         refuse_other(path)
     arrays = DocumentArrays({} if path.suffix.lower() == ".npz" else None)
-    archive.write(path, model_data(model, arrays), arrays)
+    archive.write(path, make(arrays), arrays)
 
 
 def load(path: Path, kind: type[AnyModel]) -> AnyModel:

@@ -1,4 +1,8 @@
-"""From a declared table of persons and an epsilon to a model of persons: reserve, describe, records, steps."""
+"""From a declared table of persons and an epsilon to a model of persons: reserve, describe, records, steps.
+
+Long because it is the whole order of such a fit, with what it refuses before paying and warns of after it; the
+parts are in `chain_fit`, `person_layout` and `kernel.person_table`.
+"""
 
 from __future__ import annotations
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
-from discreet.synth import archive
 from discreet.synth.archive import DocumentArrays
 from discreet.synth.column_data import column_data, column_of, text_of
 from discreet.synth.model import Model
 from discreet.synth.model_document import NAME, TABLES_FORMAT, card_data, card_of, model_data, model_of
-from discreet.synth.model_file import read_document, refuse_other
+from discreet.synth.model_file import read_document, write_document
 from discreet.synth.persons.chain import Chain, chain_data
 from discreet.synth.persons.person_file import person_data, person_of, variable_of
 from discreet.synth.persons.person_model import PersonModel
@@ -22,10 +21,7 @@ AnyTables = TypeVar("AnyTables", bound=PersonTablesContents)
 
 def save(model: PersonTablesContents, path: Path) -> None:
     """Write a model, whole or not at all; npz where the name ends so. Only a model is overwritten."""
-    if path.exists():
-        refuse_other(path)
-    arrays = DocumentArrays({} if path.suffix.lower() == ".npz" else None)
-    archive.write(path, tables_data(model, arrays), arrays)
+    write_document(path, lambda arrays: tables_data(model, arrays))
 
 
 def load(path: Path, kind: type[AnyTables]) -> AnyTables:

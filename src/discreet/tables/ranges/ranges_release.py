@@ -1,4 +1,7 @@
-"""From a column and an epsilon to a release of its ranges: cut, plan, reserve, measure. Or a stored one, free."""
+"""From a column and an epsilon to a release of its ranges: cut, plan, reserve, measure. Or a stored one, free.
+
+Long because a release, its quote and its repeat are one path, in which each must do what the others do.
+"""
 
 from __future__ import annotations
 
