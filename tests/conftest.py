@@ -20,6 +20,7 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
+from confirmed import confirmed_lines, run_noisy
 from discreet.cli import called_verb, main
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines import engine_registry, parquet_writer
@@ -49,6 +50,16 @@ def pytest_collection_modifyitems(items):
     """Long files first; what stands in one file stays in its order."""
     mark_deep_cases(items)
     items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    return run_noisy(item, nextitem) or None
+
+
+def pytest_terminal_summary(terminalreporter):
+    for line in confirmed_lines(terminalreporter.getreports("passed")):
+        terminalreporter.write_line(line)
 
 
 def pytest_collection_finish():

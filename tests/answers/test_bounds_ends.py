@@ -205,6 +205,7 @@ def test_no_data_one_row_and_one_value_give_some_bounds():
     assert (zoomed(np.full(10_000, 42.0))[:, 1] >= 40).all()
 
 
+@pytest.mark.noisy
 @pytest.mark.thin(2)
 @pytest.mark.parametrize("share", [0.01, 0.08, 0.17, 0.5])
 def test_a_value_that_a_hundredth_of_the_rows_has_is_not_lost(share):
