@@ -39,7 +39,7 @@ JOBS = {
     "check": "ruff, mypy strict, import-linter, names, shape",
     "bench": "./do bench NAME, or all: figures, beside peers in environments of their own (--quick: about ten minutes)",
     "peer": "./do peer NAME: make the environment of one peer of the benchmarks",
-    "fuzz": "the long fuzzers (DISCREET_FUZZ=N multiplies their work)",
+    "fuzz": "the long fuzzers (DISCREET_FUZZ=0.05: a twentieth of their work, in about an hour; 10: ten times all)",
     "docs": "the manual: the reference from the code (--write renews it), then the site in site/",
     "lock": "compile the locks again (needs uv)",
     "run": "./do run ARGS: the discreet command from this checkout",

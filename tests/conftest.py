@@ -25,7 +25,7 @@ from discreet.cli import called_verb, main
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines import engine_registry, parquet_writer
 from order import Scheduling, place
-from tiers import DEEP, examples, mark_deep_cases, named
+from tiers import DEEP, examples, mark_deep_cases, named, some_fuzzers
 
 #: How fast examples are made is the machine's affair.
 CLOCKLESS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -46,9 +46,11 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Long files first; what stands in one file stays in its order."""
     mark_deep_cases(items)
+    if config.option.markexpr == "fuzz":
+        items[:] = some_fuzzers([item for item in items if item.get_closest_marker("fuzz")])
     items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
 
 

@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import tiers
 from tiers import spread
 
 ROOT = Path(__file__).parents[1]
@@ -61,3 +63,12 @@ def test_what_runs_in_each_tier(tmp_path, words, deep, passed):
     words = [sys.executable, "-m", "pytest", *map(str, options), *(str(tmp_path / word) for word in words)]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert passed in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("share", "cases"), [(0.05, 1), (0.3, 3), (1, 10), (7, 10)])
+def test_a_share_of_the_fuzzers_runs_each_of_them(monkeypatch, share, cases):
+    monkeypatch.setattr(tiers, "FUZZ", share)
+    named = ("test_one", *(f"test_many[{number}]" for number in range(10)))
+    kept = [item.nodeid for item in tiers.some_fuzzers([SimpleNamespace(nodeid=name) for name in named])]
+    assert kept[0] == "test_one" and len(kept) == 1 + cases and len(set(kept)) == len(kept)
+    assert tiers.fuzzed(1000) == 1000 * share

@@ -24,6 +24,9 @@ T = TypeVar("T")
 #: Set by `./do test --deep` and `./do fuzz`.
 DEEP = os.environ.get("DISCREET_DEEP") == "1"
 
+#: The share of the fuzzers' work, or a multiple of it.
+FUZZ = float(os.environ.get("DISCREET_FUZZ", "1"))
+
 
 def size(fast: T, deep: T) -> T:
     """What the tier of this run takes: a number of samples, a list of cases, a setting."""
@@ -33,6 +36,20 @@ def size(fast: T, deep: T) -> T:
 def examples(deep: int) -> int:
     """Of the examples that hypothesis draws in the deep tier a quarter. (Always the same ones, in either tier.)"""
     return size(max(deep // 4, 5), deep)
+
+
+def fuzzed(count: int) -> int:
+    """So much of a fuzzer's work does this run ask for: `DISCREET_FUZZ=0.05 ./do fuzz` a twentieth, 10 ten times all."""
+    return max(round(count * FUZZ), 1)
+
+
+def some_fuzzers(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of a fuzzer's cases the share that the run asks for, evenly spread, and one at least."""
+    kept = []
+    for _, cases in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
+        listed = list(cases)
+        kept += [listed[place] for place in sorted(spread(len(listed), fuzzed(len(listed))))]
+    return kept
 
 
 def mark_deep_cases(items: Iterable[pytest.Item]) -> None:

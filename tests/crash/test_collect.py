@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
 import sqlite3
 import threading
@@ -21,7 +20,7 @@ from discreet.surveys.collector.survey_store import all_reports
 from surveys.collector.asked import line, lines, survey
 from surveys.collector.database import server
 from surveys.collector.serving import served
-from tiers import size
+from tiers import fuzzed, size
 
 SCRIPT = Path(__file__).with_name("collector.py")
 KILLS = size(2, 10)
@@ -171,11 +170,11 @@ def test_telling_before_the_commit_is_caught(tmp_path):
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 def test_two_hundred_kills(tmp_path):
-    assert storm(str(tmp_path / "surveys.sqlite"), 200 * int(os.environ.get("DISCREET_FUZZ", "1"))) == []
+    assert storm(str(tmp_path / "surveys.sqlite"), fuzzed(200)) == []
 
 
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 def test_two_hundred_kills_on_postgres():
     with server() as place:
-        assert storm(place, 200 * int(os.environ.get("DISCREET_FUZZ", "1"))) == []
+        assert storm(place, fuzzed(200)) == []

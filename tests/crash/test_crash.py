@@ -17,7 +17,7 @@ from crash.harness import Life, Outcome, torture
 from crash.spender import POINTS
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import guarantee, make
-from tiers import size
+from tiers import fuzzed, size
 
 SPENDER = Path(__file__).with_name("spender.py")
 
@@ -74,7 +74,7 @@ def test_kills_at_any_time(folders: tuple[Path, Path], monkeypatch: pytest.Monke
 
 @pytest.mark.fuzz
 def test_three_hundred_kills(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
-    kill(folders, monkeypatch, ledgers=6)
+    kill(folders, monkeypatch, ledgers=fuzzed(6))
 
 
 def kill(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, *, ledgers: int) -> None:

@@ -31,7 +31,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import guarantee, make
 from surveys.collector.database import TRIES, server
-from tiers import size
+from tiers import fuzzed, size
 
 HERE = Path(__file__).parent
 THREADS = 32
@@ -134,7 +134,7 @@ def test_two_machines_spend_a_budget_exactly(postgres: str, tmp_path: Path, monk
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 def test_a_hundred_races(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for number in range(100):
+    for number in range(fuzzed(100)):
         assert race(postgres, tmp_path / str(number), Fraction(1), monkeypatch) == []
 
 
@@ -232,6 +232,6 @@ def test_a_server_killed_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="kills a server of its own")
 @pytest.mark.timeout(7200)
 def test_a_server_killed_under_load_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for number in range(10):
+    for number in range(fuzzed(10)):
         # 2,400 charges of some 20 a second where the machine has nothing else to do; much fewer where it has.
         torture(tmp_path / str(number), 8, Fraction(24), monkeypatch, patience_s=900)

@@ -33,7 +33,7 @@ from discreet.sql.emitter import Emitter
 from plan.trees import NUMBERS, Trees
 from sql.patients import SCHEMA, TEXTS, ends, scalar
 from sql.samples import SAMPLES
-from tiers import examples, size
+from tiers import examples, fuzzed, size
 
 EMITTER = Emitter(dialect=DuckDBDialect())
 
@@ -98,7 +98,7 @@ def test_duckdb_computes_what_python_says(connection, seed):
 
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
-@settings(max_examples=20_000, database=None)
+@settings(max_examples=fuzzed(20_000), database=None)
 @given(seed=seeds)
 def test_duckdb_computes_what_python_says_at_length(connection, seed):
     agree(connection, seed)

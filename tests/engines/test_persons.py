@@ -27,7 +27,7 @@ from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, 
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
 from engines.persons_tables import IDS, KEY, TAG_KEY, File, Persons, check_unit, declared, persons
-from tiers import size
+from tiers import fuzzed, size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -312,7 +312,7 @@ def test_engines_keep_the_same_rows(folder, people):
 @pytest.mark.fuzz
 @pytest.mark.timeout(1800)
 @given(people=persons())
-@settings(max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=fuzzed(5000), deadline=None, suppress_health_check=list(HealthCheck))
 def test_engines_keep_the_same_rows_at_length(folder, people):
     agree(folder, people)
 

@@ -19,7 +19,7 @@ from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
 from engines.persons_tables import File, Persons, Rewriting, check_unit, declared, of, persons
-from tiers import size
+from tiers import fuzzed, size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -61,7 +61,7 @@ def test_a_person_taken_out_takes_their_rows_alone(engine, folder, people):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("engine", [MEMORY, DUCKDB], ids=["memory", "duckdb"])
 @given(people=persons())
-@settings(max_examples=2500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=fuzzed(2500), deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_person_taken_out_takes_their_rows_alone_at_length(engine, folder, people):
     check(engine, folder, people, people.keys()[:2])
 

@@ -1,6 +1,5 @@
 """Random schema, tables and questions on the real engine; one unit removed; no step moves further than it claims."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 from random import Random
@@ -23,7 +22,7 @@ from laws.joined import JoinAsker
 from laws.neighbours import EPSILON, NORMS, Law, Pair, answered
 from laws.questions import Asker
 from laws.worlds import POPULATION, loud_worlds, worlds
-from tiers import size
+from tiers import fuzzed, size
 
 #: Questions about each pair of tables.
 QUESTIONS = 60
@@ -154,5 +153,5 @@ def test_whatever_the_noise_an_answer_is_shown(tmp_path, engine):
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("part", range(10))
 def test_fifty_thousand_pairs(tmp_path, engine, part):
-    seen = run(tmp_path, engine, pairs=5000 * int(os.environ.get("DISCREET_FUZZ", "1")), seed=None)
+    seen = run(tmp_path, engine, pairs=fuzzed(5000), seed=None)
     assert all(seen[bound] for bound in ATTAINED), seen

@@ -23,6 +23,7 @@ from laws.neighbours import DELTA, EPSILON, Pair
 from laws.questions import Asker
 from laws.toil import CHARACTERS, OPERATORS, toil, units
 from laws.worlds import Source, World, loud_worlds, table_of, worlds
+from tiers import fuzzed
 
 QUESTIONS = 25
 
@@ -82,7 +83,7 @@ def test_a_unit_does_no_more_than_the_plan_says(tmp_path, quick_files, kind):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", [worlds, loud_worlds])
 def test_a_unit_does_no_more_than_the_plan_says_of_many(tmp_path, quick_files, kind):
-    run(tmp_path, worlds=kind, seed=None, pairs=400)
+    run(tmp_path, worlds=kind, seed=None, pairs=fuzzed(400))
 
 
 # One adversarial person, and mutants of the bound

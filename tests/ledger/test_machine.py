@@ -33,7 +33,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from ledger.ledgers import ask, copy_ledger, gaussian, laplace
 from ledger.model import RECORDS, Losses, Paid, Population, losses_of
-from tiers import size
+from tiers import fuzzed, size
 
 TABLES = {"patients": "people", "visits": "people", "staff": "staff"}
 EPSILONS = [Fraction(text) for text in ("0.1", "0.25", "0.5", "1", "1.5")]
@@ -236,7 +236,7 @@ def test_the_ledger_in_postgres_does_what_the_model_does(postgres: str):
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 def test_the_ledger_in_postgres_does_what_the_model_does_for_long(postgres: str):
-    run_state_machine_as_test(on_postgres(postgres), settings=work(200 * int(os.environ.get("DISCREET_FUZZ", "1"))))
+    run_state_machine_as_test(on_postgres(postgres), settings=work(fuzzed(200)))
 
 
 def test_the_ledger_does_what_the_model_does():
@@ -246,4 +246,4 @@ def test_the_ledger_does_what_the_model_does():
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 def test_the_ledger_does_what_the_model_does_for_long():
-    run_state_machine_as_test(LedgerMachine, settings=work(2000 * int(os.environ.get("DISCREET_FUZZ", "1"))))
+    run_state_machine_as_test(LedgerMachine, settings=work(fuzzed(2000)))

@@ -24,7 +24,7 @@ from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
 from sql.samples import SAMPLES
 from surveys.collector.database import server
-from tiers import examples
+from tiers import examples, fuzzed
 
 POSTGRES = Emitter(dialect=PostgreSQLDialect())
 TEXT = TextCode("text")
@@ -126,7 +126,7 @@ def test_postgresql_computes_what_python_says(connection, seed):
 
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
-@settings(max_examples=5_000, database=None, deadline=None)
+@settings(max_examples=fuzzed(5_000), database=None, deadline=None)
 @given(seed=seeds)
 def test_postgresql_computes_what_python_says_at_length(connection, seed):
     agree(connection, seed)

@@ -36,6 +36,7 @@ from engines.test_expressions import GROWING, extremes, table
 from plan.trees import NUMBERS, Trees
 from sql.patients import scalar
 from sql.samples import SAMPLES
+from tiers import fuzzed
 
 pytestmark = spark_tests
 
@@ -94,7 +95,7 @@ def test_spark_computes_what_python_says(spark, tmp_path, start):
 @pytest.mark.fuzz
 @pytest.mark.timeout(7200)
 def test_spark_computes_what_python_says_at_length(spark, tmp_path):
-    for _ in range(100):
+    for _ in range(fuzzed(100)):
         seeds = [random.SystemRandom().getrandbits(32) for _ in range(12)]
         try:
             agree(spark, tmp_path, *drawn(seeds))

@@ -8,6 +8,7 @@ from engines.spark.server import spark_engine, spark_tests  # noqa: F401
 from laws import test_neighbours
 from laws.worlds import loud_worlds, worlds
 from sql.packed import Packed
+from tiers import fuzzed
 
 #: Hundreds of questions, ten to a job. In the plain suite engines/conformance asks a covering few.
 pytestmark = [*spark_tests[:1], pytest.mark.fuzz, pytest.mark.timeout(3600)]
@@ -47,7 +48,7 @@ def test_questions_about_somebody_who_does_what_she_can_to_be_seen(spark, loud):
 @pytest.mark.fuzz
 @pytest.mark.timeout(7200)
 def test_two_thousand_pairs(spark, tmp_path):
-    for _ in range(40):
+    for _ in range(fuzzed(40)):
         asked(tmp_path, pairs=50, seed=None).check(spark)
 
 

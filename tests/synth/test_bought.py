@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +11,7 @@ from discreet.synth.attribute_discovery import OTHER, attribute_of_words, undecl
 from discreet.synth.model_file import save
 from discreet.synth.synthesis import modelled_columns
 from synth.worlds import SEX, fit, open_project
-from tiers import size
+from tiers import fuzzed, size
 
 #: A twentieth of every fit's delta goes to words: 40 fits show a word of one row with chance 2e-9 at most.
 DELTA = Fraction(1, 10**9)
@@ -54,7 +53,7 @@ def test_many_fits_show_no_rare_value(tmp_path):
 @pytest.mark.fuzz
 @pytest.mark.timeout(7200)
 def test_a_thousand_fits_show_no_rare_value(tmp_path):
-    never_shown(tmp_path, 1000 * int(os.environ.get("DISCREET_FUZZ", "1")))
+    never_shown(tmp_path, fuzzed(1000))
 
 
 @pytest.mark.deep

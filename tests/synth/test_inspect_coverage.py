@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import replace
 from types import SimpleNamespace
@@ -22,6 +21,7 @@ from discreet.synth.model import Model
 from discreet.synth.noisy_histogram import HistogramPair, NoisyHistogram
 from synth.inspect_tables import CARD, PURE, category
 from synth.worlds import fit, open_project
+from tiers import fuzzed
 
 CUT = SimpleNamespace(merged=lambda groups: None)
 ROWS, SD = 6000, 20.0
@@ -124,7 +124,7 @@ def test_one_variance_for_all_cells_is_seen():
 @pytest.mark.parametrize("card", [CARD, PURE], ids=["gaussian", "laplace"])
 def test_each_plus_minus_holds_the_truth_many_times(card):
     """95%, less 2%: what a choice that was almost not clear leaves."""
-    found = coverage(range(1000, 1000 + 600 * int(os.environ.get("DISCREET_FUZZ", "1"))), card=card)
+    found = coverage(range(1000, 1000 + fuzzed(600)), card=card)
     assert min(found.values()) >= 0.93, found
 
 

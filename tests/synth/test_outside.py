@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -32,6 +31,7 @@ from discreet.synth.outside_rows import open_attribute, zoom, zoomed_edges
 from discreet.synth.seen_cells import unseen_cells
 from synth.inspect_tables import model_of
 from synth.worlds import SEX, fit, open_project
+from tiers import fuzzed
 
 WHOLE = NumberColumn(name="x", type="integer")
 DAY = MomentColumn(name="x", type="date")
@@ -194,7 +194,7 @@ def test_columns_of_zeros_and_ones_never_collapse(tmp_path):
 def test_many_columns_of_zeros_and_ones_never_collapse(tmp_path, rows):
     """A few fits of few rows may take -1 for the second value, where 1 is as rare: those are unknown, never good."""
     ones = [round(rows * share) for share in (0.08, 0.17, 0.5)]
-    fits = 40 * int(os.environ.get("DISCREET_FUZZ", "1"))
+    fits = fuzzed(40)
     lost = wrong = 0
     for count, attribute, found, verdict in shares_of_ones(tmp_path, rows=rows, ones=ones, fits=fits):
         gone = attribute.edges[-1] < 2

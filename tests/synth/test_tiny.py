@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 
 import numpy as np
 import pytest
 
 from synth.worlds import SEX, fit, open_project
+from tiers import fuzzed
 
 EPSILON = 1.0
 
@@ -58,7 +58,7 @@ def test_the_bound_sees_half_of_the_noise():
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("unit", ["row", "person"])
 def test_ten_thousand_fits_stay_under_epsilon(tmp_path, unit):
-    count = 10_000 * int(os.environ.get("DISCREET_FUZZ", "1"))
+    count = fuzzed(10_000)
     if unit == "row":
         some, others = drawn(tmp_path / "a", ["F", "M"], count), drawn(tmp_path / "b", ["F"], count)
     else:

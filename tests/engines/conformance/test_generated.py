@@ -23,7 +23,7 @@ from engines.conformance.agreeing import Declaration, agree
 from engines.conformance.grounds import typed
 from engines.persons_tables import File
 from engines.tables import questions, tables
-from tiers import size
+from tiers import fuzzed, size
 
 
 def declaration(rows):
@@ -67,7 +67,7 @@ def test_small_tables(reference, quick_ground, data, table):
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 @given(data=st.data(), table=tables())
-@settings(max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=fuzzed(5000), deadline=None, suppress_health_check=list(HealthCheck))
 def test_small_tables_at_length(reference, quick_ground, data, table):
     small(reference, quick_ground, data, table)
 

@@ -22,7 +22,7 @@ from discreet.sql.typed_expression import column_expression
 from engines.conformance.agreeing import Declaration, agree
 from engines.conformance.grounds import contents
 from engines.persons_tables import IDS, TAG_KEY, TYPES, File, check_unit, persons
-from tiers import examples
+from tiers import examples, fuzzed
 
 AGE = NumberColumn(name="age", type="integer", low=0, high=120)
 COLUMNS = (
@@ -239,7 +239,7 @@ def test_generated_persons(reference, light_ground, people):
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 @given(people=persons(types=EVERYWHERE))
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=fuzzed(1000), deadline=None, suppress_health_check=list(HealthCheck))
 def test_generated_persons_at_length(reference, light_ground, people):
     generated(reference, light_ground, people)
 

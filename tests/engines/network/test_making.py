@@ -24,7 +24,7 @@ from discreet.engines.spark.spark_engine import SparkEngine
 from discreet.errors import Refused, SchemaError, UsageError
 from engines.network.networks import NAMES, Changed, Network, contents, declared, networks, of_rows, tag
 from engines.persons_tables import KEY, TAG_KEY, File
-from tiers import examples, size
+from tiers import examples, fuzzed, size
 
 DUCKDB = DuckDBEngine(threads=1)
 MEMORY = MemoryEngine()
@@ -72,7 +72,7 @@ def check_definition(folder, network):
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 @given(network=networks(30), seed=st.integers(0, 2**32), chosen=st.sets(st.integers(0, 5), max_size=3))
-@settings(SOME, max_examples=3000)
+@settings(SOME, max_examples=fuzzed(3000))
 def test_all_of_it_on_many_more(folder, network, seed, chosen):
     check_definition(folder, network)
     check_places(DUCKDB, folder, network, seed)

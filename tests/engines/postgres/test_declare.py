@@ -25,7 +25,7 @@ from engines.postgres.filed import Filed
 from engines.postgres.server import NOWHERE, declared_rows, execute, load, new_name
 from engines.tables import questions, tables
 from engines.test_persons_through import SHOP, shops, tag
-from tiers import size
+from tiers import fuzzed, size
 
 MEMORY = MemoryEngine()
 AGE = NumberColumn(name="age", type="integer", low=0, high=120)
@@ -71,7 +71,7 @@ def test_rows_are_those_of_the_reference(filed, folder, data, table):
 @pytest.mark.fuzz
 @pytest.mark.timeout(1800)
 @given(data=st.data(), table=tables())
-@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=fuzzed(2000), deadline=None, suppress_health_check=list(HealthCheck))
 def test_rows_are_those_of_the_reference_at_length(filed, folder, data, table):
     agree(filed, folder, table, [data.draw(questions(table.schema)) for _ in range(3)])
 
@@ -94,7 +94,7 @@ def test_persons_keep_the_rows_that_the_reference_keeps(filed, folder, world):
 @pytest.mark.fuzz
 @pytest.mark.timeout(1800)
 @given(world=persons())
-@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=fuzzed(2000), deadline=None, suppress_health_check=list(HealthCheck))
 def test_persons_keep_the_rows_that_the_reference_keeps_at_length(filed, folder, world):
     same_persons(filed, folder, world)
 

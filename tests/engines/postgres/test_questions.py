@@ -6,7 +6,7 @@ from discreet.sql.postgres_dialect import PostgreSQLDialect
 from engines.conformance.grounds import Server
 from laws.test_neighbours import run
 from laws.worlds import loud_worlds
-from tiers import size
+from tiers import fuzzed, size
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_somebody_who_does_what_she_can_to_be_seen(tmp_path, engine):
 @pytest.mark.fuzz
 @pytest.mark.timeout(7200)
 def test_five_thousand_pairs(tmp_path, engine):
-    run(tmp_path, engine, pairs=5000, seed=None)
+    run(tmp_path, engine, pairs=fuzzed(5000), seed=None)
 
 
 def test_a_quotient_that_is_not_cut_is_seen(tmp_path, engine, monkeypatch):
