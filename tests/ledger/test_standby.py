@@ -11,8 +11,8 @@ from discreet.errors import LedgerFault
 from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import ask, laplace, make
 
-#: Give up every wait for a standby.
-CANCEL_WAITING = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+WAITING = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+CANCEL_WAITING = f"SELECT pg_cancel_backend(pid) {WAITING}"
 
 
 def wait_until_commits_wait(admin: psycopg.Connection, postgres: str) -> None:
@@ -27,10 +27,7 @@ def wait_until_commits_wait(admin: psycopg.Connection, postgres: str) -> None:
     thread = threading.Thread(target=commit)
     thread.start()
     deadline = time.monotonic() + 60
-    while (
-        time.monotonic() < deadline
-        and not admin.execute(CANCEL_WAITING.replace("pg_cancel_backend(pid)", "pid")).fetchall()
-    ):
+    while time.monotonic() < deadline and not admin.execute(f"SELECT pid {WAITING}").fetchall():
         time.sleep(0.01)
     enough.set()
     while thread.is_alive():  # its last commit waits
