@@ -89,11 +89,26 @@ def ask(project: Project, *, fresh: bool, question: str = "1") -> None:
     say(f"{release.id} {resumed} {json.dumps([row[-1] for row in release.rows])}")
 
 
-def race(folder: Path, count: int) -> None:
-    (is_ready, ready), (begun, begin) = os.pipe(), os.pipe()
+def store_together(stored: int, store: int) -> None:
+    """Nobody stores before all have come so far: on a busy machine the first may be done before the last begins."""
+    real = Ledger.store
+
+    def wait_and_store(*arguments: object) -> object:
+        os.write(stored, b"x")
+        os.read(store, 1)
+        return real(*arguments)
+
+    Ledger.store = wait_and_store
+
+
+def race(folder: Path, count: int, *, together: bool = False) -> None:
+    (is_ready, ready), (begun, begin), (is_drawn, drawn), (storing, store) = (os.pipe() for _ in range(4))
     for _ in range(count):
         if os.fork() == 0:
             os.close(begin)
+            os.close(store)
+            if together:
+                store_together(drawn, storing)
             try:
                 project = Project(folder)
                 project.sql(QUESTION.format(1))
@@ -107,6 +122,9 @@ def race(folder: Path, count: int) -> None:
     for _ in range(count):
         os.read(is_ready, 1)
     os.close(begin)
+    for _ in range(count if together else 0):
+        os.read(is_drawn, 1)
+    os.close(store)
     for _ in range(count):
         os.wait()
 
@@ -117,7 +135,7 @@ def live(arguments: list[str], ready: Callable[[], None]) -> None:
     if "mutant" in told:
         MUTANTS[told["mutant"]]()
     if "race" in told:
-        race(Path(folder), int(told["race"]))
+        race(Path(folder), int(told["race"]), together="mutant" in told)
         return
     if "die" in told:
         die_at(told["die"])
