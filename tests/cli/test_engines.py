@@ -3,6 +3,7 @@
 Noise is tiny here, by a large epsilon, so that answers can be held against exact counts.
 """
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -182,7 +183,7 @@ def test_a_stream_follows_the_versions_and_somebody_is_forgotten(there, ask):
 def test_the_ledger_is_sound_and_tells_no_cell(there, ask, capsys):
     ask("ledger", "export", str(there.folder / "rows.jsonl"))
     kept = (there.folder / "rows.jsonl").read_text()
-    assert "visits" in kept and "p149" not in kept and "mumps" not in kept.replace('"mumps", ', "")
+    assert "visits" in kept and "p149" not in kept and not re.search(r"\bmumps\b", kept.replace('"mumps", ', ""))
     assert ask("ledger", "verify")["sound"]
     code, told, _ = say(capsys, there.folder, "budget")
     assert code == 0 and "visits" in told
