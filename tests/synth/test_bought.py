@@ -59,6 +59,7 @@ def test_a_thousand_fits_show_no_rare_value(tmp_path):
     never_shown(tmp_path, 1000 * int(os.environ.get("DISCREET_FUZZ", "1")))
 
 
+@pytest.mark.noisy
 @pytest.mark.deep
 def test_bounds_are_near_what_most_rows_are(tmp_path):
     project = open_project(
@@ -122,6 +123,7 @@ def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
     assert 0.4 < spreads[1] / (20 * spreads[0]) < 2.5
 
 
+@pytest.mark.noisy
 def test_bounds_bought_with_too_little_are_not_relied_on(tmp_path, monkeypatch):
     """A pure epsilon, nothing declared: what could not be afforded is said, and nothing of it is called good."""
     from discreet.synth.inspect import inspect_model

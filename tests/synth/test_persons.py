@@ -79,6 +79,7 @@ def test_what_is_constant_is_constant_and_dates_are_in_order(world):
     assert min(stays) >= 0 and np.mean(np.array(stays) > 2) < 0.05
 
 
+@pytest.mark.noisy
 def test_rows_depend_on_the_person_and_on_the_row_before(world):
     ours, theirs = histories(world.rows), real()
 
@@ -268,6 +269,7 @@ def test_what_is_not_declared_is_found(tmp_path, budget):
         assert len({row["sex"] for row in rows}) == 1
 
 
+@pytest.mark.noisy
 def test_where_all_is_constant_rows_repeat(tmp_path):
     columns = {"id": None, "sex": COLUMNS["sex"] + "\nconstant = true"}
     lines = [",".join(line.split(",")[:2]) for line in person_lines(300)]

@@ -123,6 +123,7 @@ def test_other_words_are_never_called_good(tmp_path, monkeypatch):
     assert inspect_model(model).marginals.judged[0].verdict == "good"  # what it was: the fault is seen
 
 
+@pytest.mark.noisy
 def test_a_column_of_one_value_is_never_called_good(tmp_path, monkeypatch):
     project = open_project(tmp_path, {"x": 'type = "integer"'}, ["0"] * 4000, budget=BUDGET)
     model = fit(project, epsilon="3")
