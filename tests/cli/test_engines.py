@@ -98,7 +98,7 @@ def test_queries_are_answered(ask):
     assert {key: value for key, value in counts(told, 2).items() if value} == exact("ward", "sex")
     told = ask("query", "SELECT count(DISTINCT pid), sum(age), median(age) FROM visits", *LARGE)
     assert round(told["rows"][0][0]) == 150
-    assert abs(told["rows"][0][1] - sum(row["age"] for row in visits())) < 40
+    assert abs(told["rows"][0][1] - sum(row["age"] for row in visits())) < 100  # scale 5
     told = ask("query", "SELECT note, count(*) AS n FROM visits GROUP BY note", *LARGE)
     assert counts(told) == exact("note")
     told = ask(
