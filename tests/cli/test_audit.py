@@ -1,6 +1,7 @@
 """What an auditor broke, kept as tests: channels, second budgets, labels, tracebacks."""
 
 import json
+import re
 import threading
 
 import pytest
@@ -49,7 +50,7 @@ def test_the_ledger_holds_no_exact_fact_about_the_source(tmp_path, capsys):
     run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
     size = (tmp_path / "patients.csv").stat().st_size
     shown = json.dumps(run(capsys, tmp_path, "ledger", "show")[1])
-    assert str(size) not in shown
+    assert str(size) not in re.findall(r"\w+", shown)  # its five digits stand in some digest once in a thousand runs
     assert str((tmp_path / "patients.csv").stat().st_mtime_ns) not in shown
 
 

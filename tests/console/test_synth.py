@@ -102,6 +102,7 @@ def test_looking_and_sampling_cost_nothing(clinic, browser, model):
     assert charges(clinic) == before
 
 
+@pytest.mark.noisy
 def test_the_network_and_another_model_beside_it_are_free(clinic, browser, model):
     other = sent(browser, "/synth/new", {**FIT, "model": "privbayes"})
     before = charges(clinic)

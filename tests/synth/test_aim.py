@@ -15,6 +15,7 @@ from synth.model_tables import letters, planted, spent
 from synth.worlds import fit, open_project
 
 
+@pytest.mark.noisy
 def test_a_model_of_three_together_is_found(tmp_path):
     """The last column follows the sum of two others: 9 of 10 rows, which is 0.95 with chance; 4 sd of sampling."""
     model = fit(planted(tmp_path), kind="aim", epsilon="20")
@@ -56,6 +57,7 @@ def test_with_little_epsilon_histograms_are_looked_at_twice(tmp_path):
     assert spent(project, model) == 1
 
 
+@pytest.mark.noisy
 def test_a_quiet_round_makes_the_next_ones_larger(tmp_path):
     """Every combination as often as every other: only noise moves the model, and fewer rounds than planned are taken."""
     lines = [",".join(f"v{code}" for code in row) for row in np.ndindex(4, 4, 4, 4, 4)] * 2

@@ -66,6 +66,7 @@ def has_right_stays(model):
     assert rows["out"][rows["in"].isna()].isna().mean() > 0.9
 
 
+@pytest.mark.noisy
 def test_stays_have_the_right_size(stays, monkeypatch):
     _, model = stays
     has_right_stays(model)

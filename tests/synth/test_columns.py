@@ -96,6 +96,7 @@ def test_text_comes_out_as_placeholders(model):
         model.project(["note"])
 
 
+@pytest.mark.noisy
 def test_null_is_modelled_jointly(tmp_path):
     """Two columns that are NULL together come out so: apart, a quarter of the rows would have one of two."""
     columns = {"a": AGE + "\nbins = 4", "b": AGE + "\nbins = 4"}

@@ -161,6 +161,7 @@ def clinic(request):
         yield fit(project, kind=request.param, constraints=CLINIC_RULES, epsilon="3")
 
 
+@pytest.mark.noisy
 @pytest.mark.thin(2)
 @pytest.mark.parametrize("n", [0, 1, 17, 3000, 8000])
 def test_every_row_of_a_sample_keeps_them(clinic, n):

@@ -271,6 +271,7 @@ def test_a_model_of_one_column_is_compared_by_it(project):
     assert found.mean.noisy_value < 0.1
 
 
+@pytest.mark.noisy
 @pytest.mark.parametrize("kind", ["independent", "mst"])
 def test_a_fitted_model_is_inspected_and_compared(project, kind):
     """The whole path: fit, compare, look."""
@@ -291,6 +292,7 @@ def test_a_fitted_model_is_inspected_and_compared(project, kind):
         assert verdicts["sex", "smoker"] == "good"
 
 
+@pytest.mark.noisy
 def test_columns_that_were_bought_are_compared_too(tmp_path):
     """Text whose values were found, a number whose bounds were: their cells are those of the declared columns."""
     folder = tmp_path / "shop"

@@ -122,6 +122,7 @@ def test_a_row_below_its_noise_is_left_out_and_a_public_one_is_exact():
     assert (share_widths(counts, counts, np.full((2, 2), 1e-12), widths=1.96) < 1e-6).all()
 
 
+@pytest.mark.noisy  # the shares of a row go together, so that what few of them miss is no law of independent ones
 @pytest.mark.parametrize("kind", ["privbayes", "mst"])
 def test_the_network_of_a_whole_fit(tmp_path, kind):
     """Every column is in it, no parent comes after its child, and the truth is within most of the intervals."""
@@ -145,11 +146,13 @@ def test_the_network_of_a_whole_fit(tmp_path, kind):
         truth = exact(rows, list(names.values()), places)
         for row in own.rows:
             cell = truth[tuple(int(text[1:]) for text in row.given)]
+            if cell.sum() == 0:  # values that nobody has, lifted by noise: they have no true share
+                continue
             hits += [
                 abs(cell[int(value[1:])] / cell.sum() - share) <= width + 1e-4
                 for value, share, width in zip(own.values, row.shares, row.plus_minus, strict=True)
             ]
-    assert len(hits) > 8 and np.mean(hits) > 0.6  # of some thirty numbers: below that once in a million
+    assert len(hits) > 8 and np.mean(hits) > 0.6
 
 
 # -- values that people read ---------------------------------------------------------------------------------------

@@ -149,6 +149,7 @@ def test_what_is_repeated_from_the_person_is_the_same(world):
     assert all(row["sex"] == sex[row["id"]] for row in world.rows["visits"])
 
 
+@pytest.mark.noisy
 def test_dates_are_in_order_and_begin_with_the_visit(world):
     last = {}
     for row in world.rows["visits"]:
@@ -164,6 +165,7 @@ def test_dates_are_in_order_and_begin_with_the_visit(world):
     assert np.mean([0 <= wait <= 3 for wait in waits]) > 0.9
 
 
+@pytest.mark.noisy
 def test_rows_depend_on_the_person_on_the_row_before_and_on_what_they_refer_to(world):
     sex = {row["id"]: row["sex"] for row in world.rows["patients"]}
     came = {row["id"] for row in world.rows["visits"]}
@@ -205,6 +207,7 @@ def test_a_saved_model_is_the_same(world, tmp_path):
         discreet.load(tmp_path / "bad.json")
 
 
+@pytest.mark.noisy
 def test_inspect_judges_questions_about_persons(world):
     report = inspect_any(world.model)
     data = report.to_data()

@@ -35,8 +35,9 @@ from synth.worlds import elsewhere, open_project
 @pytest.fixture(scope="module")
 def world():
     with elsewhere() as folder:
-        project = person_project(folder)
-        model = project.synthesize("people", epsilon=60, delta="1e-6")
+        # What is constant is missed where its noise is above 4 persons: 6 sd. (At epsilon 60 it was 2.5: once in 160 runs.)
+        project = person_project(folder, budget="{ epsilon = 900, delta = 1e-6 }")
+        model = project.synthesize("people", epsilon=400, delta="1e-6")
         yield SimpleNamespace(project=project, model=model, rows=model.sample(3000, seed=3))
 
 
@@ -78,6 +79,7 @@ def test_what_is_constant_is_constant_and_dates_are_in_order(world):
     assert min(stays) >= 0 and np.mean(np.array(stays) > 2) < 0.05
 
 
+@pytest.mark.noisy
 def test_rows_depend_on_the_person_and_on_the_row_before(world):
     ours, theirs = histories(world.rows), real()
 
@@ -105,7 +107,7 @@ def test_rows_depend_on_the_person_and_on_the_row_before(world):
 def test_the_same_fit_is_free_and_reads_no_rows(world, monkeypatch):
     spent = world.project.budget("people").spent
     monkeypatch.setattr(DuckDBEngine, "person_rows", lambda *args, **more: pytest.fail("rows were read"))
-    again = world.project.synthesize("people", epsilon=60, delta="1e-6")
+    again = world.project.synthesize("people", epsilon=400, delta="1e-6")
     assert again.card.repeat and again.sample(50, seed=1).equals(world.model.sample(50, seed=1))
     assert world.project.budget("people").spent == spent
 
@@ -267,6 +269,7 @@ def test_what_is_not_declared_is_found(tmp_path, budget):
         assert len({row["sex"] for row in rows}) == 1
 
 
+@pytest.mark.noisy
 def test_where_all_is_constant_rows_repeat(tmp_path):
     columns = {"id": None, "sex": COLUMNS["sex"] + "\nconstant = true"}
     lines = [",".join(line.split(",")[:2]) for line in person_lines(300)]
