@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 import pytest
 import typer.main
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from confirmed import confirmed_lines, run_noisy
@@ -44,6 +45,13 @@ def pytest_configure(config):
             engine.__init__.__kwdefaults__["deadline_s"] = 3600.0
     if not config.option.markexpr and not named(config.args):
         config.option.markexpr = "not fuzz" if DEEP else "not fuzz and (fast or not deep)"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples in docstrings are the package's: those of a thousand files of tests are not looked for."""
+    collectors = yield
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)
