@@ -111,7 +111,7 @@ class People:
 
     def batch(self, where=None):
         source = self.random.choice(FROM)
-        return ";\n".join(self.statement(source, SUMS, where=where) for _ in range(6))
+        return ";\n".join(self.statement(source, SUMS, where=where) for _ in range(size(4, 6)))
 
     def limited(self):
         draw = self.random
