@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import glob
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, Unpack
 
@@ -171,6 +173,13 @@ def stored_columns(batch: Any, schema: Schema) -> Any:
     return pa.RecordBatch.from_arrays(kept, schema=arrow_schema(schema))
 
 
+@cache
+def _number(number: int) -> Any:
+    """A number to compare a column with. (Of a plain int Arrow makes one with pandas, where that is installed.)"""
+    content = pa.py_buffer(number.to_bytes(2, sys.byteorder, signed=True))
+    return pa.Array.from_buffers(pa.int16(), 1, [None, content])[0]
+
+
 class DeclarationTally:
     """The counts for the owner."""
 
@@ -187,7 +196,7 @@ class DeclarationTally:
         self.exact_rows += batch.num_rows
         for place, column in enumerate(self._schema.columns):
             for mark, counts in ((NULLED, self._nulled), (MARK, self._marked)):
-                counts[column.name] += pc.sum(pc.equal(batch.column(f"unread_{place}"), mark)).as_py() or 0
+                counts[column.name] += pc.sum(pc.equal(batch.column(f"unread_{place}"), _number(mark))).as_py() or 0
             if isinstance(column, NumberColumn) and column in self._moved:
                 self._count_moved(column, batch.column(f"moved_{place}"))
             elif column.name in self._clamped:
@@ -195,8 +204,8 @@ class DeclarationTally:
 
     def _count_moved(self, column: NumberColumn, moved: Any) -> None:
         values, most = self._moved[column]
-        self._clamped[column.name] += pc.sum(pc.equal(moved, -1)).as_py() or 0
-        values += pc.sum(pc.greater(moved, 0)).as_py() or 0
+        self._clamped[column.name] += pc.sum(pc.equal(moved, _number(-1))).as_py() or 0
+        values += pc.sum(pc.greater(moved, _number(0))).as_py() or 0
         self._moved[column] = (values, max(most, pc.max(moved).as_py() or 0))
 
     def making(self, *, exact_rows: int, **counts: Unpack[PersonCounts]) -> DeclarationOutcome:
