@@ -202,7 +202,7 @@ def add(
                 *left_out_notes(opened_project, table),
                 *encoding_notes(opened_project, table),
                 *day_order_notes(opened_project, table),
-                *short_year_notes(table.schema.columns),
+                *short_year_notes(table.schema.columns, declared=True),
             ]
         )
     if talks and not public:

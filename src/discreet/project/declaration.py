@@ -23,6 +23,7 @@ from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
 from discreet.project.code_book import CodeBook
 from discreet.project.person_candidates import named_candidates, with_repeated
+from discreet.project.short_years import with_last_years
 from discreet.project.table_draft import TableDraft, table_name_of
 from discreet.project.unit_notes import shared_budget_hint
 from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
@@ -97,7 +98,8 @@ def draft_table(
 def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
-    Names and types are proposed; bounds and categories never are, for they would be read from data.
+    Names and types are proposed; bounds and categories never are, for they would be read from data. Of years of two
+    digits, the one that they end with is: by the name of the column and today's year (`short_years`).
     """
     from discreet.engines.layout_detection import detect_layout  # with all that opens packed files
 
@@ -130,9 +132,7 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     header = engine.header(source_name, folder=folder, layout=layout)
     _check_source(trace, address, population, declared)
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
-    columns = {
-        column: dict(proposed) for column, proposed in engine.columns(source_name, folder=folder, layout=layout).items()
-    }
+    columns = with_last_years(engine.columns(source_name, folder=folder, layout=layout))
     settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
     settings |= layout.settings()
     if public:

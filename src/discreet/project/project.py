@@ -38,6 +38,7 @@ from discreet.project.folder import (
     refuse_other_mark,
     refuse_state_inside,
 )
+from discreet.project.short_years import with_last_years
 from discreet.project.table_draft import TableDraft
 from discreet.project.version_erasure import ErasureReport
 from discreet.project.versions import RemovalReport, Versions
@@ -381,7 +382,8 @@ class Project:
     def draft_text(self, draft: TableDraft) -> str:
         """All of discreet.toml, as `add_draft` would write it. Refused where it does not hold together."""
         check_draft(draft, self._declared_tables())
-        text = text_with_table(self.folder / NAME, draft.name, draft.settings, draft.declared_columns)
+        columns = with_last_years(draft.declared_columns)
+        text = text_with_table(self.folder / NAME, draft.name, draft.settings, columns)
         read_project(parse_toml(text, name=NAME, error=ProjectError))
         return text
 

@@ -169,8 +169,10 @@ class ModelContents:
             if not attribute.null:
                 raise UsageError(f"column {attribute.name!r} is never NULL")
             return cell_decoder.NULL
-        reads = cell_code if isinstance(attribute.column, BooleanColumn) else code_of  # words as rows spell them
-        code = reads(attribute.column, value)  # type: ignore[arg-type]
+        column = attribute.column
+        code = None if isinstance(column, BooleanColumn) else code_of(column, value)  # type: ignore[arg-type]
+        if code is None:
+            code = cell_code(column, value)  # type: ignore[arg-type]  # as rows spell it
         if not isinstance(code, int) or not attribute.edges[0] <= code < attribute.edges[-1]:
             raise UsageError(f"{str(value)[:60]!r} is not a value of column {attribute.name!r}")
         return code
