@@ -88,7 +88,7 @@ def test_a_format_that_is_passed_over_is_caught(planted, monkeypatch):
 
 def test_a_saved_model_writes_the_same(tmp_path):
     """From the file of a table to the file of a sample: the same declaration reads both."""
-    lines = [f'{1 + n % 12}/{1 + n % 28}/{30 + n % 60},"{n % 9}.00{n % 7},50"' for n in range(900)]
+    lines = [f'{1 + n % 12}/{1 + n % 28}/{30 + n % 60},"{1 + n % 8}.00{n % 7},50"' for n in range(900)]
     (tmp_path / "p.csv").write_text("dob,fee\n" + "\n".join(lines) + "\n", encoding="utf-8")
     project = discreet.init(tmp_path, epsilon=100)
     table = project.add(tmp_path / "p.csv")

@@ -34,6 +34,7 @@ from discreet.synth.attribute_discovery import (
     UndeclaredColumns,
     describe_attributes,
     has_no_words,
+    is_empty,
     rows_for_words,
     undeclared_columns,
 )
@@ -141,7 +142,7 @@ def synthesize(
                 *choice.warnings,
                 *_noise_warnings(request, made.total, event, version, width=len(columns)),
                 *_bounds_warnings(doubted, pure=program.is_pure),
-                *column_warnings(columns, attributes, needs, version),
+                *column_warnings(columns, made.attributes, needs, version),
                 *_value_warnings(made, program, needs),
             ),
         ),
@@ -326,7 +327,10 @@ def column_warnings(
             Command("bounds", version.table),
             " measures and declares them once, for all later queries and fits",
         )
-    placeholders = [column.name for column in columns if column.name not in modelled_names]
+    empty = [attribute.name for attribute in attributes if is_empty(attribute)]
+    if empty:
+        yield f"no value of {', '.join(empty)} was seen, so that all of them come out as NULL"
+    placeholders = [column.name for column in columns if column.name not in (*modelled_names, *empty)]
     for why, names in (
         ("no value is shared by enough people; declare", [name for name in placeholders if name in needs.texts]),
         ("values of text need a delta; or declare", [name for name in placeholders if name not in needs.texts]),

@@ -299,9 +299,10 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """A comparison with the real table, as plain data."""
     lines = {
         f"mean of {comparison.pairs:,} pairs of columns": comparison.mean,
-        "pairs measured together": comparison.measured,
-        "pairs never measured together": comparison.others,
-        f"worst pair, as far as the noise shows: {' × '.join(comparison.worst)}": comparison.worst_distance,
+        "pairs that were measured together": comparison.measured,
+        "pairs that were never measured together": comparison.others,
+        f"the worst pair, as far as the noise shows: {' × '.join(comparison.worst)}": comparison.worst_distance,
+        **{f"{each.column} by itself": each.distance for each in comparison.columns},
     }
     return {
         "release": comparison.release,

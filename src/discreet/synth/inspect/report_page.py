@@ -260,5 +260,6 @@ def comparison_distances(report: ModelFindings) -> dict[str, Distance | float]:
         "the same, as expected from the noise alone": report.expected_pairs() if comparison.measured else None,
         "pairs that were never measured together": comparison.others,
         worst: comparison.worst_distance,
+        **{f"{each.column} by itself": each.distance for each in comparison.columns},
     }
     return {words: distance for words, distance in distances.items() if distance is not None}

@@ -194,13 +194,19 @@ def fit_persons(
             *choice.warnings,
             *_noise_warnings(made.total, event, width=len(made.attributes)),
             *notes,
-            *column_warnings(columns, attributes, needs, version, linked=True),
+            *column_warnings(columns, _fitted_ones(attributes, made), needs, version, linked=True),
         ),
     )
     model = assemble(card, columns, order, version, layout, made, chain, choice)
     program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps}))
     progress("done", 1.0)
     return model
+
+
+def _fitted_ones(attributes: Sequence[Attribute], made: ModelFit) -> list[Attribute]:
+    """The attributes as they were fitted; as they were described, those of which only a difference was."""
+    fitted = {attribute.name: attribute for attribute in made.attributes}
+    return [fitted.get(attribute.name, attribute) for attribute in attributes]
 
 
 def _refuse(request: FitRequest, version: Version) -> None:
