@@ -64,3 +64,12 @@ def test_the_planted_fault_is_seen(tmp_path, monkeypatch):
     )
     with pytest.raises(AssertionError):
         test_a_column_without_values_comes_out_as_null(tmp_path)
+
+
+def test_notes_name_columns_in_the_order_of_the_table(tmp_path):
+    """c10 comes after c2, numbers and words among each other."""
+    names = [f"c{n}" for n in range(12)]
+    columns = {name: f'type = "{"text" if n % 3 == 1 else "integer"}"' for n, name in enumerate(names)}
+    rows = [",".join("w" if n % 3 == 1 else str(row % 7) for n in range(12)) for row in range(800)]
+    model = open_project(tmp_path, columns, rows, budget=BUDGET).synthesize("people", epsilon=50, model="independent")
+    assert any(f"the bounds or values of {', '.join(names)} were not declared" in note for note in model.card.warnings)

@@ -223,7 +223,8 @@ def test_a_question_is_good_only_within_its_points():
     question = {"table": "t", "question": "q", "of": "persons", "share": 0.5}
     assert PersonQuestion(**question, measured=0.49, plus_minus=0.02).verdict == "good"
     assert PersonQuestion(**question, measured=0.4, plus_minus=0.02).verdict == "poor"
-    assert PersonQuestion(**question, measured=0.5, plus_minus=0.05).verdict == "poor"
+    assert PersonQuestion(**question, measured=0.5, plus_minus=0.05).verdict == "uncertain"
+    assert PersonQuestion(**question, measured=0.4, plus_minus=0.09).verdict == "uncertain"
     assert PersonQuestion(**question, measured=None, plus_minus=None).verdict == "unknown"
 
 

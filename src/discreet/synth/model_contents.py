@@ -41,7 +41,8 @@ class ModelCard:
 
     `shares`: how the guarantee was split, by what it went to. `repeat`: the fit was there already and is free now.
     `outside`: for each column with bought bounds the most rows that lie outside of them, with 95% confidence.
-    `doubtful`: columns for which these are so many that nothing about them can be relied on.
+    `doubtful`: columns for which these are so many that nothing about them can be relied on. `degree`: the most parents
+    of a column that were asked for (K); None where the noise decided.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class ModelCard:
     repeat: bool = False
     doubtful: tuple[str, ...] = ()
     outside: Mapping[str, float] = field(default_factory=dict)
+    degree: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

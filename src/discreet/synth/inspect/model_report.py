@@ -16,7 +16,7 @@ from discreet.synth.inspect.model_histograms import histograms
 from discreet.synth.inspect.model_network import model_network
 from discreet.synth.inspect.network_svg import NetworkPanel, network_file
 from discreet.synth.inspect.report_page import report_page
-from discreet.synth.inspect.report_text import count_noun, percent, rounded, tenths
+from discreet.synth.inspect.report_text import count_noun, parents_words, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import simple_questions
 from discreet.synth.model import Model
 
@@ -71,7 +71,7 @@ def inspect_model(model: Model, *, comparison: Comparison | None = None) -> Mode
 def network_panel(report: ModelFindings) -> NetworkPanel:
     """The network of a model, with what it is and what it cost above it."""
     card, graph = report.card, report.graph
-    parents = f", at most {count_noun(graph.degree, 'parent')}" if graph.arrows else ""
+    parents = f", {parents_words(graph.degree, card.degree)}" if graph.arrows else ""
     paid = "free" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
     arrows = "arrows show what was modelled given what, not causes" if graph.arrows else "lines join what was measured"
     return NetworkPanel(

@@ -57,6 +57,7 @@ from discreet.synth.synthesis import (
     in_shown_order,
     make_card,
     modelled_columns,
+    names_in_order,
     possible_reservations,
     reserve,
 )
@@ -106,6 +107,24 @@ def settle_kind(request: FitRequest, session: Session) -> FitRequest:
         return settled
     earlier = replace(request, rows_only=False)
     return earlier if _is_stored(earlier, session) else settled
+
+
+def why_rows_only(request: FitRequest) -> str:
+    """Why options that were given are those of models of rows."""
+    if "constraints" in request.row_options:
+        return "constraints are about single rows, and the rows of a person are drawn one after the other"
+    return "only tables of single rows have such options"
+
+
+def rows_note(request: FitRequest, settled: FitRequest, session: Session) -> str | None:
+    """Why a table of persons gets a model of rows, where options decided it; before anything is paid."""
+    is_by_options = request.kind == "auto" and not request.rows_only and bool(request.row_options)
+    if not is_by_options or settled.kind == PERSONS or not has_several_rows(session.version):
+        return None
+    options = " and ".join(request.row_options)
+    return (
+        f"this is a fit of rows, not of persons, because {options} cannot be kept by persons: {why_rows_only(request)}"
+    )
 
 
 def has_several_rows(version: Version) -> bool:
@@ -164,7 +183,7 @@ def fit_persons(
     shown = in_shown_order(columns, order)
     requested = [] if request.time is None else [request.time.lower()]
     constants, notes = find_constants(
-        program, columns, [each for each in attributes if each.name.lower() not in requested], constants
+        program, shown, [each for each in attributes if each.name.lower() not in requested], constants
     )
     rows = find_most_rows(program, version.schema.unit.rows, [column.name for column in columns])
     time = time_column(shown, constants, request.time)
@@ -194,7 +213,7 @@ def fit_persons(
             *choice.warnings,
             *_noise_warnings(made.total, event, width=len(made.attributes)),
             *notes,
-            *column_warnings(columns, _fitted_ones(attributes, made), needs, version, linked=True),
+            *column_warnings(shown, _fitted_ones(attributes, made), needs, version, linked=True),
         ),
     )
     model = assemble(card, columns, order, version, layout, made, chain, choice)
@@ -223,8 +242,8 @@ def _refuse(request: FitRequest, version: Version) -> None:
         )
     if request.row_options:
         raise UsageError(
-            f"{' and '.join(request.row_options)} can be given only for a model of rows",
-            hint=Message(Flag("rows-only"), " fits one"),
+            f"a model of persons does not take {' and '.join(request.row_options)}: {why_rows_only(request)}",
+            hint=Message(Flag("rows-only"), " fits a model of rows, which does"),
         )
 
 
@@ -282,8 +301,8 @@ def find_constants(
         return constants, []
     new = [each.name for each, changed in zip([*texts, *coded], noisy[1:], strict=True) if changed <= limit]
     note = (
-        f"{', '.join(new)} {'seems' if len(new) == 1 else 'seem'} to be constant for a person, and "
-        f"{'is' if len(new) == 1 else 'are'} kept so: fewer than about {100 * limit / several:.1f}% of the persons "
+        f"{', '.join(names_in_order(new, columns))} {'seems' if len(new) == 1 else 'seem'} to be constant for a person, "
+        f"and {'is' if len(new) == 1 else 'are'} kept so: fewer than about {100 * limit / several:.1f}% of the persons "
         "with several rows have two values"
     )
     return (*constants, *new), [note] if new else []

@@ -28,7 +28,14 @@ from discreet.synth.model_choice import choose_model
 from discreet.synth.model_kinds import KINDS
 from discreet.synth.persons.chain import Chain, ChainVariable
 from discreet.synth.persons.chain_fit import StepVariable, fit_chain
-from discreet.synth.persons.person_fit import assemble, fit_records, fit_steps, person_names, refuse_noise
+from discreet.synth.persons.person_fit import (
+    assemble,
+    fit_records,
+    fit_steps,
+    person_names,
+    refuse_noise,
+    why_rows_only,
+)
 from discreet.synth.persons.person_layout import (
     PersonLayout,
     after_name,
@@ -134,7 +141,8 @@ def fit_tables(
 def tables_request(request: FitRequest, session: Session) -> FitRequest:
     """The request, which names the versions of the other tables: another version is another fit."""
     if options := (*request.row_options, *(["columns"] if request.columns is not None else [])):
-        raise UsageError(f"{' and '.join(options)} cannot be given for several tables")
+        why = f": {why_rows_only(request)}" if request.row_options else ""
+        raise UsageError(f"{' and '.join(options)} cannot be given for several tables{why}")
     if request.constant or request.time is not None:
         raise UsageError(
             "constant and time cannot be given for several tables",
