@@ -200,8 +200,8 @@ def test_constraints_are_refused_with_the_reason_before_anything_is_paid(tmp_pat
     rows = project.ledger.state.seq
     with pytest.raises(UsageError, match="does not take constraints: constraints are about single rows"):
         project.synthesize("people", epsilon=1, model="persons", constraints={"zeros": [{"sex": "F", "kind": "a"}]})
-    with pytest.raises(UsageError, match="does not take marginals: only tables of single rows"):
-        project.synthesize("people", epsilon=1, model="persons", marginals=[("sex", "kind")])
+    with pytest.raises(UsageError, match="does not take rows: only models of single rows"):
+        project.synthesize("people", epsilon=1, model="persons", rows=100)
     assert project.ledger.state.seq == rows
     notes = []
     made = project.synthesize(

@@ -10,7 +10,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -301,7 +301,7 @@ class Project:
         source: str | PathLike[str] | object,
         *,
         name: str | None = None,
-        person: str | None = None,
+        person: str | Mapping[str, str] | None = None,
         rows_per_person: int | None = None,
         ends: tuple[str, str] | None = None,
         epsilon: object = None,
@@ -319,7 +319,8 @@ class Project:
 
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
         categories are never proposed, because they would be read from the data; a code book, which is public, says
-        them (docs/guides/declaring.md).
+        them (docs/guides/declaring.md). `person`: the column that identifies the person of each row, or {"through":
+        "visits", "on": "visit"} where rows refer to rows of another table.
         """
         if not isinstance(source, str | PathLike):
             from discreet.project.frame_source import stored_frame
@@ -341,7 +342,7 @@ class Project:
         source: str | PathLike[str],
         *,
         name: str | None = None,
-        person: str | None = None,
+        person: str | Mapping[str, str] | None = None,
         rows_per_person: int | None = None,
         ends: tuple[str, str] | None = None,
         epsilon: object = None,

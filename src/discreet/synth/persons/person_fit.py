@@ -113,7 +113,7 @@ def why_rows_only(request: FitRequest) -> str:
     """Why options that were given are those of models of rows."""
     if "constraints" in request.row_options:
         return "constraints are about single rows, and the rows of a person are drawn one after the other"
-    return "only tables of single rows have such options"
+    return "only models of single rows have such options"
 
 
 def rows_note(request: FitRequest, settled: FitRequest, session: Session) -> str | None:
@@ -300,8 +300,9 @@ def find_constants(
     if limit > MOST_UNSURE * several:
         return constants, []
     new = [each.name for each, changed in zip([*texts, *coded], noisy[1:], strict=True) if changed <= limit]
+    shown = ", ".join(names_in_order(new, columns))
     note = (
-        f"{', '.join(names_in_order(new, columns))} {'seems' if len(new) == 1 else 'seem'} to be constant for a person, "
+        f"{shown} {'seems' if len(new) == 1 else 'seem'} to be constant for a person, "
         f"and {'is' if len(new) == 1 else 'are'} kept so: fewer than about {100 * limit / several:.1f}% of the persons "
         "with several rows have two values"
     )
