@@ -186,7 +186,7 @@ def short_year_notes(columns: Iterable[Column], *, declared: bool = False) -> li
             notes.append(f"{years}. Declare high to change this: with high = 2010-12-31, 47 is 1947")
         elif declared:
             notes.append(
-                f"{years}, because high is {column.label(column.high)[:10]}; another high can move the century"
+                f"{years}, because high is {str(column.label(column.high))[:10]}; another high can move the century"
             )
     return notes
 

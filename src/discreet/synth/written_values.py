@@ -38,9 +38,16 @@ def _written_column(values: pa.ChunkedArray, column: Column | None) -> Any:
         ):
             unit = timedelta(days=1) if types.is_date(values.type) else timedelta(microseconds=1)
             return _by_value(values, lambda code: written_moment(EPOCH + int(code) * unit, form))
-        case NumberColumn(format=NumberFormat() as form, step=step) if form.decimal != "." or form.thousands:
-            return _by_value(values, lambda value: written_number(round(Fraction(value) / step) * step, step, form))
+        case NumberColumn(format=NumberFormat() as number_form, step=step) if has_marks(number_form):
+            return _by_value(
+                values, lambda value: written_number(round(Fraction(value) / step) * step, step, number_form)
+            )
     return None
+
+
+def has_marks(form: NumberFormat) -> bool:
+    """Whether numbers are written with other marks than a point before the fraction."""
+    return form.decimal != "." or bool(form.thousands)
 
 
 def _by_value(values: pa.ChunkedArray, write: Callable[[Any], str]) -> Any:

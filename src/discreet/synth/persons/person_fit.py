@@ -25,6 +25,7 @@ from discreet.kernel.program import Program, noise_sd
 from discreet.kernel.project_session import Session
 from discreet.schema.address import engine_kind
 from discreet.schema.column import Column, TextColumn
+from discreet.schema.schema import Schema
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, undeclared_columns
@@ -96,7 +97,7 @@ def settle_kind(request: FitRequest, session: Session) -> FitRequest:
     version = session.version
     if request.kind == PERSONS:
         return request
-    if request.kind != "auto" or not has_several_rows(version):
+    if request.kind != "auto" or not has_several_rows(version.schema):
         _refuse_person_options(request)
         return replace(request, rows_only=False)
     is_of_rows = request.rows_only or bool(request.row_options) or engine_kind(version.engine) == "spark"
@@ -119,7 +120,7 @@ def why_rows_only(request: FitRequest) -> str:
 def rows_note(request: FitRequest, settled: FitRequest, session: Session) -> str | None:
     """Why a table of persons gets a model of rows, where options decided it; before anything is paid."""
     is_by_options = request.kind == "auto" and not request.rows_only and bool(request.row_options)
-    if not is_by_options or settled.kind == PERSONS or not has_several_rows(session.version):
+    if not is_by_options or settled.kind == PERSONS or not has_several_rows(session.version.schema):
         return None
     options = " and ".join(request.row_options)
     return (
@@ -127,9 +128,9 @@ def rows_note(request: FitRequest, settled: FitRequest, session: Session) -> str
     )
 
 
-def has_several_rows(version: Version) -> bool:
+def has_several_rows(schema: Schema) -> bool:
     """Whether a person of this table may have several rows."""
-    unit = version.schema.unit
+    unit = schema.unit
     return not unit.is_row and not unit.ends and unit.rows > 1
 
 
@@ -164,12 +165,10 @@ def fit_persons(
     """
     request = replace(request, kind=PERSONS)
     version, guarantee = session.version, session.guarantee
-    columns = modelled_columns(version, request.columns)
-    _refuse(request, version)
+    columns = check_fit(request, version)
     needs = undeclared_columns(columns, keys=keys_delta(guarantee, request.delta) > 0)
     _refuse_nothing(columns, needs)
     constants = declared_constants(columns, request.constant)
-    time_column(columns, constants, request.time)
     prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
     earlier = earlier_reservation(request, prices, session)
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
@@ -228,9 +227,10 @@ def _fitted_ones(attributes: Sequence[Attribute], made: ModelFit) -> list[Attrib
     return [fitted.get(attribute.name, attribute) for attribute in attributes]
 
 
-def _refuse(request: FitRequest, version: Version) -> None:
-    """What cannot be fitted is refused before anything is paid, by public facts alone."""
-    if not has_several_rows(version):
+def check_fit(request: FitRequest, version: Version) -> tuple[Column, ...]:
+    """The columns of a fit. What cannot be fitted is refused before anything is paid, by public facts alone."""
+    columns = modelled_columns(version, request.columns)
+    if not has_several_rows(version.schema):
         raise UsageError(
             f"in table {version.table!r} nobody has several rows, so that there are no persons to model",
             hint="declare person and rows_per_person, or fit a model of rows",
@@ -245,6 +245,8 @@ def _refuse(request: FitRequest, version: Version) -> None:
             f"a model of persons does not take {' and '.join(request.row_options)}: {why_rows_only(request)}",
             hint=Message(Flag("rows-only"), " fits a model of rows, which does"),
         )
+    time_column(columns, declared_constants(columns, request.constant), request.time)
+    return columns
 
 
 def refuse_noise(request: FitRequest, event: ReservationEvent, *, columns: int) -> None:
