@@ -265,6 +265,7 @@ def refresh(
     """Make a new version of a declared table from its source, if anything has changed. For the owner."""
     import discreet
     from discreet.schema.address import engine_kind
+    from discreet.schema.column import short_year_notes
 
     opened_project = discreet.open(project)
     if check:
@@ -299,7 +300,13 @@ def refresh(
         return
     settled = _settled_notes(opened_project, table) if version == 1 else []
     terminal.print_notes(
-        [*encoding_notes(opened_project, opened_project.table(table)), *differences, *edited, *settled]
+        [
+            *encoding_notes(opened_project, opened_project.table(table)),
+            *short_year_notes(opened_project.table(table).schema.columns),
+            *differences,
+            *edited,
+            *settled,
+        ]
     )
 
 
