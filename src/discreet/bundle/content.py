@@ -234,7 +234,8 @@ def _with_sheets(project: Project, content: BundleContent) -> BundleContent:
     if kind in networks.KINDS:
         content = _network(project.ledger.state, content, stored)
     if kind == "model" and stored.get("tables"):
-        joined = {table: _version(project.ledger.state, table, number) for table, number in stored["tables"].items()}
+        numbers = zip(stored["tables"], stored["table_versions"], strict=True)
+        joined = {table: _version(project.ledger.state, table, number) for table, number in numbers}
         content = replace(content, schemas={**content.schemas, **joined})
     return replace(content, kind=kind, text=title_of(kind, content.table, stored), sheets=sheets)
 
@@ -242,7 +243,7 @@ def _with_sheets(project: Project, content: BundleContent) -> BundleContent:
 def title_of(kind: str, table: str, stored: Mapping[str, Any]) -> str:
     """What stands for the text of what no SQL asked for. A model of several tables names all of them."""
     words = {"model": "synthetic data", "publish": "tables that add up"}.get(kind, kind)
-    return f"{words} of {', '.join((table, *stored.get('tables', {})))}"
+    return f"{words} of {', '.join((table, *stored.get('tables', ())))}"
 
 
 def _network(state: LedgerState, content: BundleContent, stored: Mapping[str, Any]) -> BundleContent:

@@ -204,10 +204,10 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     kind, event = str(plan["kind"]), events.from_data(plan["event"])
     stored = json.loads(plan["payloads"][plan["release"]])
     counted = counted_of(stored) if kind in NETWORKS else None
-    joined = stored.get("tables", {}) if kind == "model" else {}
+    joined = list(stored.get("tables", ())) if kind == "model" else []
     if kind != BATCH and {*plan["schemas"]} != {plan["table"], *joined, *(() if counted is None else counted[:1])}:
         raise ReplayMismatch("the bundle declares a table that the release does not read")
-    if any(plan["schemas"][table]["version"] != number for table, number in joined.items()):
+    if joined and [plan["schemas"][table]["version"] for table in joined] != stored["table_versions"]:
         raise ReplayMismatch("the bundle declares another version of a table than the release reads")
     taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
     if not isinstance(event, ReservationEvent) or not taken:

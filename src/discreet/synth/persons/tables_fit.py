@@ -136,8 +136,11 @@ def fit_tables(
         records=replace(records, card=replace(card, warnings=())),
         linked=linked,
     )
-    joined = {version.table: version.number for version in session.joined}
-    program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps, "tables": joined}))
+    joined = {
+        "tables": [version.table for version in session.joined],
+        "table_versions": [version.number for version in session.joined],
+    }
+    program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps, **joined}))
     progress("done", 1.0)
     return model
 
