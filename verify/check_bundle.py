@@ -247,7 +247,10 @@ class Bundle:
         values = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
         stored, declared = self.payload(plan["release"]), self.plan["schemas"][plan["table"]]["declared"]
         named = " ".join(stored.get("texts", [])).lower()  # of the tables that a batch joins its statements speak
-        if {name for name in plan["schemas"] if name.lower() not in named} - {plan["table"], stored.get("counted")}:
+        joined = stored.get("tables", []) if plan["kind"] == "model" else []
+        same([plan["schemas"][name]["version"] for name in joined], stored.get("table_versions", []), "the versions")
+        known = {plan["table"], stored.get("counted"), *joined}
+        if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
         if plan["kind"] == "model":
             models(plan, values, declared)

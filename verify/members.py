@@ -45,7 +45,7 @@ PAYLOADS = {
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
-    "model": {"kind", "model", "steps"},
+    "model": {"kind", "model", "steps", "tables", "table_versions"},
     "comparison": {"kind", "steps"},
     "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
     "graph model": {"kind", "unit", "recipe", "notes"} | BESIDE,

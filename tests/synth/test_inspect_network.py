@@ -13,7 +13,7 @@ import pytest
 from discreet.inference.fit import MeasuredMarginal
 from discreet.inference.fit import fit as fit_tables
 from discreet.inference.fit_inputs import sum_groups
-from discreet.schema.column import CategoryColumn, NumberColumn
+from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn
 from discreet.synth.inspect import inspect_model, model_network
 from discreet.synth.inspect.dependence import noisy_strength, strength
 from discreet.synth.inspect.model_evidence import ModelEvidence
@@ -225,6 +225,20 @@ def test_the_file_is_xml_with_its_tables_and_escapes_names():
     words = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "±" in "".join(filter(None, words)) and "c given b" in words
     assert sum(each.get("class") == "head" for each in root.iter()) == 4
+
+
+def test_two_dates_are_not_cut_and_the_k_that_was_asked_for_is_said():
+    """A network that uses fewer parents than it may says both numbers; the words are told by the file and the page."""
+    days = MomentColumn(name="day", type="date", low=0, high=3999, edges=(0, 1000, 2000, 3000, 4000))
+    columns = [days, *COLUMNS[1:]]
+    card = replace(BAYES, degree=2)
+    generator = np.random.default_rng(2)
+    model = model_of(columns, data_of(1), [(0, 1), (1, 2), (2, 3)], sd=15.0, generator=generator, card=card)
+    report = inspect_model(model)
+    drawn = report.graph_file()
+    assert "K = 2, at most 1 parent used" in drawn and "K = 2, at most 1 parent used" in report.page()
+    assert "1970-01-01 to 1972-09-26" in drawn
+    assert "K = " not in inspect_model(replace(model, card=BAYES)).graph_file()
 
 
 def test_json_data_draw_the_same_network():

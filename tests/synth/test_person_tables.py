@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +15,9 @@ import pytest
 
 import discreet
 from clinic import run
+from discreet.bundle import bundle_files, noise_check
+from discreet.bundle.program_replay import ReplayMismatch
+from discreet.bundle.verification import verify
 from discreet.errors import UsageError
 from discreet.kernel.version import Version
 from discreet.schema.column import TextColumn
@@ -132,6 +138,39 @@ def test_one_charge_for_all_tables(world):
     assert abs(world.model.total - 500) < 30
 
 
+def test_a_number_without_bounds_is_refused_by_name_before_anything_is_paid(tmp_path):
+    """It came out as the text of a placeholder."""
+    project = write_world(tmp_path, persons=20)
+    bounds = "low = 2024-01-01\nhigh = 2025-12-31\n"
+    (tmp_path / "discreet.toml").write_text(DECLARED.replace(bounds, "", 1))
+    project = discreet.open(tmp_path)
+    notes, rows = [], project.ledger.refresh().seq
+    with pytest.raises(UsageError, match=r"needs low and high for visits\.day") as refused:
+        project.synthesize(TABLES, epsilon=3, announce=notes.append)
+    assert "bounds visits" in str(refused.value.hint)
+    assert not notes and not project.ledger.refresh().charges and project.ledger.refresh().seq > rows  # versions only
+
+
+def test_the_bundle_names_every_table(world, tmp_path):
+    """For both checkers; a table that the fit did not read, or another version, is a lie that they see."""
+    files = bundle_files.make_bundle(world.project, world.model.card.release)
+    plan = json.loads(files["plan.json"])
+    assert set(plan["schemas"]) == {"patients", "visits", "prescriptions"}
+    assert b"synthetic data of patients, visits, prescriptions" in files["plan.json"]
+    assert b"prescriptions" in files["card.yaml"] and b"prescriptions" in files["card.html"]
+    bundle_files.write(files, tmp_path / "out")
+    assert (report := verify(tmp_path / "out")).sound, report
+    checker = Path(__file__).parents[2] / "verify" / "check_bundle.py"
+    done = subprocess.run([sys.executable, checker, tmp_path / "out"], capture_output=True, text=True, check=False)
+    assert "broken" not in done.stdout and done.returncode == 1, done.stdout  # open, and not broken
+    for lie in ({"patients": plan["schemas"]["patients"]}, plan["schemas"] | {"others": plan["schemas"]["visits"]}):
+        with pytest.raises(ReplayMismatch, match="declares a table"):
+            noise_check._check_program(plan | {"schemas": lie})
+    other = plan["schemas"] | {"visits": plan["schemas"]["visits"] | {"version": 9}}
+    with pytest.raises(ReplayMismatch, match="another version"):
+        noise_check._check_program(plan | {"schemas": other})
+
+
 def test_ids_join_and_columns_are_those_of_the_tables(world):
     patients, visits, prescriptions = (world.rows[name] for name in world.model.tables)
     assert list(patients[0]) == ["id", "sex", "note"] and list(visits[0]) == ["id", "visit", "day", "kind", "sex"]
@@ -226,7 +265,8 @@ def test_a_question_is_good_only_within_its_points():
     question = {"table": "t", "question": "q", "of": "persons", "share": 0.5}
     assert PersonQuestion(**question, measured=0.49, plus_minus=0.02).verdict == "good"
     assert PersonQuestion(**question, measured=0.4, plus_minus=0.02).verdict == "poor"
-    assert PersonQuestion(**question, measured=0.5, plus_minus=0.05).verdict == "poor"
+    assert PersonQuestion(**question, measured=0.5, plus_minus=0.05).verdict == "uncertain"
+    assert PersonQuestion(**question, measured=0.4, plus_minus=0.09).verdict == "uncertain"
     assert PersonQuestion(**question, measured=None, plus_minus=None).verdict == "unknown"
 
 

@@ -184,7 +184,7 @@ def test_which_fits_are_of_persons(tmp_path):
     for refused, message in (
         ({"model": "mst", "constant": ["sex"]}, "constant can be given only"),
         ({"rows_only": True, "time": "day"}, "time can be given only"),
-        ({"model": "persons", "rows": 100}, "rows can be given only for a model of rows"),
+        ({"model": "persons", "rows": 100}, "a model of persons does not take rows"),
         ({"constant": ["no such"]}, "is not modelled"),
         ({"time": "kind"}, "cannot order"),
         ({"epsilon": "1e-9"}, "too small"),
@@ -194,6 +194,22 @@ def test_which_fits_are_of_persons(tmp_path):
     with pytest.raises(Refused, match="on spark"):
         person_fit.fit_persons(plain, lake)
     assert project.budget("people").spent == spent
+
+
+def test_constraints_are_refused_with_the_reason_before_anything_is_paid(tmp_path):
+    """A model of persons refuses them; `auto` says that it is a fit of rows because of them."""
+    project = small_project(tmp_path, 40)
+    rows = project.ledger.state.seq
+    with pytest.raises(UsageError, match="does not take constraints: constraints are about single rows"):
+        project.synthesize("people", epsilon=1, model="persons", constraints={"zeros": [{"sex": "F", "kind": "a"}]})
+    with pytest.raises(UsageError, match="does not take rows: only models of single rows"):
+        project.synthesize("people", epsilon=1, model="persons", rows=100)
+    assert project.ledger.state.seq == rows
+    notes = []
+    made = project.synthesize(
+        "people", epsilon=1, constraints={"zeros": [{"sex": "F", "kind": "a"}]}, announce=notes.append
+    )
+    assert isinstance(made, Model) and "this is a fit of rows, not of persons, because constraints" in notes[0]
 
 
 def test_a_table_of_rows_has_no_persons(tmp_path):

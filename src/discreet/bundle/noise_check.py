@@ -202,9 +202,13 @@ def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any], *, width: int
 def _check_program(plan: Mapping[str, Any]) -> str:
     """A reservation and its steps."""
     kind, event = str(plan["kind"]), events.from_data(plan["event"])
-    counted = counted_of(json.loads(plan["payloads"][plan["release"]])) if kind in NETWORKS else None
-    if kind != BATCH and {*plan["schemas"]} != {plan["table"], *(() if counted is None else counted[:1])}:
+    stored = json.loads(plan["payloads"][plan["release"]])
+    counted = counted_of(stored) if kind in NETWORKS else None
+    joined = list(stored.get("tables", ())) if kind == "model" else []
+    if kind != BATCH and {*plan["schemas"]} != {plan["table"], *joined, *(() if counted is None else counted[:1])}:
         raise ReplayMismatch("the bundle declares a table that the release does not read")
+    if joined and [plan["schemas"][table]["version"] for table in joined] != stored["table_versions"]:
+        raise ReplayMismatch("the bundle declares another version of a table than the release reads")
     taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
     if not isinstance(event, ReservationEvent) or not taken:
         raise _NotChecked(f"the sensitivity of the measurements is not derived for a release of kind {kind!r}")

@@ -92,6 +92,10 @@ def add(
     person: Annotated[
         str | None, typer.Option("--person", help="Column that identifies the person of each row.")
     ] = None,
+    through: Annotated[
+        str | None,
+        typer.Option("--through", help="Table whose rows these rows refer to by the column of --person."),
+    ] = None,
     rows_per_person: Annotated[
         int | None, typer.Option("--rows-per-person", min=1, help="Keep at most K rows per person.")
     ] = None,
@@ -152,7 +156,7 @@ def add(
             opened_project.draft(
                 file,
                 name=name,
-                person=person,
+                person=_person_of(person, through),
                 rows_per_person=rows_per_person,
                 ends=two_ends(ends),
                 epsilon=epsilon,
@@ -202,11 +206,23 @@ def add(
                 *left_out_notes(opened_project, table),
                 *encoding_notes(opened_project, table),
                 *day_order_notes(opened_project, table),
-                *short_year_notes(table.schema.columns),
+                *short_year_notes(table.schema.columns, declared=True),
             ]
         )
     if talks and not public:
         _offer_first_version(opened_project, tables[0].name)
+
+
+def _person_of(person: str | None, through: str | None) -> str | dict[str, str] | None:
+    """Who the person of each row is: named by a column, or by the row of another table that it refers to."""
+    if through is None:
+        return person
+    if person is None:
+        raise UsageError(
+            Message(Flag("through"), " needs the column by which rows refer to ", through[:60]),
+            hint=Message(Flag("person", "COLUMN")),
+        )
+    return {"through": through, "on": person}
 
 
 def _offer_first_version(project: Project, name: str) -> None:
@@ -249,6 +265,7 @@ def refresh(
     """Make a new version of a declared table from its source, if anything has changed. For the owner."""
     import discreet
     from discreet.schema.address import engine_kind
+    from discreet.schema.column import short_year_notes
 
     opened_project = discreet.open(project)
     if check:
@@ -283,7 +300,13 @@ def refresh(
         return
     settled = _settled_notes(opened_project, table) if version == 1 else []
     terminal.print_notes(
-        [*encoding_notes(opened_project, opened_project.table(table)), *differences, *edited, *settled]
+        [
+            *encoding_notes(opened_project, opened_project.table(table)),
+            *short_year_notes(opened_project.table(table).schema.columns),
+            *differences,
+            *edited,
+            *settled,
+        ]
     )
 
 

@@ -23,6 +23,7 @@ from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
 from discreet.project.code_book import CodeBook
 from discreet.project.person_candidates import named_candidates, with_repeated
+from discreet.project.short_years import with_last_years
 from discreet.project.table_draft import TableDraft, table_name_of
 from discreet.project.unit_notes import shared_budget_hint
 from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
@@ -49,12 +50,13 @@ class TableWish:
     """What the owner says of a new table: its source, and perhaps a name, whose rows they are, and whose budget.
 
     `address`: of the engine that holds the source. `looks_for_persons`: whether rows of a file are read for columns
-    that repeat; the owner is told so.
+    that repeat; the owner is told so. `person`: the column that identifies the person of each row, or {"through":
+    table, "on": column} where rows refer to rows of another table.
     """
 
     source: str
     name: str | None = None
-    person: str | None = None
+    person: str | Mapping[str, str] | None = None
     rows_per_person: int | None = None
     ends: tuple[str, str] | None = None
     budget: Budget | None = None
@@ -97,7 +99,8 @@ def draft_table(
 def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
-    Names and types are proposed; bounds and categories never are, for they would be read from data.
+    Names and types are proposed; bounds and categories never are, for they would be read from data. Of years of two
+    digits, the one that they end with is: by the name of the column and today's year (`short_years`).
     """
     from discreet.engines.layout_detection import detect_layout  # with all that opens packed files
 
@@ -130,19 +133,21 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     header = engine.header(source_name, folder=folder, layout=layout)
     _check_source(trace, address, population, declared)
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
-    columns = {
-        column: dict(proposed) for column, proposed in engine.columns(source_name, folder=folder, layout=layout).items()
-    }
+    columns = with_last_years(engine.columns(source_name, folder=folder, layout=layout))
     settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
     settings |= layout.settings()
     if public:
         settings["public"] = True
     elif population is not None:
         settings["population"] = population
+    elif (shared := _population_through(wish, declared.file)) is not None:
+        settings["population"] = shared
     elif wish.budget is not None:
         settings["budget"] = {"epsilon": wish.budget.epsilon, "delta": wish.budget.delta}
     if person is not None:
-        settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
+        settings |= {"person": person if isinstance(person, str) else dict(person)} | (
+            {"rows_per_person": rows_per_person} if rows_per_person else {}
+        )
     if ends is not None:
         settings |= {"ends": list(ends)} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
     candidates = list(named_candidates(columns, declared.file.tables.values()))
@@ -159,6 +164,15 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     )
 
 
+def _population_through(wish: TableWish, file: ProjectFile) -> str | None:
+    """The population of the table that persons are reached through, where it is one that tables can share."""
+    if wish.budget is not None or not isinstance(wish.person, Mapping):
+        return None
+    through = wish.person.get("through", "").lower()
+    populations = [table.population for name, table in file.tables.items() if name.lower() == through]
+    return populations[0] if populations and populations[0] in file.populations else None
+
+
 def check_draft(draft: TableDraft, declared: DeclaredTables) -> Table:
     """The table that a draft declares, once it is sure that it may be: the owner may have changed all of it."""
     _check_name(draft.name, declared.file)
@@ -168,7 +182,8 @@ def check_draft(draft: TableDraft, declared: DeclaredTables) -> Table:
     person = draft.settings.get("person")
     if isinstance(person, str) and person not in draft.source_columns and "," in person:
         raise _several_person_columns(person)
-    for person_column in (*draft.identity_columns, *draft.settings.get("ends", ())):
+    on = [str(person.get("on"))] if isinstance(person, Mapping) else []
+    for person_column in (*draft.identity_columns, *on, *draft.settings.get("ends", ())):
         if person_column not in draft.source_columns:
             raise UsageError(
                 f"there is no column {person_column[:60]!r} in the source",

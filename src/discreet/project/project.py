@@ -10,7 +10,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -38,6 +38,7 @@ from discreet.project.folder import (
     refuse_other_mark,
     refuse_state_inside,
 )
+from discreet.project.short_years import with_last_years
 from discreet.project.table_draft import TableDraft
 from discreet.project.version_erasure import ErasureReport
 from discreet.project.versions import RemovalReport, Versions
@@ -300,7 +301,7 @@ class Project:
         source: str | PathLike[str] | object,
         *,
         name: str | None = None,
-        person: str | None = None,
+        person: str | Mapping[str, str] | None = None,
         rows_per_person: int | None = None,
         ends: tuple[str, str] | None = None,
         epsilon: object = None,
@@ -318,7 +319,8 @@ class Project:
 
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
         categories are never proposed, because they would be read from the data; a code book, which is public, says
-        them (docs/guides/declaring.md).
+        them (docs/guides/declaring.md). `person`: the column that identifies the person of each row, or {"through":
+        "visits", "on": "visit"} where rows refer to rows of another table.
         """
         if not isinstance(source, str | PathLike):
             from discreet.project.frame_source import stored_frame
@@ -340,7 +342,7 @@ class Project:
         source: str | PathLike[str],
         *,
         name: str | None = None,
-        person: str | None = None,
+        person: str | Mapping[str, str] | None = None,
         rows_per_person: int | None = None,
         ends: tuple[str, str] | None = None,
         epsilon: object = None,
@@ -381,7 +383,8 @@ class Project:
     def draft_text(self, draft: TableDraft) -> str:
         """All of discreet.toml, as `add_draft` would write it. Refused where it does not hold together."""
         check_draft(draft, self._declared_tables())
-        text = text_with_table(self.folder / NAME, draft.name, draft.settings, draft.declared_columns)
+        columns = with_last_years(draft.declared_columns)
+        text = text_with_table(self.folder / NAME, draft.name, draft.settings, columns)
         read_project(parse_toml(text, name=NAME, error=ProjectError))
         return text
 

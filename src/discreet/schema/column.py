@@ -174,16 +174,19 @@ def type_name(column: Column) -> str:
     )
 
 
-def short_year_notes(columns: Iterable[Column]) -> list[str]:
-    """Columns of dates whose years have two digits, if no `high` says in which century they are."""
+def short_year_notes(columns: Iterable[Column], *, declared: bool = False) -> list[str]:
+    """Columns of dates whose years have two digits, if no `high` says in which century they are; `declared`: or one."""
     notes = []
     for column in columns:
-        form = column.format if isinstance(column, MomentColumn) and column.high is None else None
-        if form is not None and form.has_short_year:
-            first, last = form.last_year - 99, form.last_year
+        form = column.format if isinstance(column, MomentColumn) else None
+        if not isinstance(column, MomentColumn) or form is None or not form.has_short_year:
+            continue
+        years = f"{column.name}: years have two digits, and are read as {form.last_year - 99} to {form.last_year}"
+        if column.high is None:
+            notes.append(f"{years}. Declare high to change this: with high = 2010-12-31, 47 is 1947")
+        elif declared:
             notes.append(
-                f"{column.name}: years have two digits, and are read as {first} to {last}. Declare high to change "
-                "this: with high = 2010-12-31, 47 is 1947"
+                f"{years}, because high is {str(column.label(column.high))[:10]}; another high can move the century"
             )
     return notes
 

@@ -32,7 +32,7 @@ DAYS = (7, 30, 90, 365)
 #: So many persons are sampled to answer.
 PERSONS = 20_000
 
-Verdict = Literal["good", "poor", "unknown"]
+Verdict = Literal["good", "uncertain", "poor", "unknown"]
 Codes = NDArray[np.int64]
 
 
@@ -41,7 +41,7 @@ class PersonQuestion:
     """A share that is asked for: `of` whom, what the sampled persons say, and what was measured with noise.
 
     `measured` and `plus_minus` (95%) are None where no measurement says it. `good`: the sampled share is within three
-    points of the truth, as far as the noise tells.
+    points of the truth, as far as the noise tells; `poor`: it is not; `uncertain`: the noise is too large to tell.
     """
 
     table: str
@@ -56,7 +56,9 @@ class PersonQuestion:
         if self.plus_minus is None:
             return "unknown"
         off = 0.0 if self.measured is None else max(0.0, abs(self.share - self.measured) - self.plus_minus)
-        return "good" if off + self.plus_minus <= NEAR_POINTS else "poor"
+        if off + self.plus_minus <= NEAR_POINTS:
+            return "good"
+        return "poor" if off > NEAR_POINTS else "uncertain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
