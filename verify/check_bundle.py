@@ -249,7 +249,7 @@ class Bundle:
         named = " ".join(stored.get("texts", [])).lower()  # of the tables that a batch joins its statements speak
         if {name for name in plan["schemas"] if name.lower() not in named} - {plan["table"], stored.get("counted")}:
             raise Broken("the bundle declares a table that the release does not read")
-        if plan["kind"] == "model":
+        if plan["kind"] in ("model", "description"):
             models(plan, values, declared)
         return f"{within}; {moved(plan['kind'], stored, events, values, declared)}"
 

@@ -192,9 +192,7 @@ def test_a_new_population_is_declared_with_its_first_table(project, tmp_path, ca
     """And the next table shares its budget: no line of TOML is written by hand."""
     (tmp_path / "more.csv").write_text("Patient ID,height\n1,2\n")
     draft = project.draft(tmp_path / "visits.csv", person="Patient ID", population="people", epsilon=2, delta="1e-6")
-    assert draft.toml().startswith(
-        "[populations.people]\nbudget = {epsilon = 2, delta = 1e-06}\n\n[tables.visits]\n"
-    )
+    assert draft.toml().startswith("[populations.people]\nbudget = {epsilon = 2, delta = 1e-06}\n\n[tables.visits]\n")
     assert draft.public_facts == (
         "population 'people' is new: all answers about its people together may spend epsilon 2, delta 1e-06",
     )
