@@ -252,7 +252,7 @@ class Bundle:
         known = {plan["table"], stored.get("counted"), *joined}
         if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
-        if plan["kind"] == "model":
+        if plan["kind"] in ("model", "description"):
             models(plan, values, declared)
         return f"{within}; {moved(plan['kind'], stored, events, values, declared)}"
 

@@ -47,6 +47,7 @@ PAYLOADS = {
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
     "model": {"kind", "model", "steps", "tables", "table_versions"},
     "comparison": {"kind", "steps"},
+    "description": {"kind", "steps", "columns"},
     "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
     "graph model": {"kind", "unit", "recipe", "notes"} | BESIDE,
 }  # fmt: skip

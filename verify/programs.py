@@ -34,6 +34,10 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
         for event, values in zip(events, drawn, strict=True):
             persons(event, values, rows)
         words = "the noise covers a record, or all weighted rows, of a person; what was measured is not here"
+    elif kind == "description":
+        for event, values in zip(events, drawn, strict=True):
+            (tables if isinstance(values, list) else persons)(event, values, rows)
+        words = f"the noise covers {rows} rows per unit on histograms, a row or person on others; these are not here"
     elif kind in ("publish", "model"):
         for event, values in zip(events, drawn, strict=True):
             tables(event, values["noisy"] if kind == "publish" else values, rows)

@@ -141,7 +141,7 @@ def test_gaussian_noise_on_ranges_of_persons(tmp_path):
     assert verdicts(signed_again(files, plan=nearer, proof=nearer))["sensitivity"] == "broken"
 
 
-OF_PERSONS = ["ranges", "adaptive", "marginals", "publication", "model"]
+OF_PERSONS = ["ranges", "adaptive", "marginals", "publication", "model", "description"]
 
 
 @pytest.mark.parametrize("name", OF_PERSONS)
@@ -153,6 +153,18 @@ def test_noise_for_fewer_rows_than_a_person_has(name, programs):
     declared = at("schemas", plan["table"], "declared", "rows_per_person", to=10)
     found = verdicts(signed_again(files, plan=declared, proof=at("unit", "rows", to=10)))
     assert found["unit"] == found["losses"] == found["claims"] == "proved" and found["sensitivity"] == "broken"
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_description_with_noise_for_less_than_a_person(programs, place):
+    """Its counts, and one of its histograms, whose noise is smaller than a person's rows."""
+    files = programs["description of persons"]
+    steps = json.loads(files["plan.json"])["steps"]
+    path = ("steps", place % len(steps), "event", *(("events", 0) if "events" in steps[place]["event"] else ()))
+    event = steps[place]["event"].get("events", [steps[place]["event"]])[0]
+    name = "l1" if event["kind"] == "laplace" else "l2_squared"
+    less = at(*path, name, to=2)
+    assert event[name] > 2 and verdicts(signed_again(files, plan=less, proof=less))["sensitivity"] == "broken"
 
 
 def test_noise_for_less_than_a_person(programs):
@@ -169,7 +181,15 @@ def test_noise_for_less_than_a_person(programs):
 
 
 @pytest.mark.parametrize(
-    "name", ["adaptive", "marginals", "model", "whole persons", *(f"{each} of persons" for each in OF_PERSONS[1:])]
+    "name",
+    [
+        "adaptive",
+        "marginals",
+        "model",
+        "description",
+        "whole persons",
+        *(f"{each} of persons" for each in OF_PERSONS[1:]),
+    ],
 )
 def test_what_is_not_derived_says_so(name, programs):
     found = verdicts(programs[name])
@@ -191,7 +211,7 @@ def test_a_loss_without_an_epsilon_names_none(programs, tmp_path):
 
 
 def test_steps_beyond_the_reservation_are_seen(programs):
-    for name in ("ranges", "adaptive", "marginals", "model"):
+    for name in ("ranges", "adaptive", "marginals", "model", "description"):
 
         def dearer(data):
             data["event"]["rho"] = "1/100000000"

@@ -2,6 +2,7 @@
 
     answer            every vector, by the relation that it is counted from and the law stored beside it
     ranges, marginals every step taken again, with the stored strategy or parts, for the declared rows of a person
+    description       every step taken again, by the declaration and what was drawn before it
     batch             every step taken again, with the stored strategies, for what a unit adds to the relation
     publish           every table counts a row once, so a person moves it by their rows
     model             so does every table that it was fitted to; what a choice was scored by is not in a bundle
@@ -48,6 +49,7 @@ from discreet.plan.relation import Scan
 from discreet.schema.column import TextColumn
 from discreet.schema.schema import Schema
 from discreet.synth.fit_request import PERSONS
+from discreet.tables.description.description_release import repeat_description
 from discreet.tables.marginals.marginals_release import repeat_measurement
 from discreet.tables.ranges.ranges_release import is_self_consistent, read_or_measure, stored_ruler
 
@@ -222,7 +224,7 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     if kind == BATCH:
         queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
         return replay_batch(plan, ProgramReplay(plan, schema, event), event, queries)
-    if kind in ("ranges", "marginals"):
+    if kind in ("ranges", "marginals", "description"):
         return _replay_steps(kind, ProgramReplay(plan, schema, event), json.loads(payloads[release]))
     if kind in NETWORKS:
         return _check_network(json.loads(payloads[release]), event, schema, taken, steps)
@@ -243,7 +245,7 @@ def _check_program(plan: Mapping[str, Any]) -> str:
 
 
 def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> str:
-    """Ranges and marginals hold all that their steps are made by: every one is made again, but for the draw."""
+    """What holds all that its steps are made by: every one is made again, but for the draw."""
     schema = program.version.schema
     if kind == "ranges":
         column = schema.column(stored["column"])
@@ -254,6 +256,10 @@ def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> 
         if not is_self_consistent(stored, ruler):
             raise ReplayMismatch("the description of the ranges' strategy does not follow from the strategy")
         read_or_measure(program, stored, ruler)
+    elif kind == "description":
+        if stored != {"kind": kind, "steps": len(program.stored_steps), "columns": len(schema.columns)}:
+            raise ReplayMismatch("the description is of other columns, or has another number of steps")
+        repeat_description(program)
     else:
         repeat_measurement(program, stored)
     program.end()

@@ -42,6 +42,7 @@ _SUMMARIES = {
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
     "model": {"kind", "model", "steps", "tables", "table_versions"},
     "comparison": {"kind", "steps"},
+    "description": {"kind", "steps", "columns"},
     "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
     "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
 }  # fmt: skip

@@ -4,6 +4,7 @@ it from its source, `remove` takes a table away, `forget` erases a person.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from discreet.project.version_notes import (
     day_order_notes,
     edited_warning,
     encoding_notes,
+    first_cause_notes,
     forget_output,
     layout_notes,
     left_out_notes,
@@ -107,7 +109,8 @@ def add(
     delta: Annotated[str | None, typer.Option("--delta", help="Delta of the table's budget.")] = None,
     public: Annotated[bool, typer.Option("--public", help="Declare the table public: everybody may know it.")] = False,
     population: Annotated[
-        str | None, typer.Option("--population", help="Population whose budget the table shares.")
+        str | None,
+        typer.Option("--population", help="Population whose budget the table shares; with --epsilon a new one."),
     ] = None,
     engine: Annotated[
         str, typer.Option("--engine", help="Engine that holds the table: postgresql://… or spark://…")
@@ -136,7 +139,7 @@ def add(
 ) -> None:
     """Declare a table: propose column names and types and write them to discreet.toml. On a terminal, ask first."""
     import discreet
-    from discreet.cli.add_talk import AddTalk, can_talk
+    from discreet.cli.add_talk import AddTalk, ask_sheet, can_talk
     from discreet.project.code_book import CodeBook
     from discreet.project.declaration_language import read_lines
     from discreet.project.unit_notes import unit_notes
@@ -150,6 +153,8 @@ def add(
     opened_project = discreet.open(project)
     talks = can_talk() and not yes and not as_json and len(files) == 1 and ends is None
     _refuse_for_several(files, name=name, column=column)
+    if talks and sheet is None and engine == "duckdb":
+        layout = replace(layout, sheet=ask_sheet(Path(files[0])))
     book = None if codebook is None else CodeBook.read(codebook)
     with terminal.progress("reading the source", engines=[engine]):
         drafts = [
@@ -204,6 +209,7 @@ def add(
             [
                 *layout_notes(table, layout),
                 *left_out_notes(opened_project, table),
+                *first_cause_notes(opened_project, table),
                 *encoding_notes(opened_project, table),
                 *day_order_notes(opened_project, table),
                 *short_year_notes(table.schema.columns, declared=True),

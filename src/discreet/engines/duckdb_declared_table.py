@@ -33,15 +33,13 @@ from discreet.engines.file_source import FileSource
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
 from discreet.engines.rounding_notes import is_rounded, make_rounding_notes
 from discreet.engines.table_file import arrow_schema, check_declarable, duckdb_type, new_file
+from discreet.engines.text_lines import MOST_ROW_BYTES
 from discreet.errors import DiscreetError, SchemaError, UsageError
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, type_name
 from discreet.schema.schema import Schema
 from discreet.sql.dialect import identifier, text_literal
 
 Result = TypeVar("Result")
-
-#: A row of a CSV may have so many bytes: one endless text must not keep the table from being made.
-MOST_ROW_BYTES = 1 << 25
 
 #: What DuckDB says where it cannot read one cell.
 _UNREADABLE = re.compile("utf-?8|unicode|Conversion Error|Invalid TIME value", re.IGNORECASE)
@@ -264,6 +262,8 @@ def _sentence(problem: str, source: FileSource) -> str:
         return f"{where} is not UTF-8 text"
     if "Conversion Error" in problem:
         return f"{where} has a timestamp that is not in the calendar"
+    if "Maximum line size" in problem:
+        return f"{where} has more than {MOST_ROW_BYTES:,} bytes"
     if "Out of Memory" in problem:
         return f"{where} needs more memory than the engine may use"
     return f"{where} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}"

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from discreet import exact
 from discreet.engines.engine import Engine, SourceTrace
 from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
 from discreet.engines.reference_proposal import ROWS_LOOKED_AT
@@ -131,7 +132,8 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     trace = engine.trace(source_name, folder=folder)
     layout = detect_layout(source_name, folder=folder, given=wish.layout) if address == DEFAULT else wish.layout
     header = engine.header(source_name, folder=folder, layout=layout)
-    _check_source(trace, address, population, declared)
+    new_population = None if public else _new_population(wish, declared.file)
+    _check_source(trace, address, population, declared, is_new=new_population is not None)
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
     columns = with_last_years(engine.columns(source_name, folder=folder, layout=layout))
     settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
@@ -161,6 +163,8 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
         source_columns=tuple(columns),
         person_candidates=tuple(candidates),
         read_from_data=(_TYPES_READ, *([_REPEATS_READ] if wish.looks_for_persons else [])),
+        public_facts=() if new_population is None else (_new_population_words(population, new_population),),
+        new_population=new_population,
     )
 
 
@@ -173,12 +177,57 @@ def _population_through(wish: TableWish, file: ProjectFile) -> str | None:
     return populations[0] if populations and populations[0] in file.populations else None
 
 
+def _new_population(wish: TableWish, file: ProjectFile) -> dict[str, Any] | None:
+    """The budget of a population that is declared with the table; None where it has none, or one that is declared."""
+    name, budget = wish.population, wish.budget
+    if name is None or budget is None:
+        return None
+    same = [each for each in sorted(file.populations) if each.lower() == name.lower()]
+    if same:
+        raise UsageError(
+            f"there is already a population {same[0]!r}, which has its own budget",
+            hint=Message("leave ", Flag("epsilon"), " and ", Flag("delta"), " out; the table shares that budget"),
+        )
+    if not name.strip() or not name.isprintable() or len(name) > 100:
+        raise UsageError("a population's name must be printable text of at most 100 characters")
+    for table in file.tables.values():
+        if table.population.lower() == name.lower():
+            raise UsageError(
+                f"{table.name!r} has a budget of its own under the name {table.population!r}",
+                hint=f"to share it, {shared_budget_hint(table.population)}",
+            )
+    return {"epsilon": budget.epsilon, "delta": budget.delta}
+
+
+def _new_population_words(name: str | None, budget: Mapping[str, Any]) -> str:
+    delta = f", delta {exact.show(budget['delta'])}" if budget["delta"] else ""
+    return (
+        f"population {name!r} is new: all answers about its people together may spend epsilon "
+        f"{exact.show(budget['epsilon'])}{delta}"
+    )
+
+
+def once_each_population(drafts: Iterable[TableDraft]) -> Iterator[TableDraft]:
+    """Drafts that are declared together: the first of those that share a new population declares it."""
+    declared: dict[str, Mapping[str, Any]] = {}
+    for draft in drafts:
+        population = draft.settings.get("population")
+        is_second = population in declared and declared[population] == draft.new_population
+        if draft.new_population is not None and population is not None:
+            declared.setdefault(population, draft.new_population)
+        yield replace(draft, new_population=None) if is_second else draft
+
+
 def check_draft(draft: TableDraft, declared: DeclaredTables) -> Table:
     """The table that a draft declares, once it is sure that it may be: the owner may have changed all of it."""
     _check_name(draft.name, declared.file)
     address, population = draft.settings.get("engine", DEFAULT), draft.settings.get("population")
     engine = declared.engine.at(check_address(address, where="--engine"))
-    _check_source(engine.trace(draft.settings["source"], folder=declared.folder), address, population, declared)
+    is_new = draft.new_population is not None
+    if is_new and population in declared.file.populations:
+        raise UsageError(f"there is already a population {population!r}, which has its own budget")
+    trace = engine.trace(draft.settings["source"], folder=declared.folder)
+    _check_source(trace, address, population, declared, is_new=is_new)
     person = draft.settings.get("person")
     if isinstance(person, str) and person not in draft.source_columns and "," in person:
         raise _several_person_columns(person)
@@ -208,15 +257,23 @@ def _check_name(name: str, file: ProjectFile) -> None:
         )
 
 
-def _check_source(trace: SourceTrace, address: str, population: str | None, declared: DeclaredTables) -> None:
-    """Refuse a source that is declared already, but for the same population, and a population that is not declared."""
+def _check_source(
+    trace: SourceTrace, address: str, population: str | None, declared: DeclaredTables, *, is_new: bool
+) -> None:
+    """Refuse a source that is declared already, but for the same population, and a population that is not declared.
+
+    is_new: the population is declared with the table.
+    """
     file = declared.file
     for name, table in file.tables.items():
         other = _trace_declared(file.raw[name], declared.folder, declared.engine, beside=address)
         if is_same_source(other, trace) and (population is None or table.population != population):
             raise _already_declared(name, table.population, declared=table.population in file.populations)
-    if population is not None and population not in file.populations:
-        raise UsageError(f"there is no population {population[:60]!r}", hint=shared_budget_hint(population))
+    if population is not None and population not in file.populations and not is_new:
+        raise UsageError(
+            f"there is no population {population[:60]!r}",
+            hint=Message(Flag("epsilon", 1), " makes it, with this budget; or ", shared_budget_hint(population)),
+        )
 
 
 def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> None:

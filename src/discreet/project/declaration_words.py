@@ -45,16 +45,21 @@ def _unit_sentences(draft: TableDraft) -> Iterator[str]:
         yield "Each row is a different person."
 
 
+def _budget_words(budget: Mapping[str, Any]) -> Iterator[str]:
+    delta = f", delta {exact.show(Fraction(budget['delta']))}" if budget.get("delta") else ""
+    yield f"All answers about them together may spend epsilon {exact.show(Fraction(budget['epsilon']))}{delta}."
+
+
 def _budget_sentences(draft: TableDraft, inherited: Budget | None) -> Iterator[str]:
     settings = draft.settings
     if settings.get("public"):
         return
     if "population" in settings:
         yield f"The people share the budget of {settings['population']}."
+        if draft.new_population is not None:
+            yield from _budget_words(draft.new_population)
     elif "budget" in settings:
-        budget = settings["budget"]
-        delta = f", delta {exact.show(Fraction(budget['delta']))}" if budget.get("delta") else ""
-        yield f"All answers about them together may spend epsilon {exact.show(Fraction(budget['epsilon']))}{delta}."
+        yield from _budget_words(settings["budget"])
     elif inherited is not None:
         yield f"All answers about them together may spend epsilon {exact.show(inherited.epsilon)}, as the project says."
     else:

@@ -30,7 +30,13 @@ from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
 from discreet.project.code_book import CodeBook
-from discreet.project.declaration import DeclaredTables, TableWish, check_draft, draft_table
+from discreet.project.declaration import (
+    DeclaredTables,
+    TableWish,
+    check_draft,
+    draft_table,
+    once_each_population,
+)
 from discreet.project.folder import (
     ledger_path,
     make_project_folder,
@@ -383,8 +389,13 @@ class Project:
     def draft_text(self, draft: TableDraft) -> str:
         """All of discreet.toml, as `add_draft` would write it. Refused where it does not hold together."""
         check_draft(draft, self._declared_tables())
-        columns = with_last_years(draft.declared_columns)
-        text = text_with_table(self.folder / NAME, draft.name, draft.settings, columns)
+        text = text_with_table(
+            self.folder / NAME,
+            draft.name,
+            draft.settings,
+            with_last_years(draft.declared_columns),
+            populations=draft.population_settings,
+        )
         read_project(parse_toml(text, name=NAME, error=ProjectError))
         return text
 
@@ -392,7 +403,7 @@ class Project:
         """Write several drafts into discreet.toml: all of them, or none."""
         before = read_text(self.folder / NAME)
         try:
-            return [self.add_draft(draft) for draft in drafts]
+            return [self.add_draft(draft) for draft in once_each_population(drafts)]
         except BaseException:
             write(self.folder / NAME, before)
             self._reload_file()

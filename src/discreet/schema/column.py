@@ -8,7 +8,7 @@ text stays text.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -205,6 +205,18 @@ def moment_code(value: object, type_: Literal["date", "timestamp"]) -> Fraction:
         raise ValueError("the date is not in the calendar") from None
     micros = (utc - EPOCH) // timedelta(microseconds=1)
     return Fraction(micros) if type_ == "timestamp" else Fraction(micros, 86_400_000_000)
+
+
+def code_labels(columns: Iterable[Column]) -> dict[str, dict[str, str]]:
+    """What the values of categories are called for people, by column; none of columns without labels."""
+    return {
+        column.name: dict(column.labels) for column in columns if isinstance(column, CategoryColumn) and column.labels
+    }
+
+
+def shown_label(labels: Mapping[str, Mapping[str, str]], name: str, value: Label) -> Label:
+    """A value as people read it: by its label, where it has one."""
+    return labels[name].get(value, value) if name in labels and isinstance(value, str) else value
 
 
 def _plain_step(step: Fraction) -> bool:

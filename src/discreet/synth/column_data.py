@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet import exact
+from discreet.schema.category_labels import read_labels
 from discreet.schema.column import (
     BooleanColumn,
     CategoryColumn,
@@ -29,6 +30,7 @@ def column_data(column: Column) -> dict[str, Any]:
         data["closed"] = column.closed
     if isinstance(column, CategoryColumn):
         data |= {"values": list(column.values), "other": column.other}
+        data |= {"labels": dict(column.labels)} if column.labels else {}
     if isinstance(column, BooleanColumn) and column.format is not None:
         data |= {"true": list(column.format.true), "false": list(column.format.false)}
     if isinstance(column, MomentColumn) and column.format is not None:
@@ -62,12 +64,14 @@ def column_of(data: Any) -> Column:
             words = BooleanFormat(true=_words(data["true"]), false=_words(data["false"])) if "true" in data else None
             return BooleanColumn(name=name, constant=constant, closed=flag_of(data["closed"]), format=words)
         case "category":
+            values = tuple(text_of(value) for value in data["values"])
             return CategoryColumn(
                 name=name,
                 constant=constant,
                 closed=flag_of(data["closed"]),
-                values=tuple(text_of(value) for value in data["values"]),
+                values=values,
                 other=None if data["other"] is None else text_of(data["other"]),
+                labels=read_labels(data.get("labels"), values, where=f"column {name[:60]!r}:"),
             )
         case "text":
             return TextColumn(name=name, constant=constant)
