@@ -7,13 +7,14 @@ not. Public facts only.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.schema.column import nullable
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import Codes, CodeSpan, cells_of, intervals_in_cell
@@ -38,6 +39,11 @@ class StructuralZero:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.where)
+
+    @property
+    def is_never_null(self) -> bool:
+        """Whether it says of one column that it is never NULL, and no more."""
+        return len(self.where) == 1 and self.where[0][1] == CodeSpan(intervals=(), null=True)
 
     def broken(self, rows: Rows) -> Bools:
         """Which rows break it."""
@@ -138,6 +144,18 @@ def table_of(rule: Rule, attributes: Mapping[str, Attribute]) -> Bools:
     """The rule on the cells of a model, if they are not too many."""
     check_cells(rule.columns, attributes)
     return rule.allowed(attributes)
+
+
+def possible_differences(
+    difference: Attribute, attributes: Mapping[str, Attribute], never_null: Collection[str] = ()
+) -> Bools:
+    """Which fine cells of a difference can hold a row: not those that say NULL of a column that has none."""
+    assert difference.between is not None
+    low, high = (
+        name not in never_null and (name not in attributes or nullable(attributes[name].column))
+        for name in difference.between
+    )
+    return np.array([*[True] * (difference.fine - 3), high, low, low and high])
 
 
 def check_cells(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> None:
