@@ -139,7 +139,7 @@ def test_along_a_chain_each_link_is_in_order():
         assert made[high][both].max() <= end
 
 
-@pytest.mark.parametrize("why", ["scales", "two lows", "zero", "kinds", "circle"])
+@pytest.mark.parametrize("why", ["scales", "two lows", "zero", "kinds", "circle", "far ends"])
 def test_an_order_that_no_difference_can_stand_for_is_left_to_mending(why):
     a, b, c = numbers("a"), numbers("b"), numbers("c")
     order, more = ColumnOrder(low="a", high="b"), {}
@@ -149,6 +149,8 @@ def test_an_order_that_no_difference_can_stand_for_is_left_to_mending(why):
         more = {"orders": (order, ColumnOrder(low="c", high="b"))}
     elif why == "zero":
         more = {"zeros": (StructuralZero(where=(("b", CodeSpan.of([(3, 9)])), ("c", CodeSpan.of([(1, 2)])))),)}
+    elif why == "far ends":
+        a, b = numbers("a", -(2**59), 9), numbers("b", 0, 2**60 - 2)
     elif why == "kinds":
         b = attribute_of(MomentColumn(name="b", type="date", low=0, high=5000))
     else:

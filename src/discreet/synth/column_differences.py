@@ -19,7 +19,7 @@ from discreet.accounting.region import ValueSet
 from discreet.plan import algebra
 from discreet.plan.cells import even_edges
 from discreet.plan.expressions import Choose, Code, First, Member, Null, Number, Test, Whole
-from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL, draw_codes
 from discreet.synth.code_spans import Codes, fine_of
@@ -62,6 +62,7 @@ def _has_difference(order: ColumnOrder, named: Mapping[str, Attribute], constrai
         and type(low.column) is type(high.column)
         and difference_name(order.low, order.high) not in named
         and len(lows) == 1 and not others and not counted and is_chain
+        and high.edges[-1] - low.edges[0] + 3 <= MOST_CODE  # bought ends can lie as far apart as codes go
     )  # fmt: skip
 
 

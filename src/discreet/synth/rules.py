@@ -93,7 +93,7 @@ class Dependency:
         at = cells_of(source, np.array(self.codes, dtype=np.int64))
         to = cells_of(target, np.array(self.images, dtype=np.int64))
         is_modelled = at >= 0
-        free = _codes_in(source) > np.bincount(at[is_modelled], minlength=source.size)
+        free = codes_in_cells(source) > np.bincount(at[is_modelled], minlength=source.size)
         allowed_pairs = np.repeat(free[:, None], target.size, axis=1)
         met = is_modelled & (to >= 0)
         allowed_pairs[at[met], to[met]] = True
@@ -167,7 +167,7 @@ def check_cells(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> 
         )
 
 
-def _codes_in(attribute: Attribute) -> Codes:
+def codes_in_cells(attribute: Attribute) -> Codes:
     """How many codes each cell of the model holds, NULL one of them."""
     fine = np.diff(np.array(attribute.edges, dtype=np.int64))
     fine_counts = np.append(fine, 1) if attribute.null else fine
