@@ -329,10 +329,10 @@ def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequenc
         else:
             raise ReplayMismatch("a step is neither a table, nor a discovery of keys, nor a choice")
     if choices or searches:
-        found = f"; {searches:,} found magnitudes of numbers, of which it does not say whose" if searches else ""
+        magnitudes = f"; {searches:,} found magnitudes of numbers, of which it does not say whose" if searches else ""
         raise _NotChecked(
             f"{len(taken) - choices - searches:,} steps have noise for privacy units of {rows:,} rows; {choices:,} are "
-            f"choices, and a bundle does not contain their scores{found}"
+            f"choices, and a bundle does not contain their scores{magnitudes}"
         )
     return f"every step has noise for privacy units of {rows:,} rows"
 
