@@ -81,7 +81,7 @@ def column(told: Node) -> Bounds:
         return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // units[kind]
 
     low, high = (code(told[end]) if end in told else None for end in ("low", "high"))
-    return low, high, True
+    return low, high, told.get("closed") is not True
 
 
 def unit(declared: Node) -> tuple[bool, int]:

@@ -1,15 +1,20 @@
 """Releases of every other kind: measured again, counted double, with Gaussian noise, in a batch; tables and models."""
 
 import json
+import shutil
+import sys
 
 import pytest
 
 import clinic
 import discreet
 from discreet.bundle import bundle_files
+from discreet.bundle.verification import verify
+from discreet.schema import project_file
+from synth.worlds import fit, open_project
 from verify import world
 from verify.conftest import state_in
-from verify.forging import signed_again, verdicts, worst
+from verify.forging import checker, signed_again, verdicts, worst
 from verify.test_forgeries import at
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
@@ -233,3 +238,45 @@ def test_a_bundle_without_a_proof_is_open(bundles):
     files = signed_again(few, manifest=lambda told: told | {"format": 1})
     assert verdicts(files) == {"files": "proved", "signature": "proved", "documents": "open"}
     assert worst(signed_again(few)) == "broken"
+
+
+def test_the_checker_knows_every_setting_of_a_column():
+    """A member that it does not know it calls broken, and so a bundle of an honest publisher."""
+    checker()
+    declared = sys.modules["declared"]
+    assert {kind: set(keys) for kind, keys in project_file._KEYS.items()} == declared.COLUMNS
+    assert project_file._TABLE - {"source", "engine", *project_file.LAYOUT_KEYS} == declared.TABLE
+
+
+def own_state(files, folder):
+    """What Discreet's own checker says of files."""
+    bundle_files.write(files, folder)
+    state = verify(folder).state
+    shutil.rmtree(folder)
+    return state
+
+
+def test_closed_numbers_and_dates(tmp_path):
+    """NULL is none of their values, in both checkers; a bundle that says otherwise is broken."""
+    columns = {
+        "age": 'type = "integer"\nlow = 0\nhigh = 99\nclosed = true',
+        "day": 'type = "date"\nlow = 2024-01-01\nhigh = 2024-12-31\nclosed = true',
+    }
+    project = open_project(tmp_path, columns, ["3,2024-05-06", ",", "99,2025-01-01"] * 20)
+    for query in (
+        "SELECT count(age) AS n, sum(age) AS s FROM people",
+        "SELECT age, count(*) AS n FROM people WHERE day < DATE '2024-06-01' GROUP BY age",
+        "SELECT sum(coalesce(age, 500)) AS s FROM people",
+    ):
+        files = bundle_files.make_bundle(project, project.sql(query).ask(epsilon=1).id)
+        assert set(verdicts(files).values()) == {"proved"}, query
+        assert own_state(files, tmp_path / "bundle") == "holds"
+    model = fit(project, epsilon="1", constraints={"zeros": [{"age": "0 to 2"}]})
+    files = bundle_files.make_bundle(project, model.card.release)
+    assert worst(files) != "broken" and own_state(files, tmp_path / "bundle") != "fails"
+
+    def is_open(plan):
+        plan["schemas"]["people"]["declared"]["columns"]["age"]["closed"] = "yes"
+        return plan
+
+    assert worst(signed_again(files, plan=is_open)) == "broken"

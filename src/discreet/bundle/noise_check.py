@@ -18,6 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import (
     Event,
@@ -313,8 +314,8 @@ def _check_distances(taken: Sequence[Event], rows: int) -> None:
 
 
 def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
-    """The steps of a fit: tables, keys that were found, and choices."""
-    rows, choices = schema.unit.rows, 0
+    """The steps of a fit: tables, keys that were found, choices, and the magnitudes that these choose from."""
+    rows, choices, searches = schema.unit.rows, 0, 0
     texts = _texts(schema, int(plan["version"]))
     for planned, event, drawn in zip(plan["steps"], taken, steps, strict=True):
         if isinstance(drawn, Mapping):
@@ -332,14 +333,36 @@ def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequenc
                 raise ReplayMismatch("the keys that a model was fitted to must not store numbers")
         elif all(isinstance(each, ExponentialEvent) for each in parts_of(event)):
             choices += 1
+        elif {part["kind"] for part in drawn["parts"]} == {"cells"}:
+            searches += 1
+            _check_magnitudes(event, drawn["parts"])
         else:
             raise ReplayMismatch("a step is neither a table, nor a discovery of keys, nor a choice")
-    if choices:
+    if choices or searches:
+        magnitudes = f"; {searches:,} found magnitudes of numbers, of which it does not say whose" if searches else ""
         raise _NotChecked(
-            f"{len(taken) - choices:,} steps have noise for privacy units of {rows:,} rows; the other {choices:,} are "
-            "choices, and a bundle does not contain their scores"
+            f"{len(taken) - choices - searches:,} steps have noise for privacy units of {rows:,} rows; {choices:,} are "
+            f"choices, and a bundle does not contain their scores{magnitudes}"
         )
     return f"every step has noise for privacy units of {rows:,} rows"
+
+
+def _check_magnitudes(event: Event, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Histograms of undeclared numbers: a unit is counted once in each, by a row or by an end of its rows."""
+    drawn = parts_of(event)
+    laws = [law for part in parts for law, _ in zip(part["laws"], part["noisy"], strict=True)]
+    if len(drawn) != len(laws):
+        raise ReplayMismatch("the number of tables differs from the number of events")
+    for each, law in zip(drawn, laws, strict=True):
+        match each:
+            case LaplaceEvent(l1=1, scale=scale):
+                expected = {"kind": "discrete-laplace", "scale": exact.write(scale)}
+            case GaussianEvent(l2_squared=1, sigma2=sigma2):
+                expected = {"kind": "discrete-gaussian", "sigma2": exact.write(sigma2)}
+            case _:
+                raise ReplayMismatch("magnitudes were measured with noise for something other than one unit")
+        if law != expected:
+            raise ReplayMismatch("an event names another noise distribution than the one that was drawn from")
 
 
 def _check_persons(taken: Sequence[Event], steps: Sequence[Any], rows: int) -> None:

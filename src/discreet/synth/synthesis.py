@@ -86,7 +86,7 @@ def synthesize(
     version, guarantee = session.version, session.guarantee
     columns = modelled_columns(version, request.columns)  # in the version's own order, whatever the file's is now
     if request.kind == "random":
-        return random_model(version, in_shown_order(columns, order))
+        return random_model(version, in_shown_order(columns, order), request.constraints)
     from_constraints = attributes_from_totals(columns, request.constraints.totals)
     needs = undeclared_columns(
         columns, keys=keys_delta(guarantee, request.delta) > 0, from_constraints=from_constraints
