@@ -35,7 +35,7 @@ def mean_error(seeds=12):
 def test_the_mean_of_a_column_with_a_long_tail_is_right(monkeypatch):
     """Cut off at 0, noise alone makes it half as much again."""
     assert mean_error() < 0.06
-    monkeypatch.setattr(cell_weights, "_even_out", lambda noisy, sd, base: np.maximum(noisy, 0))
+    monkeypatch.setattr(cell_weights, "_even_out", lambda noisy, sd, base, least: np.maximum(noisy, 0))
     monkeypatch.setattr(cell_weights, "continue_tail", lambda noisy, weights, *rest: weights)
     assert mean_error() > 0.2
 

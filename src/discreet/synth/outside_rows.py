@@ -38,7 +38,7 @@ TOGETHER = 8
 MOST_UNITS = 1024
 
 #: The widths of the cells outside, from a bound outward, as parts of what lies between the bounds: in eighths.
-OUTWARD = (1, 1, 2, 4, 8, 16, 32)
+OUTWARD = (1, 1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) -> list[EndSearch]:
