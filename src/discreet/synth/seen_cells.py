@@ -59,8 +59,8 @@ def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyH
         if has_bins(attribute):
             seen = seen_range(inner, own.sd, margin=TAIL, is_laplace=own.is_laplace)
         is_smooth, cells = has_bins(attribute), len(edges) - 1
-        low_side = _Outward.of(weights[:last][::-1], -edges[: last + 1][::-1], below, is_smooth=is_smooth)
-        high_side = _Outward.of(weights[below:cells], edges[below:], above, is_smooth=is_smooth)
+        low_side = _Outward.of(weights[:last][::-1], -edges[: last + 1][::-1], below, is_smooth=is_smooth, sd=own.sd)
+        high_side = _Outward.of(weights[below:cells], edges[below:], above, is_smooth=is_smooth, sd=own.sd)
         if is_positive:  # nothing goes on below 0 by itself
             low_side = replace(low_side, may_go_on=low_side.may_go_on & (edges[:below][::-1] >= 0))
         least = GOES_ON * float(weights.sum())
@@ -87,32 +87,40 @@ def _has_rows(beyond: NDArray[np.float64], own: NoisyHistogram, *, is_tail: bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outward:
-    """Cells outside a bound, from it outward, with their widths; and what the last two stretches within it hold.
+    """Cells outside a bound, from it outward, with their widths; and how rows fall towards it.
 
-    Each stretch is as wide as the first cell outside. `may_go_on`: a cell may hold rows because the stretches before it
-    do; none may where values are codes, which have no tail.
+    `rows`: of the last stretch within the bound that is as wide as the first cell outside; `fall`: to which part they
+    fall over such a stretch. `may_go_on`: a cell may hold rows because the stretch before it does; none may where
+    values are codes, which have no tail.
     """
 
     counts: NDArray[np.float64]
     widths: NDArray[np.float64]
     may_go_on: NDArray[np.bool_]
-    within: tuple[float, float] = (0.0, 0.0)
-    within_cells: int = 1
+    rows: float = 0.0
+    fall: float = 0.0
 
     @classmethod
-    def of(cls, counts: NDArray[np.float64], edges: NDArray[np.int64], outside: int, *, is_smooth: bool) -> _Outward:
+    def of(
+        cls, counts: NDArray[np.float64], edges: NDArray[np.int64], outside: int, *, is_smooth: bool, sd: float
+    ) -> _Outward:
         """`counts` and `edges` of all cells in this direction, of which the last are so many outside."""
         inner = len(counts) - outside
         widths = np.diff(edges[inner:]).astype(np.float64)
         if not outside or not is_smooth:
             return cls(counts=counts[inner:], widths=widths, may_go_on=np.zeros(outside, dtype=np.bool_))
-        places = np.searchsorted(edges[:inner], edges[inner] - np.array([2, 1]) * int(widths[0]))
+        places = np.searchsorted(edges[:inner], edges[inner] - np.array([4, 2]) * int(widths[0]))
+        before, last = float(counts[places[0] : places[1]].sum()), float(counts[places[1] : inner].sum())
+        if min(before, last) < sd * math.sqrt(inner - int(places[1])) / 2:
+            before = last = 0.0
+        # Rows that fall by this part over each two stretches as wide as the first cell fall by its root over one.
+        fall = math.sqrt(min(1.0, last / before)) if before > 0 else 0.0
         return cls(
             counts=counts[inner:],
             widths=widths,
             may_go_on=np.ones(outside, dtype=np.bool_),
-            within=(float(counts[places[0] : places[1]].sum()), float(counts[places[1] : inner].sum())),
-            within_cells=inner - int(places[1]),
+            rows=last * fall / (1 + fall),
+            fall=fall,
         )
 
 
@@ -126,13 +134,10 @@ def _seen_outward(
     `least` rows, a cell holds some unless its count says otherwise.
     """
     seen, gap = np.zeros(len(outward.counts), dtype=np.bool_), 0
-    (before, here), last_count, twice_as_far = outward.within, 0.0, 0.0
-    if here < own.sd * math.sqrt(outward.within_cells) / 2:
-        here = 0.0
+    here, fall, last_count, twice_as_far = outward.rows, outward.fall, 0.0, 0.0
     units = outward.widths / outward.widths[:1]
     for place, (count, unit) in enumerate(zip(outward.counts.tolist(), units.tolist(), strict=True)):
         chance = max((IN_TAIL if is_tail else BY_CHANCE) / 8**gap / (10 if is_below_zero else 1), LEAST_CHANCE)
-        fall = min(here / before, 1.0) if before > 0 else 0.0
         expected = max(here * fall * min(unit, 1 / (1 - fall) if fall < 1 else unit), twice_as_far)
         goes_on = bool(outward.may_go_on[place]) and expected > least and count > expected / 2 - BELOW_HALF * own.sd
         seen[place] = goes_on or count > own.deviations(chance) * own.sd
@@ -142,7 +147,8 @@ def _seen_outward(
             gap += 1
         own_count = max(0.0, count) if seen[place] else 0.0
         twice_as_far = own_count * min(1.0, own_count / last_count) if last_count > 0 else 0.0
-        before, here, last_count = here, own_count / unit, own_count
+        density, last_count = own_count / unit, own_count
+        here, fall = density, min(1.0, density / here) if here > 0 else 0.0
     return seen
 
 
