@@ -67,6 +67,8 @@ class Attribute:
     between: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
+        if sum(self.outer) >= len(self.edges) - 1:  # constraints cut it into cells of their own
+            object.__setattr__(self, "outer", (0, 0))
         if not len(self.apart):
             object.__setattr__(self, "apart", np.zeros(self.fine, dtype=np.int64))
         if not len(self.groups):
