@@ -10,6 +10,7 @@ import discreet
 from clinic import COLUMNS, ROWS, make, rows_of_ledger, run, say, write_rows
 from discreet.cli.main import call
 from discreet.errors import UsageError
+from discreet.ledger.ledger import Ledger
 
 COUNT = "select count(*) from patients"
 BY_DISEASE = "select disease, count(*) n from patients group by disease"
@@ -210,6 +211,21 @@ def test_remaining_is_rounded_down_and_spent_up(tmp_path, capsys):
     third = Fraction("0.333333334")  # what the ledger books: whole units of 1e-9, rounded up
     assert Fraction(str(data["spent"]["epsilon"])) >= third
     assert Fraction(str(data["remaining"]["epsilon"])) <= 1 - third
+
+
+def test_a_version_that_another_made_since_we_looked_stays_the_first(tmp_path, monkeypatch):
+    """The race below was lost once in some hundred runs: who looked early and asked for a number late made a second."""
+    make(tmp_path)
+    late, early = discreet.open(tmp_path), discreet.open(tmp_path)
+    asked = Ledger.next_version
+
+    def after_another(ledger, table):
+        monkeypatch.setattr(Ledger, "next_version", asked)
+        assert early.version("patients").number == 1
+        return asked(ledger, table)
+
+    monkeypatch.setattr(Ledger, "next_version", after_another)
+    assert late.version("patients").number == 1
 
 
 def test_a_race_for_the_first_version_makes_one(tmp_path):
