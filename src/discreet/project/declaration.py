@@ -278,8 +278,8 @@ def _no_population(name: str, file: ProjectFile) -> UsageError:
     own = [table.population for table in file.tables.values() if table.population.lower() == name.lower()]
     if own and own[0] not in file.populations:
         hint = Message(f"to share the budget of table {own[0]!r}, {shared_budget_hint(own[0])}")
-    elif known := closest_name_hint(name, file.populations):
-        hint = Message(known if known.endswith("?") else f"{known};", " ", Flag("epsilon", 1), " makes a new one")
+    elif others := closest_name_hint(name, file.populations):
+        hint = Message(others if others.endswith("?") else f"{others};", " ", Flag("epsilon", 1), " makes a new one")
     else:
         hint = Message(Flag("epsilon", 1), " makes it, with this budget")
     return UsageError(f"there is no population {name[:60]!r}", hint=hint)
