@@ -167,7 +167,7 @@ def sheet_of(file, lines):
 def test_which_sheet_is_asked_where_there_are_several(tmp_path, lines, sheet):
     workbook(tmp_path / "w.xlsx", "One", "Two", "3", "Four\x0b"[:4])
     chosen, printed = sheet_of(tmp_path / "w.xlsx", lines)
-    assert chosen == sheet and "w.xlsx contains 4:\n  1  One\n  2  Two" in printed
+    assert chosen == sheet and "w.xlsx has 4 sheets:\n  1  One\n  2  Two" in printed
     assert printed.count("there is no") == len(lines) - 1
 
 

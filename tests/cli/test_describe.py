@@ -98,3 +98,16 @@ def test_bought_bounds_leave_years_of_two_digits_in_their_century(tmp_path, caps
     sql = "SELECT count(*) AS n FROM people WHERE born >= DATE '1990-01-01' AND born < DATE '2000-01-01'"
     code, answer, err = run(capsys, tmp_path, "query", sql, "--epsilon", "100")
     assert code == 0 and answer["rows"][0][0] == sum(int(day[-2:]) >= 90 for day in days), err
+
+
+def test_codes_show_by_their_labels_and_json_keeps_the_codes(tmp_path, capsys):
+    (tmp_path / "people.csv").write_text("sex\n" + "1\n2\n2\n" * 200)
+    discreet.init(tmp_path, epsilon=400)
+    options = ("--column", "sex: 1=male, 2=female", "--yes")
+    assert say(capsys, tmp_path, "add", str(tmp_path / "people.csv"), *options)[0] == 0
+    page = tmp_path / "page.html"
+    code, out, _ = say(capsys, tmp_path, "describe", "people", "--epsilon", "50", "-o", str(page))
+    assert code == 0 and re.search(r"sex: female 6\d\.\d%, male 3\d\.\d%", out)
+    assert ">female<" in page.read_text()
+    code, data, _ = run(capsys, tmp_path, "describe", "people", "--epsilon", "50")
+    assert [cell["label"] for cell in data["columns"][0]["cells"]] == ["1", "2"]

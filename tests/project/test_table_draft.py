@@ -216,12 +216,20 @@ def test_a_population_is_never_made_by_a_slip(project, tmp_path):
     (tmp_path / "third.csv").write_text("Patient ID,weight\n1,2\n")
     with pytest.raises(UsageError, match="there is no population 'people'") as caught:
         project.add(tmp_path / "visits.csv", population="people")
-    assert caught.value.hint.startswith("--epsilon 1 makes it, with this budget; or move the budget to")
+    assert str(caught.value.hint) == "--epsilon 1 makes it, with this budget"
     project.add(tmp_path / "visits.csv", population="people", epsilon=2)
+    hints = {"poeple": "did you mean 'people'? --epsilon 1 makes a new one", "xyz": "one of: people; --epsilon 1"}
+    for name, hint in hints.items():
+        with pytest.raises(UsageError, match="there is no population") as caught:
+            project.add(tmp_path / "more.csv", population=name)
+        assert str(caught.value.hint).startswith(hint)
     for name in ("people", "PEOPLE"):
         with pytest.raises(UsageError, match="there is already a population 'people'"):
             project.add(tmp_path / "more.csv", population=name, epsilon=3)
     project.add(tmp_path / "more.csv")
+    with pytest.raises(UsageError, match="there is no population 'more'") as caught:
+        project.add(tmp_path / "third.csv", population="more")
+    assert str(caught.value.hint).startswith("to share the budget of table 'more', move the budget to")
     with pytest.raises(UsageError, match="'more' has a budget of its own under the name 'more'"):
         project.add(tmp_path / "third.csv", population="more", epsilon=3)
     with pytest.raises(UsageError, match="already declared as 'visits'"):

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,13 +19,16 @@ from clinic import run
 from discreet.bundle import bundle_files, noise_check
 from discreet.bundle.program_replay import ReplayMismatch
 from discreet.bundle.verification import verify
+from discreet.cli.synth import _fit_output
 from discreet.errors import UsageError
 from discreet.kernel.version import Version
 from discreet.schema.column import TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
 from discreet.synth.inspect import inspect_any
+from discreet.synth.inspect.model_evidence import NoisyMarginal
 from discreet.synth.inspect.person_questions import PersonQuestion
+from discreet.synth.inspect.tables_report import _with_rows
 from discreet.synth.persons.table_links import link_tables
 from discreet.synth.persons.tables_model import PersonTablesModel
 from synth.worlds import elsewhere
@@ -259,6 +263,29 @@ def test_inspect_judges_questions_about_persons(world):
     page = report.page()
     assert "Questions about persons, visits" in page and "<svg" in page
     assert any("within 30 days" in line for line in report.lines())
+
+
+def test_none_and_some_in_one_cell_are_not_called_measured():
+    """Nobody is without a row, so that their cell was merged: what it holds is no answer of 0% that is sure."""
+    values = NoisyMarginal(values=np.array([90.0]), variances=np.array([4.0]))
+    number = SimpleNamespace(size=1, groups=np.array([0, 0, 0]), weights=np.array([0.5, 0.5, 0.0]))
+    contents = SimpleNamespace(place=lambda name: 0, attributes=[number])
+    evidence = SimpleNamespace(model=contents, noisy_marginal=lambda own: values, total=90.0, total_sd=2.0, widths=1.96)
+    linked, sampled = SimpleNamespace(number="rows", name="visits"), SimpleNamespace(traits={"rows": np.array([0, 1])})
+    question = _with_rows(linked, evidence, sampled)
+    assert (question.share, question.measured, question.plus_minus, question.verdict) == (1.0, None, None, "unknown")
+    number.size, number.groups = 2, np.array([0, 0, 1])
+    values = NoisyMarginal(values=np.array([90.0, 0.0]), variances=np.array([4.0, 4.0]))
+    assert _with_rows(linked, evidence, sampled).measured == 1.0
+    values = NoisyMarginal(values=np.array([90.0, 0.0]), variances=np.array([1e6, 1e6]))
+    question = _with_rows(linked, evidence, sampled)
+    assert (question.plus_minus, question.verdict) == (1.0, "uncertain")
+
+
+def test_what_was_said_before_paying_is_not_said_again(world):
+    made = replace(world.model, card=replace(world.model.card, warnings=("one", "two")))
+    data, lines = _fit_output(made, Path("m.npz"), world.project, announced=["one"])
+    assert [line for line in lines if line.startswith("note")] == ["note: two"] and data["warnings"] == ["one", "two"]
 
 
 def test_a_question_is_good_only_within_its_points():

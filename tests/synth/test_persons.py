@@ -209,7 +209,7 @@ def test_constraints_are_refused_with_the_reason_before_anything_is_paid(tmp_pat
     made = project.synthesize(
         "people", epsilon=1, constraints={"zeros": [{"sex": "F", "kind": "a"}]}, announce=notes.append
     )
-    assert isinstance(made, Model) and "this is a fit of rows, not of persons, because constraints" in notes[0]
+    assert isinstance(made, Model) and "this is a fit of rows, not of persons, because of constraints" in notes[0]
 
 
 def test_a_table_of_rows_has_no_persons(tmp_path):

@@ -146,11 +146,11 @@ def test_what_a_table_without_delta_loses_is_said_before_it_is_paid(tmp_path, bu
         notes.append(str(note))
 
     synthesize(FitRequest(epsilon=Fraction(1), kind="independent"), session, announce=announce)
-    losses = [note for note in notes if "has no delta" in note]
+    losses = [note for note in notes if "without a delta each count" in note]
     assert len(losses) == (budget != BUDGET)
     if losses:
         # Laplace noise of scale 39, 95% of it; Gaussian noise of the rho that epsilon 1 and delta 1e-6 allow.
-        assert "±117 rows, where a delta of 1e-6 would make it ±" in losses[0]
+        assert "±117 rows; a delta of 1e-6 would make it ±" in losses[0]
         assert any("word will contain only placeholders; declare their values" in note for note in notes)
 
 
@@ -163,7 +163,7 @@ def test_a_delta_that_would_change_nothing_is_not_offered(tmp_path):
     synthesize(
         FitRequest(epsilon=Fraction(1), kind="independent"), session, announce=lambda note: notes.append(str(note))
     )
-    assert not any("has no delta" in note for note in notes)
+    assert not any("without a delta each count" in note for note in notes)
 
 
 def test_one_row_a_person_is_said(tmp_path):

@@ -34,6 +34,7 @@ One line can say several of these: age: 0..120; sex: f, m. An empty line ends th
 
 def ask_sheet(file: Path, *, read: Callable[[str], str] = input, say: Callable[[str], None] = print) -> str | None:
     """Which of the sheets or tables in a file is meant; None where there is no choice, or whoever reads it says why."""
+    from discreet.engines.file_kind import file_kind
     from discreet.engines.layout_detection import tables_in
 
     names: tuple[str, ...] = ()
@@ -41,7 +42,7 @@ def ask_sheet(file: Path, *, read: Callable[[str], str] = input, say: Callable[[
         names = tables_in(file) if file.is_file() else ()
     if len(names) < 2:
         return None
-    say(visible_text(f"{file.name} contains {len(names):,}:"))
+    say(visible_text(f"{file.name} has {len(names):,} {'sheets' if file_kind(file) == 'excel' else 'tables'}:"))
     for number, name in enumerate(names[:MOST_SHEETS], start=1):
         say(visible_text(f"  {number}  {name}"))
     while True:

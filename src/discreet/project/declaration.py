@@ -270,10 +270,19 @@ def _check_source(
         if is_same_source(other, trace) and (population is None or table.population != population):
             raise _already_declared(name, table.population, declared=table.population in file.populations)
     if population is not None and population not in file.populations and not is_new:
-        raise UsageError(
-            f"there is no population {population[:60]!r}",
-            hint=Message(Flag("epsilon", 1), " makes it, with this budget; or ", shared_budget_hint(population)),
-        )
+        raise _no_population(population, file)
+
+
+def _no_population(name: str, file: ProjectFile) -> UsageError:
+    """A population that is not declared: perhaps the name of another, or of a table with a budget of its own."""
+    own = [table.population for table in file.tables.values() if table.population.lower() == name.lower()]
+    if own and own[0] not in file.populations:
+        hint = Message(f"to share the budget of table {own[0]!r}, {shared_budget_hint(own[0])}")
+    elif others := closest_name_hint(name, file.populations):
+        hint = Message(others if others.endswith("?") else f"{others};", " ", Flag("epsilon", 1), " makes a new one")
+    else:
+        hint = Message(Flag("epsilon", 1), " makes it, with this budget")
+    return UsageError(f"there is no population {name[:60]!r}", hint=hint)
 
 
 def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> None:

@@ -70,7 +70,7 @@ def _csv(parts: Any, stream: BinaryIO, columns: Sequence[Column]) -> None:
 
 
 def append_csv(part: Any, stream: BinaryIO, columns: Sequence[Column], *, with_header: bool) -> None:
-    """Rows at the end of a CSV file, as their columns are declared to be written. Quotes stand only where needed."""
+    """Rows at the end of a CSV file, as their columns are declared to be written. Texts are quoted if one needs it."""
     part = written_rows(part, columns)
     import csv
     import io

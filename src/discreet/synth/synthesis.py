@@ -250,9 +250,9 @@ def _notes_without_delta(
         other = noise_sd(gaussian, most_rows=most_rows, share=share)
         if round(other * GAUSSIAN) < round(pure * LAPLACE):
             yield (
-                f"this table has no delta: each count of a column is off by about ±{pure * LAPLACE:,.0f} rows, where a "
-                f"delta of 1e-6 would make it ±{other * GAUSSIAN:,.0f}: about what that delta would give for "
-                f"{other * GAUSSIAN / (pure * LAPLACE):.0%} of the rows, and fewer dependences between columns are seen"
+                f"without a delta each count of a column is off by about ±{pure * LAPLACE:,.0f} rows; a delta of 1e-6 "
+                f"would make it ±{other * GAUSSIAN:,.0f}, so that {other * GAUSSIAN / (pure * LAPLACE):.0%} of the "
+                "rows would give shares as exact, and more dependences between columns would be seen"
             )
     texts = [column.name for column in columns if isinstance(column, TextColumn)]
     if texts:

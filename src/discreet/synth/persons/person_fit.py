@@ -123,9 +123,7 @@ def rows_note(request: FitRequest, settled: FitRequest, session: Session) -> str
     if not is_by_options or settled.kind == PERSONS or not has_several_rows(session.version.schema):
         return None
     options = " and ".join(request.row_options)
-    return (
-        f"this is a fit of rows, not of persons, because {options} cannot be kept by persons: {why_rows_only(request)}"
-    )
+    return f"this is a fit of rows, not of persons, because of {options}: {why_rows_only(request)}"
 
 
 def has_several_rows(schema: Schema) -> bool:
