@@ -21,19 +21,8 @@ TEXTS = ("name", "description", "intended_use", "region", "sector", "publication
 LISTS = ("curators", "registry_authors")
 #: What columns hold that people are identified by. A source may have types of its own, which are their own kinds.
 KINDS = {
-    "text",
-    "integer",
-    "decimal",
-    "float",
-    "date",
-    "timestamp",
-    "boolean",
-    "bytes",
-    "uuid",
-    "hugeint",
-    "time",
-    "inet",
-}
+    "text", "integer", "decimal", "float", "date", "timestamp", "boolean", "bytes", "uuid", "hugeint", "time", "inet",
+}  # fmt: skip
 BESIDE = {"public", "counted", "counted_version"}  # the tables beside that of a network's edges
 PAYLOADS = {
     "answer": MEASUREMENT,

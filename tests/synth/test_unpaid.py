@@ -46,8 +46,9 @@ def test_identifiers_alone_come_out_as_placeholders(tmp_path, kind):
     assert sum("id, note contain only placeholders" in warning for warning in model.card.warnings) == 1
     assert not any("were not declared" in warning for warning in model.card.warnings)
     assert spent(project, model) == 1
-    with pytest.raises(UsageError, match="not a value of column"):
-        model.sample(3, given={"id": "id7"})
+    for column, problem in (("id", "has only placeholders"), ("note", "not a value of column")):
+        with pytest.raises(UsageError, match=problem):
+            model.sample(3, given={column: "id7"})
 
 
 @pytest.mark.noisy  # each of 900 unique words may show: together about 1e-5

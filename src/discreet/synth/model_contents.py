@@ -115,6 +115,8 @@ class ModelContents:
             if attribute.name.lower() == name.lower():
                 return place
         names = [attribute.name for attribute in self.attributes]
+        if name.lower() in {column.name.lower() for column in self.columns}:
+            raise UsageError(f"column {name[:60]!r} has only placeholders: the model knows none of its values")
         raise UsageError(f"the model has no column {name[:60]!r}", hint=closest_name_hint(name, names))
 
     def sample(
