@@ -246,6 +246,20 @@ def test_no_value_is_beyond_what_is_declared(closed, fixed):
         assert not closed or len(there) == 3000
 
 
+@pytest.mark.parametrize("fixed", [(), ("b",)])
+def test_beside_a_value_that_leaves_no_room_the_other_stays_as_drawn(fixed):
+    """It became NULL, which a public zero may rule out: then no row of a fit that was paid for could be mended."""
+    attributes = add_differences(
+        [numbers("a", 0, 9000), numbers("b", -700, 80)], PublicConstraints(orders=(ColumnOrder(low="a", high="b"),))
+    )
+    low, high = (np.full(50, 8000), np.full(50, 12)) if not fixed else (np.full(50, 5), np.full(50, -300))
+    codes = {"a": low, "b": high, "b - a": np.zeros(50, dtype=np.int64)}
+    made = apply_differences(
+        {each.name: each for each in attributes}, codes, np.random.default_rng(0), fixed=frozenset(fixed)
+    )
+    assert (made["a"] == low).all() and (made["b"] == high).all()
+
+
 @pytest.mark.parametrize("never", ["closed", "zero"])
 def test_rows_of_a_fit_are_what_their_columns_can_be(tmp_path, never):
     """Of one row, at an epsilon that is noise: what comes out is in order, within bounds, and not NULL where it cannot be."""

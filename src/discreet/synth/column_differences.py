@@ -238,7 +238,7 @@ class _Difference:
         return np.where(codes >= self.most + 2, NULL, self._present(lows, self.low))
 
     def higher(self, codes: Codes, lows: Codes, highs: Codes) -> Codes:
-        """The higher column given the lower one; of one beyond its end it is NULL, or the row is mended later."""
+        """The higher column given the lower one; beside one beyond its end it stays, and the row is mended later."""
         present = lows != NULL
         codes = self._agreeing(codes, present, (self.most + 2, self.most + 3), (self.most + 1,))
         made = np.where(codes == self.most + 2, self._present(highs, self.high), NULL)
@@ -246,13 +246,11 @@ class _Difference:
         room = self.high.edges[-1] - 1 - lows[rows]
         start, stop = self._steps(codes[rows], room)
         drawn = self.high.draw_between(lows[rows] + start, lows[rows] + stop, self.generator)
-        made[rows] = np.clip(drawn, self.high.edges[0], self.high.edges[-1] - 1)
-        if self.high.null:
-            made[rows[room < 0]] = NULL
+        made[rows] = np.where(room < 0, highs[rows], np.clip(drawn, self.high.edges[0], self.high.edges[-1] - 1))
         return made
 
     def lower(self, codes: Codes, lows: Codes, highs: Codes) -> Codes:
-        """The lower column given the higher one; before its first value NULL, or the row is mended later."""
+        """The lower column given the higher one; beside one before its first value it stays, and is mended later."""
         present = highs != NULL
         codes = self._agreeing(codes, present, (self.most + 1, self.most + 3), (self.most + 2,))
         made = np.where(codes == self.most + 1, self._present(lows, self.low), NULL)
@@ -260,9 +258,7 @@ class _Difference:
         room = highs[rows] - self.low.edges[0]
         start, stop = self._steps(codes[rows], room)
         drawn = self.low.draw_between(highs[rows] - stop + 1, highs[rows] - start + 1, self.generator)
-        made[rows] = np.clip(drawn, self.low.edges[0], self.low.edges[-1] - 1)
-        if self.low.null:
-            made[rows[room < 0]] = NULL
+        made[rows] = np.where(room < 0, lows[rows], np.clip(drawn, self.low.edges[0], self.low.edges[-1] - 1))
         return made
 
     def _agreeing(
