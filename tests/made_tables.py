@@ -9,37 +9,26 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
-from discreet.engines import (
-    csv_faults,
-    declared_table_sql,
-    duckdb_conversion,
-    duckdb_declared_table,
-    file_source,
-    parquet_writer,
-    rounding_notes,
-    table_file,
-)
+from discreet.engines import duckdb_declared_table
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.file_source import FileSource
 from discreet.schema.schema import Schema
 
 #: What tables are made by.
-MODULES = (
-    csv_faults,
-    declared_table_sql,
-    duckdb_conversion,
-    duckdb_declared_table,
-    file_source,
-    parquet_writer,
-    rounding_notes,
-    table_file,
-)
+MODULES = [
+    importlib.import_module(f"discreet.engines.{name}")
+    for name in (
+        "csv_faults", "declared_table_sql", "duckdb_conversion", "duckdb_declared_table", "file_source",
+        "parquet_writer", "rounding_notes", "table_file",
+    )
+]  # fmt: skip
 
 #: Larger sources are made anew.
 MOST_BYTES = 1 << 18

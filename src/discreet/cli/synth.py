@@ -1,4 +1,7 @@
-"""`discreet synth`: fit a model of a table, sample rows from it, look at what it is good for."""
+"""`discreet synth`: fit a model of a table, sample rows from it, look at what it is good for.
+
+Long by its options: three verbs, of rows and of persons, that share most of them.
+"""
 
 from __future__ import annotations
 
