@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -226,6 +227,22 @@ def test_a_version_that_another_made_since_we_looked_stays_the_first(tmp_path, m
 
     monkeypatch.setattr(Ledger, "next_version", after_another)
     assert late.version("patients").number == 1
+
+
+def test_a_folder_that_another_made_since_we_looked_is_used(tmp_path, monkeypatch):
+    """The race below was lost once in some fifty runs: two processes found no folder for tables, and both made it."""
+    project = make(tmp_path)
+    real, raced = Path.mkdir, []
+
+    def after_another(self, *arguments, **options):
+        if self.name == "tables" and not raced:
+            raced.append(self)
+            real(self, mode=0o700)
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", after_another)
+    assert project.version("patients").number == 1
+    assert raced
 
 
 def test_a_race_for_the_first_version_makes_one(tmp_path):
