@@ -135,6 +135,7 @@ CALLS = [
     ("publish", "publish plan.toml --epsilon 1 -o out"),
     ("query", "query 'SELECT count(*) FROM patients' --epsilon 1"),
     ("release write", "release write RELEASE -o bundle"),
+    ("release card", "release card RELEASE"),
     ("release verify", "release verify bundle"),
     ("release key", "release key"),
     ("reconcile", "reconcile patients --whole"),

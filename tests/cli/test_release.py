@@ -45,6 +45,19 @@ def test_write_verify_and_key(project, tmp_path, capsys):
         assert code == 0 and "SOME key" not in text
 
 
+def test_the_card_alone_is_the_one_in_the_bundle(project, tmp_path, capsys):
+    folder, id_ = project
+    code, _, _ = clinic.run(capsys, folder, "release", id_, "-o", str(tmp_path / "out"), "--name", "N: no")
+    assert code == 0
+    written = (tmp_path / "out" / "card.yaml").read_text()
+    code, text, _ = clinic.say(capsys, folder, "release", "card", id_, "--name", "N: no")
+    assert code == 0 and text == written
+    code, data, _ = clinic.run(capsys, folder, "release", "card", id_, "--name", "N: no")
+    assert code == 0 and data == yaml.safe_load(written) and data["deployment"]["product"]["name"] == "N: no"
+    code, _, problem = clinic.say(capsys, folder, "release", "card", "r-nosuchrelease")
+    assert code == 2 and "there is no release" in problem
+
+
 def test_a_forged_bundle_beside_the_project_and_one_that_cannot_be_checked(project, tmp_path, capsys, monkeypatch):
     """A stranger changes the numbers, names another Discreet and signs; and what could not be checked is no success."""
     folder, id_ = project

@@ -1,4 +1,4 @@
-"""`discreet release`: `write` a release as files that anybody can check, `verify` them, show the `key` that signs."""
+"""`discreet release`: `write` a release as files that anybody can check, `verify` them, show its `card` or the `key`."""
 
 from __future__ import annotations
 
@@ -26,23 +26,28 @@ NOT_CHECKED = 1
 release_app = VerbApp(
     cls=DefaultVerbGroup,
     no_args_is_help=True,
-    subcommand_metavar="[write] RELEASE -o FOLDER | verify BUNDLE | key",
+    subcommand_metavar="[write] RELEASE -o FOLDER | card RELEASE | verify BUNDLE | key",
     help="Write a release as a bundle, or verify one. `discreet release r-…` is short for `release write r-…`.",
 )
 
 
+ReleaseId = Annotated[str, typer.Argument(help="A release: r-…")]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the release, for the card.")]
+Description = Annotated[str | None, typer.Option("--description", help="What the release is, for the card.")]
+IntendedUse = Annotated[str | None, typer.Option("--intended-use", help="What the release is for, for the card.")]
+AboutFile = Annotated[
+    Path | None, typer.Option("--about", metavar="FILE.toml", help="File with all of these descriptions.")
+]
+
+
 @release_app.command(short_help="Write a release as a bundle that anybody can check.")
 def write(
-    release: Annotated[str, typer.Argument(help="A release: r-…")],
+    release: ReleaseId,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="New folder for the bundle.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the release, for the card.")] = None,
-    description: Annotated[str | None, typer.Option("--description", help="What the release is, for the card.")] = None,
-    intended_use: Annotated[
-        str | None, typer.Option("--intended-use", help="What the release is for, for the card.")
-    ] = None,
-    about: Annotated[
-        Path | None, typer.Option("--about", metavar="FILE.toml", help="File with all of these descriptions.")
-    ] = None,
+    name: Name = None,
+    description: Description = None,
+    intended_use: IntendedUse = None,
+    about: AboutFile = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -51,6 +56,27 @@ def write(
         raise UsageError("say which folder to write the bundle to", hint="-o FOLDER")
     about_release = _about(about, name=name, description=description, intended_use=intended_use)
     _write(release, output, about_release, project, as_json=as_json)
+
+
+@release_app.command(short_help="Show a release's card, in the words of the registry of deployments.")
+def card(
+    release: ReleaseId,
+    name: Name = None,
+    description: Description = None,
+    intended_use: IntendedUse = None,
+    about: AboutFile = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Show the card of any release as the OpenDP registry of deployments asks for it. Free, and not signed."""
+    import discreet
+    from discreet.bundle import card_yaml
+    from discreet.bundle.content import content_of
+    from discreet.bundle.registry_card import card_of
+
+    about_release = _about(about, name=name, description=description, intended_use=intended_use)
+    shown = card_of(content_of(discreet.open(project), release, about_release))
+    terminal.print_result(shown, card_yaml.write(shown).splitlines(), as_json=as_json)
 
 
 @release_app.command(short_help="Check a bundle; no project is needed.")
