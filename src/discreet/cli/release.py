@@ -1,4 +1,4 @@
-"""`discreet release`: `write` a release as files that anybody can check, `verify` them, show its `card` or the `key`."""
+"""`discreet release`: `write` a release as files to check, `verify` them, show its `card` or the `key`."""
 
 from __future__ import annotations
 
