@@ -422,7 +422,7 @@ def _concatenate_batches(batches: Any) -> tuple[NDArray[Any], ...]:
 
 
 def _numbers_in_place(column: Any, kind: np.dtype[Any]) -> NDArray[Any]:
-    """An Arrow column of numbers where it lies. Its `to_numpy` would load pandas, which takes longer than a small fit."""
+    """An Arrow column of numbers where it lies. `to_numpy` would load pandas, which takes longer than a small fit."""
     if column.null_count:
         raise ValueError("a column of codes has NULL")
     return np.frombuffer(column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * kind.itemsize)

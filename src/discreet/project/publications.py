@@ -351,7 +351,7 @@ def reconcile(project: QueryProject, name: str, releases: Sequence[str] = (), *,
     return agree(
         project.peek_version(project.private(name).name),
         curator=project.curator,
-        reads=lambda text: project.sql(text).query,
+        reads=project.stored_statement_reader(),
         only=releases,
         wholes=whole,
     )
