@@ -389,7 +389,6 @@ def synthesize(
     from discreet.synth.fit_request import PERSONS, FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress
     from discreet.synth.persons.person_fit import fit_persons, rows_note, settle_kind
-    from discreet.synth.persons.tables_fit import fit_tables
     from discreet.synth.synthesis import synthesize
 
     asker = project.asker(analyst)
@@ -412,6 +411,8 @@ def synthesize(
     )
     session = open_session(project, name, asker)
     if len(names) > 1:
+        from discreet.synth.persons.tables_fit import fit_tables
+
         return fit_tables(
             request,
             replace(session, joined=tuple(project.version(each) for each in names[1:])),
