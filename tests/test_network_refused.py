@@ -116,6 +116,7 @@ OTHERS = {
         "is_up_to_date",
         "reread",
         "settle_query",
+        "stored_statement_reader",
         "source_changed",
         "table",
         "tables",

@@ -225,7 +225,7 @@ def test_looking_is_free_and_asks_nothing(tmp_path, monkeypatch):
     question = found.sql(COUNT)
     before = clinic.rows_of_ledger(tmp_path)
     with monkeypatch.context() as patch:
-        for name in ("guarantee", "version", "peek_version", "asker", "settle_query", "sql"):
+        for name in ("guarantee", "version", "peek_version", "asker", "settle_query", "sql", "stored_statement_reader"):
             patch.setattr(Project, name, lambda *_, name=name, **__: pytest.fail(f"{name} was called"))
         assert "Not priced yet" in question._repr_html_() and "SELECT" in repr(question)
     release = question.ask(epsilon="0.5")

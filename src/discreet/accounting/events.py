@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, assert_never
 
 from discreet import exact
@@ -228,7 +229,7 @@ class ReservationEvent:
 
     def holds(self, losses: list[Loss]) -> bool:
         """Whether steps of these losses stay within it."""
-        if sum((loss.delta for loss in losses), Fraction(0)) > self.delta:
+        if sum((loss.delta for loss in losses if loss.delta), Fraction(0)) > self.delta:
             return False
         if self.epsilon is None:
             return sum((loss.rho for loss in losses), Fraction(0)) <= self.rho
@@ -309,8 +310,11 @@ Event = (
 )
 
 
+@lru_cache(maxsize=4096)
 def loss(event: Event) -> Loss:
     """The cost of an event: epsilon, rho and delta exact, the orders as proved bounds.
+
+    Remembered: the rounds of a fit repeat the same events.
 
     >>> cost = loss(LaplaceEvent(scale=Fraction(10), l1=1))
     >>> cost.epsilon, cost.rho, [exact.show(order, digits=3, up=True) for order in cost.orders]

@@ -120,12 +120,13 @@ class CodedRows(Secret):
             return np.array([len(self.exact_columns[0])], dtype=np.int64)
         exact_counts = np.zeros(cells, dtype=np.int64)
         at_once = max(_ROWS_AT_ONCE, cells)
+        kind = _cell_number_type(cells)
         for start in range(0, len(self.exact_columns[0]), at_once):
             columns = [self.exact_columns[place][start : start + at_once] for place in places]
-            number = columns[0].astype(np.int64)
+            number = columns[0].astype(kind)
             for place, column in zip(places[1:], columns[1:], strict=True):
-                np.multiply(number, self.sizes[place], out=number)
-                np.add(number, column, out=number)
+                np.multiply(number, kind.type(self.sizes[place]), out=number)
+                np.add(number, column, out=number, casting="unsafe")  # no code is larger than the cells are many
             exact_counts += np.bincount(number, minlength=cells)
         return exact_counts
 
@@ -136,6 +137,14 @@ class CodedRows(Secret):
             for column, group in zip(self.exact_columns, groups, strict=True)
         )
         return CodedRows(columns, tuple(int(group.max()) + 1 for group in groups))
+
+
+def _cell_number_type(cells: int) -> np.dtype[Any]:
+    """The type that numbers of cells are computed in: half the time of int64 where they are few.
+
+    Because: on the way to the number of a cell every product and sum is at most the number of cells.
+    """
+    return np.dtype(np.uint16 if cells < 2**16 else np.uint32 if cells < 2**32 else np.int64)
 
 
 def narrowest(numbers: NDArray[Any]) -> NDArray[Any]:

@@ -7,6 +7,9 @@ The shift is minus the clique's message of the last run. Potentials move little 
 about 1 and no pass over the table is spent on finding each row's largest cell; where a sum leaves the safe range after
 all, the rows' own maxima are found and the clique is done again. A row that is ruled out altogether is dead: its
 message is -inf.
+
+An exponential takes ten times as long as a product. Where the potentials have few cells beside the table, each is
+exponentiated by itself, and E is their product, spread along the same tree.
 """
 
 from __future__ import annotations
@@ -21,6 +24,16 @@ from discreet.inference.summation_tree import SummationNode, plan_sums, sum_into
 
 #: A row's sum of exponentials outside this range is found again from the row's own maximum.
 SMALLEST, LARGEST = 1e-100, 1e100
+
+#: Exponentials are multiplied where the largest potentials add up to at most this. No product is then above exp(400),
+#: and what rounds to 0 on the way is less than exp(-708 + 400), which beside a row's sum of 1e-100 is nothing.
+MOST_REACH = 400.0
+
+#: They are multiplied in tables of so many times the cells that the potentials have together, or more.
+FEW_CELLS = 2
+
+#: The additions, or products, that bring all into the table: left, right and where it goes.
+Steps = list[tuple[Table, Table, Table]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +58,14 @@ class CliqueBuffers:
         self._buffers, self._copies = _buffers(sizes, nodes, parts)
         self._table = self._buffers[0]
         self._rows = self._buffers[_node_over(nodes, shared)]
-        self._additions = _additions(nodes, parts, CliqueTerm(axes=shared, potential=self._shift), self._table)
+        terms = [*parts, CliqueTerm(axes=shared, potential=self._shift)]
+        self._additions = _steps(nodes, [(term.axes, term.potential) for term in terms], self._table, neutral=0.0)
+        self._factors: list[tuple[Table, Table]] = []
+        self._products: Steps = []
+        if FEW_CELLS * sum(term.potential.size for term in terms) <= self._table.size:
+            self._factors = [(term.potential, np.empty(term.potential.shape)) for term in terms]
+            factors = [(term.axes, factor) for term, (_, factor) in zip(terms, self._factors, strict=True)]
+            self._products = _steps(nodes, factors, self._table, neutral=1.0)
         self._plan_sums(nodes, shared)
         self._scaled = [self._by_row(self._buffers[place]) for place in self._early]
         # The table itself is scaled only where something is read from it afterwards.
@@ -83,11 +103,23 @@ class CliqueBuffers:
             self.message[self._dead > 0] = -np.inf
 
     def _exponentials(self) -> None:
-        self._add()
-        np.exp(self._table, out=self._table)
+        if self._is_product_safe():
+            for potential, factor in self._factors:
+                np.exp(potential, out=factor)
+            for left, right, out in self._products:
+                np.multiply(left, right, out=out)
+        else:
+            self._add()
+            np.exp(self._table, out=self._table)
         for source, target in self._sums_up:
             np.einsum("ijk->ik", source, out=target)
         self._rows += self._dead
+
+    def _is_product_safe(self) -> bool:
+        """Whether the table is made as a product, and no factor is so large that another could be lost beside it."""
+        if not self._products:
+            return False
+        return sum(max(0.0, float(potential.max())) for potential, _ in self._factors) <= MOST_REACH
 
     def _add(self) -> None:
         for left, right, out in self._additions:
@@ -138,15 +170,18 @@ def _buffers(
     return buffers, copies
 
 
-def _additions(
-    nodes: Sequence[SummationNode], parts: Sequence[CliqueTerm], shift: CliqueTerm, table: Table
-) -> list[tuple[Table, Table, Table]]:
-    """The additions, in order, that bring every potential and the shift into the table: smallest nodes first."""
+def _steps(
+    nodes: Sequence[SummationNode], terms: Sequence[tuple[Axes, Table]], table: Table, *, neutral: float
+) -> Steps:
+    """The additions, or products, in order, that bring every term into the table: smallest nodes first.
+
+    `neutral`: what changes nothing, where there is only one term.
+    """
     operands: list[list[Table]] = [[] for _ in nodes]
-    for part in (*parts, shift):
-        place = _node_over(nodes, part.axes)
-        operands[place].append(broadcast_over(part.potential, part.axes, nodes[place].axes))
-    steps: list[tuple[Table, Table, Table]] = []
+    for axes, values in terms:
+        place = _node_over(nodes, axes)
+        operands[place].append(broadcast_over(values, axes, nodes[place].axes))
+    steps: Steps = []
     for place in range(len(nodes) - 1, -1, -1):
         node, node_operands = nodes[place], operands[place]
         if place and not node_operands:
@@ -154,20 +189,20 @@ def _additions(
         out = (
             node_operands[0]
             if place and len(node_operands) == 1
-            else _add_operands(node_operands, table if place == 0 else None, steps)
+            else _join_operands(node_operands, table if place == 0 else None, steps, neutral)
         )
         if place:
             operands[node.parent].append(broadcast_over(out, node.axes, nodes[node.parent].axes))
     return steps
 
 
-def _add_operands(operands: list[Table], out: Table | None, steps: list[tuple[Table, Table, Table]]) -> Table:
-    """The sum of the operands, as steps; what is small is added up before what is large."""
+def _join_operands(operands: list[Table], out: Table | None, steps: Steps, neutral: float) -> Table:
+    """All operands in one, as steps; what is small is joined before what is large."""
     first, *rest = sorted(operands, key=lambda operand: operand.size)
     if out is None:
         out = np.zeros(np.broadcast_shapes(*(operand.shape for operand in operands)))
     if not rest:
-        rest = [np.zeros(())]
+        rest = [np.full((), neutral)]
     steps.append((first, rest[0], out))
     steps += [(out, operand, out) for operand in rest[1:]]
     return out

@@ -26,6 +26,9 @@ MOST_BETWEEN = 2**22
 #: How many multiplications take as long as copying one number, as writing a new one, and as one more part.
 COPY, WRITE, PART = 10, 16, 2_000_000
 
+#: Where the first order of the edges takes so few multiplications, no other is looked for: that would take longer.
+FEW_MULTIPLICATIONS = 50_000
+
 #: A split must save this share of a group's cost; more edges than this are taken as they come.
 SAVED, MOST_ORDERED = 0.1, 4
 
@@ -50,8 +53,13 @@ class ProjectionGroup:
 
     def tables(self, members: Sequence[ProjectedSet]) -> Iterator[tuple[Axes, Table]]:
         """The table of every member: views of larger ones."""
-        orders = [_Order.of(self, order) for order in _orders(len(self.stacks))]
-        waiting = [_GroupPart.of(list(members), self, orders)]
+        first, *others = _orders(len(self.stacks))
+        orders = [_Order.of(self, first)]
+        whole = _GroupPart.of(list(members), self, orders)
+        if others and whole.cost > FEW_MULTIPLICATIONS:
+            orders += [_Order.of(self, order) for order in others]
+            whole = _GroupPart.of(list(members), self, orders)
+        waiting = [whole]
         while waiting:
             part = waiting.pop()
             parts = part.split(self, orders)

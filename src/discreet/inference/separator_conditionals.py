@@ -40,6 +40,12 @@ class ConditionalStack:
         """These attributes only."""
         if len(attributes) == len(self.starts):
             return self
+        if len(attributes) == 1:
+            (alone,) = attributes
+            view = self.table[..., self.starts[alone] : self.stops[alone]]
+            return ConditionalStack(
+                separator=self.separator, table=view, starts={alone: 0}, stops={alone: view.shape[-1]}
+            )
         pieces = [self.table[..., self.starts[attribute] : self.stops[attribute]] for attribute in attributes]
         return stack_conditionals(self.separator, dict(zip(attributes, pieces, strict=True)))
 

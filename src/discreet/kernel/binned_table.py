@@ -197,7 +197,7 @@ class BinnedTable:
         counts = self._count(own)
         if estimate.dtype != np.int64 or counts.shape != estimate.shape:
             raise ValueError("the sensitivity of this distance is not bounded")
-        return int(np.abs(parts * counts - estimate).sum())
+        return int(np.abs((counts if parts == 1 else parts * counts) - estimate).sum())
 
     def _scores(
         self,

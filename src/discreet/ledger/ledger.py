@@ -341,6 +341,14 @@ class Ledger:
 
         return self._journal.run_in_section(lambda: stored_answers.read_answer(self._journal, self.state, id_))
 
+    def stored_texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """The answers that are stored under several charges, read together."""
+        if not ids:
+            return {}
+        return self._journal.run_in_section(
+            lambda: {id_: stored_answers.read_answer(self._journal, self.state, id_) for id_ in ids}
+        )
+
     def find(self, table: str, version: int, question: str) -> tuple[str, ...]:
         """The ids of all stored answers to a question about a version, the oldest first."""
         return tuple(self.refresh().questions.get((table, version, question), ()))

@@ -60,6 +60,7 @@ from discreet.sql.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
     from discreet.answers import bounds as bounding
+    from discreet.answers.repeats import Reads
     from discreet.project.explained_batch import BatchExplanation
     from discreet.project.question import Question
     from discreet.project.recall import RecalledRelease
@@ -149,6 +150,13 @@ class Project:
 
         text = with_limits(text, groups=groups_per_person, rows=rows_per_person_per_group)
         return Question(project=self, query=parse_query(text, self.versions.catalog()))
+
+    def stored_statement_reader(self) -> Reads:
+        """How the statements of stored answers are read: all against one catalog, the one that stands now."""
+        from discreet.sql.query_parser import parse_query
+
+        catalog = self.versions.catalog()
+        return lambda text: parse_query(text, catalog, was_accepted=True)
 
     def batch(
         self,
@@ -283,7 +291,7 @@ class Project:
             )
         session, wish = query_session(self, versions, asker), wish_of(epsilon, within, confidence)
         if within is not None:
-            return ask(query, wish, session, fresh=False, reads=lambda text: self.sql(text).query)
+            return ask(query, wish, session, fresh=False, reads=self.stored_statement_reader())
         return again(query, release, wish, session)
 
     def release(self, release: str, *, confidence: object = None, statement: int = 1, within: object = None) -> Release:

@@ -351,7 +351,7 @@ def reconcile(project: QueryProject, name: str, releases: Sequence[str] = (), *,
     return agree(
         project.peek_version(project.private(name).name),
         curator=project.curator,
-        reads=lambda text: project.sql(text).query,
+        reads=project.stored_statement_reader(),
         only=releases,
         wholes=whole,
     )
@@ -389,7 +389,6 @@ def synthesize(
     from discreet.synth.fit_request import PERSONS, FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress
     from discreet.synth.persons.person_fit import fit_persons, rows_note, settle_kind
-    from discreet.synth.persons.tables_fit import fit_tables
     from discreet.synth.synthesis import synthesize
 
     asker = project.asker(analyst)
@@ -412,6 +411,8 @@ def synthesize(
     )
     session = open_session(project, name, asker)
     if len(names) > 1:
+        from discreet.synth.persons.tables_fit import fit_tables
+
         return fit_tables(
             request,
             replace(session, joined=tuple(project.version(each) for each in names[1:])),

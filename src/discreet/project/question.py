@@ -14,6 +14,7 @@ from discreet.answers import sql as answers
 from discreet.answers.query_quote import QueryQuote, QueryWish
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate
 from discreet.answers.reconcile.missing_precision import estimate_behind_price, estimate_text, helps, suffices
+from discreet.answers.repeats import Reads
 from discreet.answers.wished_precision import GROUPS_FLAG, WishedPrecision, is_percent, precision_of
 from discreet.answers.workload.query_batch import has_many_numbers
 from discreet.errors import Flag, Message, UsageError
@@ -35,6 +36,9 @@ class QueryProject(ProjectTables, Protocol):
 
     def sql(self, text: str) -> Question:
         """Parse an SQL query."""
+
+    def stored_statement_reader(self) -> Reads:
+        """How the statements of stored answers are read."""
 
     def settle_query(self, query: ParsedQuery) -> tuple[ParsedQuery, list[Version]]:
         """A question as read against versions that exist, and those versions."""
@@ -78,13 +82,12 @@ class Question:
         guarantee = project.guarantee(self.query.table)
         query, version = self.query, project.peek_version(self.query.table)
         curator, ledger = project.curator, project.ledger
-        stored_reading = answers.stored_reading(
-            query, wish, version=version, curator=curator, reads=self._read_statement
-        )
+        reads = project.stored_statement_reader()
+        stored_reading = answers.stored_reading(query, wish, version=version, curator=curator, reads=reads)
         earlier_estimate = (
             None
             if stored_reading is not None
-            else answers.estimate_from_releases(query, version=version, curator=curator, reads=self._read_statement)
+            else answers.estimate_from_releases(query, version=version, curator=curator, reads=reads)
         )
         enough = earlier_estimate is not None and suffices(
             earlier_estimate, wish, version=version, guarantee=guarantee, ledger=ledger
@@ -127,7 +130,8 @@ class Question:
         from discreet.answers.precision_answer import explain_steps
 
         session = self._quote_session()
-        explanation = Explanation(data=explain_steps(self.query, precision, session, reads=self._read_statement))
+        reads = self.project.stored_statement_reader()
+        explanation = Explanation(data=explain_steps(self.query, precision, session, reads=reads))
         self._last_shown[:] = [explanation]
         return explanation
 
@@ -179,13 +183,14 @@ class Question:
         asker = self.project.asker(analyst, key)
         query, versions = self.project.settle_query(self.query)
         session = query_session(self.project, versions, asker)
+        reads = self.project.stored_statement_reader()
         if precision is not None and takes_steps:
             from discreet.answers.precision_answer import answer_within
 
-            release = answer_within(query, precision, session, fresh=fresh, reads=self._read_statement)
+            release = answer_within(query, precision, session, fresh=fresh, reads=reads)
         else:
             as_one = partial(_ask_as_one, query, wish, session, fresh=fresh) if has_many_numbers(query) else None
-            release = answers.ask(query, wish, session, fresh=fresh, reads=self._read_statement, as_one=as_one)
+            release = answers.ask(query, wish, session, fresh=fresh, reads=reads, as_one=as_one)
         self._last_shown[:] = [release]
         return release
 
@@ -201,10 +206,6 @@ class Question:
                 f"{exact.show(precision.at_most)} is allowed",
                 hint=Message("a larger ", Flag("at-most"), ", or a wider ", Flag("within")),
             )
-
-    def _read_statement(self, text: str) -> ParsedQuery:
-        """A statement, read as this project's questions are."""
-        return self.project.sql(text).query
 
     def __repr__(self) -> str:
         return f"<Question about {self.query.table}: {one_line(self.query.text)}>"

@@ -48,9 +48,12 @@ _SUPPORTED_CLAUSES = {
 }  # fmt: skip
 
 
-def parse_query(text: str, catalog: Catalog) -> ParsedQuery:
-    """Read one question over declared tables. Refusals are free and the same on an empty table."""
-    return _parse_query(text, catalog, {})
+def parse_query(text: str, catalog: Catalog, *, was_accepted: bool = False) -> ParsedQuery:
+    """Read one question over declared tables. Refusals are free and the same on an empty table.
+
+    `was_accepted`: the text was read before, when it was asked, and DuckDB's grammar knows it.
+    """
+    return _parse_query(text, catalog, {}, was_accepted=was_accepted)
 
 
 def parse_batch(text: str, catalog: Catalog) -> list[ParsedQuery]:
@@ -63,8 +66,10 @@ def parse_batch(text: str, catalog: Catalog) -> list[ParsedQuery]:
     return [_with_shared_statistics(query, shared) for query in queries]
 
 
-def _parse_query(text: str, catalog: Catalog, shared: dict[object, _SharedStatistics]) -> ParsedQuery:
-    source, tree = parse_statement(text)
+def _parse_query(
+    text: str, catalog: Catalog, shared: dict[object, _SharedStatistics], *, was_accepted: bool = False
+) -> ParsedQuery:
+    source, tree = parse_statement(text, was_accepted=was_accepted)
     try:
         query = _Select(source=source, catalog=catalog, shared=shared).read(tree)
         refuse_unread(source, tree)

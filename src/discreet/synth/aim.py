@@ -119,12 +119,13 @@ def aim(task: FitTask) -> ModelFit:
 
 def workload(task: FitTask, histograms: MeasuredHistograms, *, order: int) -> list[Axes]:
     """The marginals to choose from: of up to `order` columns, none too large."""
-    most = min(most_table(len(histograms.sizes)), task.cells)
+    sizes = histograms.sizes
+    most = min(most_table(len(sizes)), task.cells)
     return [
         own
         for size in range(1, order + 1)
-        for own in combinations(range(len(histograms.sizes)), size)
-        if size == 1 or math.prod(histograms.sizes[place] for place in own) <= most
+        for own in combinations(range(len(sizes)), size)
+        if size == 1 or math.prod(sizes[place] for place in own) <= most
     ]
 
 
@@ -281,7 +282,8 @@ def _scored_candidates(
     most = math.inf if task.weights else state.reach / mean_noise_size(law)
     near = [own for own in candidate_sets if len(axes_of(own)) == 1 or cells[own] <= most]
     if state.model.calibrated.cells > LARGE:
-        near = [own for own in near if state.shape.fits(axes_of(own), room)]
+        has_room = {axes: state.shape.fits(axes, room) for axes in dict.fromkeys(map(axes_of, near))}
+        near = [own for own in near if has_room[axes_of(own)]]
     yield from candidates(state.model, near, law, weight=task.weight)
     heaviest = max(task.weight(axes_of(own)) for own in candidate_sets)
     lowest = math.ceil(heaviest * (mean_noise_size(law) * max(cells.values()) + 2 * histograms.total))

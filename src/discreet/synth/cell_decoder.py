@@ -47,6 +47,9 @@ def _draw_fine_cells(attribute: Attribute, cells: NDArray[Any], generator: np.ra
     weights = np.where(sums[attribute.groups] > 0, attribute.weights, 1.0)
     order = np.argsort(attribute.groups, kind="stable")
     order = order[weights[order] > 0]
+    if len(order) == attribute.size:  # one for each cell: nothing is left to chance
+        alone: NDArray[np.int64] = order[cells]
+        return alone
     groups, ends = attribute.groups[order], np.cumsum(weights[order])
     firsts = np.searchsorted(groups, np.arange(attribute.size))
     lasts = np.append(firsts[1:], len(groups)) - 1

@@ -90,6 +90,8 @@ class FitTask:
 
     def weight(self, own: Axes) -> int:
         """How much a marginal matters: as much as the weightiest set that can be read off it."""
+        if not self.weights:
+            return 1
         return max(
             (weight for weighted_set, weight in self.weights.items() if set(weighted_set) <= set(own)), default=1
         )

@@ -91,7 +91,8 @@ def _needs_quotes(column: Any) -> bool:
 
     if not pa.types.is_string(column.type):
         return False
-    has_special = compute.any(compute.match_substring_regex(column, '^$|[",\\r\\n]'))
+    # Looked for in each word once: there are far fewer of them than rows.
+    has_special = compute.any(compute.match_substring_regex(compute.unique(column), '^$|[",\\r\\n]'))
     return bool(has_special.as_py())
 
 

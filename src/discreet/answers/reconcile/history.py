@@ -98,13 +98,17 @@ def history(
     left_out: list[list[ExcludedRelease]] = []
     tables: list[ReleasedTable] = []
     room = most
-    for charge in reversed(charges[-newest:] if newest is not None else charges):
+    charges = charges[-newest:] if newest is not None else charges
+    texts = _texts_to_read(charges, version, since, ledger)
+    for charge in reversed(charges):
         if with_tables and charge.id in ledger.state.reservations:
             release_tables = _tables_of_release(charge, version, since, curator=curator, reads=reads)
             if not isinstance(release_tables, ExclusionReason):
                 tables += release_tables
                 continue
-        release_numbers, outside = _numbers_of_release(charge, version, since, curator=curator, reads=reads)
+        release_numbers, outside = _numbers_of_release(
+            charge, version, since, curator=curator, reads=reads, text=texts.get(charge.id)
+        )
         if len(release_numbers) > room:
             release_numbers, outside = (
                 [],
@@ -130,8 +134,21 @@ def _charges(ledger: Ledger, version: Version, only: Collection[str]) -> list[Ch
     return sorted((each for each in selected if only or each.table == version.table), key=lambda each: each.seq)
 
 
+def _texts_to_read(charges: list[ChargeRecord], version: Version, since: int, ledger: Ledger) -> dict[str, str]:
+    """The stored answers to queries that are not remembered, read from the ledger together."""
+    return ledger.stored_texts(
+        [
+            charge.id
+            for charge in charges
+            if charge.id not in ledger.state.reservations
+            and charge.id not in _READ.numbers_of_release
+            and _about_others(charge, version, since) is None
+        ]
+    )
+
+
 def _numbers_of_release(
-    charge: ChargeRecord, version: Version, since: int, *, curator: Curator, reads: Reads
+    charge: ChargeRecord, version: Version, since: int, *, curator: Curator, reads: Reads, text: str | None
 ) -> ReleaseNumbers:
     """What a release holds: read once, and then remembered."""
     if (of_others := _about_others(charge, version, since)) is not None:
@@ -140,7 +157,7 @@ def _numbers_of_release(
     if later is not None and later in curator.ledger.state.answers:
         return [], [ExclusionReason(reason=f"{later} is the same measurement with less noise")]
     if charge.id not in _READ.numbers_of_release:
-        stored = ReconcilableRelease(charge=charge, version=version, curator=curator, reads=reads)
+        stored = ReconcilableRelease(charge=charge, version=version, curator=curator, reads=reads, text=text)
         release_numbers = next(numbers for reader in READERS if (numbers := reader(stored)) is not None)
         if charge.id in curator.ledger.state.reservations and not release_numbers[0]:
             return release_numbers  # a program that may go on

@@ -11,6 +11,7 @@ from discreet.answers.reconcile.table_readers import read_tables
 from discreet.answers.repeats import BOUNDS_TEXT_START, Reads, read_stored_queries
 from discreet.inference.reconcile import ColumnDomains
 from discreet.kernel.curator import Curator, Version
+from discreet.kernel.measurement import Measurement
 from discreet.ledger.records import ChargeRecord
 from discreet.plan.cell_statistics import Statistic
 from discreet.sql.parsed_query import ParsedQuery
@@ -21,9 +22,10 @@ ReleaseNumbers = tuple[list[ReleasedNumber], list[ExclusionReason]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconcilableRelease:
-    """A stored release of the version that is reconciled, and what it takes to read it."""
+    """A stored release of the version that is reconciled, and what it takes to read it. `text`: its answer, if read."""
 
     charge: ChargeRecord
+    text: str | None = None
     version: Version
     curator: Curator
     reads: Reads
@@ -47,7 +49,11 @@ def read_program(stored: ReconcilableRelease) -> ReleaseNumbers | None:
 def read_answer(stored: ReconcilableRelease) -> ReleaseNumbers | None:
     """An SQL answer: alone, measured again, or several statements of a batch."""
     try:
-        measurement = stored.curator.stored_measurement(stored.charge.id)
+        measurement = (
+            stored.curator.stored_measurement(stored.charge.id)
+            if stored.text is None
+            else Measurement.from_text(stored.text)
+        )
     except (KeyError, TypeError, ValueError):
         return [], [ExclusionReason(reason="it does not answer a query")]
     if measurement.text.startswith(BOUNDS_TEXT_START):
